@@ -224,7 +224,10 @@ enum uk_status uk_plan_layers(struct uk_plan *p) {
 
 enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) {
     *p = (struct uk_plan){.g = g};
-    enum uk_status s = uk_plan_orders(g);
+    enum uk_status s = uk_plan_channels(g);
+
+    if (!s)
+        s = uk_plan_orders(g);
 
     if (!s)
         s = uk_plan_layers(p);

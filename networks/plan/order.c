@@ -7,6 +7,31 @@
 #include <string.h>
 #include "plan/plan.h"
 
+struct uk_graph_node *uk_node_new(struct uk_graph *g, const struct uk_operator *op, const char *name,
+                                  int inputs) {
+    struct uk_graph_node *n = uk_alloc(&g->arena, sizeof *n);
+
+    if (!n || !(n->input = uk_alloc(&g->arena, (size_t)inputs * sizeof *n->input)) ||
+        !(n->output = uk_alloc(&g->arena, sizeof *n->output)))
+        return NULL;
+    n->number = g->node_count++;
+    n->op = op;
+    n->type = op->name;
+    n->domain = "";
+    n->name = name;
+    n->inputs = inputs;
+    n->outputs = 1;
+    return n;
+}
+
+void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like) {
+    v->type = like->type;
+    v->is_boolean = like->is_boolean;
+    v->has_shape = true;
+    v->rank = like->rank;
+    memcpy(v->extent, like->extent, sizeof v->extent);
+}
+
 struct uk_graph_value *uk_storage(struct uk_graph_value *v) {
     while (v->storage)
         v = v->storage;
@@ -45,31 +70,20 @@ static void set_channels_last(struct uk_graph_value *v) {
 
 static const struct uk_operator copy_operator = {.name = "Copy", .domain = "", .expression = "$0"};
 
-/* A node in front of `before` that copies the value into row-major order; NULL: no memory. */
+/* A node in front of `place` that copies the value into row-major order; NULL: no memory. */
 static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value *v,
                                       struct uk_graph_node **place) {
     struct uk_graph_value *copy = uk_value_new(g, v->name);
-    struct uk_graph_node *n = uk_alloc(&g->arena, sizeof *n);
+    struct uk_graph_node *n = copy ? uk_node_new(g, &copy_operator, v->name, 1) : NULL;
 
-    if (!copy || !n || !(n->input = uk_alloc(&g->arena, sizeof *n->input)) ||
-        !(n->output = uk_alloc(&g->arena, sizeof *n->output)))
+    if (!n)
         return NULL;
-    copy->type = v->type;
-    copy->is_boolean = v->is_boolean;
-    copy->has_shape = true;
-    copy->rank = v->rank;
-    memcpy(copy->extent, v->extent, sizeof copy->extent);
+    uk_value_like(copy, v);
     copy->producer = n;
     copy->uses = 1;
     set_identity(copy);
-    n->number = g->node_count++;
-    n->op = &copy_operator;
-    n->type = "Copy";
-    n->domain = "";
-    n->name = v->name;
-    n->inputs = n->outputs = 1;
-    *n->input = v;
-    *n->output = copy;
+    n->input[0] = v;
+    n->output[0] = copy;
     n->next = *place;
     *place = n;
     return copy;

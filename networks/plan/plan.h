@@ -42,6 +42,16 @@ enum { UK_PLACE_ALIGNMENT = 64 };
 /* Plans a graph whose shapes are known. stem: what names of functions begin with. */
 enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem);
 
+/* A node of one output; NULL: no memory. */
+struct uk_graph_node *uk_node_new(struct uk_graph *g, const struct uk_operator *op, const char *name,
+                                  int inputs);
+/* The type and shape of another value. */
+void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like);
+
+/* ---- channels.c: filters and inputs of as many channels as kernels take at once ---- */
+
+enum uk_status uk_plan_channels(struct uk_graph *g);
+
 /* ---- order.c: the order of dimensions in memory; copies where a view cannot be one ---- */
 
 enum uk_status uk_plan_orders(struct uk_graph *g);

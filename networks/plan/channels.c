@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels for bytes add up products in groups of four channels. Where a convolution's input has another number of channels, as images
+ * have, a copy of it has some more, which hold the zero point, and the filter has zeros there.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "plan/plan.h"
+
+enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3 };
+
+static enum uk_status write_padded(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const char *all = uk_iterators(n->input[0]->rank);
+
+    (void)output;
+    uk_write(w, n, "$y[%s] = pad($0[%s], %" PRId64 ")", all, all, uk_constant_int(n->input[1], 0));
+    return UK_OK;
+}
+
+static const struct uk_operator pad_operator = {
+    .name = "PadChannels", .domain = "", .channels_last = true, .write = write_padded};
+
+static struct uk_graph_value *padded_filter(struct uk_graph *g, const struct uk_graph_value *f,
+                                            int64_t channels) {
+    struct uk_graph_value *v = uk_value_new(g, f->name);
+    int64_t extent[UK_RANK], inside = 1;
+
+    memcpy(extent, f->extent, sizeof extent);
+    extent[1] = channels;
+    for (int d = 2; d < f->rank; d++)
+        inside *= f->extent[d];
+    char *data = v ? uk_value_constant(g, v, f->type, f->rank, extent) : NULL;
+    if (!data)
+        return NULL;
+    v->uses = 1;
+    for (int64_t o = 0; o < f->extent[0]; o++)
+        memcpy(data + o * channels * inside, (const char *)f->data + o * f->extent[1] * inside,
+               (size_t)(f->extent[1] * inside));
+    return v;
+}
+
+/* A node in front of `place` that gives the input some more channels. */
+static struct uk_graph_value *padded_input(struct uk_graph *g, const struct uk_graph_node *conv,
+                                           int64_t channels, struct uk_graph_node **place) {
+    struct uk_graph_value *x = conv->input[0], *zero = conv->input[ZERO_OF_INPUT],
+                          *y = uk_value_new(g, x->name);
+    struct uk_graph_node *n = y ? uk_node_new(g, &pad_operator, x->name, 2) : NULL;
+
+    if (!n)
+        return NULL;
+    uk_value_like(y, x);
+    y->extent[1] = channels;
+    y->producer = n;
+    y->uses = 1;
+    n->input[0] = x;
+    n->input[1] = zero;
+    zero->uses++;
+    n->output[0] = y;
+    n->next = *place;
+    *place = n;
+    return y;
+}
+
+static bool is_padded(const struct uk_graph_node *n) {
+    return !n->is_folded && !*n->domain && !strcmp(n->type, "QLinearConv") &&
+           uk_attribute_int(n, "group", 1) == 1 && n->input[FILTER]->extent[1] % GROUP &&
+           n->input[ZERO_OF_INPUT];
+}
+
+enum uk_status uk_plan_channels(struct uk_graph *g) {
+    for (struct uk_graph_node **place = &g->nodes; *place; place = &(*place)->next) {
+        struct uk_graph_node *n = *place;
+        if (!is_padded(n))
+            continue;
+        const int64_t channels = (n->input[FILTER]->extent[1] + GROUP - 1) / GROUP * GROUP;
+        struct uk_graph_value *filter = padded_filter(g, n->input[FILTER], channels),
+                              *x = filter ? padded_input(g, n, channels, place) : NULL;
+        if (!x)
+            return uk_graph_no_memory(g);
+        n->input[0] = x;
+        n->input[FILTER] = filter;
+        place = &(*place)->next;
+    }
+    return UK_OK;
+}
