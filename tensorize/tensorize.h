@@ -134,6 +134,15 @@ enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_opti
  * where the function does, with nothing written; UK_INVALID_INDEX where it does, with what statements before have written. */
 enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
                                     void *const *tensors);
+/* The same for some elements of one tensor, and what these need: element[i], counted from the origin, of the tensor of that number
+ * (temps not counted) becomes element i of `result`, of the tensor's type. error[i] is how far code may be from it: 0 where each
+ * operation has one right result; more where sums of floats may be in any order, products may be added before they are rounded, and
+ * functions are approximate (4 units in the last place), as far as these can change the element, an integer that is rounded
+ * from floats at a tie among them; infinite where nothing is known. Nothing else is written. Reads outside of tensors are errors if these
+ * elements need them. */
+enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes, const double *scalars,
+                                             void *const *tensors, int tensor, int64_t count,
+                                             const int64_t *element, void *result, double *error);
 
 /* ---- programs by calls ----
  *

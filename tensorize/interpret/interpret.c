@@ -60,8 +60,8 @@ static bool check_assumptions(struct uk_frame *f, const struct uk_program *p, en
 }
 
 /* All but the checks of subscripts. */
-static enum uk_status prepare_storage(struct uk_frame *f, struct uk_program *p, void *const *tensor,
-                                      enum uk_status broken) {
+enum uk_status uk_prepare_storage(struct uk_frame *f, struct uk_program *p, void *const *tensor,
+                                  enum uk_status broken) {
     size_t n = 0;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
@@ -83,7 +83,7 @@ static enum uk_status prepare_storage(struct uk_frame *f, struct uk_program *p, 
 
 enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
                           enum uk_status broken) {
-    if (prepare_storage(f, p, tensor, broken))
+    if (uk_prepare_storage(f, p, tensor, broken))
         return f->status;
     for (struct uk_statement *s = p->statements; s; s = s->next)
         if (uk_run_statement(f, s, UK_FORM_COMPUTE, true))
@@ -91,7 +91,7 @@ enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const 
     return UK_OK;
 }
 
-static enum uk_status check_values(struct uk_program *p, const struct uk_values *v) {
+enum uk_status uk_check_values(struct uk_program *p, const struct uk_values *v) {
     if ((!v->size && p->size_count) || (!v->scalar && p->scalars) || (!v->tensor && p->tensors))
         return uk_fail(
             p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
@@ -104,7 +104,7 @@ enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
     enum uk_status status = uk_program_check(p);
 
     if (!status)
-        status = check_values(p, v);
+        status = uk_check_values(p, v);
     if (!status)
         status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
@@ -129,7 +129,7 @@ enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enu
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v) {
     struct uk_program *p = i->declaration;
     struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
-    enum uk_status status = check_values(p, v);
+    enum uk_status status = uk_check_values(p, v);
 
     if (!status)
         status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
@@ -143,19 +143,24 @@ enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind for
                                    const struct uk_points *points) {
     struct uk_program *p = i->declaration;
     struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
-    enum uk_status status = check_values(p, v);
+    enum uk_status status = uk_check_values(p, v);
 
     if (!status)
-        status = prepare_storage(&f, p, v->tensor, UK_INVALID_SIZE);
+        status = uk_prepare_storage(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
         status = uk_run_points(&f, i->computes, form, points);
     uk_arena_free(&f.arena);
     return status;
 }
 
-enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
-                                    void *const *tensors) {
-    struct uk_arena arena = {0};
+/* What a caller gives, as a run takes it. */
+struct given {
+    struct uk_arena arena;
+    struct uk_values values;
+};
+
+static enum uk_status take(struct uk_program *p, const int64_t *sizes, const double *scalars,
+                           void *const *tensors, struct given *g) {
     enum uk_status status = uk_program_check(p);
     size_t n = 0, k = 0;
 
@@ -166,19 +171,48 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
                        "sizes or tensors are NULL; pass an array for each kind that the program has");
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         n++;
-    int64_t *size = uk_alloc(&arena, ((size_t)p->size_count + 1) * sizeof *size);
-    void **tensor = uk_alloc(&arena, (n + 1) * sizeof *tensor);
+    int64_t *size = uk_alloc(&g->arena, ((size_t)p->size_count + 1) * sizeof *size);
+    void **tensor = uk_alloc(&g->arena, (n + 1) * sizeof *tensor);
 
-    if (size && tensor) {
-        for (const struct uk_var *s = p->sizes; s; s = s->next)
-            size[s->number] = s->defined ? s->value : sizes[s->number];
-        n = 0;
-        for (const struct uk_tensor *t = p->tensors; t; t = t->next, n++)
-            tensor[n] = t->kind == UK_TENSOR_ARGUMENT ? tensors[k++] : NULL;
-        status = uk_interpret(p, &(struct uk_values){.size = size, .scalar = scalars, .tensor = tensor});
-    } else {
-        status = uk_out_of_memory(p->context);
-    }
-    uk_arena_free(&arena);
+    if (!size || !tensor)
+        return uk_out_of_memory(p->context);
+    for (const struct uk_var *s = p->sizes; s; s = s->next)
+        size[s->number] = s->defined ? s->value : sizes[s->number];
+    n = 0;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next, n++)
+        tensor[n] = t->kind == UK_TENSOR_ARGUMENT ? tensors[k++] : NULL;
+    g->values = (struct uk_values){.size = size, .scalar = scalars, .tensor = tensor};
+    return UK_OK;
+}
+
+enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
+                                    void *const *tensors) {
+    struct given g = {.arena = {0}};
+    enum uk_status status = take(p, sizes, scalars, tensors, &g);
+
+    if (!status)
+        status = uk_interpret(p, &g.values);
+    uk_arena_free(&g.arena);
+    return status;
+}
+
+enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes,
+                                             const double *scalars, void *const *tensors, int tensor,
+                                             int64_t count, const int64_t *element, void *result,
+                                             double *error) {
+    struct given g = {.arena = {0}};
+    enum uk_status status = take(p, sizes, scalars, tensors, &g);
+    const struct uk_tensor *t = status ? NULL : p->tensors;
+    int number = 0;
+
+    for (int i = tensor; t && (i > 0 || t->kind != UK_TENSOR_ARGUMENT); t = t->next, number++)
+        i -= t->kind == UK_TENSOR_ARGUMENT;
+    if (!status && (tensor < 0 || !t || count < 0 || (count && (!element || !result || !error))))
+        status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                         "elements of tensor %d: no such tensor, or an array is NULL", tensor);
+    if (!status)
+        status =
+            uk_interpret_elements(p, &g.values, &(struct uk_elements){number, count, element, result, error});
+    uk_arena_free(&g.arena);
     return status;
 }

@@ -43,6 +43,19 @@ struct uk_points {
 enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v,
                                    const struct uk_points *points);
 
+/* As uk_interpret(), for some elements of one tensor alone and what these need (interpret_elements.c): element[i], from the origin, of
+ * tensor number `tensor` becomes element i of `result`, and by[i] is how far other orders of sums, products that are added before they
+ * are rounded, and other means of computing approximate functions may be from it. Nothing else is written. */
+struct uk_elements {
+    int tensor;
+    int64_t count;
+    const int64_t *element;
+    void *result;
+    double *by;
+};
+enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
+                                     const struct uk_elements *e);
+
 /* Numbers (interpret_number.c). */
 double uk_round_to(enum uk_type t, double v);
 union uk_value uk_wrap_to(enum uk_type t, uint64_t v);
@@ -76,6 +89,7 @@ struct uk_storage {
     bool is_private;     /* each thread's own, one after the other: `base` and `elements` are thread 0's */
     struct uk_shadow
         *shadow; /* the accesses of each element (interpret_race.c); NULL: races are not checked */
+    double *by;  /* how far each element may be from its value (interpret_within.c); NULL: all are exact */
 };
 
 struct uk_frame {
@@ -147,6 +161,7 @@ struct uk_storage *uk_find_storage(struct uk_frame *f, const struct uk_tensor *t
 /* NULL: f->status says why. */
 struct uk_code *uk_compile_value(struct uk_frame *f, const struct uk_expr *e, bool stored);
 union uk_value uk_run_value(struct uk_frame *f, const struct uk_code *c);
+bool uk_compare_values(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b);
 /* Whether a PAD's element exists. */
 bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 
@@ -165,6 +180,44 @@ void uk_reduce_block(enum uk_expr_op op, enum uk_type t, int n, union uk_value *
 /* target = or op= value, rounded to the type. */
 void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v);
 
+/* A value, and how far what computes the same by other means may be from it. */
+struct uk_within {
+    union uk_value value;
+    double by;
+};
+/* A sum, product, minimum or maximum so far, and a scan's (interpret_within.c). */
+struct uk_within_sum {
+    struct uk_within so_far;
+    double magnitude; /* of a sum of floats: of its terms */
+    int64_t terms;
+    bool is_whole; /* all of them are integers */
+};
+struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c);
+void uk_within_begin(struct uk_within_sum *s, union uk_value initial);
+void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term);
+/* What the sum may be. */
+struct uk_within uk_within_end(const struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t);
+
+/* A statement, element by element: `prepare`, or NULL, whether it is to be gone through at all, `begin` says whether the element is wanted, `term` is called for each term of its sum, or once if
+ * there is none, with the iterators' slots set, and `end` behind the last one. */
+struct uk_visit {
+    const struct uk_statement *statement;
+    struct uk_storage *target;
+    const struct uk_code *right;
+    union uk_value initial; /* of the sum */
+    bool goes_on;           /* a scan's element that is not the first */
+    void *user;
+    bool (*prepare)(struct uk_visit *v);
+    bool (*begin)(struct uk_visit *v, int64_t element);
+    void (*term)(struct uk_visit *v);
+    void (*end)(struct uk_visit *v, int64_t element);
+};
+/* Subscripts are checked where they are used. */
+enum uk_status uk_visit_statement(struct uk_frame *f, struct uk_statement *s, struct uk_visit *v);
+/* What a further value is combined with what is there by. */
+enum uk_expr_op uk_assign_op(enum uk_assign assign);
+enum uk_expr_op uk_reduce_op(enum uk_reduce reduce);
+
 /* Runs the declaration's statements in this form. */
 enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enum uk_form_kind form);
 /* Runs one statement as it is (form COMPUTE), or its reset or update form; or only checks its subscripts. */
@@ -178,6 +231,11 @@ bool uk_check_element(struct uk_frame *f, const struct uk_index *element, int64_
 /* What uk_interpret_points says, where every tensor has its storage. */
 enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                              const struct uk_points *points);
+/* What the program needs is there. */
+enum uk_status uk_check_values(struct uk_program *p, const struct uk_values *v);
+/* Gives each tensor its storage; subscripts are not checked. */
+enum uk_status uk_prepare_storage(struct uk_frame *f, struct uk_program *p, void *const *tensor,
+                                  enum uk_status broken);
 /* Sizes are not negative, nothing overflows, assumptions hold; gives each tensor its storage. */
 enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
                           enum uk_status broken);

@@ -256,7 +256,7 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad) {
     return true;
 }
 
-static bool compare(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b) {
+bool uk_compare_values(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b) {
     bool real = uk_type_is_float(t);
     bool less = real ? a.d < b.d : a.i < b.i;
     bool equal = real ? a.d == b.d : a.i == b.i;
@@ -285,7 +285,7 @@ static bool run_condition(struct uk_frame *f, const struct uk_code *c) {
         return run_condition(f, c->arg[0]) || run_condition(f, c->arg[1]);
     if (c->op == UK_E_NOT)
         return !run_condition(f, c->arg[0]);
-    return compare(c->op, c->from, uk_run_value(f, c->arg[0]), uk_run_value(f, c->arg[1]));
+    return uk_compare_values(c->op, c->from, uk_run_value(f, c->arg[0]), uk_run_value(f, c->arg[1]));
 }
 
 /* In the loop IR nothing has been proved about addresses: each access is checked. */
@@ -327,11 +327,16 @@ union uk_value uk_run_value(struct uk_frame *f, const struct uk_code *c) {
     return uk_unary(c->op, c->type, uk_run_value(f, c->arg[0]));
 }
 
-void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v) {
+enum uk_expr_op uk_assign_op(enum uk_assign assign) {
     static const enum uk_expr_op ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
+
+    return ops[assign];
+}
+
+void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v) {
     enum uk_type t = s->tensor->type;
 
     if (assign != UK_ASSIGN)
-        v = uk_reduced(ops[assign], t, uk_load(t, s->base, element), v);
+        v = uk_reduced(uk_assign_op(assign), t, uk_load(t, s->base, element), v);
     uk_store(t, s->base, element, v);
 }

@@ -164,6 +164,10 @@ static union uk_value identity(enum uk_reduce reduce, enum uk_type t) {
 
 static const enum uk_expr_op reduce_ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
 
+enum uk_expr_op uk_reduce_op(enum uk_reduce reduce) {
+    return reduce_ops[reduce];
+}
+
 static void add_term(struct run *r) {
     if (!is_left_out(r))
         r->sum = uk_reduced(reduce_ops[r->s->reduce], r->target->tensor->type, r->sum,
@@ -400,5 +404,69 @@ enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk
         else
             run_point(&r, points->element[k], &points->value[k]);
     }
+    return overflowed(f, s);
+}
+
+/* ---- element by element ---- */
+
+static void visit_terms(struct run *r, struct uk_visit *v, int level) {
+    int64_t *i = &r->f->slot[level];
+
+    if (level == r->s->iterators) {
+        if (!(r->s->reduce && is_left_out(r)) && try_bounds(r))
+            v->term(v);
+        return;
+    }
+    for (*i = 0; *i < r->extent[level] && !r->f->status; ++*i)
+        visit_terms(r, v, level + 1);
+}
+
+static void visit_element(struct run *r, struct uk_visit *v) {
+    const int64_t at = uk_flat_value(r->f, &r->left);
+
+    if (at < 0 || at >= r->target->elements) {
+        r->f->overflow = true;
+    } else if (v->begin(v, at)) {
+        visit_terms(r, v, r->s->left_iterators);
+        v->end(v, at);
+    }
+}
+
+static void visit_left(struct run *r, struct uk_visit *v, int level, int scan) {
+    if (level == r->s->left_iterators) {
+        v->goes_on = false;
+        for (int64_t i = 0; scan >= 0 && i < r->extent[scan]; i++) {
+            r->f->slot[scan] = i;
+            visit_element(r, v);
+            v->goes_on = true;
+        }
+        if (scan < 0)
+            visit_element(r, v);
+        return;
+    }
+    if (level == scan) {
+        visit_left(r, v, level + 1, scan);
+        return;
+    }
+    for (int64_t i = 0; i < r->extent[level] && !r->f->status; i++) {
+        r->f->slot[level] = i;
+        visit_left(r, v, level + 1, scan);
+    }
+}
+
+enum uk_status uk_visit_statement(struct uk_frame *f, struct uk_statement *s, struct uk_visit *v) {
+    struct run r = {.f = f, .s = s, .form = UK_FORM_COMPUTE, .assign = s->assign, .block = -1};
+
+    if (!prepare(&r))
+        return f->status;
+    if (!bound_access(&r, &s->left) || (r.any && !bound_value(&r, s->right)))
+        return f->status;
+    v->statement = s;
+    v->target = r.target;
+    v->right = r.right;
+    v->initial = r.initial;
+    if (v->prepare && !v->prepare(v))
+        return UK_OK;
+    visit_left(&r, v, 0, scanned(s));
     return overflowed(f, s);
 }

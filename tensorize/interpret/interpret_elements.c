@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Some elements of a program's result: backwards, from statement to statement, it is found which elements these need, and forwards,
+ * they alone are computed, each with how far other ways of computing it may be from it. What is written is a copy.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "interpret.h"
+
+struct demand {
+    struct uk_frame *f;
+    unsigned char **wanted; /* by storage, a byte an element; NULL: the program does not write the tensor */
+    struct uk_within_sum sum;
+};
+
+static unsigned char *wanted_of(const struct demand *d, const struct uk_storage *s) {
+    return d->wanted[s - d->f->storage];
+}
+
+/* ---- backwards ---- */
+
+static void want(struct demand *d, const struct uk_code *c) {
+    if (c->op == UK_E_PAD) {
+        want(d, c->arg[uk_inside(d->f, c) ? 0 : 1]);
+        return;
+    }
+    if (c->op == UK_E_ACCESS && wanted_of(d, c->storage)) {
+        const int64_t at = uk_flat_value(d->f, &c->address);
+        if (at >= 0 && at < c->storage->elements)
+            wanted_of(d, c->storage)[at] = 1;
+    }
+    for (int i = 0; i < 3 && c->arg[i]; i++)
+        want(d, c->arg[i]);
+}
+
+static bool reads_written(const struct demand *d, const struct uk_code *c) {
+    bool reads = c->op == UK_E_ACCESS && wanted_of(d, c->storage);
+
+    for (int i = 0; i < 3 && c->arg[i]; i++)
+        reads = reads || reads_written(d, c->arg[i]);
+    return reads;
+}
+
+static bool reads(const struct uk_code *c, const struct uk_storage *s) {
+    bool found = c->op == UK_E_ACCESS && c->storage == s;
+
+    for (int i = 0; i < 3 && c->arg[i]; i++)
+        found = found || reads(c->arg[i], s);
+    return found;
+}
+
+static bool is_wanted(struct uk_visit *v, int64_t at) {
+    return wanted_of(v->user, v->target)[at];
+}
+
+static void want_term(struct uk_visit *v) {
+    want(v->user, v->right);
+}
+
+static void nothing(struct uk_visit *v, int64_t at) {
+    (void)v;
+    (void)at;
+}
+
+/* A scan, and a statement that reads what it writes, need all elements if any. What reads nothing that is written needs no more. */
+static bool is_asked(struct uk_visit *v) {
+    struct demand *d = v->user;
+    unsigned char *wanted = wanted_of(d, v->target);
+    const size_t n = (size_t)v->target->elements;
+
+    if ((v->statement->scan || reads(v->right, v->target)) && memchr(wanted, 1, n))
+        memset(wanted, 1, n);
+    return reads_written(d, v->right);
+}
+
+/* The statements in front of `end`, the last one first. */
+static enum uk_status go_back(struct demand *d, struct uk_program *p) {
+    struct uk_statement **list;
+    int n = 0;
+
+    for (struct uk_statement *s = p->statements; s; s = s->next)
+        n++;
+    if (!(list = uk_alloc(&d->f->arena, ((size_t)n + 1) * sizeof *list)))
+        return uk_out_of_memory(p->context);
+    n = 0;
+    for (struct uk_statement *s = p->statements; s; s = s->next)
+        list[n++] = s;
+    enum uk_status status = UK_OK;
+    while (n-- && !status) {
+        struct uk_visit v = {
+            .user = d, .prepare = is_asked, .begin = is_wanted, .term = want_term, .end = nothing};
+        status = uk_visit_statement(d->f, list[n], &v);
+    }
+    return status;
+}
+
+/* ---- forwards ---- */
+
+static bool begin(struct uk_visit *v, int64_t at) {
+    struct demand *d = v->user;
+
+    if (!wanted_of(d, v->target)[at])
+        return false;
+    if (!v->goes_on)
+        uk_within_begin(&d->sum, v->initial);
+    return true;
+}
+
+static void add_term(struct uk_visit *v) {
+    struct demand *d = v->user;
+    const enum uk_type t = v->target->tensor->type;
+    const struct uk_within w = uk_within_value(d->f, v->right);
+
+    if (v->statement->reduce)
+        uk_within_add(&d->sum, uk_reduce_op(v->statement->reduce), t, w);
+    else
+        d->sum.so_far = w;
+}
+
+/* With what is there already, which is one more term of a sum. */
+static struct uk_within updated(struct uk_visit *v, int64_t at, struct uk_within w) {
+    struct demand *d = v->user;
+    const enum uk_type t = v->target->tensor->type;
+    const enum uk_expr_op op = uk_assign_op(v->statement->assign);
+    const struct uk_within before = {uk_load(t, v->target->base, at), v->target->by[at]};
+    struct uk_within_sum s = d->sum;
+
+    if (v->statement->assign == UK_ASSIGN)
+        return w;
+    if (op != UK_E_ADD || v->statement->reduce != UK_REDUCE_SUM) {
+        uk_within_begin(&s, (union uk_value){.i = 0});
+        if (op == UK_E_ADD)
+            uk_within_add(&s, op, t, w);
+        else
+            s.so_far = w;
+    }
+    uk_within_add(&s, op, t, before);
+    return uk_within_end(&s, op, t);
+}
+
+static void store(struct uk_visit *v, int64_t at) {
+    struct demand *d = v->user;
+    const enum uk_type t = v->target->tensor->type;
+    struct uk_within w = d->sum.so_far;
+
+    if (v->statement->reduce)
+        w = uk_within_end(&d->sum, uk_reduce_op(v->statement->reduce), t);
+    w = updated(v, at, w);
+    uk_store(t, v->target->base, at, w.value);
+    v->target->by[at] = w.by;
+}
+
+static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
+    enum uk_status status = UK_OK;
+
+    for (struct uk_statement *s = p->statements; s && !status; s = s->next) {
+        struct uk_visit v = {.user = d, .begin = begin, .term = add_term, .end = store};
+        status = uk_visit_statement(d->f, s, &v);
+    }
+    return status;
+}
+
+/* ---- both ---- */
+
+/* Memory of their own for the tensors that are written; its pages exist once they are touched. */
+static bool own(struct demand *d, const struct uk_tensor *t) {
+    struct uk_storage *s = uk_find_storage(d->f, t);
+    const size_t n = s ? (size_t)s->elements + 1 : 0, bytes = n * uk_type_bytes(t->type);
+
+    if (!s || wanted_of(d, s))
+        return s;
+    void *copy = malloc(bytes);
+    unsigned char *wanted = d->wanted[s - d->f->storage] = calloc(n, 1);
+    s->by = calloc(n, sizeof *s->by);
+    if (!copy || !wanted || !s->by) {
+        free(copy);
+        return false;
+    }
+    memcpy(copy, s->base, bytes - uk_type_bytes(t->type));
+    s->base = copy;
+    return true;
+}
+
+static void disown(struct demand *d) {
+    for (int i = 0; d->wanted && i < d->f->storages; i++) {
+        if (!d->wanted[i])
+            continue;
+        free(d->f->storage[i].by);
+        free(d->f->storage[i].base);
+        free(d->wanted[i]);
+    }
+}
+
+static enum uk_status run(struct demand *d, struct uk_program *p, const struct uk_elements *e) {
+    struct uk_storage *s = &d->f->storage[e->tensor];
+    enum uk_status status = UK_OK;
+
+    for (int64_t i = 0; i < e->count; i++) {
+        if (e->element[i] < 0 || e->element[i] >= s->elements)
+            return uk_fail(p->context, UK_INVALID_ARGUMENT, s->tensor->at, "%s has no element %lld",
+                           s->tensor->name, (long long)e->element[i]);
+        if (d->wanted[e->tensor])
+            d->wanted[e->tensor][e->element[i]] = 1;
+    }
+    status = go_back(d, p);
+    if (!status)
+        status = go_forward(d, p);
+    for (int64_t i = 0; i < e->count && !status; i++) {
+        uk_store(s->tensor->type, e->result, i, uk_load(s->tensor->type, s->base, e->element[i]));
+        e->by[i] = s->by ? s->by[e->element[i]] : 0;
+    }
+    return status;
+}
+
+enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
+                                     const struct uk_elements *e) {
+    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
+    struct demand d = {.f = &f};
+    enum uk_status status = uk_check_values(p, v);
+
+    if (!status)
+        status = uk_prepare_storage(&f, p, v->tensor, UK_INVALID_SIZE);
+    if (!status)
+        status = uk_check_apart(p, v->size);
+    d.wanted = status ? NULL : uk_alloc(&f.arena, ((size_t)f.storages + 1) * sizeof *d.wanted);
+    bool owned = d.wanted;
+    for (const struct uk_statement *s = p->statements; s && owned; s = s->next)
+        owned = own(&d, s->left.tensor);
+    if (!status && !owned)
+        status = uk_out_of_memory(p->context);
+    if (!status)
+        status = run(&d, p, e);
+    disown(&d);
+    uk_arena_free(&f.arena);
+    return status;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far from the interpreter's a value may be. An operation rounds once, alike wherever it is computed; what differs is a sum of
+ * floats, whose order is free and whose products may be added before they are rounded, and functions that are approximate. From
+ * there differences are carried on: an operation whose operands lie between bounds lies between its results at the corners, since it
+ * is monotone in each of them, and is rounded there.
+ */
+#include <math.h>
+#include "interpret.h"
+
+/* Units in the last place that approximate functions may be apart (uk.5, Arithmetic). */
+enum { APPROXIMATE = 4 };
+
+/* Half of a unit in the last place of 1: what a rounding changes at most, relatively; and the least number above 0. */
+static double unit(enum uk_type t) {
+    return t == UK_F64 ? 0x1p-53 : t == UK_F32 ? 0x1p-24 : t == UK_F16 ? 0x1p-11 : 0x1p-8;
+}
+
+static double least(enum uk_type t) {
+    return t == UK_F64 ? 0x1p-1074 : t == UK_F32 ? 0x1p-149 : t == UK_F16 ? 0x1p-24 : 0x1p-133;
+}
+
+/* Both are rounded, the value and what is `by` away before. */
+static double rounded(enum uk_type t, double value, double by) {
+    return by + 2 * unit(t) * (fabs(value) + by) + least(t);
+}
+
+static double real(enum uk_type t, union uk_value v) {
+    return uk_type_is_float(t) ? v.d : (double)v.i;
+}
+
+static struct uk_within exactly(union uk_value v) {
+    return (struct uk_within){.value = v};
+}
+
+/* Nothing is known where not a number may be the result; integers wrap. */
+static double settled(enum uk_type t, double value, double by) {
+    static const double most[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8};
+
+    if (isnan(by) || (!uk_type_is_float(t) && fabs(value) + by >= most[t - UK_I64]))
+        return HUGE_VAL;
+    return by;
+}
+
+/* ---- operations ---- */
+
+static double corner(enum uk_expr_op op, enum uk_type t, double a, double b) {
+    if (op == UK_E_SHL)
+        return a * exp2(b);
+    if (op == UK_E_SHR)
+        return floor(a * exp2(-b));
+    (void)t;
+    return uk_binary(op, UK_F64, (union uk_value){.d = a}, (union uk_value){.d = b}).d;
+}
+
+static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_within a, struct uk_within b) {
+    const union uk_value v = uk_binary(op, t, a.value, b.value);
+    const double x = real(t, a.value), y = real(t, b.value), value = real(t, v);
+    double by = 0;
+
+    if (a.by == 0 && b.by == 0)
+        return (struct uk_within){v, op == UK_E_POW ? 2 * APPROXIMATE * unit(t) * fabs(value) + least(t) : 0};
+    if ((op == UK_E_DIV && fabs(y) <= b.by) || (op == UK_E_POW && x <= a.by && b.by > 0))
+        return (struct uk_within){v, HUGE_VAL};
+    for (int i = 0; i < 4; i++) {
+        const double at = corner(op, t, i & 1 ? x + a.by : x - a.by, i & 2 ? y + b.by : y - b.by);
+        by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
+    }
+    if (op == UK_E_POW) /* of a base that may be 0, the turning point */
+        by = rounded(t, value, fmax(by, fabs(x) <= a.by ? fabs(corner(op, t, 0, y) - value) : 0)) +
+             2 * APPROXIMATE * unit(t) * (fabs(value) + by);
+    else if (uk_type_is_float(t) && op != UK_E_MIN && op != UK_E_MAX)
+        by = rounded(t, value, by);
+    return (struct uk_within){v, settled(t, value, by)};
+}
+
+/* Of a conversion or a function of one operand, all of which but abs are monotone. */
+static union uk_value apply(const struct uk_code *c, union uk_value v) {
+    return c->op == UK_E_CAST ? uk_convert(c->from, c->type, v) : uk_unary(c->op, c->type, v);
+}
+
+static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
+    const enum uk_type t = c->type, from = c->op == UK_E_CAST ? c->from : c->type;
+    const union uk_value v = apply(c, a.value);
+    const double value = real(t, v);
+    double by = a.by;
+
+    if (a.by > 0 && c->op != UK_E_ABS && c->op != UK_E_NEG && isfinite(a.by)) {
+        by = 0;
+        for (int i = -1; i <= 1; i += 2) {
+            const double x = real(from, a.value) + i * a.by;
+            const union uk_value end =
+                uk_type_is_float(from) ? (union uk_value){.d = x} : (union uk_value){.i = (int64_t)x};
+            const double at = real(t, apply(c, end));
+            by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
+        }
+        if (uk_type_is_float(t) && c->op != UK_E_ROUND && c->op != UK_E_FLOOR && c->op != UK_E_CEIL)
+            by = rounded(t, value, by);
+        if (!uk_type_is_float(t) && !uk_type_is_float(from))
+            by = settled(t, real(from, a.value), a.by); /* no change, or it wraps */
+    }
+    if (uk_is_approximate(c->op) && isfinite(value))
+        by += 2 * APPROXIMATE * unit(t) * (fabs(value) + by) + least(t);
+    return (struct uk_within){v, by};
+}
+
+/* ---- conditions ---- */
+
+/* 1 and 0, and whether that is certain. */
+static struct uk_within condition(struct uk_frame *f, const struct uk_code *c) {
+    struct uk_within a, b;
+
+    if (c->op == UK_E_NOT) {
+        a = condition(f, c->arg[0]);
+        a.value.i = !a.value.i;
+        return a;
+    }
+    if (c->op == UK_E_AND || c->op == UK_E_OR) {
+        const int64_t decides = c->op == UK_E_OR;
+        a = condition(f, c->arg[0]);
+        if (a.by == 0 && a.value.i == decides)
+            return a;
+        b = condition(f, c->arg[1]);
+        if (b.by == 0 && b.value.i == decides)
+            return b;
+        return (struct uk_within){{.i = decides ? a.value.i || b.value.i : a.value.i && b.value.i},
+                                  fmax(a.by, b.by)};
+    }
+    a = uk_within_value(f, c->arg[0]);
+    b = uk_within_value(f, c->arg[1]);
+    const bool certain =
+        (a.by == 0 && b.by == 0) || fabs(real(c->from, a.value) - real(c->from, b.value)) > a.by + b.by;
+    return (struct uk_within){{.i = uk_compare_values(c->op, c->from, a.value, b.value)}, certain ? 0 : 1};
+}
+
+static struct uk_within chosen(struct uk_frame *f, const struct uk_code *c) {
+    const struct uk_within which = condition(f, c->arg[0]);
+    struct uk_within v = uk_within_value(f, c->arg[which.value.i ? 1 : 2]);
+
+    if (which.by > 0) {
+        const struct uk_within other = uk_within_value(f, c->arg[which.value.i ? 2 : 1]);
+        const double apart = fabs(real(c->type, other.value) - real(c->type, v.value)) + other.by;
+        v.by = isnan(apart) ? HUGE_VAL : fmax(v.by, apart);
+    }
+    return v;
+}
+
+/* ---- expressions ---- */
+
+struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
+    struct uk_within a;
+
+    switch (c->op) {
+    case UK_E_NUMBER:
+    case UK_E_SCALAR:
+    case UK_E_INDEX:
+        return exactly(uk_run_value(f, c));
+    case UK_E_ACCESS:
+        a = exactly(uk_run_value(f, c));
+        if (c->storage->by && !f->status)
+            a.by = c->storage->by[uk_flat_value(f, &c->address)];
+        return a;
+    case UK_E_PAD:
+        return uk_within_value(f, c->arg[uk_inside(f, c) ? 0 : 1]);
+    case UK_E_SELECT:
+        return chosen(f, c);
+    default:
+        a = uk_within_value(f, c->arg[0]);
+        return c->arg[1] ? binary(c->op, c->type, a, uk_within_value(f, c->arg[1])) : unary(c, a);
+    }
+}
+
+/* ---- reductions ---- */
+
+void uk_within_begin(struct uk_within_sum *s, union uk_value initial) {
+    *s = (struct uk_within_sum){.so_far = exactly(initial), .is_whole = true};
+}
+
+void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term) {
+    const union uk_value v = uk_reduced(op, t, s->so_far.value, term.value);
+
+    if (op == UK_E_ADD && uk_type_is_float(t)) {
+        s->so_far.by += term.by;
+        s->magnitude += fabs(term.value.d) + term.by;
+        s->is_whole = s->is_whole && term.value.d == rint(term.value.d);
+    } else if (s->so_far.by > 0 || term.by > 0) {
+        s->so_far.by = binary(op, t, s->so_far, term).by;
+    }
+    s->so_far.value = v;
+    s->terms++;
+}
+
+/*
+ * Each of n terms, a product perhaps, and each of their n - 1 sums may be rounded or not: both results are within n roundings, of the
+ * terms' magnitudes added up, of the one that is never rounded. Integers that the type has all are never rounded. The order of a
+ * product's factors is free as well.
+ */
+struct uk_within uk_within_end(const struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t) {
+    struct uk_within w = s->so_far;
+
+    if (!uk_type_is_float(t) || s->terms == 0 || (op != UK_E_ADD && op != UK_E_MUL))
+        return w;
+    if (op == UK_E_MUL) {
+        w.by += s->terms > 2 ? 2 * (double)s->terms * unit(t) * (fabs(w.value.d) + w.by) : 0;
+    } else if (s->magnitude * unit(t) > 1 || !s->is_whole || w.by > 0) {
+        const double n = (double)s->terms * unit(t);
+        w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + least(t) : HUGE_VAL;
+    }
+    if (isnan(w.by))
+        w.by = HUGE_VAL;
+    return w;
+}
