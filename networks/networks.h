@@ -41,6 +41,7 @@ struct uk_network_tensor {
     int rank;
     int64_t shape[UK_NETWORK_DIMENSIONS];
     size_t elements, bytes;
+    bool is_boolean; /* bytes of 0 and 1 */
 };
 
 /* What the file leaves open. Zero-initialize. */
@@ -89,7 +90,10 @@ struct uk_network_layer {
     const char *function, *text; /* of the tensor program */
     int arguments;               /* of the function: tensors, in order, the last one written */
     struct uk_network_tensor output;
-    double multiply_adds;
+    int order
+        [UK_NETWORK_DIMENSIONS]; /* how the result lies in memory: its dimension order[0] outermost, the last one contiguous */
+    size_t offset;        /* of the result in the block of memory */
+    double multiply_adds; /* terms of sums of products, those that padding makes 0 among them, as is usual */
 };
 /* The i-th layer in the order of calls; NULL: there are no more. */
 const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i);
@@ -99,6 +103,9 @@ const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int 
 enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options *options);
 enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
                                char **bytes, size_t *length);
+/* An object with int NAME_step(void *memory, int layer) besides, which runs one layer. */
+enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
+                                     size_t *length);
 
 /* After uk_network_compile(): bytes of the block of memory, at a multiple of 64, that a run uses; where in it inputs and outputs
  * lie; all layers in order, or one of them. Inputs may be overwritten by a run. */
@@ -113,8 +120,14 @@ size_t uk_network_memory_bound(const struct uk_network *n);
 /* The layer's program as the interpreter computes it, from the inputs of the layer that lie in `memory` before or after
  * uk_network_run_layer(): into `result`, as the layer would have it in memory. */
 enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result);
-/* Where that layer's result lies in memory, in the order in which it is stored. */
+/* The same for `count` elements of the layer's result: element[i], counted row-major in ONNX's order of dimensions, becomes element i of
+ * `result`, and error[i] is how far the layer's code may be from it, as of uk_program_interpret_elements(). */
+enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *memory, int layer,
+                                             int64_t count, const int64_t *element, void *result,
+                                             double *error);
+/* Where that layer's result lies in memory, in the order in which it is stored; and a copy of it in ONNX's order. */
 void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer);
+enum uk_status uk_network_layer_copy(const struct uk_network *n, const void *memory, int layer, void *copy);
 
 /* ---- on GPUs ----
  *

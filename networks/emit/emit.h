@@ -32,6 +32,11 @@ enum uk_status uk_network_enter(struct uk_network *n, bool needs_read);
 /* Frees what was compiled for a GPU. */
 void uk_network_forget_device(struct uk_network *n);
 
+/* ---- layer.c ---- */
+
+/* Adds to what is shown of the layers what follows from their programs and places. */
+enum uk_status uk_layers_show(struct uk_network *n);
+
 /* ---- driver.c ---- */
 
 /* The driver's text: NAME_memory, NAME_input, NAME_output, NAME_run, and NAME_step if that is wanted; free it with free(). NULL: no

@@ -40,15 +40,14 @@ enum uk_status uk_network_enter(struct uk_network *n, bool needs_read) {
     n->graph.status = UK_OK;
     free(n->graph.message);
     n->graph.message = NULL;
-    return needs_read && !n->is_read
-               ? uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no network has been read")
-               : UK_OK;
+    return UK_OK;
 }
 
 /* ---- reading ---- */
 
 static void show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name) {
-    *t = (struct uk_network_tensor){.name = name, .type = v->type, .rank = v->rank};
+    *t = (struct uk_network_tensor){
+        .name = name, .type = v->type, .rank = v->rank, .is_boolean = v->is_boolean};
     memcpy(t->shape, v->extent, sizeof t->shape);
     t->elements = (size_t)uk_value_elements(v);
     t->bytes = t->elements * uk_element_bytes(v->type);
@@ -108,7 +107,7 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
     if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name)))
         return s;
     n->is_read = true;
-    return UK_OK;
+    return uk_layers_show(n);
 }
 
 enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
@@ -209,6 +208,7 @@ struct compilation {
     struct uk_bundle bundle;
     struct uk_options options;
     enum uk_emit what;
+    bool has_step;
     struct uk_module **module; /* or NULL, and: */
     char **bytes;
     size_t *length;
@@ -216,8 +216,7 @@ struct compilation {
 
 static enum uk_status compile_bundle(struct uk_network *n, struct compilation *c) {
     struct uk_constants constants = {0};
-    const bool in_process = c->module;
-    char *source = uk_driver_text(n, in_process, false), name[5][288];
+    char *source = uk_driver_text(n, c->has_step, false), name[5][288];
     static const char *const suffix[] = {"memory", "input", "output", "run", "step"};
     const char *exported[5];
     enum uk_status s = source ? uk_constants_make(n, &constants) : uk_graph_no_memory(&n->graph);
@@ -230,10 +229,10 @@ static enum uk_status compile_bundle(struct uk_network *n, struct compilation *c
     c->bundle.constant_count = constants.count;
     c->bundle.source = source;
     c->bundle.exported = exported;
-    c->bundle.exported_count = in_process ? 5 : 4;
+    c->bundle.exported_count = c->has_step ? 5 : 4;
     if (!s) {
-        s = in_process ? uk_compile_bundle(&c->bundle, &c->options, c->module)
-                       : uk_emit_bundle(&c->bundle, &c->options, c->what, c->bytes, c->length);
+        s = c->module ? uk_compile_bundle(&c->bundle, &c->options, c->module)
+                      : uk_emit_bundle(&c->bundle, &c->options, c->what, c->bytes, c->length);
         if (s)
             uk_graph_fail(&n->graph, s, NULL, "%s", uk_context_message(n->context));
     }
@@ -273,7 +272,7 @@ enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options 
     enum uk_status s = uk_network_enter(n, true);
 
     if (!s)
-        s = compile(n, options, &(struct compilation){.module = &module});
+        s = compile(n, options, &(struct compilation){.has_step = true, .module = &module});
     if (s)
         return s;
     uk_module_destroy(n->module);
@@ -304,23 +303,34 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
     return UK_OK;
 }
 
+enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
+                                     size_t *length) {
+    struct compilation c = {.has_step = true, .what = UK_EMIT_OBJECT, .bytes = bytes, .length = length};
+    enum uk_status s = uk_network_enter(n, true);
+
+    if (bytes)
+        *bytes = NULL;
+    if (!s && (!bytes || !length))
+        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
+    return s ? s : compile(n, options, &c);
+}
+
 /* ---- running ---- */
 
 size_t uk_network_memory(const struct uk_network *n) {
     return n && n->memory ? n->memory() : 0;
 }
 
-static void *place(const struct uk_network *n, void *memory, struct uk_graph_value *v) {
-    (void)n;
+static void *place(void *memory, struct uk_graph_value *v) {
     return (char *)memory + uk_storage(v)->offset;
 }
 
 void *uk_network_input(const struct uk_network *n, void *memory, int i) {
-    return uk_network_value(n, UK_NETWORK_INPUT, i) && memory ? place(n, memory, n->graph.input[i]) : NULL;
+    return uk_network_value(n, UK_NETWORK_INPUT, i) && memory ? place(memory, n->graph.input[i]) : NULL;
 }
 
 void *uk_network_output(const struct uk_network *n, void *memory, int i) {
-    return uk_network_value(n, UK_NETWORK_OUTPUT, i) && memory ? place(n, memory, n->graph.output[i]) : NULL;
+    return uk_network_value(n, UK_NETWORK_OUTPUT, i) && memory ? place(memory, n->graph.output[i]) : NULL;
 }
 
 enum uk_status uk_network_run(const struct uk_network *n, void *memory) {
@@ -330,48 +340,4 @@ enum uk_status uk_network_run(const struct uk_network *n, void *memory) {
 enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer) {
     return n && n->step && memory && uk_network_layer(n, layer) ? (enum uk_status)n->step(memory, layer)
                                                                 : UK_INVALID_ARGUMENT;
-}
-
-void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer) {
-    return uk_network_layer(n, layer) && memory ? place(n, memory, n->plan.layer[layer]->result) : NULL;
-}
-
-/* The constant in the order of memory that the layer reads. */
-static const void *constant_of(struct uk_network *n, const struct uk_graph_value *v, struct uk_arena *arena) {
-    void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_element_bytes(v->type) + 1);
-
-    if (data)
-        uk_permute(v, v->order, data);
-    else
-        uk_graph_no_memory(&n->graph);
-    return data;
-}
-
-enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result) {
-    enum uk_status s = uk_network_enter(n, true);
-
-    if (s)
-        return s;
-    if (!uk_network_layer(n, layer) || !memory || !result)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no layer %d, or no memory", layer);
-    const struct uk_layer *l = n->plan.layer[layer];
-    struct uk_arena arena = {0};
-    void **tensor = calloc((size_t)l->arguments + 1, sizeof *tensor);
-    struct uk_program *p = NULL;
-    if (!tensor)
-        return uk_graph_no_memory(&n->graph);
-    for (int i = 0; i < l->arguments && !s; i++) {
-        struct uk_graph_value *v = (struct uk_graph_value *)l->argument[i];
-        tensor[i] = i == l->arguments - 1 ? result
-                    : v->data             ? (void *)constant_of(n, v, &arena)
-                                          : place(n, (void *)memory, v);
-        s = n->graph.status;
-    }
-    if (!s && (uk_program_parse(n->context, "layer.uk", l->function->text, strlen(l->function->text), &p) ||
-               uk_program_interpret(p, NULL, NULL, tensor)))
-        s = uk_graph_fail(&n->graph, UK_REFUSED, NULL, "%s", uk_context_message(n->context));
-    uk_program_destroy(p);
-    uk_arena_free(&arena);
-    free(tensor);
-    return s;
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers one by one: what they are, and what the interpreter makes of them. */
+#include <stdlib.h>
+#include <string.h>
+#include "emit/emit.h"
+#include "language/language.h"
+
+/* ---- multiply-adds ---- */
+
+static bool has_element(const struct uk_expr *e) {
+    bool found = e->op == UK_E_ACCESS;
+
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        found = found || has_element(e->arg[i]);
+    return found;
+}
+
+/* A product of elements, converted or not. */
+static bool is_product(const struct uk_expr *e) {
+    while (e->op == UK_E_CAST)
+        e = e->arg[0];
+    return e->op == UK_E_MUL && has_element(e->arg[0]) && has_element(e->arg[1]);
+}
+
+/* Layers' programs have no sizes. */
+static int64_t no_value(const struct uk_var *v, void *user) {
+    (void)user;
+    return v->value;
+}
+
+static double multiply_adds(const struct uk_program *p) {
+    bool overflow = false;
+    double all = 0;
+
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        double terms = s->reduce == UK_REDUCE_SUM && is_product(s->right);
+        for (int i = 0; i < s->iterators && terms > 0; i++)
+            terms *= (double)uk_index_eval(s->extent[i], no_value, NULL, &overflow);
+        all += terms;
+    }
+    return all;
+}
+
+static enum uk_status parse(struct uk_network *n, const struct uk_layer_function *f, struct uk_program **p) {
+    if (uk_program_parse(n->context, "layer.uk", f->text, strlen(f->text), p))
+        return uk_graph_fail(&n->graph, UK_REFUSED, NULL, "%s", uk_context_message(n->context));
+    return UK_OK;
+}
+
+enum uk_status uk_layers_show(struct uk_network *n) {
+    enum uk_status s = UK_OK;
+
+    for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
+        struct uk_program *p = NULL;
+        s = parse(n, f, &p);
+        const double count = s ? 0 : multiply_adds(p);
+        uk_program_destroy(p);
+        for (struct uk_layer *l = n->plan.layers; l; l = l->next)
+            if (l->function == f)
+                l->shown.multiply_adds = count;
+    }
+    for (struct uk_layer *l = n->plan.layers; l; l = l->next) {
+        memcpy(l->shown.order, l->result->order, sizeof l->shown.order);
+        l->shown.offset = (size_t)uk_storage(l->result)->offset;
+    }
+    return s;
+}
+
+/* ---- elements ---- */
+
+static char *place(const void *memory, const struct uk_graph_value *v) {
+    return (char *)(uintptr_t)memory + uk_storage((struct uk_graph_value *)(uintptr_t)v)->offset;
+}
+
+void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer) {
+    return uk_network_layer(n, layer) && memory ? place(memory, n->plan.layer[layer]->result) : NULL;
+}
+
+/* How far apart in memory neighbours along each of ONNX's dimensions are. */
+static void strides_of(const struct uk_graph_value *v, int64_t *stride) {
+    int64_t all = 1;
+
+    for (int i = v->rank - 1; i >= 0; i--) {
+        stride[v->order[i]] = all;
+        all *= v->extent[v->order[i]];
+    }
+}
+
+/* Where in memory the element is that is `element` in ONNX's order. */
+static int64_t stored(const struct uk_graph_value *v, const int64_t *stride, int64_t element) {
+    int64_t at = 0;
+
+    for (int d = v->rank - 1; d >= 0; d--) {
+        at += element % v->extent[d] * stride[d];
+        element /= v->extent[d];
+    }
+    return at;
+}
+
+enum uk_status uk_network_layer_copy(const struct uk_network *n, const void *memory, int layer, void *copy) {
+    if (!uk_network_layer(n, layer) || !memory || !copy)
+        return UK_INVALID_ARGUMENT;
+    const struct uk_graph_value *v = n->plan.layer[layer]->result;
+    const size_t bytes = uk_element_bytes(v->type);
+    const char *from = place(memory, v);
+    int64_t stride[UK_RANK];
+
+    strides_of(v, stride);
+    for (int64_t i = 0; i < uk_value_elements(v); i++)
+        memcpy((char *)copy + (size_t)i * bytes, from + (size_t)stored(v, stride, i) * bytes, bytes);
+    return UK_OK;
+}
+
+/* ---- the interpreter ---- */
+
+/* A layer's program with its operands, in order, all but the last one. */
+struct interpreted {
+    struct uk_arena arena;
+    struct uk_program *program;
+    void **tensor;
+    const struct uk_layer *layer;
+};
+
+/* The constant in the order of memory that the layer reads. */
+static const void *constant_of(struct uk_network *n, const struct uk_graph_value *v, struct uk_arena *arena) {
+    void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_element_bytes(v->type) + 1);
+
+    if (data)
+        uk_permute(v, v->order, data);
+    else
+        uk_graph_no_memory(&n->graph);
+    return data;
+}
+
+/* End it in any case. */
+static enum uk_status begin(struct uk_network *n, const void *memory, int layer, struct interpreted *in) {
+    *in = (struct interpreted){.arena = {0}};
+    enum uk_status s = uk_network_enter(n, true);
+
+    if (s)
+        return s;
+    if (!uk_network_layer(n, layer) || !memory)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no layer %d, or no memory", layer);
+    const struct uk_layer *l = in->layer = n->plan.layer[layer];
+    in->tensor = uk_alloc(&in->arena, ((size_t)l->arguments + 1) * sizeof *in->tensor);
+    if (!in->tensor)
+        return uk_graph_no_memory(&n->graph);
+    for (int i = 0; i < l->arguments && !n->graph.status; i++) {
+        const struct uk_graph_value *v = l->argument[i];
+        in->tensor[i] = v->data ? (void *)(uintptr_t)constant_of(n, v, &in->arena) : place(memory, v);
+    }
+    return n->graph.status ? n->graph.status : parse(n, l->function, &in->program);
+}
+
+static enum uk_status end(struct uk_network *n, struct interpreted *in, enum uk_status s) {
+    if (s && !n->graph.status)
+        uk_graph_fail(&n->graph, s, NULL, "%s", uk_context_message(n->context));
+    uk_program_destroy(in->program);
+    uk_arena_free(&in->arena);
+    return s;
+}
+
+enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result) {
+    struct interpreted in;
+    enum uk_status s = begin(n, memory, layer, &in);
+
+    if (!s && !result)
+        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "result is NULL");
+    if (!s) {
+        in.tensor[in.layer->arguments - 1] = result;
+        s = uk_program_interpret(in.program, NULL, NULL, in.tensor);
+    }
+    return n ? end(n, &in, s) : s;
+}
+
+enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *memory, int layer,
+                                             int64_t count, const int64_t *element, void *result,
+                                             double *error) {
+    struct interpreted in;
+    enum uk_status s = begin(n, memory, layer, &in);
+
+    if (!s && (count < 0 || !element || !result || !error))
+        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "elements, result or error is NULL");
+    int64_t *at = s ? NULL : uk_alloc(&in.arena, ((size_t)count + 1) * sizeof *at);
+    if (!s && !at)
+        s = uk_graph_no_memory(&n->graph);
+    const struct uk_graph_value *v = s ? NULL : in.layer->result;
+    int64_t stride[UK_RANK];
+    if (!s)
+        strides_of(v, stride);
+    for (int64_t i = 0; i < count && !s; i++)
+        at[i] = element[i] < 0 || element[i] >= uk_value_elements(v) ? -1 : stored(v, stride, element[i]);
+    if (!s)
+        s = uk_program_interpret_elements(in.program, NULL, NULL, in.tensor, in.layer->arguments - 1, count,
+                                          at, result, error);
+    return n ? end(n, &in, s) : s;
+}
