@@ -48,6 +48,7 @@ static int check_choice(const struct uk_option *o, const char *value) {
 }
 
 static int take_option(struct uk_arguments *a, const struct uk_option *o, const char *value) {
+    a->given[a->givens++] = (struct uk_given){o, value};
     void *field = (char *)a + o->field;
     int64_t *number = field;
     const char **text = field;
@@ -83,6 +84,14 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
             return uk_complain(UK_EXIT_USAGE, "%s: the value is empty; give %s", o->name, o->value);
         a->json = true;
         a->json_file = value;
+        break;
+    case UK_OPTION_EXTENT:
+        *flag = true;
+        a->check_all = value;
+        return value ? check_choice(o, value) : UK_EXIT_OK;
+    case UK_OPTION_LIST:
+        if (!*value)
+            return uk_complain(UK_EXIT_USAGE, "%s: the value is empty; give %s", o->name, o->value);
     }
     return UK_EXIT_OK;
 }
@@ -105,7 +114,8 @@ static int parse_option(struct uk_arguments *a, const struct uk_command *c, int 
                        : take_option(a, o, NULL);
         if (word[n])
             return take_option(a, o, word + n + 1);
-        if (o->kind == UK_OPTION_JSON && !(*i + 1 < argc && ends_in_json(argv[*i + 1])))
+        if (o->kind == UK_OPTION_EXTENT ||
+            (o->kind == UK_OPTION_JSON && !(*i + 1 < argc && ends_in_json(argv[*i + 1]))))
             return take_option(a, o, NULL);
         if (*i + 1 >= argc)
             return uk_complain(UK_EXIT_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
@@ -138,15 +148,56 @@ static int parse_arguments(struct uk_arguments *a, const struct uk_command *c, i
     return UK_EXIT_OK;
 }
 
+const char *uk_given(const struct uk_arguments *a, const char *option, int i) {
+    for (int k = 0; k < a->givens; k++)
+        if (!strcmp(a->given[k].option->name, option) && i-- == 0)
+            return a->given[k].value;
+    return NULL;
+}
+
+static bool is_network(const char *file) {
+    const size_t n = strlen(file);
+    return n > 5 && !strcmp(file + n - 5, ".onnx");
+}
+
+static bool takes_programs(const struct uk_command *c) {
+    return c->run_network || !strcmp(c->name, "tune");
+}
+
+/* Programs and networks are compiled by other functions, and have options that the others do not have. */
+static int run_either(const struct uk_command *c, const struct uk_arguments *a) {
+    int networks = 0;
+    for (int i = 0; i < a->positionals && takes_programs(c); i++)
+        networks += is_network(a->positional[i]);
+    if (networks && !c->run_network)
+        return uk_complain(UK_EXIT_USAGE,
+                           "uk %s takes a program, and %s is a network; uk compile --emit=program writes its "
+                           "layers' programs",
+                           c->name, a->positional[0]);
+    if (networks && a->positionals > 1)
+        return uk_complain(UK_EXIT_USAGE, "a network is compiled alone; leave out all but one of %s, %s, ...",
+                           a->positional[0], a->positional[1]);
+    for (int i = 0; i < a->givens && takes_programs(c); i++) {
+        const struct uk_option *o = a->given[i].option;
+        if (o->commands & (networks ? UK_OF_PROGRAMS : UK_OF_NETWORKS))
+            return uk_complain(UK_EXIT_USAGE, "%s is about %s, and %s is a %s; leave it out", o->name,
+                               networks ? "programs" : "networks", a->positional[0],
+                               networks ? "network" : "program");
+    }
+    return networks ? c->run_network(a) : c->run(a);
+}
+
 static int run_command(const struct uk_command *c, int argc, char **argv) {
     struct uk_arguments a = {.command = c->name};
+    a.given = calloc((size_t)argc, sizeof *a.given);
     a.positional = calloc((size_t)argc, sizeof *a.positional);
     a.binding = calloc((size_t)argc, sizeof *a.binding);
     int status = UK_EXIT_WRONG;
-    if (!a.positional || !a.binding)
+    if (!a.positional || !a.binding || !a.given)
         uk_complain(status, "out of memory");
     else if (!(status = parse_arguments(&a, c, argc, argv)))
-        status = c->run(&a);
+        status = run_either(c, &a);
+    free(a.given);
     free(a.positional);
     free(a.binding);
     return status;

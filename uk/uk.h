@@ -11,6 +11,8 @@
 #include "base/base.h"
 #include "language/language.h"
 
+struct uk_option;
+
 /* Exit statuses. */
 enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 
@@ -22,21 +24,31 @@ struct uk_size_value {
     bool is_used; /* a program has that size */
 };
 
+/* An option as it was given. */
+struct uk_given {
+    const struct uk_option *option;
+    const char *value; /* or NULL */
+};
+
 struct uk_arguments {
     const char *command;
+    struct uk_given *given; /* all of them, in order */
+    int givens;
     const char **positional;
     int positionals;
     int programs; /* how many are compiled together; 0: one */
     struct uk_size_value *binding;
     int bindings;
     const char *target, *device, *emit, *out, *schedule, *workspace, *name;
-    const char *form; /* of uk show: "doc", "asm", ... */
-    int64_t threads;  /* 0: not given */
-    int64_t seed;     /* of random choices */
+    const char *layers; /* of networks */
+    const char *form;   /* of uk show: "doc", "asm", ... */
+    int64_t threads;    /* 0: not given */
+    int64_t seed;       /* of random choices */
     const char *log;
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
+    bool check_all;
     bool list, measure;                     /* of uk machine */
     const char *layout, *ta, *tb, *machine; /* of uk gemm */
 };
@@ -46,6 +58,9 @@ struct uk_arguments {
 /* Prints "uk: error: ..." on standard error and returns the exit status. */
 int uk_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The i-th value of the option of that name, for i = 0, 1, ...; NULL: there are no more. */
+const char *uk_given(const struct uk_arguments *a, const char *option, int i);
+
 /* ---- uk_help.c ---- */
 
 struct uk_command;
@@ -53,6 +68,11 @@ struct uk_command;
 void uk_print_help(FILE *out, const struct uk_command *c);
 /* Complains about a word that is no command, or no option of `c`, and names the nearest one that is. Exit status. */
 int uk_unknown(const char *what, const char *word, const struct uk_command *c);
+
+/* ---- uk_compile.c ---- */
+
+/* The enum uk_emit of a word of --emit; -1: it is a network's. */
+int uk_stage_of(const char *word);
 
 /* ---- uk_file.c ---- */
 
@@ -208,6 +228,9 @@ enum uk_status uk_simulate(void *simulation, const struct uk_verify_launch *l, c
 
 /* ---- the commands; each returns the exit status ---- */
 
+int uk_run_network(const struct uk_arguments *a);
+int uk_compile_network(const struct uk_arguments *a);
+int uk_explain_network(const struct uk_arguments *a);
 int uk_command_run(const struct uk_arguments *a);
 int uk_command_compile(const struct uk_arguments *a);
 int uk_command_explain(const struct uk_arguments *a);

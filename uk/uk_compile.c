@@ -12,6 +12,13 @@ static const char *const stages[] = {
     [UK_EMIT_DEVICE] = "device",     [UK_EMIT_HOST] = "host",
 };
 
+int uk_stage_of(const char *word) {
+    for (int i = 0; i < (int)(sizeof stages / sizeof *stages); i++)
+        if (!strcmp(word, stages[i]))
+            return i;
+    return -1;
+}
+
 /* A file that cannot be read is named before an option is that its output needs. */
 static int needs_output(const struct uk_arguments *a, const char *binary) {
     for (int i = 0; i < a->positionals; i++) {
@@ -26,9 +33,10 @@ static int needs_output(const struct uk_arguments *a, const char *binary) {
 
 /* *stage is the enum uk_emit of --emit. */
 static int find_stage(const struct uk_arguments *a, int *stage) {
-    int what = a->emit ? 0 : UK_EMIT_OBJECT;
-    while (a->emit && strcmp(a->emit, stages[what])) /* the option's table has these words only */
-        what++;
+    const int what = a->emit ? uk_stage_of(a->emit) : UK_EMIT_OBJECT;
+    if (what < 0)
+        return uk_complain(UK_EXIT_USAGE, "--emit=%s is of networks, and %s is a program; take another one",
+                           a->emit, uk_file_text(a->positional[0]));
     const char *binary = what == UK_EMIT_OBJECT   ? "an object"
                          : what == UK_EMIT_SHARED ? "a shared object"
                          : what == UK_EMIT_DEVICE ? "an image for a device"

@@ -10,11 +10,13 @@ static void print_options(FILE *out, const struct uk_command *c) {
         char text[64];
         if (!(o->commands & c->bit))
             continue;
-        snprintf(text, sizeof text, "%s%s%s", o->name,
+        const bool may = o->kind == UK_OPTION_EXTENT;
+        snprintf(text, sizeof text, "%s%s%s%s", o->name,
                  !o->value           ? ""
+                 : may               ? "[="
                  : o->name[1] == '-' ? "="
                                      : " ",
-                 o->value ? o->value : "");
+                 o->value ? o->value : "", may ? "]" : "");
         fprintf(out, "  %-21s %s\n", text, o->help);
     }
 }
@@ -25,7 +27,8 @@ void uk_print_help(FILE *out, const struct uk_command *c) {
                 c->summary);
         print_options(out, c);
         if (strstr(c->synopsis, "FILE"))
-            fputs("\nA FILE of - is standard input.\n", out);
+            fprintf(out, "\nA FILE of - is standard input.%s\n",
+                    c->run_network ? " A FILE that ends in .onnx is a network." : "");
         return;
     }
     fputs("usage: uk COMMAND [ARGUMENT...] [OPTION...]\n\n", out);
@@ -86,7 +89,7 @@ static void print_options_of(const struct uk_command *c) {
     printf("    %s) options='--help ", c->name);
     for (const struct uk_option *o = uk_options; o->name; o++)
         if (o->commands & c->bit)
-            printf("%s%s ", o->name, o->value && o->kind != UK_OPTION_JSON && o->name[1] == '-' ? "=" : "");
+            printf("%s%s ", o->name, o->value && !uk_may_stand_alone(o) && o->name[1] == '-' ? "=" : "");
     printf("' ;;\n");
 }
 
@@ -128,7 +131,7 @@ static void print_completion(void) {
            "    case $command,$before in\n");
     for (const struct uk_command *c = uk_commands; c->name; c++)
         for (const struct uk_option *o = uk_options; o->name; o++)
-            if (o->commands & c->bit && o->value && o->kind != UK_OPTION_JSON)
+            if (o->commands & c->bit && o->value && !uk_may_stand_alone(o))
                 print_words(c->name, o->name, o->words ? o->words : "");
     printf("    esac\n");
     fputs(completion_tail, stdout);

@@ -6,7 +6,7 @@
 #include "uk.h"
 
 /* FORM: one of several that exclude each other. CHOICE: one of the option's words. A JSON option has a value, but may stand
- * without one. */
+ * without one. EXTENT: a flag, or with =all more of it. LIST: any number of times; uk_given() has them. */
 enum uk_option_kind {
     UK_OPTION_FLAG,
     UK_OPTION_FORM,
@@ -15,8 +15,13 @@ enum uk_option_kind {
     UK_OPTION_COUNT,
     UK_OPTION_SEED,
     UK_OPTION_BINDING,
-    UK_OPTION_JSON
+    UK_OPTION_JSON,
+    UK_OPTION_EXTENT,
+    UK_OPTION_LIST
 };
+
+/* Beside commands: an option that is about one of them alone, where a command takes programs and networks. */
+enum { UK_OF_PROGRAMS = 1 << 20, UK_OF_NETWORKS = 1 << 21 };
 
 struct uk_command {
     const char *name;
@@ -26,6 +31,7 @@ struct uk_command {
     const char *words; /* what completes a positional argument, as in an option */
     const char *summary;
     int (*run)(const struct uk_arguments *);
+    int (*run_network)(const struct uk_arguments *); /* of a FILE.onnx */
 };
 
 struct uk_option {
@@ -43,6 +49,10 @@ struct uk_option {
 extern const struct uk_command uk_commands[];
 extern const struct uk_option uk_options[];
 
+/* Whether an option that has values may be without one. */
+static inline bool uk_may_stand_alone(const struct uk_option *o) {
+    return o->kind == UK_OPTION_JSON || o->kind == UK_OPTION_EXTENT;
+}
 /* The row, or NULL. */
 const struct uk_command *uk_command_named(const char *name);
 

@@ -62,6 +62,14 @@ int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struc
  * to, where uk_is_simulated(). Exit status. */
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
                        struct uk_emulated_counts *counts);
+/* Runs main with the argument; counts is NULL, or gets the instructions executed until the function of that name returns, as of
+ * uk_emulation_count_run(). Exit status. */
+int uk_emulation_call(struct uk_emulation *e, const char *argument, const char *name,
+                      struct uk_emulated_counts *counts);
+/* The path of a file in its folder, for what is exchanged with main. */
+const char *uk_emulation_data(const struct uk_emulation *e);
+/* C that a runner has besides: parallel loops, as one thread. */
+extern const char uk_emulation_runtime[];
 /* The command that runs the program, ended by NULL. */
 char *const *uk_emulation_command(struct uk_emulation *e);
 /* The emulator's name, and which CPU it shows. */

@@ -236,8 +236,7 @@ static int exchange(const struct uk_emulation *e, const struct uk_data *d, bool 
 /* ---- the runner ---- */
 
 /* Parallel loops run one index after the other: with threads of its own the emulator would show no more. */
-static const char runner_head[] =
-    "\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n"
+const char uk_emulation_runtime[] =
     "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
     "int64_t count);\n"
     "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
@@ -248,9 +247,9 @@ static const char runner_head[] =
     "int uk_num_threads(void);\n"
     "int uk_num_threads(void) {\n"
     "    return 1;\n"
-    "}\n"
-    "int main(int argc, char **argv) {\n"
-    "    int file = argc == 2 ? open(argv[1], O_RDWR) : -1;\n";
+    "}\n";
+static const char runner_main[] = "int main(int argc, char **argv) {\n"
+                                  "    int file = argc == 2 ? open(argv[1], O_RDWR) : -1;\n";
 
 static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
     if (type == UK_F16 || type == UK_BF16)
@@ -293,7 +292,8 @@ static int write_runner(const struct uk_emulation *e, struct uk_job *job, const 
 
     if (s)
         return uk_job_failed(job, s);
-    uk_put(&t, "%s%s", header, runner_head);
+    uk_put(&t, "%s\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n%s%s", header,
+           uk_emulation_runtime, runner_main);
     uk_put(&t,
            "    char *base = mmap(NULL, %zuu, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
            "    if (base == MAP_FAILED) {\n        perror(\"runner: the operands\");\n        return 1;\n    "
@@ -498,15 +498,26 @@ int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *a
     return count(e, options, argument, counts);
 }
 
+const char *uk_emulation_data(const struct uk_emulation *e) {
+    return e->path[DATA];
+}
+
+int uk_emulation_call(struct uk_emulation *e, const char *argument, const char *name,
+                      struct uk_emulated_counts *counts) {
+    char options[300];
+
+    if (!counts)
+        return emulate(e, NULL, NULL, argument);
+    snprintf(options, sizeof options, "call=%s", name);
+    const int status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
+    return status ? status : count(e, options, argument, counts);
+}
+
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
                            int32_t *status, struct uk_emulated_counts *counts) {
-    char options[300];
-    int exit_status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
+    int exit_status = exchange(e, data, false, status);
 
-    snprintf(options, sizeof options, "call=%s", name);
     if (!exit_status)
-        exit_status = exchange(e, data, false, status);
-    if (!exit_status)
-        exit_status = count(e, options, e->path[DATA], counts);
+        exit_status = uk_emulation_call(e, e->path[DATA], name, counts);
     return exit_status ? exit_status : exchange(e, data, true, status);
 }

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How all verbs take a network: its file, and what options say of its inputs. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "network.h"
+
+int uk_net_failed(const struct uk_net_job *j) {
+    const char *message = uk_network_message(j->network);
+
+    fprintf(stderr, "%s\n", *message ? message : "uk: error: out of memory");
+    return UK_EXIT_WRONG;
+}
+
+int uk_net_layers(const struct uk_net_job *j) {
+    int n = 0;
+
+    while (uk_network_layer(j->network, n))
+        n++;
+    return n;
+}
+
+double uk_net_multiply_adds(const struct uk_net_job *j) {
+    double all = 0;
+
+    for (int i = 0; uk_network_layer(j->network, i); i++)
+        all += uk_network_layer(j->network, i)->multiply_adds;
+    return all;
+}
+
+const char *uk_net_shape(const struct uk_network_tensor *t) {
+    static char text[4][UK_NETWORK_DIMENSIONS * 22 + 4];
+    static int turn;
+    char *s = text[turn++ % 4];
+    size_t n = 1;
+
+    s[0] = '[';
+    for (int i = 0; i < t->rank; i++)
+        n += (size_t)snprintf(s + n, sizeof text[0] - n, "%s%" PRId64, i ? ", " : "", t->shape[i]);
+    s[n] = ']';
+    s[n + 1] = 0;
+    return s;
+}
+
+/* ---- options ---- */
+
+/* What is told of inputs: lists as struct uk_network_options has them. */
+struct told {
+    struct uk_network_tensor *shape, *constant;
+    void **data;
+    const char **size;
+    int64_t *value;
+    int shapes, constants, sizes;
+    struct uk_arena arena;
+};
+
+/* "INPUT=..." at its last sign of equality. */
+static const char *split(struct told *t, const char *text, const char **name) {
+    const char *equals = strrchr(text, '=');
+
+    *name = equals && equals > text ? uk_strndup(&t->arena, text, (size_t)(equals - text)) : NULL;
+    return *name ? equals + 1 : NULL;
+}
+
+static int add_shape(struct told *t, const char *text) {
+    struct uk_network_tensor *s = &t->shape[t->shapes++];
+    const char *at = split(t, text, &s->name);
+    char *end = NULL;
+
+    for (; at && s->rank < UK_NETWORK_DIMENSIONS; at = end + 1) {
+        errno = 0;
+        s->shape[s->rank] = strtoll(at, &end, 10);
+        if (end == at || errno || s->shape[s->rank] < 0 || (*end && *end != ','))
+            break;
+        s->rank++;
+        if (!*end)
+            return UK_EXIT_OK;
+    }
+    return uk_complain(UK_EXIT_USAGE,
+                       "--shape %s: expected INPUT=N,N,... with up to %d sizes, for instance --shape "
+                       "x=1,3,224,224",
+                       text, UK_NETWORK_DIMENSIONS);
+}
+
+static int add_constant(struct uk_net_job *j, struct told *t, const char *text) {
+    struct uk_network_tensor *c = &t->constant[t->constants];
+    const char *name, *file = split(t, text, &name);
+
+    if (!file || !*file)
+        return uk_complain(UK_EXIT_USAGE, "--constant %s: expected INPUT=FILE, a .npy or .pb file", text);
+    if (uk_network_read_tensor(j->network, file, c, &t->data[t->constants]))
+        return uk_net_failed(j);
+    c->name = name;
+    t->constants++;
+    return UK_EXIT_OK;
+}
+
+static int tell(struct uk_net_job *j, struct told *t) {
+    const struct uk_arguments *a = j->arguments;
+    const size_t most = (size_t)a->givens + 1;
+    int status = UK_EXIT_OK;
+
+    t->shape = uk_alloc(&t->arena, most * sizeof *t->shape);
+    t->constant = uk_alloc(&t->arena, most * sizeof *t->constant);
+    t->data = uk_alloc(&t->arena, most * sizeof *t->data);
+    t->size = uk_alloc(&t->arena, most * sizeof *t->size);
+    t->value = uk_alloc(&t->arena, most * sizeof *t->value);
+    if (t->arena.failed)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; uk_given(a, "--shape", i) && !status; i++)
+        status = add_shape(t, uk_given(a, "--shape", i));
+    for (int i = 0; uk_given(a, "--constant", i) && !status; i++)
+        status = add_constant(j, t, uk_given(a, "--constant", i));
+    for (int i = 0; i < a->bindings && !status; i++) {
+        if (a->binding[i].value < 0)
+            status = uk_complain(UK_EXIT_USAGE, "--size %s=%" PRId64 ": the size is negative; give one >= 0",
+                                 a->binding[i].name, a->binding[i].value);
+        t->size[t->sizes] = a->binding[i].name;
+        t->value[t->sizes++] = a->binding[i].value;
+    }
+    return status;
+}
+
+static int read_network(struct uk_net_job *j, struct told *t) {
+    const struct uk_network_options o = {.shapes = t->shape,
+                                         .shape_count = t->shapes,
+                                         .size_names = t->size,
+                                         .size_values = t->value,
+                                         .size_count = t->sizes,
+                                         .constants = t->constant,
+                                         .constant_data = (const void *const *)t->data,
+                                         .constant_count = t->constants};
+    const double start = bench_seconds();
+    const enum uk_status s = uk_network_read_file(j->network, j->arguments->positional[0], &o);
+
+    j->read_time = bench_seconds() - start;
+    return s ? uk_net_failed(j) : UK_EXIT_OK;
+}
+
+int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
+    struct told t = {.shapes = 0};
+
+    *j = (struct uk_net_job){
+        .arguments = a,
+        .network = uk_network_create(),
+        .options = {.target = a->target,
+                    .require_kernels = a->require_kernels,
+                    .all_candidates = a->all,
+                    .threads = a->threads ? (int)a->threads : 1},
+    };
+    if (!j->network)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    int status = tell(j, &t);
+    if (!status)
+        status = read_network(j, &t);
+    for (int i = 0; i < t.constants; i++)
+        uk_text_free(t.data[i]);
+    uk_arena_free(&t.arena);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Networks as files of uk: read with the options of the command, given inputs, run here or under an emulator, layer by layer. */
+#ifndef UK_NETWORK_H
+#define UK_NETWORK_H
+
+#include "emulate/emulate.h"
+#include "networks.h"
+#include "uk.h"
+
+struct uk_net_job {
+    const struct uk_arguments *arguments;
+    struct uk_network *network;
+    struct uk_options options;
+    double read_time, compile_time; /* seconds */
+    /* A run: the block of memory, here or in a file that an emulator maps, too. */
+    char *memory;
+    size_t bytes;
+    struct uk_emulation *emulation; /* NULL: the code runs here */
+    char *mapped;
+    size_t mapped_bytes;
+};
+
+/* ---- network.c: as all verbs take a network ---- */
+
+/* Reads the file, with the shapes, sizes and constants of the options. Exit status; end the job in any case. */
+int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a);
+void uk_net_end(struct uk_net_job *j);
+/* Prints the network's message. Exit status. */
+int uk_net_failed(const struct uk_net_job *j);
+int uk_net_layers(const struct uk_net_job *j);
+double uk_net_multiply_adds(const struct uk_net_job *j);
+/* "[1, 3, 224, 224]", in one of a few buffers that later calls use again. */
+const char *uk_net_shape(const struct uk_network_tensor *t);
+
+/* ---- network_data.c: what goes in and comes out ---- */
+
+/* Inputs from the files of the options, or random values, the same each time; says which if asked to. Exit status. */
+int uk_net_fill(struct uk_net_job *j, bool say);
+/* Files that outputs are written to can be written. Exit status. */
+int uk_net_check_outputs(const struct uk_net_job *j);
+/* Prints the outputs' first elements and sums, and writes them to files. Exit status. */
+int uk_net_give(const struct uk_net_job *j);
+double uk_net_element(enum uk_type type, const void *data, size_t i);
+/* A tensor to a file, as its suffix says. Exit status. */
+int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
+
+/* ---- network_call.c: running it ---- */
+
+/* Compiles for this machine or for the emulator, and makes the memory. Exit status. */
+int uk_net_prepare(struct uk_net_job *j);
+/* All layers, or one of them. Exit status. */
+int uk_net_call(struct uk_net_job *j);
+int uk_net_call_layer(struct uk_net_job *j, int layer);
+/* All layers under the emulator, with the instructions counted. Exit status; free the counts in any case. */
+int uk_net_count(struct uk_net_job *j, struct uk_emulated_counts *counts);
+
+/* ---- network_check.c, network_time.c ---- */
+
+/* Runs layer by layer, compares each layer's result with the interpreter's if asked to, and writes it to a file if asked to. Exit
+ * status. */
+int uk_net_look(struct uk_net_job *j);
+/* Times all of it and each layer, here. Exit status. */
+int uk_net_time(struct uk_net_job *j);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Networks as code that runs: in this process, or of another architecture under an emulator, which maps the block of memory as this
+ * process does, so that both see what lies between layers. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "network.h"
+
+/* ---- in this process ---- */
+
+static int prepare_here(struct uk_net_job *j) {
+    const double start = bench_seconds();
+    const enum uk_status s = uk_network_compile(j->network, &j->options);
+
+    j->compile_time = bench_seconds() - start;
+    if (s)
+        return uk_net_failed(j);
+    j->bytes = uk_network_memory(j->network);
+    j->memory = aligned_alloc(64, (j->bytes + 63) / 64 * 64);
+    if (!j->memory)
+        return uk_complain(UK_EXIT_WRONG, "there is no memory for the network's %zu bytes", j->bytes);
+    /* What is read before it is written is seen. */
+    memset(j->memory, 0xa5, j->bytes);
+    return UK_EXIT_OK;
+}
+
+/* ---- under an emulator ---- */
+
+/* The file: a page whose first word is the status, then the block. The argument is LAYER@FILE: a layer, or all, or how large the
+ * file is to be. */
+enum { HEAD = 4096, ALL = -1, SIZE = -2 };
+
+static char *runner_text(const char *name) {
+    struct uk_text t = {0};
+
+    uk_put(&t,
+           "#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
+           "<stdlib.h>\n"
+           "#include <sys/mman.h>\n#include <unistd.h>\n%s"
+           "size_t %s_memory(void);\nint %s_run(void *);\nint %s_step(void *, int);\n",
+           uk_emulation_runtime, name, name, name);
+    uk_put(
+        &t,
+        "int main(int argc, char **argv) {\n"
+        "    char *path;\n"
+        "    const long layer = argc == 2 ? strtol(argv[1], &path, 10) : 0;\n"
+        "    const int file = argc == 2 ? open(path + 1, O_RDWR) : -1;\n"
+        "    const size_t bytes = %d + %s_memory();\n"
+        "    if (layer == %d)\n"
+        "        return ftruncate(file, (off_t)bytes) != 0;\n"
+        "    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
+        "    if (base == MAP_FAILED) {\n        perror(\"runner: the memory\");\n        return 1;\n    }\n"
+        "    *(int32_t *)(void *)base = layer < 0 ? %s_run(base + %d) : %s_step(base + %d, (int)layer);\n"
+        "    return 0;\n}\n",
+        HEAD, name, SIZE, name, HEAD, name, HEAD);
+    return t.text;
+}
+
+static int map_file(struct uk_net_job *j) {
+    struct stat st;
+    const char *path = uk_emulation_data(j->emulation);
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+
+    if (file < 0 || fstat(file, &st)) {
+        if (file >= 0)
+            close(file);
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+    }
+    j->mapped_bytes = (size_t)st.st_size;
+    void *at = mmap(NULL, j->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (at == MAP_FAILED)
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+    j->mapped = at;
+    j->memory = j->mapped + HEAD;
+    j->bytes = j->mapped_bytes - HEAD;
+    memset(j->memory, 0xa5, j->bytes);
+    return UK_EXIT_OK;
+}
+
+static int emulate(struct uk_net_job *j, int what, struct uk_emulated_counts *counts) {
+    char argument[400], function[300];
+
+    snprintf(argument, sizeof argument, "%d@%s", what, uk_emulation_data(j->emulation));
+    snprintf(function, sizeof function, "%s_run", uk_network_name(j->network));
+    return uk_emulation_call(j->emulation, argument, function, counts);
+}
+
+static int prepare_emulation(struct uk_net_job *j) {
+    const double start = bench_seconds();
+    char *object = NULL, *runner = runner_text(uk_network_name(j->network));
+    size_t length;
+    int status = uk_emulation_check(j->options.target);
+
+    if (!runner)
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
+    if (!status && uk_network_emit_steps(j->network, &j->options, &object, &length))
+        status = uk_net_failed(j);
+    j->compile_time = bench_seconds() - start;
+    if (!status)
+        status = uk_emulation_open_object(&j->emulation, j->options.target, runner, object, length);
+    if (!status)
+        status = uk_write_output(uk_emulation_data(j->emulation), "", 0);
+    if (!status)
+        status = emulate(j, SIZE, NULL);
+    uk_text_free(object);
+    free(runner);
+    return status ? status : map_file(j);
+}
+
+/* ---- either ---- */
+
+int uk_net_prepare(struct uk_net_job *j) {
+    const struct uk_arguments *a = j->arguments;
+    char threads[32];
+
+    /* The pool reads the environment once, at its first use. */
+    snprintf(threads, sizeof threads, "%" PRId64, a->threads);
+    if (a->threads)
+        setenv("UK_NUM_THREADS", threads, 1);
+    if (!a->threads && !uk_is_emulated(a->target))
+        j->options.threads = uk_num_threads();
+    uk_progress_begin("the network's layers are compiled");
+    const int status = uk_is_emulated(a->target) ? prepare_emulation(j) : prepare_here(j);
+    uk_progress_end();
+    return status;
+}
+
+void uk_net_end(struct uk_net_job *j) {
+    if (j->mapped)
+        munmap(j->mapped, j->mapped_bytes);
+    else
+        free(j->memory);
+    uk_emulation_end(j->emulation);
+    uk_network_destroy(j->network);
+}
+
+static int refused(const struct uk_net_job *j, int status, int layer) {
+    const struct uk_network_layer *l = uk_network_layer(j->network, layer);
+
+    if (!status)
+        return UK_EXIT_OK;
+    return uk_complain(UK_EXIT_WRONG, "%s: %s%s%s%s refused its inputs: %s", uk_network_name(j->network),
+                       l ? "the layer of " : "the network", l ? l->operators : "", l ? " " : "",
+                       l ? l->name : "", uk_status_text((enum uk_status)status));
+}
+
+static int call(struct uk_net_job *j, int layer) {
+    int32_t status;
+
+    if (!j->emulation)
+        return refused(j,
+                       (int)(layer < 0 ? uk_network_run(j->network, j->memory)
+                                       : uk_network_run_layer(j->network, j->memory, layer)),
+                       layer);
+    const int failed = emulate(j, layer, NULL);
+    memcpy(&status, j->mapped, sizeof status);
+    return failed ? failed : refused(j, status, layer);
+}
+
+int uk_net_call(struct uk_net_job *j) {
+    return call(j, ALL);
+}
+
+int uk_net_call_layer(struct uk_net_job *j, int layer) {
+    return call(j, layer);
+}
+
+int uk_net_count(struct uk_net_job *j, struct uk_emulated_counts *counts) {
+    int32_t status;
+    const int failed = emulate(j, ALL, counts);
+
+    memcpy(&status, j->mapped, sizeof status);
+    return failed ? failed : refused(j, status, ALL);
+}

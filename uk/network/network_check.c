@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer by layer: each one's result beside the interpreter's, which is given the same inputs, and into files. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "network.h"
+
+enum { SOME = 4096 }; /* elements of a layer, unless all are asked for */
+
+struct checked {
+    int layers;
+    double equal, within, unknown; /* elements that had to be equal, that had a bound, that had none */
+    double share;                  /* the most of a bound that was used */
+    int layer;                     /* by that layer */
+};
+
+/* ---- which elements ---- */
+
+static uint64_t random_below(uint64_t *state, int64_t n) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 20) % (uint64_t)n;
+}
+
+/* Corners first, then borders, one dimension after the other, as half of all, then any. The same each time. */
+static void choose(const struct uk_network_tensor *t, int64_t count, int64_t *element) {
+    const int64_t corners = INT64_C(1) << t->rank;
+    uint64_t state = 1;
+
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = 0;
+        for (int d = 0; d < t->rank; d++) {
+            const bool is_corner = i < corners, is_border = i < count / 2 && i % t->rank == d;
+            int64_t x = (int64_t)random_below(&state, t->shape[d]);
+            if (is_corner || is_border)
+                x = (is_corner ? i >> d : x) & 1 ? t->shape[d] - 1 : 0;
+            at = at * t->shape[d] + x;
+        }
+        element[i] = at;
+    }
+}
+
+static int64_t choose_elements(const struct uk_network_tensor *t, bool all, int64_t **element) {
+    const int64_t n = (int64_t)t->elements, count = all || n <= SOME ? n : SOME;
+
+    *element = malloc(((size_t)count + 1) * sizeof **element);
+    if (*element && count < n)
+        choose(t, count, *element);
+    for (int64_t i = 0; *element && count == n && i < n; i++)
+        (*element)[i] = i;
+    return count;
+}
+
+/* ---- one layer ---- */
+
+static void put_place(char *text, size_t room, const struct uk_network_tensor *t, int64_t element) {
+    int64_t index[UK_NETWORK_DIMENSIONS];
+    size_t n = 0;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        index[d] = element % t->shape[d];
+        element /= t->shape[d];
+    }
+    *text = 0;
+    for (int d = 0; d < t->rank; d++)
+        n += (size_t)snprintf(text + n, room - n, "%s%" PRId64, d ? ", " : "", index[d]);
+}
+
+/* Counts the element; false: it is wrong. */
+static bool compare(struct checked *c, int layer, double got, double expected, double bound,
+                    bool same_bytes) {
+    const double apart = fabs(got - expected);
+
+    if (isinf(bound)) {
+        c->unknown++;
+        return true;
+    }
+    if (bound > 0)
+        c->within++;
+    else
+        c->equal++;
+    if (same_bytes || got == expected || (isnan(got) && isnan(expected)))
+        return !(bound == 0 && !same_bytes && fabs(got) > 0x1p53); /* of i64, of which double has not all */
+    if (bound > 0 && apart / bound > c->share) {
+        c->share = apart / bound;
+        c->layer = layer;
+    }
+    return apart <= bound;
+}
+
+static int wrong(const struct uk_network_layer *l, int layer, int64_t element, double got, double expected,
+                 double bound) {
+    char place[200];
+
+    put_place(place, sizeof place, &l->output, element);
+    if (bound > 0)
+        return uk_complain(
+            UK_EXIT_WRONG,
+            "layer %d, %s %s: element [%s] is %.9g, the interpreter has %.9g, and roundings let "
+            "them be %.3g apart; please report this network",
+            layer, l->operators, l->name, place, got, expected, bound);
+    return uk_complain(UK_EXIT_WRONG,
+                       "layer %d, %s %s: element [%s] is %.9g, the interpreter has %.9g; please report this "
+                       "network",
+                       layer, l->operators, l->name, place, got, expected);
+}
+
+static int check(struct uk_net_job *j, struct checked *c, int layer, const char *result) {
+    const struct uk_network_layer *l = uk_network_layer(j->network, layer);
+    const enum uk_type type = l->output.type;
+    const size_t bytes = uk_bytes_of(type);
+    int64_t *element;
+    const int64_t count = choose_elements(&l->output, j->arguments->check_all, &element);
+    char *expected = malloc((size_t)count * bytes + 1);
+    double *bound = malloc(((size_t)count + 1) * sizeof *bound);
+    int status = UK_EXIT_OK;
+
+    if (!element || !expected || !bound)
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
+    else if (uk_network_interpret_elements(j->network, j->memory, layer, count, element, expected, bound))
+        status = uk_net_failed(j);
+    for (int64_t i = 0; i < count && !status; i++) {
+        const double got = uk_net_element(type, result, (size_t)element[i]),
+                     wanted = uk_net_element(type, expected, (size_t)i);
+        const bool same = !memcmp(result + (size_t)element[i] * bytes, expected + (size_t)i * bytes, bytes);
+        if (!compare(c, layer, got, wanted, bound[i], same))
+            status = wrong(l, layer, element[i], got, wanted, bound[i]);
+    }
+    c->layers++;
+    free(element);
+    free(expected);
+    free(bound);
+    return status;
+}
+
+static int write_layer(const struct uk_net_job *j, int layer, const char *result) {
+    const struct uk_network_layer *l = uk_network_layer(j->network, layer);
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%03d-", j->arguments->layers, layer);
+
+    if (n < 0 || (size_t)n + 140 > sizeof path)
+        return uk_complain(UK_EXIT_WRONG, "--layers: the path is too long");
+    for (const char *c = l->name; *c && c < l->name + 120; c++)
+        path[n++] =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_';
+    memcpy(path + n, ".npy", 5);
+    return uk_net_write_tensor(path, &l->output, result);
+}
+
+static int look_at(struct uk_net_job *j, struct checked *c, int layer) {
+    const struct uk_network_layer *l = uk_network_layer(j->network, layer);
+    char *result = malloc(l->output.bytes + 1);
+    int status = UK_EXIT_OK;
+
+    if (!result || uk_network_layer_copy(j->network, j->memory, layer, result))
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
+    if (!status && j->arguments->check && l->output.elements)
+        status = check(j, c, layer, result);
+    if (!status && j->arguments->layers)
+        status = write_layer(j, layer, result);
+    free(result);
+    return status;
+}
+
+/* ---- all ---- */
+
+static void print(const struct uk_net_job *j, const struct checked *c) {
+    printf("check: %d layers, %.0f elements%s: ", c->layers, c->equal + c->within + c->unknown,
+           j->arguments->check_all ? ", all" : "");
+    if (c->equal > 0)
+        printf("%.0f equal to the interpreter's", c->equal);
+    if (c->within > 0)
+        printf("%s%.0f within the bounds of their roundings", c->equal > 0 ? ", " : "", c->within);
+    if (c->share > 0)
+        printf(", of which layer %d used the most, %.2g of one", c->layer, c->share);
+    if (c->unknown > 0)
+        printf("%s%.0f of which nothing is known", c->equal + c->within > 0 ? ", " : "", c->unknown);
+    printf("\n");
+}
+
+int uk_net_look(struct uk_net_job *j) {
+    struct checked c = {.layers = 0};
+    int status = UK_EXIT_OK;
+
+    if (j->arguments->layers && mkdir(j->arguments->layers, 0777) && errno != EEXIST)
+        return uk_complain(UK_EXIT_WRONG, "--layers %s: cannot make the folder: %s", j->arguments->layers,
+                           strerror(errno));
+    uk_progress_begin(j->arguments->check ? "check: each layer is compared with the interpreter's result"
+                                          : "the layers run one after the other");
+    for (int i = 0; uk_network_layer(j->network, i) && !status; i++) {
+        status = uk_net_call_layer(j, i);
+        if (!status)
+            status = look_at(j, &c, i);
+    }
+    uk_progress_end();
+    if (!status && j->arguments->check)
+        print(j, &c);
+    return status;
+}

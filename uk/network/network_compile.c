@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk compile of a network: code, a header, or what is between the file and the code. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "network.h"
+
+/* ---- texts ---- */
+
+static void put_layers(const struct uk_net_job *j, struct uk_text *t) {
+    const struct uk_network_layer *l;
+
+    uk_put(t, "# number operators function type shape bytes offset multiply-adds\n");
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
+        uk_put(t, "%d %s %s %s %s %zu %zu %.0f\n", i, l->operators, l->function, uk_type_text(l->output.type),
+               uk_net_shape(&l->output), l->output.bytes, l->offset, l->multiply_adds);
+}
+
+/* Whether an earlier layer calls the same function. */
+static bool is_repeated(const struct uk_net_job *j, int layer) {
+    const char *function = uk_network_layer(j->network, layer)->function;
+
+    for (int i = 0; i < layer; i++)
+        if (!strcmp(uk_network_layer(j->network, i)->function, function))
+            return true;
+    return false;
+}
+
+static void put_programs(const struct uk_net_job *j, struct uk_text *t) {
+    const struct uk_network_layer *l;
+
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
+        if (!is_repeated(j, i))
+            uk_put(t, "%s# %s.uk, of layer %d: %s\n%s", i ? "\n" : "", l->function, i, l->operators, l->text);
+}
+
+static int write_programs(const struct uk_net_job *j, const char *folder) {
+    const struct uk_network_layer *l;
+    int status = UK_EXIT_OK;
+
+    for (int i = 0; (l = uk_network_layer(j->network, i)) && !status; i++) {
+        char path[4096];
+        if (is_repeated(j, i))
+            continue;
+        const int n = snprintf(path, sizeof path, "%s/%s.uk", folder, l->function);
+        status = n < 0 || (size_t)n >= sizeof path
+                     ? uk_complain(UK_EXIT_WRONG, "%s: the path is too long", folder)
+                     : uk_write_output(path, l->text, strlen(l->text));
+    }
+    return status;
+}
+
+static bool is_folder(const char *path) {
+    struct stat st;
+
+    return path && !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int write_text(const struct uk_net_job *j, void (*put)(const struct uk_net_job *, struct uk_text *)) {
+    struct uk_text t = {0};
+
+    put(j, &t);
+    const int status = t.failed ? uk_complain(UK_EXIT_WRONG, "out of memory")
+                                : uk_write_output(j->arguments->out, t.text, t.length);
+    free(t.text);
+    return status;
+}
+
+/* ---- code ---- */
+
+static int write_code(struct uk_net_job *j, enum uk_emit what) {
+    char *bytes;
+    size_t length;
+
+    uk_progress_begin("the network's layers are compiled");
+    const double start = bench_seconds();
+    const enum uk_status s = uk_network_emit(j->network, &j->options, what, &bytes, &length);
+    j->compile_time = bench_seconds() - start;
+    uk_progress_end();
+    const int status = s ? uk_net_failed(j) : uk_write_output(j->arguments->out, bytes, length);
+    if (!status && j->arguments->time)
+        fprintf(stderr, "read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
+    uk_text_free(bytes);
+    return status;
+}
+
+/* The enum uk_emit, or -1 of what has no code: layers, program. A file.so is a shared object. */
+static int stage_of(const struct uk_arguments *a) {
+    const size_t n = a->out ? strlen(a->out) : 0;
+
+    if (!a->emit)
+        return n > 3 && !strcmp(a->out + n - 3, ".so") ? UK_EMIT_SHARED : UK_EMIT_OBJECT;
+    return !strcmp(a->emit, "kernel-inc") ? UK_EMIT_HOST : uk_stage_of(a->emit);
+}
+
+static int check_options(const struct uk_arguments *a) {
+    const int stage = stage_of(a);
+    const bool is_program = a->emit && !strcmp(a->emit, "program");
+
+    if (a->emit && (!strcmp(a->emit, "device") || !strcmp(a->emit, "host")))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--emit=%s is of programs for GPUs, and %s is a network; take another one",
+                           a->emit, a->positional[0]);
+    if (is_folder(a->out) && !is_program)
+        return uk_complain(UK_EXIT_USAGE,
+                           "-o %s: that is a folder, for --emit=program alone; give the name of a file",
+                           a->out);
+    if ((stage == UK_EMIT_OBJECT || stage == UK_EMIT_SHARED) && !a->out)
+        return uk_complain(UK_EXIT_USAGE, "%s is not printed; give -o OUT, or another --emit",
+                           stage == UK_EMIT_OBJECT ? "an object" : "a shared object");
+    return is_folder(a->out) ? UK_EXIT_OK : uk_check_output(a->out);
+}
+
+int uk_compile_network(const struct uk_arguments *a) {
+    struct uk_net_job j;
+    int status = check_options(a);
+
+    if (status)
+        return status;
+    status = uk_net_begin(&j, a);
+    if (!status && stage_of(a) >= 0)
+        status = write_code(&j, (enum uk_emit)stage_of(a));
+    else if (!status && !strcmp(a->emit, "layers"))
+        status = write_text(&j, put_layers);
+    else if (!status && is_folder(a->out))
+        status = write_programs(&j, a->out);
+    else if (!status)
+        status = write_text(&j, put_programs);
+    uk_net_end(&j);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk run of a network. */
+#include <inttypes.h>
+#include "network.h"
+
+static int check_options(const struct uk_arguments *a) {
+    if (a->time && uk_is_emulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: target %s runs under an emulator here, whose speed is not the code's; "
+                           "--count counts its instructions",
+                           a->target);
+    if (a->count && !uk_is_emulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--count: the emulator of another architecture counts; take a --target of one, as "
+                           "riscv64-p, or measure with --time");
+    return UK_EXIT_OK;
+}
+
+static void print_network(const struct uk_net_job *j) {
+    const char *target = j->options.target ? j->options.target : "native", *cpu;
+    const double n = uk_net_multiply_adds(j);
+
+    printf("%s for %s: %d layers", uk_network_name(j->network), target, uk_net_layers(j));
+    if (n > 0)
+        printf(", %.4g M multiply-adds", 1e-6 * n);
+    if (j->emulation) {
+        const char *program = uk_emulation_name(j->emulation, &cpu);
+        printf(", run by %s -cpu %s", program, cpu);
+    }
+    printf("\n");
+}
+
+static void print_memory(const struct uk_net_job *j) {
+    const size_t bound = uk_network_memory_bound(j->network);
+
+    printf("memory: %zu bytes", j->bytes);
+    if (bound > 0)
+        printf(", %.2f of the bound of %zu for what is live between layers", (double)j->bytes / (double)bound,
+               bound);
+    printf("\n");
+}
+
+static int count(struct uk_net_job *j) {
+    const double n = uk_net_multiply_adds(j);
+    struct uk_emulated_counts counts = {0};
+    const int status = uk_net_count(j, &counts);
+
+    if (!status) {
+        printf("count: %" PRId64 " instructions", counts.instructions);
+        if (n > 0)
+            printf(", %.0f multiply-adds, %.4f instructions for each", n, (double)counts.instructions / n);
+        printf("\n");
+    }
+    uk_counts_free(&counts);
+    return status;
+}
+
+static int call(struct uk_net_job *j) {
+    if (j->arguments->check || j->arguments->layers)
+        return uk_net_look(j);
+    if (j->emulation)
+        uk_progress_begin(
+            "the code runs under an emulator, which is hundreds of times slower than a machine");
+    const int status = j->arguments->count ? count(j) : uk_net_call(j);
+    if (j->emulation)
+        uk_progress_end();
+    return status;
+}
+
+/* The look at layers and the count are runs of their own. */
+static int run(struct uk_net_job *j) {
+    int status = uk_net_fill(j, true);
+
+    if (!status)
+        status = call(j);
+    if (!status)
+        status = uk_net_give(j);
+    if (!status && j->arguments->count && (j->arguments->check || j->arguments->layers)) {
+        status = uk_net_fill(j, false);
+        if (!status)
+            status = count(j);
+    }
+    return !status && j->arguments->time ? uk_net_time(j) : status;
+}
+
+int uk_run_network(const struct uk_arguments *a) {
+    struct uk_net_job j;
+    int status = check_options(a);
+
+    if (status)
+        return status;
+    status = uk_net_begin(&j, a);
+    if (!status)
+        status = uk_net_check_outputs(&j);
+    if (!status)
+        status = uk_net_prepare(&j);
+    if (!status) {
+        print_network(&j);
+        status = run(&j);
+    }
+    if (!status)
+        print_memory(&j);
+    uk_net_end(&j);
+    return status;
+}

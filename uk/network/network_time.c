@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk run --time of a network: all of it beside the peak, and which layers take longest. */
+#include <stdlib.h>
+#include <string.h>
+#include "network.h"
+
+enum { SLOWEST = 10, ROUNDS = 9 };
+
+struct timed {
+    struct uk_net_job *job;
+    char *inputs; /* a copy: runs may overwrite them */
+    int status;
+};
+
+/* From the copy to where runs read them, or back. */
+static void move_inputs(struct timed *t, bool back) {
+    const struct uk_network_tensor *v;
+    char *copy = t->inputs;
+
+    for (int i = 0; (v = uk_network_value(t->job->network, UK_NETWORK_INPUT, i)); i++) {
+        void *place = uk_network_input(t->job->network, t->job->memory, i);
+        memcpy(back ? copy : place, back ? place : copy, v->bytes);
+        copy += v->bytes;
+    }
+}
+
+static void run(void *user) {
+    struct timed *t = user;
+
+    move_inputs(t, false);
+    t->status |= (int)uk_network_run(t->job->network, t->job->memory);
+}
+
+static int time_all(struct timed *t) {
+    struct uk_net_job *j = t->job;
+    struct bench_contender c = {.name = "this", .run = run, .user = t};
+    struct bench_plan plan = {.isa = uk_target_isa(j->options.target),
+                              .threads = j->options.threads,
+                              .flops = 2 * uk_net_multiply_adds(j)};
+    const enum uk_status s = bench_paired(&plan, &c, 1);
+
+    if (s || t->status)
+        return uk_complain(UK_EXIT_WRONG, "measuring failed: %s",
+                           uk_status_text(s ? s : (enum uk_status)t->status));
+    printf("time: %.4f ms (%.4f..%.4f)", 1e3 * c.seconds, 1e3 * c.fastest, 1e3 * c.slowest);
+    if (plan.flops > 0)
+        printf(", %.1f GFLOP/s, %.1f %% of the %s peak measured beside it (%.1f GFLOP/s, %d thread%s)",
+               1e-9 * plan.flops / c.seconds, c.percent, bench_isas[plan.isa].name, 1e-9 * plan.peak,
+               plan.threads, plan.threads > 1 ? "s" : "");
+    printf("\n");
+    return UK_EXIT_OK;
+}
+
+/* Seconds of each layer: the middle one of several rounds, in which they follow each other as they do in a run. */
+static int time_layers(struct timed *t, int layers, double *seconds) {
+    double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);
+
+    if (!sample)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int round = -1; round < ROUNDS; round++) {
+        move_inputs(t, false);
+        for (int i = 0; i < layers; i++) {
+            const double start = bench_seconds();
+            t->status |= (int)uk_network_run_layer(t->job->network, t->job->memory, i);
+            if (round >= 0)
+                sample[i * ROUNDS + round] = bench_seconds() - start;
+        }
+    }
+    for (int i = 0; i < layers; i++)
+        seconds[i] = bench_median(sample + (size_t)i * ROUNDS, ROUNDS);
+    free(sample);
+    return UK_EXIT_OK;
+}
+
+static void print_slowest(const struct uk_net_job *j, int layers, double *seconds) {
+    double sum = 0;
+
+    for (int i = 0; i < layers; i++)
+        sum += seconds[i];
+    printf("slowest layers of %d, one by one %.4f ms:\n", layers, 1e3 * sum);
+    for (int k = 0; k < SLOWEST && k < layers; k++) {
+        int slowest = 0;
+        for (int i = 1; i < layers; i++)
+            slowest = seconds[i] > seconds[slowest] ? i : slowest;
+        const struct uk_network_layer *l = uk_network_layer(j->network, slowest);
+        printf("  %3d %-24s %-20s %9.4f ms %5.1f %%", slowest, l->operators, uk_net_shape(&l->output),
+               1e3 * seconds[slowest], 100 * seconds[slowest] / sum);
+        if (l->multiply_adds > 0)
+            printf(" %9.2f M multiply-adds, %.1f GFLOP/s", 1e-6 * l->multiply_adds,
+                   2e-9 * l->multiply_adds / seconds[slowest]);
+        printf("\n");
+        seconds[slowest] = -1;
+    }
+}
+
+int uk_net_time(struct uk_net_job *j) {
+    const int layers = uk_net_layers(j);
+    double *seconds = calloc((size_t)layers + 1, sizeof *seconds);
+    const struct uk_network_tensor *v;
+    struct timed t = {.job = j};
+    size_t bytes = 1;
+
+    for (int i = 0; (v = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
+        bytes += v->bytes;
+    t.inputs = malloc(bytes);
+    int status = seconds && t.inputs ? uk_net_fill(j, false) : uk_complain(UK_EXIT_WRONG, "out of memory");
+    if (!status) {
+        move_inputs(&t, true);
+        printf("read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
+        status = time_all(&t);
+    }
+    if (!status)
+        status = time_layers(&t, layers, seconds);
+    if (!status)
+        print_slowest(j, layers, seconds);
+    free(t.inputs);
+    free(seconds);
+    return status;
+}

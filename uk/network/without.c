@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In a build without libuknetworks. */
+#include "uk.h"
+
+static int missing(const struct uk_arguments *a) {
+    return uk_complain(UK_EXIT_WRONG,
+                       "%s: this uk was built without networks (-Dnetworks=false); build it with them",
+                       a->positional[0]);
+}
+
+int uk_run_network(const struct uk_arguments *a) {
+    return missing(a);
+}
+
+int uk_compile_network(const struct uk_arguments *a) {
+    return missing(a);
+}
+
+int uk_explain_network(const struct uk_arguments *a) {
+    return missing(a);
+}
