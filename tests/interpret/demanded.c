@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Some elements of what a program computes, against all of them; and how far code may be from them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "language/language.h"
+#include "random_data.h"
+#include "random_program.h"
+#include "same_element.h"
+#include "test_context.h"
+
+static struct uk_program *parsed(const char *text) {
+    struct uk_program *p = NULL;
+
+    if (uk_program_parse(context, "p.uk", text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(context));
+    return p;
+}
+
+/* ---- values ---- */
+
+static void compare(struct random_data *d, struct uk_program *p, int tensor, int64_t count,
+                    const int64_t *element, uint64_t seed) {
+    const enum uk_type type = uk_program_tensor_type(p, tensor);
+    const size_t bytes = uk_type_bytes(type);
+    char *value = malloc((size_t)count * bytes + 1);
+    double *error = malloc(((size_t)count + 1) * sizeof *error);
+
+    if (uk_program_interpret_elements(p, d->size, d->scalar, d->origin, tensor, count, element, value, error))
+        fail_msg("seed %llu: %s", (unsigned long long)seed, uk_context_message(context));
+    for (int64_t i = 0; i < count; i++) {
+        const char *wanted = d->wanted[tensor] + RANDOM_DATA_MARGIN + element[i] * (int64_t)bytes;
+        if (!same_element((int)bytes, random_data_mantissa(type), value + (size_t)i * bytes, wanted) ||
+            !(error[i] >= 0))
+            fail_msg("seed %llu: tensor %d, element %lld", (unsigned long long)seed, tensor,
+                     (long long)element[i]);
+    }
+    free(value);
+    free(error);
+}
+
+/* Each element by itself, then all, of random programs. Operands stay as they are. */
+static void elements_of_random_programs(void **state) {
+    int compared = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 250; seed++) {
+        struct random_program r = {.x = seed};
+        struct random_data d;
+        struct uk_text text = {0};
+
+        random_program_make(&r);
+        uk_put(&text, "%s%s", r.head.text, r.body.text);
+        struct uk_program *p = parsed(text.text);
+        random_data_make(&d, p, seed, (int)(seed % RANDOM_DATA_SHAPES));
+        const bool good = !d.status;
+        random_data_begin(&d);
+        for (int t = 0; t < d.tensors && good; t++) {
+            const int64_t n = uk_program_tensor_elements(p, t, d.size);
+            int64_t *all = malloc(((size_t)n + 1) * sizeof *all);
+            if (!uk_program_tensor_written(p, t)) {
+                free(all);
+                continue;
+            }
+            for (int64_t i = 0; i < n; i++) {
+                all[i] = n - 1 - i;
+                if (i % 7 == 0)
+                    compare(&d, p, t, 1, &i, seed);
+            }
+            compare(&d, p, t, n, all, seed);
+            compared += (int)n;
+            free(all);
+        }
+        for (int t = 0; t < d.tensors; t++)
+            assert_memory_equal(d.got[t], d.start[t], d.bytes[t] + 2 * RANDOM_DATA_MARGIN);
+        random_data_free(&d);
+        uk_program_destroy(p);
+        random_program_free(&r);
+        free(text.text);
+    }
+    assert_true(compared > 5000);
+}
+
+/* ---- bounds ---- */
+
+/* Element 0 of the last tensor, of three with 4 elements. */
+static double error_of(const char *text, const float *x, const float *y, float *value) {
+    struct uk_program *p = parsed(text);
+    const enum uk_type type = uk_program_tensor_type(p, 2);
+    char result[32] = {0}, got[8];
+    double error = -1;
+
+    if (uk_program_interpret_elements(p, NULL, NULL, (void *[]){(void *)x, (void *)y, result}, 2, 1,
+                                      (int64_t[]){0}, got, &error))
+        fail_msg("%s", uk_context_message(context));
+    if (type == UK_F32)
+        memcpy(value, got, sizeof *value);
+    else
+        *value = (float)(signed char)got[0];
+    uk_program_destroy(p);
+    return error;
+}
+
+#define OPERANDS "tensor x f32 [4]\ntensor y f32 [4]\n"
+#define FLOATS OPERANDS "tensor z f32 [4]\n"
+#define BYTES OPERANDS "tensor z i8 [4]\n"
+
+static void exact_operations_have_no_bound(void **state) {
+    const float x[4] = {0.1f, 2, 3, 4}, y[4] = {0.3f, 6, 7, 8}, whole[4] = {1, 2, 3, 4};
+    float v;
+
+    (void)state;
+    assert_true(error_of(FLOATS "z[i] = (x[i] + y[i]) * x[i] / y[i] - sqrt(x[i])\n", x, y, &v) == 0);
+    assert_true(error_of(FLOATS "z[i] = max(k) x[k] * y[i]\n", x, y, &v) == 0);
+    assert_true(error_of(FLOATS "z[i] = sum(k) x[k] * y[k]\n", whole, whole, &v) == 0 && v == 30);
+    assert_true(error_of(BYTES "z[i] = i8(round(x[i] / y[i]))\n", x, y, &v) == 0);
+}
+
+/* Roundings of a sum and of its products, twice, and no more than twice that. */
+static void sums_are_bounded(void **state) {
+    const float x[4] = {0.1f, 0.7f, 1e3f, -1e3f}, y[4] = {0.3f, 0.9f, 1, 1};
+    const double terms = 0.03 + 0.63 + 2000, least = 4 * 0x1p-24 * terms;
+    float v, w;
+    double error = error_of(FLOATS "z[i] = sum(k) x[k] * y[k]\n", x, y, &v);
+
+    (void)state;
+    assert_true(error > least && error < 4 * least);
+    /* Another order, within it. */
+    const float a[4] = {x[3], x[2], x[1], x[0]}, b[4] = {y[3], y[2], y[1], y[0]};
+    error_of(FLOATS "z[i] = sum(k) x[k] * y[k]\n", a, b, &w);
+    assert_true(v != w && fabs(v - w) <= error);
+    /* It goes through what follows, and ends where that does not depend on it. */
+    const double scaled =
+        error_of(FLOATS "temp t f32 [4]\nt[i] = sum(k) x[k] * y[k]\nz[i] = t[i] * 0.5\n", x, y, &w);
+    assert_true(fabs(scaled - error / 2) < 0.01 * error);
+    assert_true(
+        error_of(FLOATS "temp t f32 [4]\nt[i] = sum(k) x[k] * y[k]\nz[i] = max(t[i], 5)\n", x, y, &w) == 0 &&
+        w == 5);
+    assert_true(error_of(FLOATS "temp t f32 [4]\nt[i] = sum(k) x[k] * y[k]\nz[i] = select(t[i] < 5, 1, 0)\n",
+                         x, y, &w) == 0 &&
+                w == 1);
+}
+
+static void functions_are_bounded(void **state) {
+    const float x[4] = {1.5f, 2, 3, 4}, y[4] = {0.3f, 6, 7, 8};
+    static const char *const function[] = {"exp(x[i])", "log(x[i])", "tanh(x[i])", "erf(x[i])",
+                                           "pow(x[i], y[i])"};
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        char text[200];
+        float v;
+        snprintf(text, sizeof text, FLOATS "z[i] = %s\n", function[i]);
+        const double error = error_of(text, x, y, &v);
+        /* 4 units in the last place, which is between 2^-24 and 2^-23 of the value. */
+        assert_true(error >= 4 * 0x1p-24 * fabs(v) && error <= 4.1 * 0x1p-23 * fabs(v));
+    }
+}
+
+/* An integer that is rounded from a sum of floats may be the next one at a tie alone. */
+static void ties_have_a_step(void **state) {
+    const float ones[4] = {1, 1, 1, 1}, tie[4] = {0.1f, 0.2f, 0.3f, 1.9f}, near[4] = {0.1f, 0.2f, 0.3f, 2.0f};
+    const char *text = BYTES "temp t f32 [4]\nt[i] = sum(k) x[k] * y[k]\nz[i] = i8(round(t[i]))\n";
+    float v;
+
+    (void)state;
+    assert_true(error_of(text, tie, ones, &v) == 1 && (v == 2 || v == 3));
+    assert_true(error_of(text, near, ones, &v) == 0 && v == 3);
+}
+
+/* ---- what is refused ---- */
+
+/* A subscript outside counts where an element is asked for that needs it. */
+static void subscripts_are_checked_where_needed(void **state) {
+    struct uk_program *p = parsed("tensor x f32 [4]\ntensor y f32 [6]\ny[i] = x[2*i - 4]\n");
+    float x[4] = {1, 2, 3, 4}, y[6] = {0}, value;
+    double error;
+
+    (void)state;
+    assert_int_equal(
+        uk_program_interpret_elements(p, NULL, NULL, (void *[]){x, y}, 1, 1, (int64_t[]){3}, &value, &error),
+        UK_OK);
+    assert_true(value == 3 && error == 0 && y[3] == 0);
+    assert_int_equal(
+        uk_program_interpret_elements(p, NULL, NULL, (void *[]){x, y}, 1, 1, (int64_t[]){4}, &value, &error),
+        UK_INVALID_SIZE);
+    assert_non_null(strstr(uk_context_message(context), "x["));
+    assert_int_equal(
+        uk_program_interpret_elements(p, NULL, NULL, (void *[]){x, y}, 1, 1, (int64_t[]){6}, &value, &error),
+        UK_INVALID_ARGUMENT);
+    assert_int_equal(
+        uk_program_interpret_elements(p, NULL, NULL, (void *[]){x, y}, 2, 1, (int64_t[]){0}, &value, &error),
+        UK_INVALID_ARGUMENT);
+    uk_program_destroy(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elements_of_random_programs),
+        cmocka_unit_test(exact_operations_have_no_bound),
+        cmocka_unit_test(sums_are_bounded),
+        cmocka_unit_test(functions_are_bounded),
+        cmocka_unit_test(ties_have_a_step),
+        cmocka_unit_test(subscripts_are_checked_where_needed),
+    };
+
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
+}
