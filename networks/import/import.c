@@ -75,8 +75,9 @@ static enum uk_status input_extent(struct importing *im, struct uk_graph_value *
     } else if (!stated && !(*name && size_given(im->options, name, extent))) {
         return uk_graph_fail(
             im->g, UK_REFUSED, NULL,
-            "input %s: dimension %d%s%s is open; give the input's shape (--shape %s=...)%s%s", v->name, i,
-            *name ? ", " : "", name, v->name, *name ? ", or the dimension's size, --size " : "", name);
+            "input %s: dimension %d%s%s is open; give the input's shape (--shape %s=...)%s%s%s", v->name, i,
+            *name ? ", " : "", name, v->name, *name ? ", or the dimension's size (--size " : "", name,
+            *name ? "=...)" : "");
     }
     if (*extent < 0)
         return uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s: dimension %d is negative", v->name, i);

@@ -135,7 +135,11 @@ static int read_network(struct uk_net_job *j, struct told *t) {
     const enum uk_status s = uk_network_read_file(j->network, j->arguments->positional[0], &o);
 
     j->read_time = bench_seconds() - start;
-    return s ? uk_net_failed(j) : UK_EXIT_OK;
+    if (s)
+        return uk_net_failed(j);
+    return uk_network_layer(j->network, 0)
+               ? UK_EXIT_OK
+               : uk_complain(UK_EXIT_WRONG, "%s: the network computes nothing", j->arguments->positional[0]);
 }
 
 int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {

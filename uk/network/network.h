@@ -12,6 +12,8 @@ struct uk_net_job {
     struct uk_network *network;
     struct uk_options options;
     double read_time, compile_time; /* seconds */
+    char *inputs;                   /* one after the other */
+    const char **sources;           /* of each, its file, or what else it is */
     /* A run: the block of memory, here or in a file that an emulator maps, too. */
     char *memory;
     size_t bytes;
@@ -34,8 +36,11 @@ const char *uk_net_shape(const struct uk_network_tensor *t);
 
 /* ---- network_data.c: what goes in and comes out ---- */
 
-/* Inputs from the files of the options, or random values, the same each time; says which if asked to. Exit status. */
-int uk_net_fill(struct uk_net_job *j, bool say);
+/* Takes inputs from the files of the options, or random values, the same each time. Exit status. */
+int uk_net_take_inputs(struct uk_net_job *j);
+void uk_net_print_inputs(const struct uk_net_job *j);
+/* Copies the inputs to where runs read them, which may overwrite them. */
+void uk_net_fill(const struct uk_net_job *j);
 /* Files that outputs are written to can be written. Exit status. */
 int uk_net_check_outputs(const struct uk_net_job *j);
 /* Prints the outputs' first elements and sums, and writes them to files. Exit status. */
@@ -56,6 +61,8 @@ int uk_net_count(struct uk_net_job *j, struct uk_emulated_counts *counts);
 
 /* ---- network_check.c, network_time.c ---- */
 
+/* Makes the folder of --layers. Exit status. */
+int uk_net_make_folder(const struct uk_net_job *j);
 /* Runs layer by layer, compares each layer's result with the interpreter's if asked to, and writes it to a file if asked to. Exit
  * status. */
 int uk_net_look(struct uk_net_job *j);

@@ -137,6 +137,8 @@ void uk_net_end(struct uk_net_job *j) {
         munmap(j->mapped, j->mapped_bytes);
     else
         free(j->memory);
+    free(j->inputs);
+    free(j->sources);
     uk_emulation_end(j->emulation);
     uk_network_destroy(j->network);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "network.h"
 
 enum { SOME = 4096 }; /* elements of a layer, unless all are asked for */
@@ -168,8 +169,8 @@ static int look_at(struct uk_net_job *j, struct checked *c, int layer) {
 /* ---- all ---- */
 
 static void print(const struct uk_net_job *j, const struct checked *c) {
-    printf("check: %d layers, %.0f elements%s: ", c->layers, c->equal + c->within + c->unknown,
-           j->arguments->check_all ? ", all" : "");
+    printf("check: %d layer%s, %.0f elements%s: ", c->layers, c->layers == 1 ? "" : "s",
+           c->equal + c->within + c->unknown, j->arguments->check_all ? ", all" : "");
     if (c->equal > 0)
         printf("%.0f equal to the interpreter's", c->equal);
     if (c->within > 0)
@@ -181,13 +182,18 @@ static void print(const struct uk_net_job *j, const struct checked *c) {
     printf("\n");
 }
 
+int uk_net_make_folder(const struct uk_net_job *j) {
+    const char *path = j->arguments->layers;
+
+    if (!path || !mkdir(path, 0777) || (errno == EEXIST && !access(path, W_OK | X_OK)))
+        return UK_EXIT_OK;
+    return uk_complain(UK_EXIT_WRONG, "--layers %s: cannot make the folder: %s", path, strerror(errno));
+}
+
 int uk_net_look(struct uk_net_job *j) {
     struct checked c = {.layers = 0};
     int status = UK_EXIT_OK;
 
-    if (j->arguments->layers && mkdir(j->arguments->layers, 0777) && errno != EEXIST)
-        return uk_complain(UK_EXIT_WRONG, "--layers %s: cannot make the folder: %s", j->arguments->layers,
-                           strerror(errno));
     uk_progress_begin(j->arguments->check ? "check: each layer is compared with the interpreter's result"
                                           : "the layers run one after the other");
     for (int i = 0; uk_network_layer(j->network, i) && !status; i++) {

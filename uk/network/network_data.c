@@ -141,23 +141,46 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
                               uk_net_shape(t));
 }
 
-int uk_net_fill(struct uk_net_job *j, bool say) {
+int uk_net_take_inputs(struct uk_net_job *j) {
     const struct uk_network_tensor *t;
-    int status = check_inputs(j);
+    int status = check_inputs(j), count = 0;
+    size_t bytes = 1;
 
+    for (; (t = uk_network_value(j->network, UK_NETWORK_INPUT, count)); count++)
+        bytes += t->bytes;
+    j->inputs = malloc(bytes);
+    j->sources = calloc((size_t)count + 1, sizeof *j->sources);
+    if (!j->inputs || !j->sources)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    char *to = j->inputs;
     for (int i = 0; !status && (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
-        void *to = uk_network_input(j->network, j->memory, i);
-        const char *file = file_of(j, i), *what = file;
+        const char *file = j->sources[i] = file_of(j, i);
         if (!file)
-            what = fill_random(t, to, (uint32_t)i + 1);
+            j->sources[i] = fill_random(t, to, (uint32_t)i + 1);
         else if (has_suffix(file, ".npy") || has_suffix(file, ".pb"))
             status = tensor_input(j, t, file, to);
         else
             status = raw_input(t, file, to);
-        if (!status && say)
-            printf("input %s %s %s: %s\n", t->name, uk_type_text(t->type), uk_net_shape(t), what);
+        to += t->bytes;
     }
     return status;
+}
+
+void uk_net_print_inputs(const struct uk_net_job *j) {
+    const struct uk_network_tensor *t;
+
+    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
+        printf("input %s %s %s: %s\n", t->name, uk_type_text(t->type), uk_net_shape(t), j->sources[i]);
+}
+
+void uk_net_fill(const struct uk_net_job *j) {
+    const struct uk_network_tensor *t;
+    const char *from = j->inputs;
+
+    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++) {
+        memcpy(uk_network_input(j->network, j->memory, i), from, t->bytes);
+        from += t->bytes;
+    }
 }
 
 /* ---- outputs ---- */

@@ -20,7 +20,9 @@ static void print_network(const struct uk_net_job *j) {
     const char *target = j->options.target ? j->options.target : "native", *cpu;
     const double n = uk_net_multiply_adds(j);
 
-    printf("%s for %s: %d layers", uk_network_name(j->network), target, uk_net_layers(j));
+    const int layers = uk_net_layers(j);
+
+    printf("%s for %s: %d layer%s", uk_network_name(j->network), target, layers, layers == 1 ? "" : "s");
     if (n > 0)
         printf(", %.4g M multiply-adds", 1e-6 * n);
     if (j->emulation) {
@@ -69,16 +71,16 @@ static int call(struct uk_net_job *j) {
 
 /* The look at layers and the count are runs of their own. */
 static int run(struct uk_net_job *j) {
-    int status = uk_net_fill(j, true);
+    int status;
 
-    if (!status)
-        status = call(j);
+    uk_net_print_inputs(j);
+    uk_net_fill(j);
+    status = call(j);
     if (!status)
         status = uk_net_give(j);
     if (!status && j->arguments->count && (j->arguments->check || j->arguments->layers)) {
-        status = uk_net_fill(j, false);
-        if (!status)
-            status = count(j);
+        uk_net_fill(j);
+        status = count(j);
     }
     return !status && j->arguments->time ? uk_net_time(j) : status;
 }
@@ -92,6 +94,10 @@ int uk_run_network(const struct uk_arguments *a) {
     status = uk_net_begin(&j, a);
     if (!status)
         status = uk_net_check_outputs(&j);
+    if (!status)
+        status = uk_net_take_inputs(&j);
+    if (!status)
+        status = uk_net_make_folder(&j);
     if (!status)
         status = uk_net_prepare(&j);
     if (!status) {

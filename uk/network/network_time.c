@@ -8,26 +8,13 @@ enum { SLOWEST = 10, ROUNDS = 9 };
 
 struct timed {
     struct uk_net_job *job;
-    char *inputs; /* a copy: runs may overwrite them */
     int status;
 };
-
-/* From the copy to where runs read them, or back. */
-static void move_inputs(struct timed *t, bool back) {
-    const struct uk_network_tensor *v;
-    char *copy = t->inputs;
-
-    for (int i = 0; (v = uk_network_value(t->job->network, UK_NETWORK_INPUT, i)); i++) {
-        void *place = uk_network_input(t->job->network, t->job->memory, i);
-        memcpy(back ? copy : place, back ? place : copy, v->bytes);
-        copy += v->bytes;
-    }
-}
 
 static void run(void *user) {
     struct timed *t = user;
 
-    move_inputs(t, false);
+    uk_net_fill(t->job);
     t->status |= (int)uk_network_run(t->job->network, t->job->memory);
 }
 
@@ -58,7 +45,7 @@ static int time_layers(struct timed *t, int layers, double *seconds) {
     if (!sample)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     for (int round = -1; round < ROUNDS; round++) {
-        move_inputs(t, false);
+        uk_net_fill(t->job);
         for (int i = 0; i < layers; i++) {
             const double start = bench_seconds();
             t->status |= (int)uk_network_run_layer(t->job->network, t->job->memory, i);
@@ -96,16 +83,10 @@ static void print_slowest(const struct uk_net_job *j, int layers, double *second
 int uk_net_time(struct uk_net_job *j) {
     const int layers = uk_net_layers(j);
     double *seconds = calloc((size_t)layers + 1, sizeof *seconds);
-    const struct uk_network_tensor *v;
     struct timed t = {.job = j};
-    size_t bytes = 1;
+    int status = seconds ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
 
-    for (int i = 0; (v = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
-        bytes += v->bytes;
-    t.inputs = malloc(bytes);
-    int status = seconds && t.inputs ? uk_net_fill(j, false) : uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status) {
-        move_inputs(&t, true);
         printf("read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
         status = time_all(&t);
     }
@@ -113,7 +94,6 @@ int uk_net_time(struct uk_net_job *j) {
         status = time_layers(&t, layers, seconds);
     if (!status)
         print_slowest(j, layers, seconds);
-    free(t.inputs);
     free(seconds);
     return status;
 }

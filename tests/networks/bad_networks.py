@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks and inputs that are wrong: each ends with one line on standard error that says what is wrong, an exit status of 1 (2 for options),
+nothing on standard output, and nothing written.
+
+    bad_networks.py UK
+"""
+
+import concurrent.futures
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import small_networks
+from onnx_writer import FLOAT, INT64, STRING, external, model, node, npy, number, tensor, text, value, varint
+
+uk = sys.argv[1]
+X, Y = [value("x", [2, 3])], [value("y", [2, 3])]
+
+
+def one(op, inputs=("x",), given=(), shapes=None, opset=17, result=(2, 3), **attributes):
+    """A model of one node."""
+    return model([node(op, inputs, ["y"], **attributes)], shapes or X, [value("y", list(result))], given, opset)
+
+
+def nested(depth):
+    """Graphs in attributes of nodes of graphs."""
+    length, heads = 0, []
+    for _ in range(depth):
+        for field in (6, 5, 1):
+            heads.append(varint(field << 3 | 2) + varint(length))
+            length += len(heads[-1])
+    return text(7, b"".join(reversed(heads)))
+
+
+def weight(**entries):
+    return model([node("Add", ["x", "w"], ["y"])], X, Y, [external("w", [2, 3], **entries)])
+
+
+floats = [1.0] * 6
+# Name: the file, and what the message says. The file's name is always in it.
+NETWORKS = {
+    "empty": (b"", "empty"), "words": (b"A network.\n" * 20, "no model of ONNX"), "no_graph": (number(1, 8), "no model of ONNX"),
+    "nested": (nested(20000), "nested"), "nested_33": (nested(33), "nested|supported"),
+    "operator": (one("Bogus"), "Bogus bogus_y.*no such operator"), "domain": (model([node("Relu", ["x"], ["y"], domain="com.example")], X, Y), "Relu relu_y"),
+    "attribute": (one("Relu", alpha=1.0), "Relu relu_y.*attribute alpha"), "old": (one("Relu", opset=5), "operator set 5"),
+    "new": (one("Relu", opset=29), "operator set 29"), "no_opset": (number(1, 8) + text(7, b""), "computes nothing"),
+    "type": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], STRING)], [value("y", [2, 3], STRING)]), "input x: string"),
+    "complex": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], 14)], Y), "input x: complex64"),
+    "open": (small_networks.open_batch(), "input x: dimension 0, batch.*--shape x=.*--size batch="),
+    "cycle": (model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"])], X, [value("b", [2, 3])]), "add_a.*b is neither"),
+    "missing": (one("Add", ["x", "nowhere"]), "add_y.*nowhere"), "twice": (model([node("Relu", ["x"], ["y"])] * 2, X, Y), "y is defined twice"),
+    "no_result": (model([node("Relu", ["x"], ["z"])], X, Y), "output y"), "no_operand": (one("Relu", [""]), "relu_y"),
+    "add": (one("Add", ["x", "w"], [tensor("w", [4], [1.0] * 4)]), "add_y"), "matmul": (one("MatMul", ["x", "w"], [tensor("w", [4, 3], [1.0] * 12)]), "matmul_y"),
+    "conv": (one("Conv", ["x", "w"], [tensor("w", [1, 5, 1, 1], [1.0] * 5)], [value("x", [1, 3, 4, 4])], kernel_shape=[1, 1]), "conv_y.*filter"),
+    "reshape": (one("Reshape", ["x", "s"], [tensor("s", [2], [4, 4], INT64)]), "reshape_y"), "transpose": (one("Transpose", perm=[0, 0]), "transpose_y"),
+    "huge": (one("Relu", shapes=[value("x", [1 << 40, 1 << 40])]), "x.*overflows"), "negative": (one("Relu", shapes=[value("x", [-5, 3])]), "input x"),
+    "nine": (one("Relu", shapes=[value("x", [1] * 9)]), "input x.*dimensions"),
+    "short_data": (one("Add", ["x", "w"], [tensor("w", [2, 3], floats)[:-24] + b""]), "no model of ONNX"),
+    "wrong_data": (one("Add", ["x", "w"], [tensor("w", [2, 4], floats)]), "w.*24 bytes"),
+    "outside": (weight(location="../secret.bin"), "external data.*secret.bin"), "absolute": (weight(location="/etc/hostname"), "external data.*hostname"),
+    "through": (weight(location="sub/../../secret.bin"), "external data"), "link": (weight(location="link.bin"), "link.bin.*link out"),
+    "no_file": (weight(location="none.bin"), "none.bin"), "short_file": (weight(location="short.bin"), "short.bin.*ends at byte 5"),
+    "offset": (weight(location="short.bin", offset=-1), "offset is -1"), "length": (weight(location="short.bin", length=5), "5 bytes for a tensor of 24"),
+    "nothing": (model([], X), "computes nothing"),
+}
+# Of uk run with good.onnx, which adds x [2, 3] and y [2, 3]: words, exit status, what the message says.
+RUNS = [
+    (["--input=none.npy"], 1, "none.npy"), (["--input=five.bin"], 1, "five.bin has 5 bytes.*24"), (["--input=other.npy"], 1, "other.npy is f32 .*3, 2"),
+    (["--input=whole.npy"], 1, "whole.npy is i64"), (["--input=cut.npy"], 1, "cut.npy"), (["--input=words.pb"], 1, "words.pb"), (["--input=x=none.bin"], 1, "none.bin"),
+    (["--input=good.npy"] * 3, 2, "--input good.npy.*2 inputs"), (["--input="], 2, "--input"), (["--output=none/o.npy"], 1, "none/o.npy"),
+    (["--output=a.npy", "--output=b.npy"], 2, "--output b.npy.*1 output"), (["--layers=five.bin/x"], 1, "five.bin"), (["--layers="], 2, "--layers"),
+    (["--shape=x"], 2, "--shape x"), (["--shape=x=2,,3"], 2, "--shape"), (["--shape=x=2,-3"], 2, "--shape"), (["--shape=x=" + ",".join("1" * 9)], 2, "--shape"),
+    (["--shape=x=3,3"], 1, "input x"), (["--shape=x=2"], 1, "input x"), (["--shape=z=2"], 1, "named z"), (["--constant=x"], 2, "--constant"),
+    (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 1, "named z"), (["--constant=x=whole.npy"], 1, "input x"),
+    (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 2, "--schedule"), (["--device=interp"], 2, "--device"),
+    (["--check=some"], 2, "--check=some"), (["--time", "--target=aarch64-neon"], 2, "--time"), (["--count"], 2, "--count"), (["--target=none"], 1, "none"),
+    (["--target=amdgcn-gfx90a"], 1, "GPU"), (["--threads=0"], 2, "--threads"), (["good.onnx"], 2, "too many"),
+]
+COMPILES = [
+    ([], 2, "-o"), (["-o", "none/n.o"], 1, "none/n.o"), (["--emit=device"], 2, "device"), (["--emit=layers", "-o", "."], 2, "folder"), (["good.onnx"], 2, "alone"),
+    (["--workspace=argument", "--emit=layers"], 2, "--workspace"), (["--emit=program", "-o", "none/x"], 1, "none/x"),
+]
+
+
+def wrong(words, status, pattern, folder):
+    """What is wrong with how it is refused; None: nothing."""
+    done = subprocess.run([uk, *words], capture_output=True, check=False, cwd=folder, timeout=120)
+    said = done.stderr.decode(errors="replace")
+    if done.returncode != status or done.stdout or said.count("\n") != 1 or "error: " not in said or not re.search(pattern, said):
+        return f"uk {' '.join(words)[:200]}: exit status {done.returncode}, {done.stdout[:80]!r}, {said[:400]!r}"
+    return None
+
+
+with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    folder = outer + "/models"
+    os.makedirs(folder + "/sub")
+    cases = []
+
+    def put(name, data):
+        with open(f"{folder}/{name}", "wb") as f:
+            f.write(data)
+
+    with open(outer + "/secret.bin", "wb") as f:
+        f.write(b"x" * 24)
+    os.symlink(outer + "/secret.bin", folder + "/link.bin")
+    files = {"five.bin": b"12345", "short.bin": b"12345", "good.npy": npy([2, 3], floats), "other.npy": npy([3, 2], floats), "cut.npy": npy([2, 3], floats)[:-1],
+             "whole.npy": npy([2, 3], [1] * 6, INT64), "words.pb": b"A tensor.", "good.onnx": model([node("Add", ["x", "y"], ["z"])], [X[0], Y[0]], [value("z", [2, 3])])}
+    for name, data in files.items():
+        put(name, data)
+    for name, (data, pattern) in NETWORKS.items():
+        put(name + ".onnx", data)
+        cases.append((["compile", name + ".onnx", "--emit=layers"], 1, rf"{name}\.onnx.*{pattern}"))
+    whole = small_networks.convolutions()
+    for end in range(1, len(whole), 50):
+        put(f"cut_{end}.onnx", whole[:end])
+        cases.append((["compile", f"cut_{end}.onnx", "--emit=layers"], 1, rf"cut_{end}\.onnx: error: "))
+    draw = random.Random(1)
+    for i in range(40):  # any status, but no crash and no more than a line
+        data = bytearray(whole)
+        for _ in range(8):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        put(f"changed_{i}.onnx", bytes(data))
+    cases += [(["compile", "none.onnx", "--emit=layers"], 1, "none.onnx.*No such file"), (["run", "sub.onnx/x.onnx"], 1, "x.onnx"),
+              (["tune", "good.onnx"], 2, "tune"), (["explain", "good.onnx", "--shape=x=2"], 1, "input x")]
+    cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
+    cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
+    before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}
+    failures = list(filter(None, pool.map(lambda case: wrong(*case, folder), cases)))
+
+    def crashes(i):
+        done = subprocess.run([uk, "compile", f"changed_{i}.onnx", "--emit=layers"], capture_output=True, check=False, cwd=folder, timeout=120)
+        bad = done.returncode not in (0, 1) or (done.returncode and done.stderr.count(b"\n") != 1)
+        return f"changed_{i}.onnx: exit status {done.returncode}, {done.stderr[:400]!r}" if bad else None
+
+    failures += filter(None, pool.map(crashes, range(40)))
+    after = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}
+    if before != after:
+        failures.append(f"files were written: {sorted(set(after) ^ set(before)) or 'over others'}")
+for failure in failures:
+    print(failure)
+print(f"{len(cases)} cases, {len(failures)} failures")
+sys.exit(bool(failures))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of ONNX as bytes, without its package: the wire format of protocol buffers, and of its schema what tests need.
+
+    model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1, 3])], outputs=[value("y", [1, 3])])
+"""
+
+import struct
+
+FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL = 1, 2, 3, 6, 7, 8, 9
+FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q", BOOL: "B"}
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def real(field, value):
+    return varint(field << 3 | 5) + struct.pack("<f", value)
+
+
+def text(field, value):
+    value = value.encode() if isinstance(value, str) else value
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def elements(kind, values):
+    return struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
+
+
+def tensor(name, shape, values, kind=FLOAT):
+    """A TensorProto with the elements as bytes."""
+    return b"".join(number(1, n) for n in shape) + number(2, kind) + text(8, name) + text(9, elements(kind, values))
+
+
+def external(name, shape, location, kind=FLOAT, **entries):
+    entries = {"location": location, **entries}
+    data = b"".join(text(13, text(1, k) + text(2, str(v))) for k, v in entries.items())
+    return b"".join(number(1, n) for n in shape) + number(2, kind) + text(8, name) + data + number(14, 1)
+
+
+def attribute(name, value):
+    if isinstance(value, bool) or isinstance(value, int):
+        return text(1, name) + number(3, value) + number(20, 2)
+    if isinstance(value, float):
+        return text(1, name) + real(2, value) + number(20, 1)
+    if isinstance(value, str):
+        return text(1, name) + text(4, value) + number(20, 3)
+    if isinstance(value, bytes):  # a tensor
+        return text(1, name) + text(5, value) + number(20, 4)
+    return text(1, name) + b"".join(number(8, n) for n in value) + number(20, 7)
+
+
+def node(op, inputs, outputs, name="", domain="", **attributes):
+    return (b"".join(text(1, n) for n in inputs) + b"".join(text(2, n) for n in outputs) + text(3, name or op.lower() + "_" + outputs[0]) + text(4, op)
+            + b"".join(text(5, attribute(k, v)) for k, v in attributes.items()) + text(7, domain))
+
+
+def value(name, shape, kind=FLOAT):
+    """A tensor's name, type and shape; an extent that is a string is the name of one that is open."""
+    dims = b"".join(text(1, number(1, n) if isinstance(n, int) else text(2, n)) for n in shape)
+    return text(1, name) + text(2, text(1, number(1, kind) + text(2, dims)))
+
+
+def graph(nodes, inputs=(), outputs=(), initializers=()):
+    return (b"".join(text(1, n) for n in nodes) + text(2, "g") + b"".join(text(5, t) for t in initializers)
+            + b"".join(text(11, v) for v in inputs) + b"".join(text(12, v) for v in outputs))
+
+
+def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=None):
+    return (number(1, 8) + text(7, graph(nodes, inputs, outputs, initializers)) + text(8, text(1, "") + number(2, opset))
+            + b"".join(text(14, text(1, k) + text(2, v)) for k, v in (properties or {}).items()))
+
+
+def npy(shape, values, kind=FLOAT):
+    descr = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4", INT64: "<i8", BOOL: "|b1"}[kind]
+    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({''.join(f'{n}, ' for n in shape)}), }}".encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + elements(kind, values)

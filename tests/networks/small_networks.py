@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small networks for tests, as bytes: of each kind of layer, with seeded values, the same each time."""
+
+import math
+import random
+
+from onnx_writer import BOOL, FLOAT, INT32, INT64, model, node, tensor, value
+
+
+def weights(seed, name, shape, fan_in=None):
+    draw = random.Random(seed)
+    n = math.prod(shape)
+    scale = 1 / math.sqrt(fan_in or max(1, n // max(1, shape[0])))
+    return tensor(name, shape, [draw.uniform(-1.7, 1.7) * scale for _ in range(n)])
+
+
+def convolutions(batch=1):
+    """Convolution, depthwise convolution, pools, a product, softmax; sizes that no tile divides."""
+    nodes = [
+        node("Conv", ["image", "w0", "b0"], ["c0"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("Clip", ["c0", "zero", "six"], ["a0"]),
+        node("Conv", ["a0", "w1", "b1"], ["c1"], group=10, kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("Relu", ["c1"], ["a1"]),
+        node("Conv", ["a1", "w2"], ["c2"], kernel_shape=[1, 1]),
+        node("Add", ["c2", "a1"], ["c3"]),
+        node("MaxPool", ["c3"], ["p0"], kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1),
+        node("AveragePool", ["p0"], ["p1"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("GlobalAveragePool", ["p1"], ["p2"]),
+        node("Flatten", ["p2"], ["f"]),
+        node("Gemm", ["f", "w3", "b3"], ["g"], transB=1),
+        node("Softmax", ["g"], ["scores"], axis=1),
+    ]
+    tensors = [weights(1, "w0", [10, 3, 3, 3]), weights(2, "b0", [10], 1), weights(3, "w1", [10, 1, 3, 3]), weights(4, "b1", [10], 1),
+               weights(5, "w2", [10, 10, 1, 1]), weights(6, "w3", [7, 10]), weights(7, "b3", [7], 1), tensor("zero", [], [0.0]), tensor("six", [], [6.0])]
+    return model(nodes, [value("image", [batch, 3, 19, 13])], [value("scores", [batch, 7])], tensors)
+
+
+def broadcasts():
+    """Element by element, with operands of fewer dimensions, two inputs and two outputs, one of them of booleans."""
+    nodes = [
+        node("Add", ["x", "row"], ["s"]), node("Mul", ["s", "column"], ["m"]), node("Sub", ["m", "y"], ["d"]), node("Tanh", ["d"], ["t"]),
+        node("Exp", ["d"], ["e"]), node("Div", ["t", "e"], ["q"]), node("Less", ["q", "y"], ["less"]), node("ReduceMean", ["q"], ["mean"], axes=[1], keepdims=0),
+    ]
+    return model(nodes, [value("x", [2, 5, 7]), value("y", [2, 5, 7])], [value("mean", [2, 7]), value("less", [2, 5, 7], BOOL)],
+                 [weights(8, "row", [7], 1), weights(9, "column", [5, 1], 1)])
+
+
+def views():
+    """Transposes and reshapes, of which one needs a copy, and a batch of products."""
+    nodes = [
+        node("Conv", ["x", "w"], ["c"], kernel_shape=[3, 3]), node("Reshape", ["c", "shape"], ["r"]), node("Transpose", ["r"], ["t"], perm=[0, 2, 1]),
+        node("MatMul", ["r", "t"], ["p"]), node("Softmax", ["p"], ["s"], axis=2), node("MatMul", ["s", "r"], ["o"]),
+    ]
+    return model(nodes, [value("x", [2, 3, 6, 7])], [value("o", [2, 4, 20])], [weights(10, "w", [4, 3, 3, 3]), tensor("shape", [3], [2, 4, 20], INT64)])
+
+
+def integers():
+    """i32 and i64, of which all results are exact."""
+    nodes = [node("Add", ["a", "b"], ["s"]), node("Mul", ["s", "s"], ["m"]), node("ReduceSum", ["m", "axes"], ["r"], keepdims=1), node("Max", ["r", "a"], ["o"])]
+    return model(nodes, [value("a", [3, 4], INT32), value("b", [3, 4], INT32)], [value("o", [3, 4], INT32)], [tensor("axes", [1], [1], INT64)])
+
+
+def open_batch():
+    """A dimension that the file leaves open, and an input that decides a shape."""
+    nodes = [node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])]
+    return model(nodes, [value("x", ["batch", 6]), value("shape", [2], INT64)], [value("y", ["batch", "rest"])])
+
+
+ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "integers": integers}
