@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""uk's verbs on small networks that a script writes.
+
+    verbs.py UK CC [TARGET...]: run with --check, here and for the targets under an emulator, inputs and outputs in files of each kind, layers in
+    files, compile to each kind of file, an object called from C, explain.
+"""
+
+import ast
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+import small_networks
+from onnx_writer import FLOAT, INT32, INT64, elements, npy, number, tensor
+
+uk, cc, *targets = sys.argv[1:]
+failures = []
+
+CALLER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "net.h"
+int main(void) {
+    void *memory = aligned_alloc(64, (convolutions_memory() + 63) / 64 * 64);
+    if (!memory || fread(convolutions_input(memory, 0), 4, 3 * 19 * 13, stdin) != 3 * 19 * 13 || convolutions_run(memory))
+        return 1;
+    fwrite(convolutions_output(memory, 0), 4, 7, stdout);
+    return convolutions_input(memory, 1) || convolutions_output(memory, -1);
+}
+"""
+
+
+def fail(what):
+    failures.append(what)
+
+
+def run(*words, status=0, program=None, **more):
+    """Its standard output."""
+    done = subprocess.run([*(program or [uk]), *words], capture_output=True, check=False, **more)
+    if done.returncode != status:
+        fail(f"{' '.join(map(str, words))[:200]}: exit status {done.returncode}: {done.stderr[-500:]!r}")
+    return done.stdout if more.get("input") is not None else done.stdout.decode()
+
+
+def expect(pattern, said, what):
+    if not re.search(pattern, said, re.M):
+        fail(f"{what}: {said[-800:]}\nexpected: {pattern}")
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data.encode() if isinstance(data, str) else data)
+
+
+def read_npy(path):
+    data = read(path)
+    length = struct.unpack("<H", data[8:10])[0]
+    head = ast.literal_eval(data[10 : 10 + length].decode())
+    return head["descr"], head["shape"], data[10 + length :]
+
+
+def floats(data):
+    return struct.unpack(f"<{len(data) // 4}f", data)
+
+
+def close(a, b):
+    return len(a) == len(b) and all(abs(x - y) <= 1e-5 for x, y in zip(a, b))
+
+
+def check_runs():
+    """Every network on every target: each layer is compared with the interpreter's."""
+    for name, make in small_networks.ALL.items():
+        write(name + ".onnx", make())
+        said = run("run", name + ".onnx", "--check", "--output=native.bin")
+        expect(r"^check: \d+ layers, [1-9]\d* elements: ", said, f"uk run {name}.onnx --check")
+        expect(r"^memory: \d+ bytes, [12]\.\d\d of the bound", said, f"memory of {name}")
+        expect(r"^check: \d+ layers, [1-9]\d* elements, all: ", run("run", name + ".onnx", "--check=all", "--threads=2"), f"{name} --check=all")
+        for target in targets:
+            said = run("run", name + ".onnx", "--target=" + target, "--check", "--count", "--output=emulated.bin")
+            expect(r"^check: \d+ layers, .*\n(?s:.*)^count: [1-9]\d+ instructions", said, f"{name} for {target}")
+            got, here = read("emulated.bin"), read("native.bin")
+            if got != here if name == "integers" else not close(floats(got), floats(here)):
+                fail(f"{name} for {target}: other outputs than here")
+
+
+def check_sums():
+    """Results that are known: (a + b)^2 summed over rows, and at least a."""
+    a, b = [i - 5 for i in range(12)], [3 * i % 7 for i in range(12)]
+    rows = [sum((a[4 * r + c] + b[4 * r + c]) ** 2 for c in range(4)) for r in range(3)]
+    wanted = elements(INT32, [max(rows[i // 4], a[i]) for i in range(12)])
+    write("a.npy", npy([3, 4], a, INT32))
+    write("a.pb", tensor("a", [3, 4], a, INT32))
+    write("b.bin", elements(INT32, b))
+    write("b.npy", npy([3, 4], b, INT32))
+    for words in (["--input=a.npy", "--input=b.bin"], ["--input=b=b.npy", "--input=a=a.pb"], ["--input=b=b.bin", "--input=a.npy"]):
+        run("run", "integers.onnx", *words, "--output=o.npy")
+        if read_npy("o.npy") != ("<i4", (3, 4), wanted):
+            fail(f"uk run integers.onnx {' '.join(words)}: {read_npy('o.npy')}")
+    said = run("run", "broadcasts.onnx", "--output=mean.npy", "--output=less.bin")
+    if read_npy("mean.npy")[:2] != ("<f4", (2, 7)) or set(read("less.bin")) != {0, 1}:
+        fail(f"outputs of broadcasts.onnx: {said}")
+    if run("run", "broadcasts.onnx") != run("run", "broadcasts.onnx"):
+        fail("random inputs are others each time")
+
+
+def check_open():
+    """Shapes from options."""
+    write("open.onnx", small_networks.open_batch())
+    write("shape.npy", npy([2], [3, 4], INT64))
+    for words in (["--size=batch=2"], ["--shape=x=2,6"]):
+        expect(r"^output y f32 \[3, 4\]", run("run", "open.onnx", *words, "--constant=shape=shape.npy", "--check"), " ".join(words))
+
+
+def check_layers():
+    """Each layer's result, in ONNX's order of dimensions; the last one's is the output."""
+    run("run", "convolutions.onnx", "--layers=layers", "--output=scores.bin")
+    lines = [line.split(" ", 4) for line in run("compile", "convolutions.onnx", "--emit=layers").splitlines()[1:]]
+    names = sorted(os.listdir("layers"))
+    if len(names) != len(lines) or read_npy("layers/" + names[-1]) != ("<f4", (1, 7), read("scores.bin")):
+        fail(f"uk run --layers: {names}")
+    for name, line in zip(names, lines):
+        shape = ast.literal_eval(line[4][: line[4].index("]") + 1])
+        if read_npy("layers/" + name)[1] != tuple(shape):
+            fail(f"layers/{name}: {read_npy('layers/' + name)[1]}, not {shape}")
+    # Two images in one batch give what each gives alone; the layers' channels are not innermost in ONNX's order.
+    write("two.onnx", small_networks.convolutions(2))
+    image = elements(FLOAT, [(7 * i % 31 - 15) / 16 for i in range(3 * 19 * 13)])
+    write("one.bin", image)
+    write("both.bin", image + image)
+    run("run", "convolutions.onnx", "--input=one.bin", "--layers=layers", "--output=scores.bin")
+    run("run", "two.onnx", "--input=both.bin", "--layers=both", "--output=scores2.bin")
+    if not close(floats(read("scores2.bin")), floats(read("scores.bin")) * 2):
+        fail("a batch of two")
+    one, two = read_npy("layers/" + names[0]), read_npy("both/" + sorted(os.listdir("both"))[0])
+    if one[1] != (1, 10, 10, 7) or two[1] != (2, 10, 10, 7) or not close(floats(two[2]), floats(one[2]) * 2):
+        fail("the first layer of a batch of two")
+
+
+def check_compile():
+    """Files of each kind; the object is called from C, and from a shared object with the same result."""
+    run("compile", "convolutions.onnx", "--emit=header", "-o", "net.h")
+    write("main.c", CALLER)
+    run("run", "convolutions.onnx", "--input=one.bin", "--output=scores.bin")
+    for out in ("net.o", "net.so"):
+        run("compile", "convolutions.onnx", "-o", out)
+        run("-O1", "-Wall", "-Werror", "main.c", out, "-o", "main", "-Wl,-rpath,$ORIGIN", "-lm", program=cc.split())
+        if run(program=["./main"], input=read("one.bin")) != read("scores.bin"):
+            fail(f"{out}, called from C: other scores")
+    once = read("net.o")
+    run("compile", "convolutions.onnx", "-o", "net.o")
+    if read("net.o") != once:
+        fail("the same network gives another object")
+    expect(r"^int convolutions_run\(void \*memory\) {\n(?s:.*)status = status \? status : convolutions_layer_0\(",
+           run("compile", "convolutions.onnx", "--emit=kernel-inc"), "--emit=kernel-inc")
+    expect(r"convolutions_run", run("compile", "convolutions.onnx", "--emit=asm"), "--emit=asm")
+    text = run("compile", "convolutions.onnx", "--emit=program")
+    os.mkdir("programs")
+    run("compile", "convolutions.onnx", "--emit=program", "-o", "programs")
+    for name in sorted(os.listdir("programs")):
+        if f"# {name}, of layer" not in text:
+            fail(f"--emit=program: no {name} in one text")
+    run("compile", *(f"programs/{name}" for name in sorted(os.listdir("programs"))), "-o", "all.o")
+    expect(r"check: ", run("run", "programs/convolutions_layer_0.uk", "--check"), "a layer's program by itself")
+    for target in targets[:1]:
+        run("compile", "convolutions.onnx", "--target=" + target, "-o", "other.o")
+
+
+def check_explain():
+    said = run("explain", "convolutions.onnx")
+    expect(r"^layer 0: Conv\+Clip clip_a0\n    f32 \[1, 10, 10, 7\], in memory as \[1, 10, 7, 10\], 2800 bytes at \d+, 0.0189 M multiply-adds$", said, "uk explain")
+    expect(r"taken: uk_", said, "uk explain")
+    expect(r"^convolutions: \d+ layers by \d+ functions, .* 0 copies of 0 bytes stay", said, "uk explain")
+    expect(r"^    a copy into row-major order(?s:.*)[1-9]\d* cop(y|ies) of [1-9]\d* bytes stay", run("explain", "views.onnx"), "uk explain views.onnx")
+
+
+def check_time():
+    said = run("run", "convolutions.onnx", "--time")
+    expect(r"^time: \d+\.\d+ ms .* GFLOP/s, .* % of the .* peak", said, "--time")
+    expect(r"^slowest layers of \d+, .*\n +\d+ \S+ +\[.* ms +\d+\.\d %", said, "--time")
+
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    check_runs()
+    check_sums()
+    check_open()
+    check_layers()
+    check_compile()
+    check_explain()
+    check_time()
+    os.chdir("/")
+for failure in failures:
+    print(failure)
+sys.exit(bool(failures))
