@@ -43,7 +43,7 @@ struct uk_points {
 enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v,
                                    const struct uk_points *points);
 
-/* As uk_interpret(), for some elements of one tensor alone and what these need (interpret_elements.c): element[i], from the origin, of
+/* As uk_interpret(), for some elements of one tensor alone and what these need (interpret_some.c): element[i], from the origin, of
  * tensor number `tensor` becomes element i of `result`, and by[i] is how far other orders of sums, products that are added before they
  * are rounded, and other means of computing approximate functions may be from it. Nothing else is written. */
 struct uk_elements {

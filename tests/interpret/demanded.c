@@ -198,6 +198,27 @@ static void subscripts_are_checked_where_needed(void **state) {
     uk_program_destroy(p);
 }
 
+/* Subscripts that are elements, of an argument and of what is computed before; a bad one is found wherever it is. */
+static void subscripts_are_elements(void **state) {
+    struct uk_program *p =
+        parsed("tensor x f32 [5]\ntensor k i64 [3]\ntensor y f32 [3]\ntemp j i64 [3]\ntemp t f32 [5]\n"
+               "t[i] = 2 * x[i]\nj[i] = k[i] + 1\ny[i] = t[j[i]] + x[wrap(k[i])]\n");
+    float x[5] = {1, 2, 3, 4, 5}, y[3] = {0}, value[2];
+    int64_t k[3] = {3, 0, -1};
+    double error[2];
+
+    (void)state;
+    assert_int_equal(uk_program_interpret_elements(p, NULL, NULL, (void *[]){x, k, y}, 2, 2,
+                                                   (int64_t[]){2, 0}, value, error),
+                     UK_OK);
+    assert_true(value[0] == 2 + 5 && value[1] == 10 + 4);
+    k[1] = 4;
+    assert_int_equal(
+        uk_program_interpret_elements(p, NULL, NULL, (void *[]){x, k, y}, 2, 1, (int64_t[]){0}, value, error),
+        UK_INVALID_INDEX);
+    uk_program_destroy(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_of_random_programs),
@@ -206,6 +227,7 @@ int main(void) {
         cmocka_unit_test(functions_are_bounded),
         cmocka_unit_test(ties_have_a_step),
         cmocka_unit_test(subscripts_are_checked_where_needed),
+        cmocka_unit_test(subscripts_are_elements),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);

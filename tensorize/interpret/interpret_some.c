@@ -62,15 +62,49 @@ static void nothing(struct uk_visit *v, int64_t at) {
     (void)at;
 }
 
+/* Elements that are subscripts may not be known yet. */
+static bool has_loaded_subscript(const struct uk_expr *e) {
+    bool found = false;
+
+    for (int i = 0; e->op == UK_E_ACCESS && i < e->access.tensor->dims; i++)
+        found = found || e->access.index[i]->op == UK_I_ELEMENT;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        found = found || has_loaded_subscript(e->arg[i]);
+    return found;
+}
+
+static void want_tensor(const struct demand *d, const struct uk_tensor *t) {
+    const struct uk_storage *s = uk_find_storage(d->f, t);
+
+    if (s && wanted_of(d, s))
+        memset(wanted_of(d, s), 1, (size_t)s->elements);
+}
+
+/* All elements of all tensors that it reads, as subscripts too. */
+static void want_all(const struct demand *d, const struct uk_expr *e) {
+    for (int i = 0; e->op == UK_E_ACCESS && i < e->access.tensor->dims; i++)
+        if (e->access.index[i]->op == UK_I_ELEMENT)
+            want_tensor(d, e->access.index[i]->tensor);
+    if (e->op == UK_E_ACCESS)
+        want_tensor(d, e->access.tensor);
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        want_all(d, e->arg[i]);
+}
+
 /* A scan, and a statement that reads what it writes, need all elements if any. What reads nothing that is written needs no more. */
 static bool is_asked(struct uk_visit *v) {
     struct demand *d = v->user;
     unsigned char *wanted = wanted_of(d, v->target);
     const size_t n = (size_t)v->target->elements;
 
-    if ((v->statement->scan || reads(v->right, v->target)) && memchr(wanted, 1, n))
+    if (!memchr(wanted, 1, n))
+        return false;
+    if (v->statement->scan || reads(v->right, v->target))
         memset(wanted, 1, n);
-    return reads_written(d, v->right);
+    if (!has_loaded_subscript(v->statement->right))
+        return reads_written(d, v->right);
+    want_all(d, v->statement->right);
+    return false;
 }
 
 /* The statements in front of `end`, the last one first. */
@@ -155,7 +189,9 @@ static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
 
     for (struct uk_statement *s = p->statements; s && !status; s = s->next) {
         struct uk_visit v = {.user = d, .begin = begin, .term = add_term, .end = store};
-        status = uk_visit_statement(d->f, s, &v);
+        status = uk_check_elements(d->f, s);
+        if (!status)
+            status = uk_visit_statement(d->f, s, &v);
     }
     return status;
 }
