@@ -148,13 +148,6 @@ static int parse_arguments(struct uk_arguments *a, const struct uk_command *c, i
     return UK_EXIT_OK;
 }
 
-const char *uk_given(const struct uk_arguments *a, const char *option, int i) {
-    for (int k = 0; k < a->givens; k++)
-        if (!strcmp(a->given[k].option->name, option) && i-- == 0)
-            return a->given[k].value;
-    return NULL;
-}
-
 static bool is_network(const char *file) {
     const size_t n = strlen(file);
     return n > 5 && !strcmp(file + n - 5, ".onnx");

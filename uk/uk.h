@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the command uk: what its files share. It uses bench, gemm, verify and all that verify needs, and simulate/amdgpu as a
- * device.
+ * Inside the command uk: what its files share. It uses bench, gemm, verify and all that verify needs, simulate/amdgpu as a
+ * device, networks/import and networks/emit.
  */
 #ifndef UK_UK_H
 #define UK_UK_H
@@ -57,6 +57,8 @@ struct uk_arguments {
 
 /* Prints "uk: error: ..." on standard error and returns the exit status. */
 int uk_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- uk_given.c ---- */
 
 /* The i-th value of the option of that name, for i = 0, 1, ...; NULL: there are no more. */
 const char *uk_given(const struct uk_arguments *a, const char *option, int i);

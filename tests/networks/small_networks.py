@@ -3,6 +3,7 @@
 
 import math
 import random
+import sys
 
 from onnx_writer import BOOL, FLOAT, INT32, INT64, model, node, tensor, value
 
@@ -67,3 +68,7 @@ def open_batch():
 
 
 ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "integers": integers}
+
+
+if __name__ == "__main__":  # small_networks.py NAME >FILE.onnx
+    sys.stdout.buffer.write({**ALL, "open_batch": open_batch}[sys.argv[1]]())

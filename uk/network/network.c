@@ -45,8 +45,8 @@ const char *uk_net_shape(const struct uk_network_tensor *t) {
 
 /* ---- options ---- */
 
-/* What is told of inputs: lists as struct uk_network_options has them. */
-struct told {
+/* What is stated of inputs: lists as struct uk_network_options has them. */
+struct stated {
     struct uk_network_tensor *shape, *constant;
     void **data;
     const char **size;
@@ -56,14 +56,14 @@ struct told {
 };
 
 /* "INPUT=..." at its last sign of equality. */
-static const char *split(struct told *t, const char *text, const char **name) {
+static const char *split(struct stated *t, const char *text, const char **name) {
     const char *equals = strrchr(text, '=');
 
     *name = equals && equals > text ? uk_strndup(&t->arena, text, (size_t)(equals - text)) : NULL;
     return *name ? equals + 1 : NULL;
 }
 
-static int add_shape(struct told *t, const char *text) {
+static int add_shape(struct stated *t, const char *text) {
     struct uk_network_tensor *s = &t->shape[t->shapes++];
     const char *at = split(t, text, &s->name);
     char *end = NULL;
@@ -83,7 +83,7 @@ static int add_shape(struct told *t, const char *text) {
                        text, UK_NETWORK_DIMENSIONS);
 }
 
-static int add_constant(struct uk_net_job *j, struct told *t, const char *text) {
+static int add_constant(struct uk_net_job *j, struct stated *t, const char *text) {
     struct uk_network_tensor *c = &t->constant[t->constants];
     const char *name, *file = split(t, text, &name);
 
@@ -96,7 +96,7 @@ static int add_constant(struct uk_net_job *j, struct told *t, const char *text) 
     return UK_EXIT_OK;
 }
 
-static int tell(struct uk_net_job *j, struct told *t) {
+static int state(struct uk_net_job *j, struct stated *t) {
     const struct uk_arguments *a = j->arguments;
     const size_t most = (size_t)a->givens + 1;
     int status = UK_EXIT_OK;
@@ -122,7 +122,7 @@ static int tell(struct uk_net_job *j, struct told *t) {
     return status;
 }
 
-static int read_network(struct uk_net_job *j, struct told *t) {
+static int read_network(struct uk_net_job *j, struct stated *t) {
     const struct uk_network_options o = {.shapes = t->shape,
                                          .shape_count = t->shapes,
                                          .size_names = t->size,
@@ -143,7 +143,7 @@ static int read_network(struct uk_net_job *j, struct told *t) {
 }
 
 int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
-    struct told t = {.shapes = 0};
+    struct stated t = {.shapes = 0};
 
     *j = (struct uk_net_job){
         .arguments = a,
@@ -155,7 +155,7 @@ int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
     };
     if (!j->network)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    int status = tell(j, &t);
+    int status = state(j, &t);
     if (!status)
         status = read_network(j, &t);
     for (int i = 0; i < t.constants; i++)

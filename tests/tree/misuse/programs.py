@@ -255,6 +255,8 @@ GOOD = {
     "uk_program_check": Good(lambda w: (w.p,)),
     "uk_program_check_sizes": Good(lambda w: (w.p, w.options(target=b"x86_64-avx2"), sizes(w))),
     "uk_program_interpret": Good(lambda w: (w.p, sizes(w), scalars(w), data(w))),
+    "uk_program_interpret_elements": Good(lambda w: (w.p, sizes(w), scalars(w), data(w), 2, 1, w.out(ctypes.c_int64), w.out(ctypes.c_float),
+                                                     w.out(ctypes.c_double))),
     "uk_program_tensor_elements": Good(lambda w: (w.p, 0, sizes(w))),
     **{f"uk_program_{what}": Good(lambda w: (w.p,)) for what in ("sizes", "scalars", "tensors")},
     **{f"uk_program_{what}": Good(lambda w: (w.p, 0))
