@@ -45,7 +45,7 @@ NETWORKS = {
     "empty": (b"", "empty"), "words": (b"A network.\n" * 20, "no model of ONNX"), "no_graph": (number(1, 8), "no model of ONNX"),
     "nested": (nested(20000), "nested"), "nested_33": (nested(33), "nested|supported"),
     "operator": (one("Bogus"), "Bogus bogus_y.*no such operator"), "domain": (model([node("Relu", ["x"], ["y"], domain="com.example")], X, Y), "Relu relu_y"),
-    "attribute": (one("Relu", alpha=1.0), "Relu relu_y.*attribute alpha"), "old": (one("Relu", opset=5), "operator set 5"),
+    "attribute": (one("Relu", alpha=1.0), "Relu relu_y.*attribute alpha"), "old": (one("Relu", opset=0), "operator set 0"),
     "new": (one("Relu", opset=29), "operator set 29"), "no_opset": (number(1, 8) + text(7, b""), "computes nothing"),
     "type": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], STRING)], [value("y", [2, 3], STRING)]), "input x: string"),
     "complex": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], 14)], Y), "input x: complex64"),

@@ -99,7 +99,8 @@ expect 2 '' "unknown option '--json'" run matmul.uk --json
 expect 2 '' 'uk run needs a FILE' run
 expect 2 '' "'two' is one argument too many" run one two
 expect 2 '' 'target needs a value' run matmul.uk --target
-expect 2 '' 'check takes no value' run matmul.uk --check=yes
+expect 2 '' 'check=yes is unknown; it is one of all' run matmul.uk --check=yes
+expect 2 '' 'time takes no value' run matmul.uk --time=yes
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M=12x
 expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13
