@@ -40,7 +40,9 @@ enum uk_status uk_network_enter(struct uk_network *n, bool needs_read) {
     n->graph.status = UK_OK;
     free(n->graph.message);
     n->graph.message = NULL;
-    return UK_OK;
+    return needs_read && !n->is_read
+               ? uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no network has been read")
+               : UK_OK;
 }
 
 /* ---- reading ---- */
