@@ -17,8 +17,11 @@ import sys
 import tempfile
 import time
 
-import numpy
-import onnxruntime
+try:
+    import numpy
+    import onnxruntime
+except ImportError as error:
+    sys.exit(f"{error}: ./uk-setup networks installs numpy and onnxruntime into .venv-networks")
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8,
          "tensor(int32)": numpy.int32}

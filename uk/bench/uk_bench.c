@@ -407,6 +407,8 @@ int uk_command_bench(const struct uk_arguments *a) {
     if (status)
         return status;
     const bool is_gemm = a->positionals && !strcmp(a->positional[0], "gemm");
+    if (a->positionals && !strcmp(a->positional[0], "networks"))
+        return uk_bench_networks(a);
     if ((a->histogram || a->cycles) && (a->is_static || is_gemm || !uk_is_emulated(a->target)))
         return uk_complain(
             UK_EXIT_USAGE,

@@ -51,4 +51,9 @@ struct bench_library;
 /* Two: uk_sgemm and uk_dgemm as BLAS is called, and planned beforehand. */
 void uk_bench_ours(struct bench_library *libraries, int isa, int threads);
 
+/* ---- uk_bench_networks.c ---- */
+
+/* Networks beside ONNX Runtime. Exit status. */
+int uk_bench_networks(const struct uk_arguments *a);
+
 #endif
