@@ -9,8 +9,7 @@ static void put_argument(struct uk_text *t, const struct uk_network *n, const st
     if (v->data && uk_value_elements(v))
         uk_put(t, "(const void *)%s_c%d", n->name, v->number);
     else
-        uk_put(t, "(%svoid *)(m + %" PRId64 ")", written ? "" : "const ",
-               uk_storage((struct uk_graph_value *)v)->offset);
+        uk_put(t, "(%svoid *)(m + %" PRId64 ")", written ? "" : "const ", uk_value_place(v));
 }
 
 static void put_call(struct uk_text *t, const struct uk_network *n, const struct uk_layer *l) {
@@ -68,7 +67,7 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
            "switch (i) {\n",
            n->name, what);
     for (int i = 0; i < count; i++)
-        uk_put(t, "    case %d:\n        return m + %" PRId64 ";\n", i, uk_storage(value[i])->offset);
+        uk_put(t, "    case %d:\n        return m + %" PRId64 ";\n", i, uk_value_place(value[i]));
     uk_put(t, "    default:\n        return (void *)0;\n    }\n}\n");
 }
 

@@ -61,7 +61,7 @@ enum uk_status uk_layers_show(struct uk_network *n) {
     }
     for (struct uk_layer *l = n->plan.layers; l; l = l->next) {
         memcpy(l->shown.order, l->result->order, sizeof l->shown.order);
-        l->shown.offset = (size_t)uk_storage(l->result)->offset;
+        l->shown.offset = (size_t)uk_value_place(l->result);
     }
     return s;
 }
@@ -69,21 +69,11 @@ enum uk_status uk_layers_show(struct uk_network *n) {
 /* ---- elements ---- */
 
 static char *place(const void *memory, const struct uk_graph_value *v) {
-    return (char *)(uintptr_t)memory + uk_storage((struct uk_graph_value *)(uintptr_t)v)->offset;
+    return (char *)(uintptr_t)memory + uk_value_place(v);
 }
 
 void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer) {
     return uk_network_layer(n, layer) && memory ? place(memory, n->plan.layer[layer]->result) : NULL;
-}
-
-/* How far apart in memory neighbours along each of ONNX's dimensions are. */
-static void strides_of(const struct uk_graph_value *v, int64_t *stride) {
-    int64_t all = 1;
-
-    for (int i = v->rank - 1; i >= 0; i--) {
-        stride[v->order[i]] = all;
-        all *= v->extent[v->order[i]];
-    }
 }
 
 /* Where in memory the element is that is `element` in ONNX's order. */
@@ -105,7 +95,7 @@ enum uk_status uk_network_layer_copy(const struct uk_network *n, const void *mem
     const char *from = place(memory, v);
     int64_t stride[UK_RANK];
 
-    strides_of(v, stride);
+    uk_value_strides(v, stride);
     for (int64_t i = 0; i < uk_value_elements(v); i++)
         memcpy((char *)copy + (size_t)i * bytes, from + (size_t)stored(v, stride, i) * bytes, bytes);
     return UK_OK;
@@ -187,7 +177,7 @@ enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *m
     const struct uk_graph_value *v = s ? NULL : in.layer->result;
     int64_t stride[UK_RANK];
     if (!s)
-        strides_of(v, stride);
+        uk_value_strides(v, stride);
     for (int64_t i = 0; i < count && !s; i++)
         at[i] = element[i] < 0 || element[i] >= uk_value_elements(v) ? -1 : stored(v, stride, element[i]);
     if (!s)

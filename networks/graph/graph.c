@@ -112,6 +112,26 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
     return data;
 }
 
+void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]) {
+    int64_t all = 1;
+
+    while (v->is_slice)
+        v = v->storage;
+    for (int i = v->rank - 1; i >= 0; i--) {
+        const int d = v->is_laid_out ? v->order[i] : i;
+        stride[d] = all;
+        all *= v->extent[d];
+    }
+}
+
+int64_t uk_value_place(const struct uk_graph_value *v) {
+    int64_t at = 0;
+
+    for (; v->storage; v = v->storage)
+        at += v->is_slice ? v->slice_at * (int64_t)uk_element_bytes(v->type) : 0;
+    return at + v->offset;
+}
+
 const char *uk_value_shape(const struct uk_graph_value *v) {
     static _Thread_local char text[4][UK_RANK * 21];
     static _Thread_local int turn;

@@ -32,6 +32,8 @@ struct uk_graph_value {
     int order[UK_RANK];
     bool is_laid_out, wants_channels_last;
     struct uk_graph_value *storage;
+    bool is_slice; /* of the storage: with its strides, from element slice_at of it on */
+    int64_t slice_at;
     /* Plan: where it lies in memory, and the first and the last layer that need it. */
     int64_t offset;
     int first, last;
@@ -65,6 +67,7 @@ struct uk_graph_node {
     int attributes;
     struct uk_attribute *attribute;
     bool is_folded; /* its outputs are constants */
+    bool is_placed; /* its outputs need no code: parts of other values, or made of such parts */
 };
 
 struct uk_property {
@@ -102,6 +105,10 @@ size_t uk_element_bytes(enum uk_type t);
 const char *uk_type_name(enum uk_type t);
 /* Elements; -1: more than an int64_t of bytes can count. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
+/* How far apart in memory neighbours along each dimension are, in elements; and where in the network's memory the first element lies,
+ * in bytes, once that is planned. */
+void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
+int64_t uk_value_place(const struct uk_graph_value *v);
 /* The shape as text, "1x3x224x224", in one of a few buffers that later calls use again. */
 const char *uk_value_shape(const struct uk_graph_value *v);
 

@@ -22,6 +22,8 @@ struct uk_operator {
     const char *(*express)(struct uk_graph *g, const struct uk_graph_node *n);
     bool is_boolean;    /* the result is; else its type is that of input 0 */
     bool is_mixed;      /* element by element, of inputs of several types */
+    bool is_union;      /* Concat: what it unites may be written into the result by who computes it */
+    bool is_part;       /* Split, Slice: the result may be a part of the input */
     bool is_view;       /* the result is input 0's elements under another shape */
     bool channels_last; /* its kernels want channels innermost */
     bool
@@ -72,7 +74,7 @@ struct uk_written {
     char name[16];
     enum uk_type type;
     int rank, order[UK_RANK];
-    int64_t extent[UK_RANK];
+    int64_t extent[UK_RANK], stride[UK_RANK];
     const char *expression; /* not stored: computed where it is read, of i0, i1, ... */
     bool is_temp;
 };
@@ -227,6 +229,15 @@ void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int
 /* gather.c: the subscript of an input along a dimension, as the constant input `list` of whole numbers has it: "i2 / 2" where the list
  * is so, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);
+
+/* move.c: where the input of a Concat begins in the result along *axis; false: its elements are changed on the way. Where output
+ * `output` of a Split or a Slice begins in the input, in each dimension; false: it takes steps. */
+bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int input, int *axis, int64_t *from);
+bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int output, int64_t from[UK_RANK]);
+
+/* Whether the value lies in the memory of that one; whether input `input` of a QLinearConcat has the result's scale and zero point. */
+bool uk_is_placed(const struct uk_graph_value *v, const struct uk_graph_value *in);
+bool uk_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input);
 
 /* The permutation of a Transpose: dimension d of the result is perm[d] of the input. */
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm);

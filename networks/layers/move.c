@@ -74,7 +74,7 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
 
     (void)output;
     for (int i = 0; i < n->inputs && !s; i++) {
-        if (uk_value_elements(n->input[i])) {
+        if (uk_value_elements(n->input[i]) && !uk_is_placed(n->input[i], n->output[0])) {
             snprintf(offset, sizeof offset, "i%d + %" PRId64, axis, from);
             replaced(left, sizeof left, rank, axis, offset);
             uk_write(w, n, "part%d: $y[%s] = $%c[%s]", i, left, '0' + i, uk_iterators(rank));
@@ -82,6 +82,19 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
         from += n->input[i]->extent[axis];
     }
     return s;
+}
+
+bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int input, int *axis,
+                      int64_t *from) {
+    const bool quantized = !strcmp(n->type, "QLinearConcat");
+
+    *from = 0;
+    if (uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), n->output[0]->rank, axis) ||
+        (quantized && (input < 2 || (input - 2) % 3 || !uk_same_scale(g, n, input))))
+        return false;
+    for (int i = quantized ? 2 : 0; i < input; i += quantized ? 3 : 1)
+        *from += n->input[i]->extent[*axis];
+    return true;
 }
 
 /* ---- Split ---- */
@@ -239,6 +252,30 @@ enum uk_status uk_write_slice(struct uk_writer *w, const struct uk_graph_node *n
         write_ranges(w, n->output[0], ranged);
     }
     return s;
+}
+
+bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int output, int64_t from[UK_RANK]) {
+    int64_t part[UK_LISTED];
+    struct slice sl;
+    int axis;
+
+    for (int d = 0; d < UK_RANK; d++)
+        from[d] = 0;
+    if (!strcmp(n->type, "Split")) {
+        if (parts_of(g, n, part, &axis))
+            return false;
+        for (int i = 0; i < output; i++)
+            from[axis] += part[i];
+        return true;
+    }
+    if (slice_of(g, n, &sl))
+        return false;
+    for (int d = 0; d < n->input[0]->rank; d++) {
+        from[d] = sl.start[d];
+        if (sl.step[d] != 1)
+            return false;
+    }
+    return true;
 }
 
 /* ---- Pad ---- */

@@ -135,3 +135,7 @@ int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type
     v->uses = 1;
     return n->inputs++;
 }
+
+bool uk_is_placed(const struct uk_graph_value *v, const struct uk_graph_value *in) {
+    return v->is_slice && v->storage == in;
+}

@@ -77,6 +77,8 @@ static struct uk_written *tensor_of(struct uk_writer *w, const struct uk_graph_v
         inputs += w->tensor[i].value && !w->tensor[i].is_temp && w->tensor[i].value != w->result;
     }
     memcpy(t.extent, v->extent, sizeof t.extent);
+    if (v->is_slice)
+        uk_value_strides(v, t.stride);
     for (int i = 0; i < v->rank; i++)
         t.order[i] = v->is_laid_out ? v->order[i] : i;
     t.is_temp = v != w->result && is_computed_here(w, v);
@@ -400,7 +402,12 @@ static void declare(struct uk_text *out, const struct uk_written *t) {
     uk_put(out, "%s %s %s [", t->is_temp ? "temp" : "tensor", t->name, uk_type_name(t->type));
     for (int i = 0; i < t->rank; i++)
         uk_put(out, "%s%" PRId64, i ? ", " : "", t->extent[t->order[i]]);
-    uk_put(out, "]\n");
+    uk_put(out, "]");
+    if (t->value && t->value->is_slice)
+        for (int i = 0; i < t->rank; i++)
+            uk_put(out, "%s%" PRId64 "%s", i ? ", " : " stride [", t->stride[t->order[i]],
+                   i == t->rank - 1 ? "]" : "");
+    uk_put(out, "\n");
 }
 
 /* Arguments first, the result last of them. */

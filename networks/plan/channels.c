@@ -7,7 +7,7 @@
 #include <string.h>
 #include "plan/plan.h"
 
-enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3 };
+enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3, ZERO_OF_FILTER = 5 };
 
 static enum uk_status write_padded(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const char *all = uk_iterators(n->input[0]->rank);
@@ -61,10 +61,18 @@ static struct uk_graph_value *padded_input(struct uk_graph *g, const struct uk_g
     return y;
 }
 
+/* Zeros in the filter stand for no weight. */
+static bool has_zero_point(const struct uk_graph_value *zero) {
+    for (int64_t i = 0; zero && i < uk_value_elements(zero); i++)
+        if (uk_constant_int(zero, i))
+            return true;
+    return false;
+}
+
 static bool is_padded(const struct uk_graph_node *n) {
     return !n->is_folded && !*n->domain && !strcmp(n->type, "QLinearConv") &&
            uk_attribute_int(n, "group", 1) == 1 && n->input[FILTER]->extent[1] % GROUP &&
-           n->input[ZERO_OF_INPUT];
+           n->input[ZERO_OF_INPUT] && !has_zero_point(n->input[ZERO_OF_FILTER]);
 }
 
 enum uk_status uk_plan_channels(struct uk_graph *g) {

@@ -115,14 +115,14 @@ static enum uk_status group(struct grouping *gr, const int *position) {
             continue;
         const int results = other_outputs(n);
         for (int j = 0; j < n->outputs; j++) {
-            if (!n->output[j] || !n->output[j]->uses)
+            if (!n->output[j] || !n->output[j]->uses || (n->op->is_part && n->output[j]->is_slice))
                 continue;
             struct uk_layer *l = new_layer(gr->p);
             if (!l)
                 return uk_graph_no_memory(gr->p->g);
             l->node[l->nodes++] = n;
             l->result = n->output[j];
-            if (results == 1 && j == 0)
+            if (results == 1 && j == 0 && !n->op->is_union) /* parts of a union may be elsewhere */
                 grow(gr, l, i);
             for (int k = 0; k < l->nodes; k++)
                 gr->taken[position[l->node[k]->number]] = true;
@@ -200,7 +200,7 @@ static enum uk_status write(struct uk_plan *p, struct uk_layer *l, const char *s
 
 static enum uk_status collect(struct grouping *gr, int *position) {
     for (const struct uk_graph_node *n = gr->p->g->nodes; n; n = n->next)
-        if (!n->is_folded && !n->op->is_view && other_outputs(n)) {
+        if (!n->is_folded && !n->is_placed && !n->op->is_view && other_outputs(n)) {
             position[n->number] = gr->count;
             gr->node[gr->count++] = n;
         }
@@ -229,8 +229,10 @@ enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) 
     if (!s)
         s = uk_plan_orders(g);
 
-    if (!s)
+    if (!s) {
+        uk_plan_slices(g);
         s = uk_plan_layers(p);
+    }
     p->layer = uk_alloc(&g->arena, ((size_t)p->count + 1) * sizeof *p->layer);
     if (!s && !p->layer)
         s = uk_graph_no_memory(g);

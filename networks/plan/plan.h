@@ -58,6 +58,10 @@ enum uk_status uk_plan_orders(struct uk_graph *g);
 /* The value in whose memory the elements lie. */
 struct uk_graph_value *uk_storage(struct uk_graph_value *v);
 
+/* ---- slices.c: unions and parts ---- */
+
+void uk_plan_slices(struct uk_graph *g);
+
 /* ---- fuse.c: layers ---- */
 
 enum uk_status uk_plan_layers(struct uk_plan *p);

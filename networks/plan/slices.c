@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unions and parts for nothing: what a Concat unites is written into its result by who computes it, and what a Split or a Slice takes is
+ * read where it is. Such a value has the strides of the larger one. It needs the same order of dimensions, and is no input, output or
+ * constant of the network, no view of another value, and viewed by nothing.
+ */
+#include <string.h>
+#include "plan/plan.h"
+
+static bool is_viewed(const struct uk_graph *g, const struct uk_graph_value *v) {
+    for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
+        for (int i = 0; i < n->inputs; i++)
+            if (n->input[i] == v && n->op->is_view && !n->is_folded)
+                return true;
+    return false;
+}
+
+static bool same_order(const struct uk_graph_value *a, const struct uk_graph_value *b) {
+    return a->rank == b->rank && a->is_laid_out && b->is_laid_out &&
+           !memcmp(a->order, b->order, (size_t)a->rank * sizeof *a->order);
+}
+
+static bool is_free(const struct uk_graph *g, const struct uk_graph_value *v) {
+    return v->producer && !v->data && !v->storage && !v->is_input && !v->is_output &&
+           uk_value_elements(v) > 0 && !is_viewed(g, v);
+}
+
+static void place(struct uk_graph_value *v, struct uk_graph_value *in, int64_t at) {
+    v->storage = in;
+    v->is_slice = true;
+    v->slice_at = at;
+}
+
+static int occurrences(const struct uk_graph_node *n, const struct uk_graph_value *v) {
+    int count = 0;
+
+    for (int i = 0; i < n->inputs; i++)
+        count += n->input[i] == v;
+    return count;
+}
+
+/* The node computes nothing if all of its inputs lie in the result. */
+static void unite(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *y = n->output[0];
+    int64_t stride[UK_RANK], from;
+    bool all = true;
+    int axis;
+
+    for (int i = 0; i < n->inputs; i++) {
+        struct uk_graph_value *v = n->input[i];
+        if (!v || (n->op->is_union && v->rank != y->rank) || !uk_part_of_union(g, n, i, &axis, &from)) {
+            all &= v && v->rank != y->rank; /* scales and zero points */
+            continue;
+        }
+        if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&
+            same_order(v, y) && occurrences(n, v) == 1) {
+            uk_value_strides(y, stride);
+            place(v, y, from * stride[axis]);
+        }
+        all &= uk_is_placed(v, y) || !uk_value_elements(v);
+    }
+    n->is_placed = all;
+}
+
+static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *x = n->input[0];
+    int64_t stride[UK_RANK], from[UK_RANK];
+    bool all = true;
+
+    for (int i = 0; i < n->outputs; i++) {
+        struct uk_graph_value *v = n->output[i];
+        if (!v || !v->uses)
+            continue;
+        if (x->data || !is_free(g, v) || !same_order(v, x) || !uk_part_of_input(g, n, i, from)) {
+            all = false;
+            continue;
+        }
+        int64_t at = 0;
+        uk_value_strides(x, stride);
+        for (int d = 0; d < x->rank; d++)
+            at += from[d] * stride[d];
+        place(v, x, at);
+    }
+    n->is_placed = all;
+}
+
+void uk_plan_slices(struct uk_graph *g) {
+    for (struct uk_graph_node *n = g->nodes; n; n = n->next)
+        if (!n->is_folded && n->op->is_union)
+            unite(g, n);
+    for (struct uk_graph_node *n = g->nodes; n; n = n->next)
+        if (!n->is_folded && n->op->is_part)
+            take_parts(g, n);
+}
