@@ -107,8 +107,9 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
 enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
                                      size_t *length);
 
-/* After uk_network_compile(): bytes of the block of memory, at a multiple of 64, that a run uses; where in it inputs and outputs
- * lie; all layers in order, or one of them. Inputs may be overwritten by a run. */
+/* After uk_network_compile(), or uk_network_compile_device(): bytes of the block of memory, at a multiple of 64, that a run uses (of a
+ * device single layers alone); where in it inputs and outputs lie. All layers in order, or one of them. Inputs may be overwritten by a
+ * run. */
 size_t uk_network_memory(const struct uk_network *n);
 void *uk_network_input(const struct uk_network *n, void *memory, int i);
 void *uk_network_output(const struct uk_network *n, void *memory, int i);
@@ -147,9 +148,13 @@ struct uk_network_device;
 /* Compiles all layers for the target, a GPU. A layer that no program for it can do is refused by name. */
 enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_options *options);
 /* Uploads the constants, and allocates the block of memory for activations. On failure *out is NULL. */
-enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu, struct uk_network_device **out);
+enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu,
+                                        struct uk_network_device **out);
 /* Uploads the inputs, runs all layers, and downloads the outputs. */
-enum uk_status uk_network_device_run(struct uk_network_device *d, const void *const *inputs, void *const *outputs);
+enum uk_status uk_network_device_run(struct uk_network_device *d, const void *const *inputs,
+                                     void *const *outputs);
+/* One layer, whose inputs are uploaded from a block of memory as of uk_network_run_layer(), to which its result is downloaded. */
+enum uk_status uk_network_device_run_layer(struct uk_network_device *d, void *memory, int layer);
 /* Frees what the device has of the network. */
 void uk_network_device_destroy(struct uk_network_device *d);
 

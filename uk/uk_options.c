@@ -66,7 +66,7 @@ const struct uk_option uk_options[] = {
      "native (default), x86_64-avx2, aarch64-neon+dotprod, cortex-a76, armv7-neon, ... or interp"},
     {"--target", "TARGET", UK_OPTION_TEXT, BENCH, FIELD(target), 0, "<target>",
      "kernels: of another architecture, count the instructions that they execute, under qemu"},
-    {"--device", "WHERE", UK_OPTION_CHOICE, RUN | OF_PROGRAMS, FIELD(device), 0, "interp gpu sim",
+    {"--device", "WHERE", UK_OPTION_CHOICE, RUN, FIELD(device), 0, "interp gpu sim",
      "interp: interpret the scheduled loops, and report races; of a GPU's target, gpu or its simulator"},
     {"--schedule", "FILE", UK_OPTION_TEXT, PROGRAMS | OF_PROGRAMS, FIELD(schedule), 0, "<file>",
      "take the steps from this file instead of the program's own"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A network on a GPU: a module for each layer's function, called one after the other; nothing is copied between them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
@@ -33,7 +34,10 @@ static enum uk_status compile(struct uk_network *n, const struct uk_layer_functi
                               const struct uk_options *options) {
     const struct uk_graph_node *at = layer_of(n, f)->node[0];
     struct uk_program *p = NULL;
-    enum uk_status s = uk_program_parse(n->context, "layer.uk", f->text, strlen(f->text), &p);
+    char file[300];
+
+    snprintf(file, sizeof file, "%s.uk", f->name);
+    enum uk_status s = uk_program_parse(n->context, file, f->text, strlen(f->text), &p);
 
     if (!s)
         s = uk_compile(p, options, &n->device_layer[f->number]);
@@ -175,4 +179,27 @@ enum uk_status uk_network_device_run(struct uk_network_device *d, const void *co
     for (int i = 0; i < g->outputs && !s; i++)
         s = copy(d, g->output[i], outputs[i], NULL);
     return s;
+}
+
+/* One of a layer's operands in a block of the host's, up or down. */
+static enum uk_status exchange(struct uk_network_device *d, const struct uk_graph_value *v, void *memory,
+                               bool down) {
+    char *at = (char *)memory + uk_storage((struct uk_graph_value *)v)->offset;
+
+    return d->constant[v->number] || v->data ? UK_OK : copy(d, v, down ? at : NULL, at);
+}
+
+enum uk_status uk_network_device_run_layer(struct uk_network_device *d, void *memory, int layer) {
+    enum uk_status s = d ? uk_network_enter(d->n, true) : UK_INVALID_ARGUMENT;
+
+    if (s)
+        return s;
+    if (!d->n->device_layer || !memory || !uk_network_layer(d->n, layer))
+        return uk_graph_fail(&d->n->graph, UK_INVALID_ARGUMENT, NULL, "no layer %d, or no memory", layer);
+    const struct uk_layer *l = d->n->plan.layer[layer];
+    for (int i = 0; i < l->arguments && !s; i++)
+        s = exchange(d, l->argument[i], memory, false);
+    if (!s && uk_value_elements(l->result))
+        s = run_layer(d, l);
+    return s ? s : exchange(d, l->result, memory, true);
 }

@@ -194,6 +194,13 @@ size_t uk_network_memory_bound(const struct uk_network *n) {
 
 /* ---- compiling ---- */
 
+/* Its own word for an error is there already. */
+static const char *reason(const struct uk_network *n) {
+    const char *message = uk_context_message(n->context);
+
+    return strncmp(message, "error: ", 7) ? message : message + 7;
+}
+
 static enum uk_status parse_all(struct uk_network *n, struct uk_program **program) {
     enum uk_status s = UK_OK;
     char file[256];
@@ -202,7 +209,7 @@ static enum uk_status parse_all(struct uk_network *n, struct uk_program **progra
         snprintf(file, sizeof file, "%s.uk", f->name);
         s = uk_program_parse(n->context, file, f->text, strlen(f->text), &program[f->number]);
     }
-    return s ? uk_graph_fail(&n->graph, s, NULL, "%s", uk_context_message(n->context)) : UK_OK;
+    return s ? uk_graph_fail(&n->graph, s, NULL, "%s", reason(n)) : UK_OK;
 }
 
 /* What all ways of compiling need; `compile` is one of them. */
@@ -236,7 +243,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct compilation *c
         s = c->module ? uk_compile_bundle(&c->bundle, &c->options, c->module)
                       : uk_emit_bundle(&c->bundle, &c->options, c->what, c->bytes, c->length);
         if (s)
-            uk_graph_fail(&n->graph, s, NULL, "%s", uk_context_message(n->context));
+            uk_graph_fail(&n->graph, s, NULL, "%s", reason(n));
     }
     uk_constants_free(&constants);
     free(source);
@@ -320,6 +327,8 @@ enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_optio
 /* ---- running ---- */
 
 size_t uk_network_memory(const struct uk_network *n) {
+    if (n && !n->memory && n->device_layer) /* workspaces are the device's */
+        return (size_t)n->plan.bytes + UK_PLACE_ALIGNMENT;
     return n && n->memory ? n->memory() : 0;
 }
 

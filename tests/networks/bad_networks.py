@@ -75,11 +75,13 @@ RUNS = [
     (["--shape=x"], 2, "--shape x"), (["--shape=x=2,,3"], 2, "--shape"), (["--shape=x=2,-3"], 2, "--shape"), (["--shape=x=" + ",".join("1" * 9)], 2, "--shape"),
     (["--shape=x=3,3"], 1, "input x"), (["--shape=x=2"], 1, "input x"), (["--shape=z=2"], 1, "named z"), (["--constant=x"], 2, "--constant"),
     (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 1, "named z"), (["--constant=x=whole.npy"], 1, "input x"),
-    (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 2, "--schedule"), (["--device=interp"], 2, "--device"),
+    (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 2, "--schedule"), (["--device=interp"], 2, "--device"), (["--device=sim"], 2, "--device"),
+    (["--time", "--target=amdgcn-gfx90a"], 2, "--time"), (["--target=nvptx-sm80"], 1, "nvptx-sm80"),
     (["--check=some"], 2, "--check=some"), (["--time", "--target=aarch64-neon"], 2, "--time"), (["--count"], 2, "--count"), (["--target=none"], 1, "none"),
-    (["--target=amdgcn-gfx90a"], 1, "GPU"), (["--threads=0"], 2, "--threads"), (["good.onnx"], 2, "too many"),
+    (["--threads=0"], 2, "--threads"), (["good.onnx"], 2, "too many"),
 ]
 COMPILES = [
+    (["--target=amdgcn-gfx90a", "-o", "g.o"], 1, "GPU"),
     ([], 2, "-o"), (["-o", "none/n.o"], 1, "none/n.o"), (["--emit=device"], 2, "device"), (["--emit=layers", "-o", "."], 2, "folder"), (["good.onnx"], 2, "alone"),
     (["--workspace=argument", "--emit=layers"], 2, "--workspace"), (["--emit=program", "-o", "none/x"], 1, "none/x"),
 ]

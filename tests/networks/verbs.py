@@ -92,6 +92,19 @@ def check_runs():
                 fail(f"{name} for {target}: other outputs than here")
 
 
+def check_gpu():
+    """A GPU in the simulator: constants stay there, and each layer is compared."""
+    for name in ("convolutions", "integers"):
+        said = run("run", name + ".onnx", "--target=amdgcn-gfx90a", "--device=sim", "--check", "--output=gpu.bin")
+        expect(r"on gfx90a, simulated\n(?s:.*)^check: \d+ layers, [1-9]", said, f"{name} on a GPU")
+        run("run", name + ".onnx", "--output=native.bin")
+        whole = run("run", name + ".onnx", "--target=amdgcn-gfx90a", "--count", "--output=gpu2.bin")
+        expect(name + "_layer_0", whole, f"{name} --count on a GPU")
+        for file in ("gpu.bin", "gpu2.bin"):
+            if read(file) != read("native.bin") if name == "integers" else not close(floats(read(file)), floats(read("native.bin"))):
+                fail(f"{name} on a GPU: other outputs than here")
+
+
 def check_sums():
     """Results that are known: (a + b)^2 summed over rows, and at least a."""
     a, b = [i - 5 for i in range(12)], [3 * i % 7 for i in range(12)]
@@ -191,6 +204,7 @@ def check_time():
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     check_runs()
+    check_gpu()
     check_sums()
     check_open()
     check_layers()

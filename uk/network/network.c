@@ -137,6 +137,10 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
     j->read_time = bench_seconds() - start;
     if (s)
         return uk_net_failed(j);
+    while (uk_network_value(j->network, UK_NETWORK_INPUT, j->inputs_count))
+        j->inputs_count++;
+    while (uk_network_value(j->network, UK_NETWORK_OUTPUT, j->outputs_count))
+        j->outputs_count++;
     return uk_network_layer(j->network, 0)
                ? UK_EXIT_OK
                : uk_complain(UK_EXIT_WRONG, "%s: the network computes nothing", j->arguments->positional[0]);

@@ -14,10 +14,13 @@ struct uk_net_job {
     double read_time, compile_time; /* seconds */
     char *inputs;                   /* one after the other */
     const char **sources;           /* of each, its file, or what else it is */
+    int inputs_count, outputs_count;
     /* A run: the block of memory, here or in a file that an emulator maps, too. */
     char *memory;
     size_t bytes;
-    struct uk_emulation *emulation; /* NULL: the code runs here */
+    struct uk_emulation *emulation; /* NULL: the code runs here, or on: */
+    struct uk_gpu *gpu;
+    struct uk_network_device *device;
     char *mapped;
     size_t mapped_bytes;
 };
@@ -48,6 +51,18 @@ int uk_net_give(const struct uk_net_job *j);
 double uk_net_element(enum uk_type type, const void *data, size_t i);
 /* A tensor to a file, as its suffix says. Exit status. */
 int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
+
+/* ---- network_device.c: on a GPU ---- */
+
+/* Compiles for the GPU, and takes it, or the simulator. Exit status. */
+int uk_net_open_device(struct uk_net_job *j);
+void uk_net_close_device(struct uk_net_job *j);
+/* NULL: it is no GPU's. */
+const char *uk_net_device_name(const struct uk_net_job *j);
+/* One layer, or, if that is negative, all. Exit status. */
+int uk_net_call_device(struct uk_net_job *j, int layer);
+/* All, and prints what the simulator counts. */
+int uk_net_count_device(struct uk_net_job *j);
 
 /* ---- network_call.c: running it ---- */
 

@@ -14,13 +14,20 @@
 
 /* ---- in this process ---- */
 
+/* Of this machine, or of a GPU, with which the block is exchanged. */
+static int compile_here(struct uk_net_job *j) {
+    if (uk_gpu_kind_of(j->options.target))
+        return uk_net_open_device(j);
+    return uk_network_compile(j->network, &j->options) ? uk_net_failed(j) : UK_EXIT_OK;
+}
+
 static int prepare_here(struct uk_net_job *j) {
     const double start = bench_seconds();
-    const enum uk_status s = uk_network_compile(j->network, &j->options);
+    const int status = compile_here(j);
 
     j->compile_time = bench_seconds() - start;
-    if (s)
-        return uk_net_failed(j);
+    if (status)
+        return status;
     j->bytes = uk_network_memory(j->network);
     j->memory = aligned_alloc(64, (j->bytes + 63) / 64 * 64);
     if (!j->memory)
@@ -124,7 +131,7 @@ int uk_net_prepare(struct uk_net_job *j) {
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);
-    if (!a->threads && !uk_is_emulated(a->target))
+    if (!a->threads && !uk_is_emulated(a->target) && !uk_gpu_kind_of(a->target))
         j->options.threads = uk_num_threads();
     uk_progress_begin("the network's layers are compiled");
     const int status = uk_is_emulated(a->target) ? prepare_emulation(j) : prepare_here(j);
@@ -139,6 +146,7 @@ void uk_net_end(struct uk_net_job *j) {
         free(j->memory);
     free(j->inputs);
     free(j->sources);
+    uk_net_close_device(j);
     uk_emulation_end(j->emulation);
     uk_network_destroy(j->network);
 }
@@ -156,6 +164,8 @@ static int refused(const struct uk_net_job *j, int status, int layer) {
 static int call(struct uk_net_job *j, int layer) {
     int32_t status;
 
+    if (j->device)
+        return uk_net_call_device(j, layer);
     if (!j->emulation)
         return refused(j,
                        (int)(layer < 0 ? uk_network_run(j->network, j->memory)

@@ -91,10 +91,9 @@ static const char *file_of(const struct uk_net_job *j, int input) {
 
 static int check_inputs(const struct uk_net_job *j) {
     const char *file;
-    int inputs = 0, order = 0;
+    const int inputs = j->inputs_count;
+    int order = 0;
 
-    while (uk_network_value(j->network, UK_NETWORK_INPUT, inputs))
-        inputs++;
     for (int i = 0; (file = uk_given(j->arguments, "--input", i)); i++) {
         const char *equals = strchr(file, '=');
         if (equals && input_named(j, file, (size_t)(equals - file)) >= 0)
@@ -143,13 +142,13 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
 
 int uk_net_take_inputs(struct uk_net_job *j) {
     const struct uk_network_tensor *t;
-    int status = check_inputs(j), count = 0;
+    int status = check_inputs(j);
     size_t bytes = 1;
 
-    for (; (t = uk_network_value(j->network, UK_NETWORK_INPUT, count)); count++)
+    for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
         bytes += t->bytes;
     j->inputs = malloc(bytes);
-    j->sources = calloc((size_t)count + 1, sizeof *j->sources);
+    j->sources = calloc((size_t)j->inputs_count + 1, sizeof *j->sources);
     if (!j->inputs || !j->sources)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     char *to = j->inputs;
@@ -187,10 +186,9 @@ void uk_net_fill(const struct uk_net_job *j) {
 
 int uk_net_check_outputs(const struct uk_net_job *j) {
     const char *file;
-    int outputs = 0, status = UK_EXIT_OK;
+    const int outputs = j->outputs_count;
+    int status = UK_EXIT_OK;
 
-    while (uk_network_value(j->network, UK_NETWORK_OUTPUT, outputs))
-        outputs++;
     for (int i = 0; (file = uk_given(j->arguments, "--output", i)) && !status; i++) {
         if (i == outputs)
             return uk_complain(UK_EXIT_USAGE,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk run of a network. */
 #include <inttypes.h>
+#include <string.h>
 #include "network.h"
 
 static int check_options(const struct uk_arguments *a) {
@@ -9,10 +10,18 @@ static int check_options(const struct uk_arguments *a) {
                            "--time: target %s runs under an emulator here, whose speed is not the code's; "
                            "--count counts its instructions",
                            a->target);
-    if (a->count && !uk_is_emulated(a->target))
+    if (a->time && uk_gpu_kind_of(a->target))
+        return uk_complain(UK_EXIT_USAGE, "--time: a simulator's time is not that of target %s; leave it out",
+                           a->target);
+    if (a->device && (!strcmp(a->device, "interp") || !uk_gpu_kind_of(a->target)))
         return uk_complain(UK_EXIT_USAGE,
-                           "--count: the emulator of another architecture counts; take a --target of one, as "
-                           "riscv64-p, or measure with --time");
+                           "--device=%s: a network runs on the device of a --target that is a GPU, as "
+                           "amdgcn-gfx90a, gpu or sim",
+                           a->device);
+    if (a->count && !uk_is_emulated(a->target) && !uk_gpu_is_simulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--count: the emulator of another architecture or the simulator of a GPU counts; "
+                           "take a --target of one, as riscv64-p or amdgcn-gfx90a, or measure with --time");
     return UK_EXIT_OK;
 }
 
@@ -29,6 +38,8 @@ static void print_network(const struct uk_net_job *j) {
         const char *program = uk_emulation_name(j->emulation, &cpu);
         printf(", run by %s -cpu %s", program, cpu);
     }
+    if (uk_net_device_name(j))
+        printf(", on %s", uk_net_device_name(j));
     printf("\n");
 }
 
@@ -43,6 +54,8 @@ static void print_memory(const struct uk_net_job *j) {
 }
 
 static int count(struct uk_net_job *j) {
+    if (j->device)
+        return uk_net_count_device(j);
     const double n = uk_net_multiply_adds(j);
     struct uk_emulated_counts counts = {0};
     const int status = uk_net_count(j, &counts);
@@ -60,11 +73,12 @@ static int count(struct uk_net_job *j) {
 static int call(struct uk_net_job *j) {
     if (j->arguments->check || j->arguments->layers)
         return uk_net_look(j);
-    if (j->emulation)
+    const bool slow = j->emulation || j->device;
+    if (slow)
         uk_progress_begin(
-            "the code runs under an emulator, which is hundreds of times slower than a machine");
+            "the code runs under an emulator or a simulator, which is hundreds of times slower");
     const int status = j->arguments->count ? count(j) : uk_net_call(j);
-    if (j->emulation)
+    if (slow)
         uk_progress_end();
     return status;
 }

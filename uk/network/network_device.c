@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Networks on a GPU: the first device of the target's kind, or else the simulator. */
+#include <stdlib.h>
+#include <string.h>
+#include "gpu/gpu.h"
+#include "gpu_counts.h"
+#include "network.h"
+
+void uk_net_close_device(struct uk_net_job *j) {
+    uk_network_device_destroy(j->device);
+    if (j->gpu)
+        uk_gpu_close(j->gpu);
+    j->device = NULL;
+    j->gpu = NULL;
+}
+
+/* The one that is soonest done. */
+static int smallest_layer(const struct uk_net_job *j) {
+    const struct uk_network_layer *l;
+    double least = 0;
+    int smallest = 0;
+
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++) {
+        const double work = l->multiply_adds + (double)l->output.elements;
+        if (i == 0 || work < least) {
+            least = work;
+            smallest = i;
+        }
+    }
+    return smallest;
+}
+
+/* Whether it is a GPU of another make shows when code is to run there. */
+static enum uk_status try_layer(struct uk_net_job *j) {
+    void *memory = calloc(1, uk_network_memory(j->network));
+    const enum uk_status s =
+        memory ? uk_network_device_run_layer(j->device, memory, smallest_layer(j)) : UK_OUT_OF_MEMORY;
+
+    free(memory);
+    return s;
+}
+
+/* The first device of the kind that runs the code, with the constants on it. False: there is none, and why. */
+static bool open_kind(struct uk_net_job *j, const char *kind, char why[UK_GPU_MESSAGE]) {
+    for (int i = 0; !uk_gpu_open(kind, i, &j->gpu, i ? NULL : why); i++) {
+        enum uk_status s = uk_network_device_create(j->network, j->gpu, &j->device);
+        if (!s)
+            s = try_layer(j);
+        if (s != UK_UNSUPPORTED)
+            return true;
+        snprintf(why, UK_GPU_MESSAGE, "%s", uk_gpu_message(j->gpu));
+        uk_net_close_device(j);
+    }
+    j->gpu = NULL;
+    return false;
+}
+
+int uk_net_open_device(struct uk_net_job *j) {
+    const struct uk_arguments *a = j->arguments;
+    const bool simulate = a->count || (a->device && !strcmp(a->device, "sim"));
+    char why[UK_GPU_MESSAGE] = "";
+    bool found = false;
+
+    if (uk_network_compile_device(j->network, &j->options))
+        return uk_net_failed(j);
+    if (!simulate)
+        found = open_kind(j, uk_gpu_kind_of(a->target), why);
+    if (!found && a->device && !simulate)
+        return uk_complain(UK_EXIT_WRONG, "--device=gpu: there is no GPU for target %s: %s", a->target, why);
+    if (!found && !uk_gpu_is_simulated(a->target))
+        return uk_complain(UK_EXIT_WRONG,
+                           "there is no GPU for target %s%s%s, and the simulator has AMD's only", a->target,
+                           *why ? ": " : "", why);
+    if (!found)
+        found = open_kind(j, "sim", why);
+    if (!found)
+        return uk_complain(UK_EXIT_WRONG, "the simulator has no GPU for target %s: %s", a->target, why);
+    return j->device ? UK_EXIT_OK : uk_net_failed(j);
+}
+
+const char *uk_net_device_name(const struct uk_net_job *j) {
+    return j->gpu ? uk_gpu_name(j->gpu) : NULL;
+}
+
+static int run_all(struct uk_net_job *j) {
+    const size_t most = (size_t)j->inputs_count + (size_t)j->outputs_count + 1;
+    void **place = calloc(most, sizeof *place);
+
+    if (!place)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; i < j->inputs_count; i++)
+        place[i] = uk_network_input(j->network, j->memory, i);
+    for (int i = 0; i < j->outputs_count; i++)
+        place[j->inputs_count + i] = uk_network_output(j->network, j->memory, i);
+    const enum uk_status s =
+        uk_network_device_run(j->device, (const void *const *)place, place + j->inputs_count);
+    free(place);
+    return s ? uk_net_failed(j) : UK_EXIT_OK;
+}
+
+int uk_net_call_device(struct uk_net_job *j, int layer) {
+    if (layer < 0)
+        return run_all(j);
+    return uk_network_device_run_layer(j->device, j->memory, layer) ? uk_net_failed(j) : UK_EXIT_OK;
+}
+
+int uk_net_count_device(struct uk_net_job *j) {
+    struct uk_gpu_counts counts = {.kernels = 0};
+
+    uk_gpu_counts_begin(&counts);
+    int status = run_all(j);
+    const int counted = uk_gpu_counts_end(&counts);
+    if (!status && !(status = counted))
+        uk_gpu_counts_print(&counts, false);
+    uk_gpu_counts_free(&counts);
+    return status;
+}
