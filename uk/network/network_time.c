@@ -38,8 +38,10 @@ static int time_all(struct timed *t) {
     return UK_EXIT_OK;
 }
 
-/* Seconds of each layer: the middle one of several rounds, in which they follow each other as they do in a run. */
+/* Seconds of each layer: the middle one of several rounds, in which they follow each other as they do in a run; of one thread by its own
+ * clock, as all of it. */
 static int time_layers(struct timed *t, int layers, double *seconds) {
+    double (*const now)(void) = t->job->options.threads > 1 ? bench_seconds : bench_thread_seconds;
     double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);
 
     if (!sample)
@@ -47,10 +49,10 @@ static int time_layers(struct timed *t, int layers, double *seconds) {
     for (int round = -1; round < ROUNDS; round++) {
         uk_net_fill(t->job);
         for (int i = 0; i < layers; i++) {
-            const double start = bench_seconds();
+            const double start = now();
             t->status |= (int)uk_network_run_layer(t->job->network, t->job->memory, i);
             if (round >= 0)
-                sample[i * ROUNDS + round] = bench_seconds() - start;
+                sample[i * ROUNDS + round] = now() - start;
         }
     }
     for (int i = 0; i < layers; i++)
