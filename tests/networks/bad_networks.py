@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import small_networks
-from onnx_writer import FLOAT, INT64, STRING, external, model, node, npy, number, tensor, text, value, varint
+from onnx_writer import INT64, STRING, external, model, node, npy, number, tensor, text, value, varint
 
 uk = sys.argv[1]
 X, Y = [value("x", [2, 3])], [value("y", [2, 3])]

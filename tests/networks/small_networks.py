@@ -5,7 +5,7 @@ import math
 import random
 import sys
 
-from onnx_writer import BOOL, FLOAT, INT32, INT64, model, node, tensor, value
+from onnx_writer import BOOL, INT8, INT32, INT64, UINT8, model, node, tensor, value
 
 
 def weights(seed, name, shape, fan_in=None):
@@ -61,13 +61,37 @@ def integers():
     return model(nodes, [value("a", [3, 4], INT32), value("b", [3, 4], INT32)], [value("o", [3, 4], INT32)], [tensor("axes", [1], [1], INT64)])
 
 
+def quantized():
+    """Bytes: two convolutions, the second one by channel, a sum, a pool; each element has one right value."""
+    draw = random.Random(11)
+
+    def whole(name, shape, kind, least, most):
+        return tensor(name, shape, [draw.randint(least, most) for _ in range(math.prod(shape))], kind)
+
+    nodes = [
+        node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
+        node("QLinearConv", ["q", "xs", "xz", "w0", "ws", "wz", "as", "az", "b0"], ["c0"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("QLinearConv", ["c0", "as", "az", "w1", "ws8", "wz8", "as", "az", "b1"], ["c1"], kernel_shape=[3, 3], group=8),
+        node("MaxPool", ["c1"], ["p"], kernel_shape=[2, 2]),
+        node("QLinearConv", ["p", "as", "az", "w2", "ws", "wz", "os", "oz"], ["y"], kernel_shape=[1, 1]),
+    ]
+    numbers = {"xs": 1 / 64, "ws": 1 / 128, "as": 1 / 16, "os": 1 / 8}
+    tensors = [tensor(name, [], [v]) for name, v in numbers.items()]
+    tensors += [tensor("xz", [], [131], UINT8), tensor("az", [], [120], UINT8), tensor("oz", [], [128], UINT8), tensor("wz", [], [0], INT8),
+                tensor("ws8", [8], [(k + 5) / 1024 for k in range(8)]), tensor("wz8", [8], [0] * 8, INT8), whole("w0", [8, 3, 3, 3], INT8, -127, 127),
+                whole("w1", [8, 1, 3, 3], INT8, -127, 127), whole("w2", [5, 8, 1, 1], INT8, -127, 127), whole("b0", [8], INT32, -2000, 2000),
+                whole("b1", [8], INT32, -2000, 2000)]
+    return model(nodes, [value("x", [1, 3, 9, 11])], [value("y", [1, 5, 6, 8], UINT8)], tensors)
+
+
 def open_batch():
     """A dimension that the file leaves open, and an input that decides a shape."""
     nodes = [node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])]
     return model(nodes, [value("x", ["batch", 6]), value("shape", [2], INT64)], [value("y", ["batch", "rest"])])
 
 
-ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "integers": integers}
+ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "integers": integers, "quantized": quantized}
+WHOLE = {"integers", "quantized"}  # all results are the same everywhere
 
 
 if __name__ == "__main__":  # small_networks.py NAME >FILE.onnx
