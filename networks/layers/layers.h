@@ -131,6 +131,8 @@ UK_INFER(matmul);
 UK_WRITE(matmul);
 UK_INFER(softmax); /* reduce.c */
 UK_WRITE(softmax);
+UK_INFER(qlinear_softmax);
+UK_WRITE(qlinear_softmax);
 UK_INFER(reduce);
 UK_WRITE(reduce);
 UK_WRITE(reduce_log_sum_exp);

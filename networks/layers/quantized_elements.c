@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantized operators that compute element by element, unite or average: of ONNX Runtime (com.microsoft). */
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/quantized.h"
@@ -39,6 +41,73 @@ enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node 
     return s ? s : uk_infer_broadcast(g, n);
 }
 
+/* The sum a * ra + (b * rb + c) of bytes, whose nearest integer is the result. */
+struct byte_sum {
+    float ra, rb, c;
+    int least, most; /* of the bytes */
+};
+
+/* What ONNX Runtime computes on x86: the zero points' part first, and products that are not rounded. */
+static struct byte_sum sum_of(const struct uk_quantization scale[3], enum uk_type type) {
+    const float ra = ratio(&scale[0], &scale[2]), rb = ratio(&scale[1], &scale[2]);
+    const float of_b = rb * (float)uk_zero_at(&scale[1], 0);
+
+    return (struct byte_sum){.ra = ra,
+                             .rb = rb,
+                             .c = (float)uk_zero_at(&scale[2], 0) -
+                                  fmaf(ra, (float)uk_zero_at(&scale[0], 0), of_b),
+                             .least = type == UK_I8 ? -128 : 0,
+                             .most = type == UK_I8 ? 127 : 255};
+}
+
+static float saturated(const struct byte_sum *s, float v) {
+    return rintf(fminf(fmaxf(v, (float)s->least), (float)s->most));
+}
+
+/* For how many pairs of bytes the sum `t`, computed with rounded products, has another nearest integer than s without; counting ends at
+ * `enough`. */
+static int pairs_apart(const struct byte_sum *s, const struct byte_sum *t, int enough) {
+    int apart = 0;
+
+    for (int b = s->least; b <= s->most && apart < enough; b++) {
+        const float of_b = (float)b * t->rb, rounded = of_b + t->c, exact = fmaf((float)b, s->rb, s->c);
+        for (int a = s->least; a <= s->most; a++) {
+            const float of_a = (float)a * t->ra;
+            apart += saturated(s, of_a + rounded) != saturated(s, fmaf((float)a, s->ra, exact));
+        }
+    }
+    return apart;
+}
+
+static float neighbour(float v, int distance) {
+    for (; distance < 0; distance++)
+        v = nextafterf(v, -INFINITY);
+    for (; distance > 0; distance--)
+        v = nextafterf(v, INFINITY);
+    return v;
+}
+
+/* The language rounds products. That changes the result of a pair of bytes or none; nearly always numbers close by change none. */
+static struct byte_sum rounded_sum(const struct byte_sum *s) {
+    static const int near[] = {0, -1, 1, -2, 2};
+    enum { NEAR = sizeof near / sizeof near[0] };
+    struct byte_sum best = *s;
+    int fewest = pairs_apart(s, s, INT_MAX);
+
+    for (int i = 0; i < NEAR * NEAR * NEAR && fewest; i++) {
+        struct byte_sum t = *s;
+        t.c = neighbour(s->c, near[i % NEAR]);
+        t.rb = neighbour(s->rb, near[i / NEAR % NEAR]);
+        t.ra = neighbour(s->ra, near[i / NEAR / NEAR]);
+        const int apart = pairs_apart(s, &t, fewest);
+        if (apart < fewest) {
+            fewest = apart;
+            best = t;
+        }
+    }
+    return best;
+}
+
 const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_node *n) {
     struct uk_quantization scale[3];
 
@@ -50,11 +119,9 @@ const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_
             &g->arena,
             "{y}(round(f32((i32($0) - (%" PRId64 ")) * (i32($3) - (%" PRId64 "))) * %s) + (%" PRId64 "))", a,
             b, uk_number_text((float)uk_scale_at(&scale[0], 0) * ratio(&scale[1], &scale[2]), true), y);
-    return uk_format(&g->arena,
-                     "{y}(round(f32(i32($0) - (%" PRId64 ")) * %s + f32(i32($3) - (%" PRId64
-                     ")) * %s) + (%" PRId64 "))",
-                     a, uk_number_text(ratio(&scale[0], &scale[2]), true), b,
-                     uk_number_text(ratio(&scale[1], &scale[2]), true), y);
+    const struct byte_sum exact = sum_of(scale, n->input[0]->type), s = rounded_sum(&exact);
+    return uk_format(&g->arena, "{y}(round(f32(i32($0)) * %s + (f32(i32($3)) * %s + (%s))))",
+                     uk_number_text(s.ra, true), uk_number_text(s.rb, true), uk_number_text(s.c, true));
 }
 
 /* ---- QLinearSigmoid, QLinearLeakyRelu: x, scale, zero, y scale, zero ---- */

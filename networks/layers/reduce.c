@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over axes, and what divides by them. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "layers/layers.h"
+#include "layers/quantized.h"
 
 struct axes {
     bool reduced[UK_RANK];
@@ -20,48 +21,107 @@ static void list(char *text, size_t room, const struct axes *a, int rank, bool r
             used += (size_t)snprintf(text + used, room - used, "%si%d", used ? ", " : "", d);
 }
 
-/* ---- Softmax, LogSoftmax ---- */
+/* ---- Softmax, LogSoftmax; QLinearSoftmax: x, scale, zero, y scale, zero ---- */
+
+/* Of ONNX, whose operator a Softmax of ONNX Runtime stands for. */
+static int64_t softmax_version(const struct uk_graph_node *n) {
+    return uk_attribute_int(n, "opset", n->version);
+}
+
+static enum uk_status softmax_axis(struct uk_graph *g, const struct uk_graph_node *n, int *axis) {
+    return uk_need_axis(g, n, uk_attribute_int(n, "axis", softmax_version(n) < 13 ? 1 : -1),
+                        n->input[0]->rank, axis);
+}
 
 enum uk_status uk_infer_softmax(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_need_input(g, n, 0);
     int axis;
 
     if (!s)
-        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", n->version < 13 ? 1 : -1), n->input[0]->rank,
-                         &axis);
+        s = softmax_axis(g, n, &axis);
     return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
 }
 
-enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+static enum uk_status softmax_scales(struct uk_graph *g, const struct uk_graph_node *n,
+                                     struct uk_quantization scale[2]) {
+    enum uk_status s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &scale[0]);
+
+    return s ? s : uk_scale_of(g, n, 3, 4, 1, n->input[0]->type, &scale[1]);
+}
+
+enum uk_status uk_infer_qlinear_softmax(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_quantization scale[2];
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s && !uk_is_byte(n->input[0]->type))
+        s = uk_graph_fail(g, UK_REFUSED, n, "its input has type %s; u8 and i8 are supported",
+                          uk_type_name(n->input[0]->type));
+    if (!s)
+        s = softmax_scales(g, n, scale);
+    return s ? s : uk_infer_softmax(g, n);
+}
+
+/* The largest element @m, powers @e relative to it, and their sums @s; left: the subscripts of @m and @s. `scale` is of bytes, or NULL. */
+static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_node *n, const char *scale,
+                                   char *left, size_t room) {
     const struct uk_graph_value *x = n->input[0];
-    const bool is_log = !strcmp(n->type, "LogSoftmax");
-    const int64_t given = uk_attribute_int(n, "axis", n->version < 13 ? 1 : -1);
-    const int axis = (int)(given < 0 ? given + x->rank : given);
+    const enum uk_type type = scale ? UK_F32 : x->type;
+    const char *all = uk_iterators(x->rank);
     struct axes a = {.count = 0};
     int64_t kept[UK_RANK];
-    char over[64], left[64];
-    int rank = 0;
+    char over[64];
+    int rank = 0, axis = 0;
+    enum uk_status s = softmax_axis(w->g, n, &axis);
 
-    (void)output;
     for (int d = 0; d < x->rank; d++) {
-        a.reduced[d] = d == axis || (n->version < 13 && d > axis); /* flattened to two dimensions before */
+        /* Flattened to two dimensions before version 13. */
+        a.reduced[d] = d == axis || (softmax_version(n) < 13 && d > axis);
         if (!a.reduced[d])
             kept[rank++] = x->extent[d];
     }
     list(over, sizeof over, &a, x->rank, true);
-    list(left, sizeof left, &a, x->rank, false);
-    const char *all = uk_iterators(x->rank);
+    list(left, room, &a, x->rank, false);
     uk_write_temp(w, n, "m", x->type, rank, kept, NULL);
-    uk_write_temp(w, n, "s", x->type, rank, kept, NULL);
-    uk_write_temp_like(w, n, "e", x->type);
+    uk_write_temp(w, n, "s", type, rank, kept, NULL);
+    uk_write_temp_like(w, n, "e", type);
     uk_write(w, n, "@m[%s] = max(%s) $0[%s]", left, over, all);
-    uk_write(w, n, "@e[%s] = exp($0[%s] - @m[%s])", all, all, left);
+    if (scale)
+        uk_write(w, n, "@e[%s] = exp(f32(i32($0[%s]) - i32(@m[%s])) * %s)", all, all, left, scale);
+    else
+        uk_write(w, n, "@e[%s] = exp($0[%s] - @m[%s])", all, all, left);
     uk_write(w, n, "@s[%s] = sum(%s) @e[%s]", left, over, all);
-    if (is_log)
+    return s;
+}
+
+enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const char *all = uk_iterators(n->input[0]->rank);
+    char left[64];
+    enum uk_status s = write_powers(w, n, NULL, left, sizeof left);
+
+    (void)output;
+    if (!strcmp(n->type, "LogSoftmax"))
         uk_write_result(w, n, "$0[%s] - @m[%s] - log(@s[%s])", all, left, left);
     else
         uk_write_result(w, n, "@e[%s] / @s[%s]", all, left);
-    return UK_OK;
+    return s;
+}
+
+/* ONNX Runtime multiplies by the whole part of 1 / scale, 254 where the scale is a little more than 1 / 255. */
+enum uk_status uk_write_qlinear_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const char *all = uk_iterators(n->input[0]->rank);
+    struct uk_quantization scale[2];
+    char left[64];
+    enum uk_status s = softmax_scales(w->g, n, scale);
+
+    (void)output;
+    if (!s)
+        s = write_powers(w, n, uk_number_text(uk_scale_at(&scale[0], 0), true), left, sizeof left);
+    if (!s)
+        uk_write_result(w, n, "%s(round(@e[%s] * %s / @s[%s]) + (%" PRId64 "))",
+                        uk_type_name(n->output[0]->type), all,
+                        uk_number_text(floorf(1 / (float)uk_scale_at(&scale[1], 0)), true), left,
+                        uk_zero_at(&scale[1], 0));
+    return s;
 }
 
 /* ---- Reduce* ---- */

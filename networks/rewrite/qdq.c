@@ -23,6 +23,7 @@ static const struct rule {
     {"GlobalAveragePool", "QLinearGlobalAveragePool", "com.microsoft", "0Y"},
     {"Sigmoid", "QLinearSigmoid", "com.microsoft", "0Y"},
     {"LeakyRelu", "QLinearLeakyRelu", "com.microsoft", "0Y"},
+    {"Softmax", "QLinearSoftmax", "com.microsoft", "0Y"},
     {"Concat", "QLinearConcat", "com.microsoft", "Y*"},
 };
 
