@@ -89,6 +89,8 @@ struct uk_network_layer {
     const char *operators;       /* "Conv+Clip" */
     const char *function, *text; /* of the tensor program */
     int arguments;               /* of the function: tensors, in order, the last one written */
+    int inputs;                  /* tensors that it reads from the block of memory; constants are none */
+    const struct uk_network_tensor *input;
     struct uk_network_tensor output;
     int order
         [UK_NETWORK_DIMENSIONS]; /* how the result lies in memory: its dimension order[0] outermost, the last one contiguous */
@@ -126,6 +128,9 @@ enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memo
 enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *memory, int layer,
                                              int64_t count, const int64_t *element, void *result,
                                              double *error);
+/* Puts elements, in ONNX's order, where the layer reads its input of that number: what a layer computes can be looked at alone. */
+enum uk_status uk_network_layer_give(const struct uk_network *n, void *memory, int layer, int input,
+                                     const void *elements);
 /* Where that layer's result lies in memory, in the order in which it is stored; and a copy of it in ONNX's order. */
 void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer);
 enum uk_status uk_network_layer_copy(const struct uk_network *n, const void *memory, int layer, void *copy);

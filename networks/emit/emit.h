@@ -32,6 +32,9 @@ enum uk_status uk_network_enter(struct uk_network *n, bool needs_read);
 /* Frees what was compiled for a GPU. */
 void uk_network_forget_device(struct uk_network *n);
 
+/* What is shown of the value, under that name. */
+void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name);
+
 /* ---- layer.c ---- */
 
 /* Adds to what is shown of the layers what follows from their programs and places. */

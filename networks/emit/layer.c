@@ -47,6 +47,23 @@ static enum uk_status parse(struct uk_network *n, const struct uk_layer_function
     return UK_OK;
 }
 
+/* The i-th argument, if it lies in the block of memory and is not the result. */
+static const struct uk_graph_value *input_at(const struct uk_layer *l, int i) {
+    return i < l->arguments - 1 && !l->argument[i]->data ? l->argument[i] : NULL;
+}
+
+static enum uk_status show_inputs(struct uk_network *n, struct uk_layer *l) {
+    struct uk_network_tensor *input = uk_alloc(&n->graph.arena, ((size_t)l->arguments + 1) * sizeof *input);
+
+    if (!input)
+        return uk_graph_no_memory(&n->graph);
+    l->shown.input = input;
+    for (int i = 0; i < l->arguments; i++)
+        if (input_at(l, i))
+            uk_tensor_show(&input[l->shown.inputs++], l->argument[i], l->argument[i]->name);
+    return UK_OK;
+}
+
 enum uk_status uk_layers_show(struct uk_network *n) {
     enum uk_status s = UK_OK;
 
@@ -59,9 +76,10 @@ enum uk_status uk_layers_show(struct uk_network *n) {
             if (l->function == f)
                 l->shown.multiply_adds = count;
     }
-    for (struct uk_layer *l = n->plan.layers; l; l = l->next) {
+    for (struct uk_layer *l = n->plan.layers; l && !s; l = l->next) {
         memcpy(l->shown.order, l->result->order, sizeof l->shown.order);
         l->shown.offset = (size_t)uk_value_place(l->result);
+        s = show_inputs(n, l);
     }
     return s;
 }
@@ -87,18 +105,41 @@ static int64_t stored(const struct uk_graph_value *v, const int64_t *stride, int
     return at;
 }
 
+/* From memory into ONNX's order, or back. */
+static void copy_elements(const struct uk_graph_value *v, char *memory, char *elements, bool back) {
+    const size_t bytes = uk_element_bytes(v->type);
+    int64_t stride[UK_RANK];
+
+    uk_value_strides(v, stride);
+    for (int64_t i = 0; i < uk_value_elements(v); i++) {
+        char *const inside = memory + (size_t)stored(v, stride, i) * bytes, *const outside =
+                                                                                elements + (size_t)i * bytes;
+        memcpy(back ? inside : outside, back ? outside : inside, bytes);
+    }
+}
+
 enum uk_status uk_network_layer_copy(const struct uk_network *n, const void *memory, int layer, void *copy) {
     if (!uk_network_layer(n, layer) || !memory || !copy)
         return UK_INVALID_ARGUMENT;
     const struct uk_graph_value *v = n->plan.layer[layer]->result;
-    const size_t bytes = uk_element_bytes(v->type);
-    const char *from = place(memory, v);
-    int64_t stride[UK_RANK];
 
-    uk_value_strides(v, stride);
-    for (int64_t i = 0; i < uk_value_elements(v); i++)
-        memcpy((char *)copy + (size_t)i * bytes, from + (size_t)stored(v, stride, i) * bytes, bytes);
+    copy_elements(v, place(memory, v), copy, false);
     return UK_OK;
+}
+
+enum uk_status uk_network_layer_give(const struct uk_network *n, void *memory, int layer, int input,
+                                     const void *elements) {
+    if (!uk_network_layer(n, layer) || !memory || !elements || input < 0)
+        return UK_INVALID_ARGUMENT;
+    const struct uk_layer *l = n->plan.layer[layer];
+
+    for (int i = 0; i < l->arguments; i++)
+        if (input_at(l, i) && input-- == 0) {
+            const struct uk_graph_value *v = l->argument[i];
+            copy_elements(v, place(memory, v), (char *)(uintptr_t)elements, true);
+            return UK_OK;
+        }
+    return UK_INVALID_ARGUMENT;
 }
 
 /* ---- the interpreter ---- */

@@ -47,7 +47,7 @@ enum uk_status uk_network_enter(struct uk_network *n, bool needs_read) {
 
 /* ---- reading ---- */
 
-static void show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name) {
+void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name) {
     *t = (struct uk_network_tensor){
         .name = name, .type = v->type, .rank = v->rank, .is_boolean = v->is_boolean};
     memcpy(t->shape, v->extent, sizeof t->shape);
@@ -63,9 +63,9 @@ static enum uk_status show_all(struct uk_network *n) {
     if (!n->input || !n->output)
         return uk_graph_no_memory(g);
     for (int i = 0; i < g->inputs; i++)
-        show(&n->input[i], g->input[i], g->input[i]->name);
+        uk_tensor_show(&n->input[i], g->input[i], g->input[i]->name);
     for (int i = 0; i < g->outputs; i++)
-        show(&n->output[i], g->output[i], g->output[i]->name);
+        uk_tensor_show(&n->output[i], g->output[i], g->output[i]->name);
     return UK_OK;
 }
 
@@ -147,7 +147,7 @@ enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, st
     *data = NULL;
     s = uk_file_tensor(g, path, &v);
     if (!s) {
-        show(t, &v, path);
+        uk_tensor_show(t, &v, path);
         *data = malloc(t->bytes + 1);
         if (*data)
             memcpy(*data, v.data, t->bytes);
