@@ -12,15 +12,17 @@
 struct resize {
     double scale[UK_RANK];
     int64_t out[UK_RANK];
-    bool linear;
+    bool linear, crops;
+    double start[UK_RANK],
+        end[UK_RANK]; /* of the part that is resized, where it crops; 1 is the last element */
     const char *transformation, *nearest;
 };
 
 /* ---- what is asked for ---- */
 
 static enum uk_status modes_of(struct uk_graph *g, const struct uk_graph_node *n, struct resize *r) {
-    static const char *const known[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                        "align_corners", "asymmetric"};
+    static const char *const known[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+                                        "align_corners", "asymmetric",           "tf_crop_and_resize"};
     const bool old = n->version < 11 || !strcmp(n->type, "Upsample");
     const char *mode = uk_attribute_string(n, "mode", "nearest");
     bool is_known = false;
@@ -29,14 +31,47 @@ static enum uk_status modes_of(struct uk_graph *g, const struct uk_graph_node *n
     r->transformation =
         uk_attribute_string(n, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
     r->nearest = uk_attribute_string(n, "nearest_mode", old ? "floor" : "round_prefer_floor");
+    r->crops = !strcmp(r->transformation, "tf_crop_and_resize");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         is_known |= !strcmp(r->transformation, known[i]);
     if ((!r->linear && strcmp(mode, "nearest")) || uk_attribute_int(n, "antialias", 0))
         return uk_graph_fail(g, UK_REFUSED, n, "mode=%s%s is not supported; nearest and linear are", mode,
                              uk_attribute_int(n, "antialias", 0) ? " with antialias" : "");
-    if (!is_known)
-        return uk_graph_fail(g, UK_REFUSED, n, "coordinate_transformation_mode=%s is not supported",
-                             r->transformation);
+    if (!is_known || (r->crops && !r->linear))
+        return uk_graph_fail(g, UK_REFUSED, n, "coordinate_transformation_mode=%s%s is not supported",
+                             r->transformation, is_known ? " with mode=nearest" : "");
+    return UK_OK;
+}
+
+static enum uk_status not_constant(struct uk_graph *g, const struct uk_graph_node *n,
+                                   const struct uk_graph_value *v) {
+    return uk_graph_fail(
+        g, UK_REFUSED, n,
+        "its input %s decides a shape and is not constant; if it is an input of the network, "
+        "give its value (--constant %s=FILE)",
+        v->name, v->name);
+}
+
+/* Where the part of each axis begins and ends. */
+static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n, const int *axis, int count,
+                              struct resize *r) {
+    const struct uk_graph_value *v = uk_node_input(n, 1);
+
+    for (int d = 0; d < UK_RANK; d++) {
+        r->start[d] = 0;
+        r->end[d] = 1;
+    }
+    if (!r->crops)
+        return UK_OK;
+    if (v && !v->data)
+        return not_constant(g, n, v);
+    if (!v || v->type != UK_F32 || uk_value_elements(v) != 2 * count)
+        return uk_graph_fail(g, UK_REFUSED, n, "roi has no two numbers of type f32 for each of %d dimensions",
+                             count);
+    for (int i = 0; i < count; i++) {
+        r->start[axis[i]] = uk_constant_real(v, i);
+        r->end[axis[i]] = uk_constant_real(v, count + i);
+    }
     return UK_OK;
 }
 
@@ -48,11 +83,7 @@ static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *
     const bool listed = a && a->kind == UK_A_FLOATS;
 
     if (v && (!v->data || v->type != UK_F32))
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             "its input %s decides a shape and is not constant; if it is an input of the "
-                             "network, give its value "
-                             "(--constant %s=FILE)",
-                             v->name, v->name);
+        return not_constant(g, n, v);
     if (!v && !listed)
         return uk_graph_fail(g, UK_REFUSED, n, "scales are missing");
     if ((v ? uk_value_elements(v) : a->count) != count)
@@ -110,6 +141,8 @@ static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *
         r->scale[d] = 1;
         r->out[d] = x->extent[d];
     }
+    if (!s)
+        s = part_of(g, n, axis, count, r);
     if (!s && later && uk_node_input(n, 3))
         s = uk_need_ints(g, n, NULL, 3, size, &sizes);
     if (s)
@@ -129,6 +162,11 @@ static double source_of(const struct resize *r, int d, int64_t in, int64_t i) {
         return (double)i / scale;
     if (!strcmp(r->transformation, "align_corners"))
         return out == 1 ? 0 : (double)i * (double)(in - 1) / (out - 1);
+    if (r->crops && r->out[d] == 1)
+        return 0.5 * (r->start[d] + r->end[d]) * (double)(in - 1);
+    if (r->crops)
+        return (r->start[d] + (double)i * (r->end[d] - r->start[d]) / (double)(r->out[d] - 1)) *
+               (double)(in - 1);
     if (!strcmp(r->transformation, "pytorch_half_pixel") && r->out[d] == 1)
         return 0;
     const double centre = (double)in / 2, moved = centre * (1 - (double)r->out[d] / out);
@@ -143,15 +181,16 @@ static double nearest_of(const struct resize *r, double x) {
     return strcmp(r->nearest, "round_prefer_ceil") ? ceil(x - 0.5) : floor(x + 0.5);
 }
 
-/* For dimension d: places; for linear ones also the neighbours and their weights. */
+/* For dimension d: places; for linear ones also the neighbours and their weights; where it crops, whether they are inside. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct resize *r,
                                    int d) {
     const int64_t in = n->input[0]->extent[d], out = r->out[d];
-    void *places, *others, *weights;
+    void *places, *others, *weights, *insides;
 
     if (uk_append_constant(g, n, UK_I64, out, &places) < 0 ||
         (r->linear && (uk_append_constant(g, n, UK_I64, out, &others) < 0 ||
-                       uk_append_constant(g, n, UK_F32, out, &weights) < 0)))
+                       uk_append_constant(g, n, UK_F32, out, &weights) < 0)) ||
+        (r->crops && uk_append_constant(g, n, UK_U8, out, &insides) < 0))
         return g->status;
     for (int64_t i = 0; i < out; i++) {
         const double x = source_of(r, d, in, i), most = (double)(in - 1);
@@ -163,12 +202,14 @@ static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, 
         ((int64_t *)places)[i] = (int64_t)low;
         ((int64_t *)others)[i] = (int64_t)fmin(low + 1, most);
         ((float *)weights)[i] = (float)(inside - low);
+        if (r->crops)
+            ((uint8_t *)insides)[i] = x == inside;
     }
     return UK_OK;
 }
 
 static bool changes(const struct uk_graph_node *n, const struct resize *r, int d) {
-    return r->out[d] != n->input[0]->extent[d] || r->scale[d] != 1;
+    return r->out[d] != n->input[0]->extent[d] || r->scale[d] != 1 || r->start[d] != 0 || r->end[d] != 1;
 }
 
 enum uk_status uk_infer_resize(struct uk_graph *g, struct uk_graph_node *n) {
@@ -234,7 +275,7 @@ static void write_linear(struct uk_writer *w, const struct uk_graph_node *n, con
     static const char *const names[UK_RANK] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const int rank = n->input[0]->rank;
     const char *from = "$0";
-    char text[8], low[192], high[192];
+    char text[8], low[192], high[192], before[32] = "", behind[48] = "";
     int64_t extent[UK_RANK];
     int left = 0;
 
@@ -253,12 +294,17 @@ static void write_linear(struct uk_writer *w, const struct uk_graph_node *n, con
                           n->output[0]->is_laid_out ? n->output[0]->order : NULL);
         by_list(n, list, d, low, sizeof low);
         by_list(n, list + 1, d, high, sizeof high);
-        uk_write(w, n, "%s%s[%s] = %s[%s] * (1 - $%c[i%d]) + %s[%s] * $%c[i%d]", last ? "$y" : "@",
-                 last ? "" : names[d], uk_iterators(rank), from, low, '0' + list + 2, d, from, high,
-                 '0' + list + 2, d);
+        if (r->crops) { /* elements outside are the same number in each dimension, and so their mean */
+            snprintf(before, sizeof before, "select($%c[i%d] != 0, ", '0' + list + 3, d);
+            snprintf(behind, sizeof behind, ", %s)",
+                     uk_number_text(uk_attribute_float(n, "extrapolation_value", 0), true));
+        }
+        uk_write(w, n, "%s%s[%s] = %s%s[%s] * (1 - $%c[i%d]) + %s[%s] * $%c[i%d]%s", last ? "$y" : "@",
+                 last ? "" : names[d], uk_iterators(rank), before, from, low, '0' + list + 2, d, from, high,
+                 '0' + list + 2, d, behind);
         snprintf(text, sizeof text, "@%s", names[d]);
         from = text;
-        list += 3;
+        list += r->crops ? 4 : 3;
     }
 }
 
