@@ -81,7 +81,8 @@ static bool compare(const struct conformance *c, int i, const void *got, char *r
     bool equal = expected.rank == t->rank && expected.type == t->type;
     for (int d = 0; d < t->rank && equal; d++)
         equal = t->shape[d] == expected.shape[d];
-    snprintf(reason, room, equal ? "" : "output %d: another type or shape than expected", i);
+    if (!equal)
+        snprintf(reason, room, "output %d: another type or shape than expected", i);
     for (size_t k = 0; k < t->elements && equal; k++) {
         const double a = value_of(t, got, k), b = value_of(t, data, k);
         equal = same(c, t->type, a, b);
@@ -141,7 +142,8 @@ static void name_inputs(struct conformance *c, const char *names[MOST]) {
         fclose(f);
 }
 
-static enum uk_status read_inputs(struct conformance *c, struct uk_network_tensor *constants, const void **data, int *count) {
+static enum uk_status read_inputs(struct conformance *c, struct uk_network_tensor *constants,
+                                  const void **data, int *count) {
     const char *names[MOST];
     char path[1200];
     enum uk_status s = UK_OK;
@@ -161,7 +163,8 @@ static enum uk_status read_inputs(struct conformance *c, struct uk_network_tenso
     }
     if (!s) { /* the names are needed for a moment more */
         char model[1200];
-        struct uk_network_options o = {.constants = constants, .constant_data = data, .constant_count = *count};
+        struct uk_network_options o = {
+            .constants = constants, .constant_data = data, .constant_count = *count};
         snprintf(model, sizeof model, "%s/model.onnx", c->folder);
         s = uk_network_read_file(c->n, model, &o);
     }

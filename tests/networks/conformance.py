@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes cases of ONNX's own conformance suite as files for tests/networks/conform.
+"""Runs cases of ONNX's own conformance suite by tests/networks/conform, or writes them for it.
 
-    conformance.py FOLDER [--only=PATTERN] [--every=N]
+    conformance.py CONFORM [--only=PATTERN] [--every=N] [--folder=DIR]
 
-FOLDER/list.txt has a line a case. Cases are the converted and operator models of the package onnx, and its node cases of operators
-and types that the order of networks names. Inputs of node cases that decide a shape are listed as constants. onnx is needed.
+Cases are the converted and operator models of the package onnx, and its node cases of operators and types that networks has. Inputs of
+node cases that decide a shape are given as constants. A table says for each operator how many cases that have it passed, were refused and
+failed. None may fail, and no other may be refused than those listed here, with that reason; of a run of all cases all of them have to be.
 """
 
 import fnmatch
 import pathlib
+import subprocess
 import sys
+import tempfile
+import warnings
 
 import numpy
 import onnx
@@ -31,16 +35,29 @@ DECIDING = {"Reshape": (1,), "Squeeze": (1,), "Unsqueeze": (1,), "Expand": (1,),
             **{f"Reduce{r}": (1,) for r in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()}}
 
 
+# What may be refused, by what the message says.
+REFUSED = {
+    "training mode": """batchnorm_example_training_mode batchnorm_epsilon_training_mode training_dropout_default training_dropout_default_mask
+        training_dropout training_dropout_mask training_dropout_zero_ratio_mask""",
+    "mode=cubic": """resize_upsample_scales_cubic resize_upsample_scales_cubic_align_corners resize_downsample_scales_cubic
+        resize_downsample_scales_cubic_align_corners resize_upsample_sizes_cubic resize_downsample_sizes_cubic
+        resize_upsample_scales_cubic_A_n0p5_exclude_outside resize_downsample_scales_cubic_A_n0p5_exclude_outside
+        resize_upsample_scales_cubic_asymmetric resize_downsample_scales_cubic_antialias resize_downsample_sizes_cubic_antialias""",
+    "mode=linear with antialias": "resize_downsample_scales_linear_antialias resize_downsample_sizes_linear_antialias",
+    "blocks of scales": "dequantizelinear_blocked quantizelinear_blocked_asymmetric",
+    "its output z is not supported": "maxpool_with_argmax_2d_precomputed_pads maxpool_with_argmax_2d_precomputed_strides",
+}
+
+
 def deciding(model):
     """The numbers of the graph's inputs that a node takes as a shape or the like."""
     graph = model.graph
     names = [i.name for i in graph.input if i.name not in {w.name for w in graph.initializer}]
     found = set()
-    for node in graph.node:
-        for i in DECIDING.get(node.op_type, ()):
-            if i < len(node.input) and node.input[i] in names:
-                found.add(names.index(node.input[i]))
-    return sorted(found), names
+    for node in reversed(graph.node):
+        computed = found.intersection(node.output) and node.op_type != "Shape"
+        found.update(v for i, v in enumerate(node.input) if computed or i in DECIDING.get(node.op_type, ()))
+    return sorted(names.index(v) for v in found.intersection(names)), names
 
 
 def wanted(model):
@@ -53,49 +70,96 @@ def tensor(value):
     return value if isinstance(value, TensorProto) else numpy_helper.from_array(numpy.asarray(value))
 
 
-def write(folder, name, model, inputs, outputs, rtol, atol):
-    place = folder / name
-    place.mkdir(parents=True, exist_ok=True)
-    if isinstance(model, (str, pathlib.Path)):
-        loaded = onnx.load(str(model))
-    else:
-        loaded = model
-    onnx.save(loaded, str(place / "model.onnx"))
-    for kind, values in (("input", inputs), ("output", outputs)):
-        for i, v in enumerate(values):
-            (place / f"{kind}_{i}.pb").write_bytes(tensor(v).SerializeToString())
-    constants, names = deciding(loaded)
-    (place / "inputs.txt").write_text("\n".join(names) + "\n")
-    return f"{name} {rtol} {atol} {place} {','.join(map(str, constants)) or '-'}\n"
+class Cases:
+    """Files in a folder, and a line a case; `operators` has those of each model."""
+
+    def __init__(self, folder):
+        self.folder, self.lines, self.operators = folder, [], {}
+
+    def add(self, name, model, inputs, outputs, rtol, atol):
+        place = self.folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, str(place / "model.onnx"))
+        for kind, values in (("input", inputs), ("output", outputs)):
+            for i, v in enumerate(values):
+                (place / f"{kind}_{i}.pb").write_bytes(tensor(v).SerializeToString())
+        constants, names = deciding(model)
+        (place / "inputs.txt").write_text("\n".join(names) + "\n")
+        self.operators[name] = {n.op_type for n in model.graph.node}
+        self.lines.append(f"{name} {rtol} {atol} {place} {','.join(map(str, constants)) or '-'}\n")
+
+    def add_nodes(self, only, every):
+        cases = [c for c in collect_testcases(None) if fnmatch.fnmatch(c.name, only) and wanted(c.model)]
+        for case in cases[::every]:
+            for i, (inputs, outputs) in enumerate(case.data_sets):
+                if not any(isinstance(v, (list, dict)) or v is None for v in [*inputs, *outputs]):
+                    self.add(f"{case.name}_{i}" if i else case.name, case.model, inputs, outputs, case.rtol, case.atol)
+
+    def add_models(self, only, every):
+        data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
+        number = lambda path: int(path.stem.split("_")[1])
+        for kind in ("pytorch-converted", "pytorch-operator"):
+            for place in sorted((data / kind).iterdir())[::every]:
+                if not fnmatch.fnmatch(place.name, only):
+                    continue
+                values = [[onnx.load_tensor(str(p)) for p in sorted(place.glob(f"test_data_set_0/{what}_*.pb"), key=number)]
+                          for what in ("input", "output")]
+                self.add(place.name, onnx.load(str(place / "model.onnx")), *values, 1e-3, 1e-7)
+
+    def run(self, conform):
+        """The name, "passed", "refused" or "failed", and the reason of each case."""
+        (self.folder / "list.txt").write_text("".join(self.lines))
+        ran = subprocess.run([conform, self.folder / "list.txt"], stdout=subprocess.PIPE, text=True)
+        found = {}
+        for line in ran.stdout.splitlines():
+            what, _, rest = line.partition(" ")
+            name, _, reason = rest.partition(": ")
+            found[name] = (what, reason)
+        for name in self.operators:
+            found.setdefault(name, ("failed", f"conform ended with status {ran.returncode} before"))
+        return found
+
+
+def print_table(cases, found):
+    kinds = ("passed", "refused", "failed")
+    table = {o: dict.fromkeys(kinds, 0) for o in sorted(set().union(*cases.operators.values()))}
+    for name, (what, _) in found.items():
+        for operator in cases.operators[name]:
+            table[operator][what] += 1
+    print(f"{'operator':24}" + "".join(f"{k:>9}" for k in kinds))
+    for operator, row in table.items():
+        print(f"{operator:24}" + "".join(f"{row[k]:9}" for k in kinds))
+    print(f"{'cases':24}" + "".join(f"{sum(w == k for w, _ in found.values()):9}" for k in kinds))
+
+
+def unexpected(found, is_all):
+    """What is wrong, a line each."""
+    wrong = [f"failed: {name}: {reason}" for name, (what, reason) in found.items() if what == "failed"]
+    listed = {f"test_{name}": said for said, names in REFUSED.items() for name in names.split()}
+    for name, (what, reason) in found.items():
+        if what == "refused" and (name not in listed or listed[name] not in reason):
+            wrong.append(f"refused, and not listed: {name}: {reason}")
+        elif what == "passed" and name in listed:
+            wrong.append(f"listed as refused, and passed: {name}")
+    return wrong + [f"listed as refused, and no case: {name}" for name in listed if is_all and name not in found]
 
 
 def main():
-    folder, only, every = pathlib.Path(sys.argv[1]), "*", 1
-    for word in sys.argv[2:]:
-        key, value = word.split("=")
-        if key == "--only":
-            only = value
-        elif key == "--every":
-            every = int(value)
-        else:
-            sys.exit(__doc__)
-    lines = []
-    cases = [c for c in collect_testcases(None) if fnmatch.fnmatch(c.name, only) and wanted(c.model)]
-    for case in cases[::every]:
-        for inputs, outputs in case.data_sets:
-            if any(isinstance(v, (list, dict)) or v is None for v in [*inputs, *outputs]):
-                continue
-            lines.append(write(folder, case.name, case.model, inputs, outputs, case.rtol, case.atol))
-    data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
-    for kind in ("pytorch-converted", "pytorch-operator"):
-        for place in sorted((data / kind).iterdir())[::every]:
-            if not fnmatch.fnmatch(place.name, only):
-                continue
-            sets = place / "test_data_set_0"
-            read = lambda what: [onnx.load_tensor(str(p)) for p in sorted(sets.glob(f"{what}_*.pb"), key=lambda p: int(p.stem.split("_")[1]))]
-            lines.append(write(folder, place.name, place / "model.onnx", read("input"), read("output"), 1e-3, 1e-7))
-    (folder / "list.txt").write_text("".join(lines))
-    print(f"{len(lines)} cases")
+    options = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[2:])
+    if len(sys.argv) < 2 or not options.keys() <= {"only", "every", "folder"}:
+        sys.exit(__doc__)
+    only, every = options.get("only", "*"), int(options.get("every", 1))
+    warnings.simplefilter("ignore")  # onnx divides by 0 on purpose
+    with tempfile.TemporaryDirectory() as temporary:
+        cases = Cases(pathlib.Path(options.get("folder", temporary)))
+        cases.add_nodes(only, every)
+        cases.add_models(only, every)
+        found = cases.run(sys.argv[1])
+    print_table(cases, found)
+    wrong = unexpected(found, only == "*" and every == 1)
+    print("\n".join(wrong))
+    sys.exit(bool(wrong) or not found)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks that tests compare with ONNX Runtime, by name: each with inputs that are the same every time.
+
+    mobilenet_v1, mobilenet_v2-int8, bert-2, ...   as examples/networks/make.py makes them
+    light_resnet50, ...                            of onnx's own tests, whose weights are one number: random ones instead
+    shipped_resnet50, ...                          the same as they are, with the output that onnx has for them
+    ocr_det, ocr_rec, ocr_cls                      trained ones, PP-OCRv4, of the package rapidocr-onnxruntime
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zlib
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+LIGHT = "bvlc_alexnet densenet121 inception_v1 inception_v2 resnet50 shufflenet squeezenet vgg19 zfnet512".split()
+OCR = {
+    "ocr_det": ("ch_PP-OCRv4_det_infer", (1, 3, 320, 320)),
+    "ocr_rec": ("ch_PP-OCRv4_rec_infer", (1, 3, 48, 320)),
+    "ocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer", (1, 3, 48, 192)),
+}
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MODELS = SOURCE / ".venv-networks/rapidocr/rapidocr_onnxruntime/models"
+
+
+def random_of(name):
+    return numpy.random.default_rng(zlib.crc32(name.encode()))
+
+
+def inputs_of(model, random):
+    constants = {w.name for w in model.graph.initializer}
+    feeds = {}
+    for value in model.graph.input:
+        if value.name in constants:
+            continue
+        kind = value.type.tensor_type
+        shape = [d.dim_value for d in kind.shape.dim]
+        if kind.elem_type == TensorProto.FLOAT:
+            feeds[value.name] = random.uniform(-1, 1, shape).astype(numpy.float32)
+        elif "mask" in value.name:
+            feeds[value.name] = numpy.ones(shape, numpy.int64)
+        else:
+            feeds[value.name] = random.integers(0, 2, shape).astype(numpy.int64)
+    return feeds
+
+
+# ---- onnx's light networks ----
+
+
+def weights_of(model, name, shape, random):
+    """Values for a constant by the node that reads it, such that a network's values neither vanish nor grow."""
+    readers = [(n, list(n.input).index(name)) for n in model.graph.node if name in n.input]
+    node, place = readers[0]
+    if node.op_type in ("Unsqueeze", "Reshape"):
+        return weights_of(model, node.output[0], shape, random)
+    normal = lambda deviation: random.normal(0, deviation, shape)
+    if node.op_type == "Conv" and place == 1:
+        return normal((2 / numpy.prod(shape[1:])) ** 0.5)
+    if node.op_type == "Gemm" and place == 1:
+        # All have transB. Of classes, which go to a softmax, small, or one of them would be 1.
+        return normal((2 / shape[1]) ** 0.5 / (8 if shape[0] == 1000 else 1))
+    if (node.op_type == "BatchNormalization" and place in (1, 4)) or node.op_type == "Mul":
+        return random.uniform(0.5, 1.5, shape)
+    return normal(0.1)
+
+
+def light(name, shipped):
+    data = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
+    model = onnx.load(str(data / f"light_{name}.onnx"))
+    model.ir_version = 4  # constants need not be inputs
+    random = random_of(name)
+    if shipped:
+        model_inputs = {k: (numpy.arange(v.size, dtype=numpy.float32) / v.size).reshape(v.shape) for k, v in inputs_of(model, random).items()}
+        expected = onnx.load_tensor(str(data / f"light_{name}_output_0.pb"))
+        return model, model_inputs, [numpy_helper.to_array(expected)]
+    shapes = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}
+    kept = []
+    for node in model.graph.node:
+        if node.op_type != "ConstantOfShape":
+            kept.append(node)
+            continue
+        values = weights_of(model, node.output[0], tuple(shapes[node.input[0]]), random)
+        model.graph.initializer.append(numpy_helper.from_array(values.astype(numpy.float32), node.output[0]))
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    return model, inputs_of(model, random), None
+
+
+# ---- others ----
+
+
+def made(name):
+    stem, int8 = name.removesuffix("-int8"), name.endswith("-int8")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, SOURCE / "examples/networks/make.py", stem, f"--folder={folder}", *(["--int8"] if int8 else [])],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        model = onnx.load(f"{folder}/{name}.onnx")
+    return model, inputs_of(model, random_of(stem)), None
+
+
+def ocr(name):
+    stem, shape = OCR[name]
+    model = onnx.load(str(MODELS / f"{stem}.onnx"))
+    value = model.graph.input[0]
+    value.CopyFrom(helper.make_tensor_value_info(value.name, TensorProto.FLOAT, shape))
+    return model, inputs_of(model, random_of(name)), None
+
+
+def network(name):
+    """The model, its inputs by name, and the outputs that are known without another program, or None."""
+    if name in OCR:
+        return ocr(name)
+    kind, _, rest = name.partition("_")
+    if kind in ("light", "shipped") and rest in LIGHT:
+        return light(rest, kind == "shipped")
+    return made(name)

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the layers of networks, one by one, and their outputs with ONNX Runtime's.
+
+    oracle.py LAYERWISE NETWORK... [--folder=DIR]
+
+Each layer computes on the inputs that ONNX Runtime has for it. Networks are those of models.py. Sums of products of bytes, what moves
+bytes, their largest and global averages have to be equal in every element; quantized sums and averages may be 1 apart in 0.5 % of
+them; floats may be apart as bounds.py says. Of outputs the largest element has to be the same one.
+"""
+
+import collections
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+import bounds
+import models
+import quantized
+
+APART = {"QLinearAdd": 0.005, "QLinearMul": 0.005, "QLinearAveragePool": 0.005}  # of the elements, by 1
+OUTPUT = 2e-3  # of the largest output
+
+
+def session(model, level, **options):
+    o = onnxruntime.SessionOptions()
+    o.graph_optimization_level = level
+    o.log_severity_level = 3
+    for key, value in options.items():
+        setattr(o, key, value)
+    return onnxruntime.InferenceSession(model, o, providers=["CPUExecutionProvider"])
+
+
+def saved(model, folder, name):
+    path = str(folder / name)
+    onnx.save(model, path)
+    return path
+
+
+class Oracle:
+    """The values between nodes, and outputs as a user has them."""
+
+    def __init__(self, model, feeds, folder):
+        levels = onnxruntime.GraphOptimizationLevel
+        path = saved(model, folder, "model.onnx")
+        self.is_quantized = any(n.op_type == "DequantizeLinear" for n in model.graph.node)
+        self.values, self.saturated, self.opset = dict(feeds), {}, model.opset_import
+        whole = onnx.load(path)
+        if self.is_quantized:  # nodes as users of ONNX Runtime have them, groups of QDQ as one
+            optimized = str(folder / "optimized.onnx")
+            session(path, levels.ORT_ENABLE_EXTENDED, optimized_model_filepath=optimized)
+            whole = onnx.load(optimized)
+        self.constants = {w.name: numpy_helper.to_array(w) for w in [*model.graph.initializer, *whole.graph.initializer]}
+        self.producer = {o: n for n in [*model.graph.node, *whole.graph.node] for o in n.output}
+        if self.is_quantized:
+            for node in whole.graph.node:
+                self.step(whole, node)
+            for node in model.graph.node:
+                if node.op_type == "DequantizeLinear" and node.input[0] in self.values and node.output[0] not in self.values:
+                    self.step(model, node)
+            self.outputs = [self.values[o.name] for o in model.graph.output]
+        else:
+            self.outputs = session(path, levels.ORT_ENABLE_ALL).run(None, feeds)
+            wanted = [o for n in whole.graph.node for o in n.output if o]
+            del whole.graph.output[:]
+            whole.graph.output.extend(onnx.ValueInfoProto(name=o) for o in wanted)
+            every = session(saved(whole, folder, "every.onnx"), levels.ORT_DISABLE_ALL)
+            self.values.update(zip(wanted, every.run(None, feeds)))
+
+    def step(self, model, node):
+        """One node by itself; its value is NumPy's if that is a sum of products."""
+        inputs = [self.value(i) for i in node.input]
+        names = [f"i{k}" if i else "" for k, i in enumerate(node.input)]
+        alone = onnx.NodeProto()
+        alone.CopyFrom(node)
+        del alone.input[:]
+        alone.input.extend(names)
+        feeds = {n: v for n, v in zip(names, inputs) if n and node.input[int(n[1:])] in self.values}
+        graph = helper.make_graph(
+            [alone], "node", [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in feeds.items()],
+            [onnx.ValueInfoProto(name=o) for o in node.output],
+            [numpy_helper.from_array(v, n) for n, v in zip(names, inputs) if n and n not in feeds])
+        one = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+        got = session(one.SerializeToString(), onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL).run(None, feeds)
+        exact = quantized.computed(node, inputs)
+        if exact is not None:
+            self.saturated[node.output[0]] = int((exact != got[0]).sum())
+            got[0] = exact
+        self.values.update(zip(node.output, got))
+
+    def value(self, name):
+        return self.constants[name] if name in self.constants else self.values[name] if name else None
+
+
+def given(model, feeds, oracle, folder):
+    """The files that layerwise reads; the oracle's values are among them."""
+    for i, name in enumerate(feeds):
+        numpy.save(folder / f"input_{i}.npy", feeds[name])
+    lines = []
+    for i, (name, value) in enumerate(oracle.values.items()):
+        if value.dtype == bool:
+            value = value.astype(numpy.uint8)
+        numpy.save(folder / f"value_{i}.npy", value)
+        lines.append(f"{name}\t{i}\n")
+    (folder / "values.txt").write_text("".join(lines))
+
+
+def compare_bytes(operators, got, expected):
+    apart = numpy.abs(got.astype(int) - expected.astype(int))
+    share = max((APART.get(o, 0) for o in operators), default=0)
+    differ = int((apart > 0).sum())
+    return differ, differ == 0 or (apart.max() <= 1 and differ <= share * apart.size)
+
+
+def between(oracle, name, inputs):
+    """The values that a layer computes, of which it writes the last."""
+    if name in inputs or name in oracle.constants or name not in oracle.producer:
+        return []
+    return [name, *(v for i in oracle.producer[name].input for v in between(oracle, i, inputs))]
+
+
+def compare_layers(oracle, folder):
+    """Counts by operator, and what is wrong."""
+    table, wrong, left_out = collections.defaultdict(lambda: [0, 0, 0, 0.0]), [], []
+    for line in (folder / "layers.txt").read_text().splitlines():
+        number, operators, name, *inputs = line.split("\t")
+        if inputs[-1:] == ["?"] or name not in oracle.values:
+            left_out.append(f"{operators} {name}")
+            continue
+        got = numpy.load(folder / f"layer_{number}.npy")
+        expected = oracle.values[name]
+        kinds = operators.split("+")
+        row = table[kinds[0]]
+        row[0] += 1
+        row[2] += sum(oracle.saturated.get(o, 0) for o in between(oracle, name, inputs))
+        if got.shape != expected.shape:
+            wrong.append(f"{operators} {name}: shape {got.shape} instead of {expected.shape}")
+        elif got.dtype.kind == "f":
+            part = bounds.part_of_bound(oracle, name, inputs, got)
+            row[3] = max(row[3], part)
+            if not part <= 1:
+                wrong.append(f"{operators} {name}: {part:.3g} times as far apart as the bound allows")
+        else:
+            differ, good = compare_bytes(kinds, got, expected)
+            row[1] += differ
+            if not good:
+                wrong.append(f"{operators} {name}: {differ} of {got.size} elements differ")
+    return table, wrong, left_out
+
+
+def compare_outputs(expected, folder):
+    wrong, far = [], 0.0
+    for i, e in enumerate(expected):
+        got = numpy.load(folder / f"result_{i}.npy")
+        largest = numpy.abs(e).max()
+        far = max(far, float(numpy.abs(got.astype(float) - e).max() / largest))
+        if got.shape != e.shape or not far <= OUTPUT:
+            wrong.append(f"output {i}: {far:.3g} of the largest element apart")
+        chosen = numpy.take_along_axis(e, got.argmax(axis=-1, keepdims=True), axis=-1) if got.shape == e.shape else 0
+        if not (chosen >= e.max(axis=-1, keepdims=True) - far * largest).all():
+            wrong.append(f"output {i}: another element is the largest")
+    return far, wrong
+
+
+def compare(layerwise, name, folder):
+    model, feeds, shipped = models.network(name)
+    oracle = Oracle(model, feeds, folder)
+    given(model, feeds, oracle, folder)
+    ran = subprocess.run([layerwise, folder], capture_output=True, text=True)
+    if ran.returncode:
+        print(f"{name}: layerwise: {ran.stderr.strip() or ran.returncode}")
+        return False
+    table, wrong, left_out = compare_layers(oracle, folder)
+    far, wrong_outputs = compare_outputs(shipped or oracle.outputs, folder)
+    layers = sum(row[0] for row in table.values())
+    print(f"{name}: {layers} layers compared, {len(left_out)} not; outputs {far:.2g} of the largest element apart")
+    for operator, (count, differ, inexact, part) in sorted(table.items()):
+        note = f"{differ} elements differ" if oracle.is_quantized else f"at most {part:.2g} of the bound"
+        print(f"  {operator:28} {count:4}  {note}" + (f"; of ONNX Runtime's {inexact} saturate" if inexact else ""))
+    for text in [*(f"not compared: {t}" for t in left_out), *wrong, *wrong_outputs]:
+        print(f"  {text}")
+    return not wrong and not wrong_outputs and layers > 0
+
+
+def main():
+    names = [w for w in sys.argv[2:] if not w.startswith("--")]
+    folders = [w.removeprefix("--folder=") for w in sys.argv[2:] if w.startswith("--folder=")]
+    good = bool(names) or sys.exit(__doc__)
+    for name in names:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(folders[0] if folders else temporary)
+            folder.mkdir(parents=True, exist_ok=True)
+            good = compare(sys.argv[1], name, folder) and good
+            sys.stdout.flush()
+    sys.exit(not good)
+
+
+if __name__ == "__main__":
+    main()
