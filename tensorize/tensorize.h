@@ -140,9 +140,10 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  * functions are approximate (4 units in the last place), as far as these can change the element, an integer that is rounded
  * from floats at a tie among them; infinite where nothing is known. Nothing else is written. Reads outside of tensors are errors if these
  * elements need them. */
-enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes, const double *scalars,
-                                             void *const *tensors, int tensor, int64_t count,
-                                             const int64_t *element, void *result, double *error);
+enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes,
+                                             const double *scalars, void *const *tensors, int tensor,
+                                             int64_t count, const int64_t *element, void *result,
+                                             double *error);
 
 /* ---- programs by calls ----
  *
@@ -228,6 +229,9 @@ void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes);
 /* Elements beyond the shape that kernels may read, and whose values have no effect: the extents that include them. */
 void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]);
+/* States that the tensor has the same values in every call: what the schedule copies of it alone is copied before, by NAME_pack_TENSOR
+ * (see below, constant tensors). */
+void uk_tensor_constant(struct uk_program *p, struct uk_tensor *t);
 /* Where a temp lives: in global memory; on GPUs also in shared memory of a block, or registers of a thread. */
 enum uk_scope { UK_SCOPE_GLOBAL, UK_SCOPE_SHARED, UK_SCOPE_REGISTER };
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope);
@@ -409,6 +413,33 @@ void *uk_module_function(const struct uk_module *m);
  * tensors, whose addresses are converted to pointers. */
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors);
+/* ---- constant tensors ----
+ *
+ * In the place of a constant tensor TENSOR the function NAME takes the form that NAME_pack_TENSOR(sizes..., tensor, packed) makes of it,
+ * of NAME_packed_TENSOR(sizes...) bytes, a multiple of 64. The calls below do the same:
+ *
+ *     static const char text[] = "tensor W f32 [N] constant\n"
+ *                                "tensor Y f32 [N]\n"
+ *                                "Y[i] = W[i] + W[i]\n";
+ *     if (uk_program_parse(c, "twice.uk", text, strlen(text), &first) || uk_compile(first, NULL, &m)) {
+ *         fprintf(stderr, "%s\n", uk_context_message(c));
+ *     } else {
+ *         packed = aligned_alloc(64, (size_t)uk_module_packed_bytes(m, &n, 0));
+ *         status = uk_module_pack(m, &n, 0, weights, packed);
+ *         if (!status)
+ *             status = uk_module_call(m, &n, NULL, (void *[]){packed, result});
+ *     }
+ *
+ * A module that interprets the loops of another target (`interpret` of the options) packs for that target's code, large tensors by code
+ * for this process. An automatic schedule, of which code may have another one, has to be written down for that, by uk_program_schedule()
+ * with what UK_EMIT_SCHEDULE prints: else UK_REFUSED, with a message. */
+
+/* Bytes of the packed form of a tensor, counted as uk_program_tensors() does; sizes are those that are not defined, in order. -1: they
+ * are refused, or the tensor is not constant. Modules of bundles with a source have none. */
+int64_t uk_module_packed_bytes(const struct uk_module *m, const int64_t *sizes, int tensor);
+/* Makes it, at a multiple of 64 or of the tensor's alignment, if that is more. A status, as that of the function. */
+int uk_module_pack(struct uk_module *m, const int64_t *sizes, int tensor, const void *data, void *packed);
+
 /* The i-th phase of the compilation and its milliseconds, for i = 0, 1, ... until the name is NULL. */
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds);
 /* The i-th kernel that was linked in, and inlined unless uk_context_notes says otherwise, for i = 0, 1, ... until NULL. */

@@ -166,6 +166,19 @@ double uk_data_value(const struct uk_array *a, size_t i);
 struct uk_tolerance {
     double roundings, steps;
 };
+/* uk_operands.c: the data as the module's function takes it: the arrays' origins, or what constant ones are packed to. */
+struct uk_operands {
+    const struct uk_data *data;
+    struct uk_module *module;
+    const int64_t *sizes; /* that are not defined */
+    void **origins;
+};
+/* Exit status, and if that is UK_EXIT_OK what the functions that pack returned; free the operands in any case. */
+int uk_operands_create(struct uk_operands *o, const struct uk_data *data, struct uk_module *m,
+                       const int64_t *sizes, enum uk_status *status);
+/* Again, of other values. */
+int uk_operands_pack(const struct uk_operands *o, enum uk_status *status);
+void uk_operands_free(struct uk_operands *o);
 /* Compares element by element, padding and guard bytes included; prints the first difference, and whose defect it may be. Exactly, or,
  * of the arrays in order, as `each` allows. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
@@ -246,7 +259,7 @@ int uk_command_machine(const struct uk_arguments *a);
 int uk_command_help(const struct uk_arguments *a);
 
 /* uk_time.c: times a compiled program beside the peak and the peers. */
-int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m,
+int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, struct uk_module *m,
                     const int64_t *sizes, const double *scalars, struct uk_data *data);
 
 /* The instruction set whose peak a target's figures stand beside. */

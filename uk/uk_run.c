@@ -138,11 +138,15 @@ static int call(struct run *r, const struct uk_arguments *a) {
             arguments[count++] = r->sizes[v->number];
     enum uk_status returned;
     int status = UK_EXIT_OK;
+    struct uk_operands operands = {.data = &r->data};
     if (r->gpu.kind) {
         status = call_gpu(r, a, arguments, &returned);
     } else {
-        returned = (enum uk_status)uk_module_call(r->module, arguments, r->scalars, r->data.origins);
+        status = uk_operands_create(&operands, &r->data, r->module, arguments, &returned);
+        if (!status && !returned)
+            returned = (enum uk_status)uk_module_call(r->module, arguments, r->scalars, operands.origins);
     }
+    uk_operands_free(&operands);
     free(arguments);
     return status ? status : is_refused(r, (int)returned);
 }
@@ -239,6 +243,24 @@ static int check(struct run *r) {
     return equal ? UK_EXIT_OK : UK_EXIT_WRONG;
 }
 
+/* Constant tensors are packed for loops that are interpreted if the program has the steps that make them. */
+static enum uk_status keep_schedule(struct run *r) {
+    struct uk_program *p = r->job.program;
+    const struct uk_tensor *t = p->tensors;
+    char *steps;
+    size_t length;
+
+    while (t && !t->is_constant)
+        t = t->next;
+    if (!t || p->steps)
+        return UK_OK;
+    enum uk_status status = uk_emit(p, &r->job.options, UK_EMIT_SCHEDULE, &steps, &length);
+    if (!status && length)
+        status = uk_program_schedule(p, "automatic", steps, length);
+    uk_text_free(steps);
+    return status;
+}
+
 static int prepare(struct run *r, const struct uk_arguments *a) {
     int status = uk_job_begin(&r->job, a);
     if (status)
@@ -261,7 +283,9 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
     }
     if (!a->threads)
         r->job.options.threads = uk_num_threads();
-    enum uk_status compiled = uk_compile(p, &r->job.options, &r->module);
+    enum uk_status compiled = interpret ? keep_schedule(r) : UK_OK;
+    if (!compiled)
+        compiled = uk_compile(p, &r->job.options, &r->module);
     if (compiled)
         return uk_job_failed(&r->job, compiled);
     uk_job_notes(&r->job);

@@ -20,19 +20,28 @@ struct ours {
     const struct uk_module *module;
     int64_t *sizes;
     const double *scalars;
-    void *const *tensors;
+    struct uk_operands operands;
     int status;
 };
 
 static void run_ours(void *user) {
     struct ours *o = user;
-    o->status |= uk_module_call(o->module, o->sizes, o->scalars, o->tensors);
+    o->status |= uk_module_call(o->module, o->sizes, o->scalars, o->operands.origins);
 }
 
 struct theirs {
     const struct bench_peer *peer;
     const struct bench_gemm *gemm;
 };
+
+/* Other values, which constant tensors are packed of. */
+static int change_values(struct ours *o, struct uk_data *data) {
+    enum uk_status packed;
+    uk_data_random(data);
+    int status = uk_operands_pack(&o->operands, &packed);
+    o->status |= packed;
+    return status;
+}
 
 static void run_theirs(void *user) {
     struct theirs *t = user;
@@ -96,11 +105,11 @@ static bool peer_agrees(const struct bench_peer *peer, const struct bench_gemm *
     while (c->origin != g->c)
         c++;
     float *mine = malloc(c->bytes + 1);
-    if (!mine) {
+    if (!mine || change_values(o, data)) {
+        free(mine);
         *out_of_memory = true;
         return false;
     }
-    uk_data_random(data);
     run_ours(o);
     memcpy(mine, c->origin, c->bytes);
     uk_data_random(data);
@@ -139,42 +148,51 @@ static void print_peers(const struct bench_contender *contender, int count) {
     }
 }
 
-int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m,
-                    const int64_t *sizes, const double *scalars, struct uk_data *data) {
+static int measure(const struct uk_job *job, const int64_t *sizes, struct ours *ours, struct uk_data *data) {
     const struct uk_program *p = job->program;
     struct bench_contender contender[1 + BENCH_PEERS];
     struct theirs theirs[BENCH_PEERS];
     struct bench_peers peers;
     struct bench_gemm gemm;
-    struct ours ours = {m, calloc((size_t)p->size_count + 1, sizeof *ours.sizes), scalars, data->origins, 0};
-    if (!ours.sizes)
-        return uk_complain(UK_EXIT_WRONG, "out of memory");
-    int refused = print_stages(job, a, m);
-    if (refused) {
-        free(ours.sizes);
-        return refused;
-    }
-    int arguments = 0, count = 1;
-    for (const struct uk_var *v = p->sizes; v; v = v->next)
-        if (!v->defined)
-            ours.sizes[arguments++] = sizes[v->number];
     struct bench_plan plan = {.isa = uk_target_isa(job->options.target),
                               .threads = job->options.threads,
                               .flops = uk_operations(p, sizes)};
-    uk_data_random(data);
-    contender[0] = (struct bench_contender){.name = "this", .run = run_ours, .user = &ours};
+    int count = 1, failed = change_values(ours, data);
+    if (failed)
+        return failed;
+    contender[0] = (struct bench_contender){.name = "this", .run = run_ours, .user = ours};
     if (uk_is_gemm(p, sizes, data->origins, &gemm)) {
         bench_peers_open(&peers, bench_peers_directory(), plan.isa, plan.threads);
-        count = add_peers(&peers, &gemm, &ours, data, contender, theirs, count);
+        count = add_peers(&peers, &gemm, ours, data, contender, theirs, count);
     }
     enum uk_status status = bench_paired(&plan, contender, count);
-    if (status || ours.status) {
-        free(ours.sizes);
+    if (status || ours->status)
         return uk_complain(UK_EXIT_WRONG, "measuring failed: %s",
-                           uk_status_text(status ? status : (enum uk_status)ours.status));
-    }
+                           uk_status_text(status ? status : (enum uk_status)ours->status));
     print_ours(&contender[0], &plan, uk_traffic(p, sizes));
     print_peers(contender, count);
-    free(ours.sizes);
     return UK_EXIT_OK;
+}
+
+int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, struct uk_module *m,
+                    const int64_t *sizes, const double *scalars, struct uk_data *data) {
+    struct ours ours = {.module = m,
+                        .sizes = calloc((size_t)job->program->size_count + 1, sizeof *ours.sizes),
+                        .scalars = scalars,
+                        .operands = {.data = data}};
+    enum uk_status packed;
+    int arguments = 0;
+    if (!ours.sizes)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (const struct uk_var *v = job->program->sizes; v; v = v->next)
+        if (!v->defined)
+            ours.sizes[arguments++] = sizes[v->number];
+    int status = print_stages(job, a, m);
+    if (!status)
+        status = uk_operands_create(&ours.operands, data, m, ours.sizes, &packed);
+    if (!status)
+        status = measure(job, sizes, &ours, data);
+    uk_operands_free(&ours.operands);
+    free(ours.sizes);
+    return status;
 }

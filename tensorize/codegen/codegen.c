@@ -69,10 +69,9 @@ static LLVMTypeRef function_type(struct uk_codegen *g) {
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         most++;
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+    for (const struct uk_scalar *s = g->f->scalars; s; s = s->next)
         most++;
-    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        most++;
+    most += (size_t)g->f->tensors;
     LLVMTypeRef *type = uk_alloc(&g->arena, most * sizeof *type);
     if (!type)
         return NULL;
@@ -81,10 +80,10 @@ static LLVMTypeRef function_type(struct uk_codegen *g) {
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined)
             type[n++] = g->i64;
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+    for (const struct uk_scalar *s = g->f->scalars; s; s = s->next)
         type[n++] = s->type == UK_F16 || s->type == UK_BF16 ? g->i16 : uk_llvm_type(g->llvm, s->type);
-    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        if (t->kind == UK_TENSOR_ARGUMENT)
+    for (int i = 0; i < g->f->tensors; i++)
+        if (g->f->tensor[i]->kind == UK_TENSOR_ARGUMENT)
             type[n++] = g->ptr;
     if (g->f->work_argument)
         type[n++] = g->ptr;
@@ -104,7 +103,7 @@ static void bind_arguments(struct uk_codegen *g) {
             LLVMSetValueName2(value, v->name, strlen(v->name));
         uk_cg_bind(g, v, value, v->defined ? v->value >= 0 : v->is_extent);
     }
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next) {
+    for (const struct uk_scalar *s = g->f->scalars; s; s = s->next) {
         struct uk_given_scalar *given = uk_alloc(&g->arena, sizeof *given);
         LLVMValueRef value = LLVMGetParam(g->function, n++);
 
@@ -116,7 +115,9 @@ static void bind_arguments(struct uk_codegen *g) {
         *given = (struct uk_given_scalar){s, uk_cg_from_memory(g, s->type, value), g->scalars};
         g->scalars = given;
     }
-    for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
+    for (int i = 0; i < g->f->tensors; i++) {
+        const struct uk_tensor *t = g->f->tensor[i];
+
         if (t->kind != UK_TENSOR_ARGUMENT)
             continue;
         LLVMValueRef value = LLVMGetParam(g->function, n++);
@@ -162,28 +163,32 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
                        status, "checked");
     }
     work = uk_cg_workspace(g);
+    uk_cg_sections(g);
     uk_cg_alias_scopes(g);
     body(g, work);
     release(g, work);
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
 }
 
-/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors); the first of these is the GPU, if there is
- * one. */
-static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
+/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors) calls the function NAME, which may have only the
+ * first of its arguments; the first of the tensors is the GPU, if there is one. */
+static void trampoline(struct uk_codegen *g, LLVMValueRef target) {
     const struct uk_program *p = g->f->program;
-    LLVMValueRef target = g->function,
-                 *arg = uk_alloc(&g->arena, (LLVMCountParamTypes(type) + 1) * sizeof *arg);
-    LLVMTypeRef pointers[] = {g->ptr, g->ptr, g->ptr};
-    char *name = uk_format(&g->arena, "%s.call", g->f->name);
+    LLVMTypeRef type = LLVMGlobalGetValueType(target), pointers[] = {g->ptr, g->ptr, g->ptr},
+                returned = LLVMGetReturnType(type);
+    const unsigned arguments = LLVMCountParamTypes(type);
+    LLVMValueRef *arg = uk_alloc(&g->arena, (arguments + 1) * sizeof *arg);
+    size_t length;
+    char *name = uk_format(&g->arena, "%s.call", LLVMGetValueName2(target, &length));
     unsigned n = g->first;
 
     if (!arg || !name) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
     }
-    g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->i32, pointers, 3, false));
-    return_int(g);
+    g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(returned, pointers, 3, false));
+    if (returned == g->i32)
+        return_int(g);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
     LLVMValueRef list[] = {LLVMGetParam(g->function, 0), LLVMGetParam(g->function, 1),
@@ -193,16 +198,16 @@ static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         count[0] += !v->defined;
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+    for (const struct uk_scalar *s = g->f->scalars; s; s = s->next)
         count[1]++;
-    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        count[2] += t->kind == UK_TENSOR_ARGUMENT;
+    for (int i = 0; i < g->f->tensors; i++)
+        count[2] += g->f->tensor[i]->kind == UK_TENSOR_ARGUMENT;
     count[2] += g->f->work_argument;
-    const struct uk_scalar *s = p->scalars;
+    const struct uk_scalar *s = g->f->scalars;
     if (g->first)
         arg[0] = LLVMBuildLoad2(g->b, g->ptr, list[2], "");
     for (int kind = 0; kind < 3; kind++)
-        for (unsigned i = 0; i < count[kind]; i++) {
+        for (unsigned i = 0; i < count[kind] && n < arguments; i++) {
             LLVMValueRef at = LLVMConstInt(g->i64, kind == 2 ? i + g->first : i, false);
             LLVMValueRef v = LLVMBuildLoad2(
                 g->b, element[kind], LLVMBuildInBoundsGEP2(g->b, element[kind], list[kind], &at, 1, ""), "");
@@ -251,6 +256,28 @@ static void end(struct uk_codegen *g) {
     uk_arena_free(&g->arena);
 }
 
+/* What makes the packed form of a constant tensor, and tells its size. */
+static enum uk_status packing(struct uk_build *build, const struct uk_packed *k) {
+    struct uk_codegen g = uk_cg_begin(build, build->target, build->module);
+
+    g.f = k->pack;
+    LLVMTypeRef type = function_type(&g);
+    LLVMValueRef bytes = type ? uk_cg_form_bytes(&g, k->size_name) : NULL;
+
+    g.thread = uk_cg_int(&g, 0);
+    if (bytes && !g.status) {
+        function(&g, type);
+        LLVMValueRef pack = g.function;
+
+        for (int i = 0; i < 2 && build->trampoline && !g.status; i++)
+            trampoline(&g, i ? bytes : pack);
+    } else {
+        uk_cg_fail(&g, UK_OUT_OF_MEMORY, NULL, NULL);
+    }
+    end(&g);
+    return g.status;
+}
+
 enum uk_status uk_codegen(struct uk_build *build) {
     const bool on_device = build->host;
     struct uk_codegen device, g = uk_cg_begin(build, on_device ? build->host : build->target,
@@ -268,10 +295,12 @@ enum uk_status uk_codegen(struct uk_build *build) {
     if (type) {
         function(&g, type);
         if (build->trampoline && !g.status)
-            trampoline(&g, type);
+            trampoline(&g, g.function);
     } else {
         uk_cg_fail(&g, UK_OUT_OF_MEMORY, NULL, NULL);
     }
+    for (const struct uk_packed *k = build->function->packed; k && !g.status; k = k->next)
+        g.status = packing(build, k);
     verify(&g);
     if (on_device) {
         device.status = g.status;

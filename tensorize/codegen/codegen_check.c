@@ -116,23 +116,37 @@ static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LL
 
 /* With an extent of 0 the last element would lie before the first one, and neither strides nor addresses
  * matter. */
-static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t,
-                         LLVMValueRef pointer) {
-    LLVMValueRef empty = LLVMConstInt(g->i1, 0, false), overflow = empty, wrong_shape = empty;
-    LLVMValueRef zero = uk_cg_int(g, 0), begin, end;
-    struct range *r = uk_alloc(&g->arena, sizeof *r);
-    int64_t bytes = (int64_t)uk_type_bytes(t->type), align = t->align > bytes ? t->align : bytes;
+struct extents {
+    LLVMValueRef empty, overflow, wrong_shape, bytes;
+};
 
-    g->overflow = &wrong_shape;
+static void find_extents(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t,
+                         struct extents *e) {
+    const LLVMValueRef no = LLVMConstInt(g->i1, 0, false);
+
+    *e = (struct extents){no, no, no, NULL};
+    g->overflow = &e->wrong_shape;
     for (int d = 0; d < t->dims; d++) {
         LLVMValueRef n = uk_cg_index(g, t->shape[d]);
 
-        either(g, &empty, compare(g, LLVMIntEQ, n, 0));
+        either(g, &e->empty, compare(g, LLVMIntEQ, n, 0));
         if (t->shape[d]->op != UK_I_VAR)
-            either(g, &wrong_shape, compare(g, LLVMIntSLT, n, 0));
+            either(g, &e->wrong_shape, compare(g, LLVMIntSLT, n, 0));
     }
-    g->overflow = &overflow;
-    LLVMValueRef size = uk_cg_arithmetic(g, UK_I_MUL, elements(g, t, empty, &c->size), uk_cg_int(g, bytes));
+    g->overflow = &e->overflow;
+    e->bytes = uk_cg_arithmetic(g, UK_I_MUL, elements(g, t, e->empty, &c->size),
+                                uk_cg_int(g, (int64_t)uk_type_bytes(t->type)));
+}
+
+static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t,
+                         LLVMValueRef pointer) {
+    struct range *r = uk_alloc(&g->arena, sizeof *r);
+    int64_t bytes = (int64_t)uk_type_bytes(t->type), align = t->align > bytes ? t->align : bytes;
+    LLVMValueRef zero = uk_cg_int(g, 0), begin, end;
+    struct extents e;
+
+    find_extents(g, c, t, &e);
+    LLVMValueRef size = e.bytes, empty = e.empty, overflow = e.overflow, wrong_shape = e.wrong_shape;
     begin = LLVMBuildPtrToInt(g->b, pointer, g->i64, t->name);
     end = uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
     g->overflow = NULL;
@@ -166,6 +180,16 @@ static void check_temp(struct uk_codegen *g, struct checks *c, const struct uk_t
     elements(g, t, empty, &c->size);
     g->overflow = NULL;
     either(g, &c->size, LLVMBuildAnd(g->b, overflow, LLVMBuildNot(g->b, empty, ""), ""));
+}
+
+/* A constant tensor in whose place its packed form is. */
+static void check_packed(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t) {
+    struct extents e;
+
+    find_extents(g, c, t, &e);
+    g->overflow = NULL;
+    either(g, &c->size, e.wrong_shape);
+    either(g, &c->size, LLVMBuildAnd(g->b, e.overflow, LLVMBuildNot(g->b, e.empty, ""), ""));
 }
 
 /* The workspace that the caller gives counts as an output. `bytes` is NAME_workspace. */
@@ -242,7 +266,8 @@ static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_
 }
 
 static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
-    const struct uk_program *p = g->f->program;
+    const struct uk_function *f = g->f;
+    const struct uk_program *p = f->program;
     LLVMValueRef no = LLVMConstInt(g->i1, 0, false), overflow = no;
     struct checks c = {no, no, no, NULL};
     unsigned n = g->first;
@@ -259,13 +284,15 @@ static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
         if (v->is_extent)
             either(g, &c.size, compare(g, LLVMIntSLT, value, 0));
     }
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+    for (const struct uk_scalar *s = f->scalars; s; s = s->next)
         n++;
-    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        if (t->kind == UK_TENSOR_ARGUMENT)
-            check_tensor(g, &c, t, LLVMGetParam(g->function, n++));
-        else if (t->kind == UK_TENSOR_TEMP && t->has_strides)
-            check_temp(g, &c, t);
+    for (int i = 0; i < f->tensors; i++)
+        if (f->tensor[i]->kind == UK_TENSOR_ARGUMENT)
+            check_tensor(g, &c, f->tensor[i], LLVMGetParam(g->function, n++));
+        else if (f->tensor[i]->kind == UK_TENSOR_TEMP && f->tensor[i]->has_strides)
+            check_temp(g, &c, f->tensor[i]);
+    for (const struct uk_packed *k = f->packed; k; k = k->next)
+        check_packed(g, &c, k->tensor);
     if (work_bytes)
         check_work(g, &c, work_bytes);
     g->overflow = &overflow;

@@ -133,9 +133,24 @@ LLVMValueRef uk_cg_workspace(struct uk_codegen *g) {
     return work;
 }
 
-LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g) {
+void uk_cg_sections(struct uk_codegen *g) {
+    for (const struct uk_section *c = g->f->sections; c; c = c->next) {
+        const struct uk_place *home = g->places;
+        LLVMValueRef offset = uk_cg_index(g, c->offset);
+
+        while (home && home->tensor != c->home)
+            home = home->next;
+        if (home)
+            uk_cg_place(g, c->tensor,
+                        LLVMBuildInBoundsGEP2(g->b, g->i8, home->base, &offset, 1, c->tensor->name), NULL);
+    }
+}
+
+/* A function of the sizes that are no constants, which returns what `bytes` computes, or -1 if an integer overflows there or an
+ * extent is negative. */
+static LLVMValueRef bytes_function(struct uk_codegen *g, const char *name,
+                                   LLVMValueRef (*bytes)(struct uk_codegen *)) {
     LLVMTypeRef *type = uk_alloc(&g->arena, ((size_t)g->f->program->size_count + 1) * sizeof *type);
-    char *name = uk_format(&g->arena, "%s_workspace", g->f->name);
     LLVMValueRef bad = LLVMConstInt(g->i1, 0, false), zero = uk_cg_int(g, 0);
     struct uk_binding *outside = g->bindings;
     struct uk_place *places = g->places;
@@ -163,11 +178,33 @@ LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g) {
             bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, LLVMIntSLT, value, zero, ""), "");
     }
     g->overflow = &bad;
-    LLVMValueRef total = lay_out(g);
+    LLVMValueRef total = bytes(g);
     g->overflow = NULL;
     bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, LLVMIntSLT, total, zero, ""), "");
     LLVMBuildRet(g->b, LLVMBuildSelect(g->b, bad, uk_cg_int(g, -1), total, ""));
     g->bindings = outside;
     g->places = places;
     return f;
+}
+
+LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g) {
+    return bytes_function(g, uk_format(&g->arena, "%s_workspace", g->f->name), lay_out);
+}
+
+/* Of the form that g->f makes of a constant tensor. */
+static LLVMValueRef form_bytes(struct uk_codegen *g) {
+    const struct uk_tensor *from = g->f->tensor[0], *form = g->f->tensor[1];
+    LLVMValueRef total = uk_cg_index(g, form->shape[0]), zero = uk_cg_int(g, 0);
+
+    for (int d = 0; d < from->dims; d++)
+        *g->overflow =
+            LLVMBuildOr(g->b, *g->overflow,
+                        LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_index(g, from->shape[d]), zero, ""), "");
+    if (g->target->arch->bits == 32)
+        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_too_large(g, total), "");
+    return total;
+}
+
+LLVMValueRef uk_cg_form_bytes(struct uk_codegen *g, const char *name) {
+    return bytes_function(g, name, form_bytes);
 }

@@ -129,6 +129,10 @@ LLVMValueRef uk_cg_workspace(struct uk_codegen *g);
 bool uk_cg_is_variable(const struct uk_codegen *g, const struct uk_tensor *t);
 /* NAME_workspace: the bytes of the workspace for these sizes, or -1. */
 LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g);
+/* The same of the form that the function, which packs, makes of a constant tensor. */
+LLVMValueRef uk_cg_form_bytes(struct uk_codegen *g, const char *name);
+/* The places of tensors that lie inside of arguments. */
+void uk_cg_sections(struct uk_codegen *g);
 
 /* codegen_task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);

@@ -21,7 +21,7 @@ struct uk_values {
  * other statements. */
 enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v);
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v);
-/* Runs the loop IR; calls run their declaration. `workspace_fill` is the byte that buffers start with. */
+/* Runs the loop IR, on the function's tensors in their order (temps: NULL); calls run their declaration. `workspace_fill` is the byte that buffers start with. */
 enum uk_status uk_interpret_function(struct uk_function *f, const struct uk_values *v, int workspace_fill);
 
 /* Of an integer type .i, of a float type .d (rounded to the type). */

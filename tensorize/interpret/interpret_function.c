@@ -300,13 +300,30 @@ static int64_t most_threads(const struct uk_node *n) {
     return most;
 }
 
+/* As much of the home as the tensor has elements, and no more than is there. */
+static bool add_section(struct uk_frame *f, const struct uk_section *c) {
+    const struct uk_storage *home = uk_find_storage(f, c->home);
+    const int64_t elements = uk_tensor_elements(c->tensor, uk_frame_value, f), at = value_of(f, c->offset),
+                  bytes = elements * (int64_t)uk_type_bytes(c->tensor->type);
+
+    if (!home)
+        return false;
+    const int64_t room = home->elements * (int64_t)uk_type_bytes(home->tensor->type);
+    if (elements < 0 || f->overflow || at > room || bytes > room - at)
+        return uk_frame_fail(f, UK_INTERNAL, c->tensor->at, c->tensor->name,
+                             "is not inside of what it is a part of; please report this");
+    f->storage[f->storages++] =
+        (struct uk_storage){.tensor = c->tensor, .base = home->base + at, .elements = elements};
+    return true;
+}
+
 /* Buffers, and storage of all arguments; temps that are no buffers are allocated here. */
 static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const struct uk_values *v, int fill) {
-    size_t n = 0, i = 0;
+    size_t n = (size_t)fn->tensors;
 
     for (const struct uk_buffer *b = fn->buffers; b; b = b->next)
         n++;
-    for (const struct uk_tensor *t = fn->program->tensors; t; t = t->next)
+    for (const struct uk_section *c = fn->sections; c; c = c->next)
         n++;
     f->storage = uk_alloc(&f->arena, (n + 1) * sizeof *f->storage);
     f->slot = uk_alloc(&f->arena, 4096 * sizeof *f->slot);
@@ -330,7 +347,8 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
                                                         .scope = b->tensor->scope,
                                                         .is_private = b->tensor->scope == UK_SCOPE_REGISTER};
     }
-    for (const struct uk_tensor *t = fn->program->tensors; t; t = t->next, i++) {
+    for (int i = 0; i < fn->tensors; i++) {
+        const struct uk_tensor *t = fn->tensor[i];
         struct uk_storage s = {
             .tensor = t, .base = v->tensor[i], .elements = uk_tensor_elements(t, uk_frame_value, f)};
 
@@ -342,6 +360,9 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
         if (t->kind == UK_TENSOR_ARGUMENT)
             f->storage[f->storages++] = s;
     }
+    for (const struct uk_section *c = fn->sections; c; c = c->next)
+        if (!add_section(f, c))
+            return false;
     f->buffers = fn->buffers;
     f->fill = fill;
     fill_buffers(f, FILL_ALL);
@@ -357,7 +378,7 @@ enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_val
     struct uk_frame f = {.context = p->context,
                          .size = v->size,
                          .scalar = v->scalar,
-                         .scalars = p->scalars,
+                         .scalars = fn->scalars,
                          .threads = most_threads(fn->body)};
 
     for (const struct uk_entry_check *c = fn->checks; c && !f.status; c = c->next)

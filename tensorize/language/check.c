@@ -400,6 +400,11 @@ static bool check_temp_read(struct uk_program *p, struct uk_statement *s, struct
 static bool check_statement(struct uk_program *p, struct uk_statement *s) {
     struct uk_tensor *t = s->left.tensor;
 
+    if (t->is_constant)
+        return uk_program_fail(p, UK_REFUSED, s->at,
+                               "%s is constant, and this statement writes it; leave `constant` out, or write "
+                               "another tensor",
+                               t->name);
     t->is_written = true;
     if (s->assign != UK_ASSIGN)
         t->is_read = true;

@@ -139,6 +139,11 @@ static bool is_as_large(const struct uk_index *over, const struct uk_index *exte
 bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
     struct uk_index *stride = t->has_strides ? NULL : uk_index_int(&p->arena, 1);
 
+    if (t->is_constant && t->kind != UK_TENSOR_ARGUMENT)
+        return uk_program_fail(p, UK_REFUSED, t->at,
+                               "temp %s is constant, but a statement writes it; leave `constant` out, or "
+                               "pass it as a tensor",
+                               t->name);
     for (int i = 0; i < t->dims; i++) {
         if (!uk_check_affine(p, t->shape[i], false) ||
             (t->has_over && !uk_check_affine(p, t->over[i], false)))

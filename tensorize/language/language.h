@@ -139,7 +139,8 @@ struct uk_tensor {
     bool has_strides;                     /* written in the text */
     struct uk_index *over[UK_MAX_DIMS];   /* `over`, or NULL: may be read, never used */
     bool has_over;
-    int align; /* bytes promised for the origin; 0: the element's size */
+    int align;        /* bytes promised for the origin; 0: the element's size */
+    bool is_constant; /* `constant`: the same values in every call */
     bool is_written, is_read;
     struct uk_position at;
     struct uk_tensor *next;

@@ -28,6 +28,7 @@ static const char *const reserved[] = {
     "align",
     "over",
     "in",
+    "constant",
     "lane",
     "scalar",
     "assume",

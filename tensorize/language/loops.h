@@ -87,6 +87,23 @@ struct uk_alias {
     struct uk_alias *next;
 };
 
+/* A tensor that lies in the memory of another one, an argument, `offset` bytes behind its origin. */
+struct uk_section {
+    const struct uk_tensor *tensor, *home;
+    struct uk_index *offset; /* over sizes only */
+    struct uk_section *next;
+};
+
+/* What the function reads of a constant tensor, in one block: the tensor itself, if it is read in place, and the copies of it. */
+struct uk_packed {
+    const struct uk_tensor *tensor, *form; /* form: the argument in its place, of so many bytes */
+    struct uk_index *bytes;
+    bool copies;              /* there are copies in it */
+    struct uk_function *pack; /* makes the form of the tensor */
+    const char *size_name;    /* of the function that returns its bytes */
+    struct uk_packed *next;
+};
+
 /* A condition on the sizes (value != 0) that must hold at entry, and what to say otherwise. */
 struct uk_entry_check {
     struct uk_index *condition;
@@ -95,11 +112,17 @@ struct uk_entry_check {
 };
 
 struct uk_function {
-    struct uk_program *program; /* sizes, scalars and tensors: the arguments, in the order of design 10 */
+    struct uk_program
+        *program; /* its sizes are arguments, then `scalars`, then those of `tensor` that are no temps */
     const char *name;
+    const struct uk_scalar *scalars; /* the program's; a function that packs has none */
+    int tensors;                     /* the program's, or what is packed and its form */
+    const struct uk_tensor **tensor;
     struct uk_entry_check *checks; /* beyond those that follow from shapes and strides */
     struct uk_buffer *buffers;
     struct uk_alias *aliases;
+    struct uk_section *sections;
+    struct uk_packed *packed;
     struct uk_node *body;
     bool is_parallel;   /* has an UK_LOOP_PARALLEL */
     bool work_argument; /* the workspace is its last argument, and NAME_workspace returns its size */

@@ -55,15 +55,15 @@ static bool parse_scope(struct uk_parser *ps, enum uk_scope *scope) {
 
 /* One attribute after the shape; `given` has a bit for each that was there. */
 static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned *given, int *strides) {
-    static const char *const names[] = {"layout", "stride", "align", "over", "in"};
+    static const char *const names[] = {"layout", "stride", "align", "over", "in", "constant"};
     int64_t align;
     int i = 0, n;
 
-    while (i < 5 && !uk_next_is(ps, names[i]))
+    while (i < 6 && !uk_next_is(ps, names[i]))
         i++;
-    if (i == 5)
+    if (i == 6)
         return uk_expected(ps, "the end of the line",
-                           "attributes of a tensor are layout, stride, align, over and in");
+                           "attributes of a tensor are layout, stride, align, over, in and constant");
     if (*given & 1u << i)
         return uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "%s stands twice; give it once", names[i]);
     *given |= 1u << i;
@@ -87,8 +87,10 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
                 "`over` of %s: its dimensions are %d, the extents given are %d; give one each", t->name,
                 t->dims, n);
         return t->has_over = n >= 0;
-    default:
+    case 4:
         return parse_scope(ps, &t->scope);
+    default:
+        return t->is_constant = true;
     }
 }
 

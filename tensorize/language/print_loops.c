@@ -134,22 +134,22 @@ static void put_signature(struct uk_text *t, const struct uk_function *f) {
             uk_put(t, "%s%s", between, v->name);
             between = ", ";
         }
-    if (f->program->scalars)
+    if (f->scalars)
         between = *between ? "; " : "";
-    for (const struct uk_scalar *s = f->program->scalars; s; s = s->next) {
+    for (const struct uk_scalar *s = f->scalars; s; s = s->next) {
         uk_put(t, "%s%s", between, s->name);
         between = ", ";
     }
     between = *between ? "; " : "";
-    for (const struct uk_tensor *x = f->program->tensors; x; x = x->next)
-        if (x->kind == UK_TENSOR_ARGUMENT) {
-            uk_put(t, "%s%s", between, x->name);
+    for (int i = 0; i < f->tensors; i++)
+        if (f->tensor[i]->kind == UK_TENSOR_ARGUMENT) {
+            uk_put(t, "%s%s", between, f->tensor[i]->name);
             between = ", ";
         }
     uk_put(t, ")\n");
 }
 
-void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
+static void put_function(struct uk_text *t, const struct uk_function *f) {
     put_signature(t, f);
     for (const struct uk_entry_check *c = f->checks; c; c = c->next)
         uk_put(t, "  check %s\n", c->text);
@@ -167,5 +167,20 @@ void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
     }
     for (const struct uk_alias *a = f->aliases; a; a = a->next)
         uk_put(t, "  %s lives in %s\n", a->tensor->name, a->home->name);
+    for (const struct uk_section *c = f->sections; c; c = c->next) {
+        uk_put(t, "  %s at byte ", c->tensor->name);
+        uk_print_index(t, c->offset);
+        uk_put(t, " of %s\n", c->home->name);
+    }
     put_nodes(t, f->body, 1);
+}
+
+void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
+    put_function(t, f);
+    for (const struct uk_packed *p = f->packed; p; p = p->next) {
+        uk_put(t, "%s: ", p->size_name);
+        uk_print_index(t, p->bytes);
+        uk_put(t, "\n");
+        put_function(t, p->pack);
+    }
 }

@@ -137,6 +137,13 @@ void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope sc
     p->checked = false;
 }
 
+void uk_tensor_constant(struct uk_program *p, struct uk_tensor *t) {
+    if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_constant", t))
+        return;
+    t->is_constant = true;
+    p->checked = false;
+}
+
 static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum uk_type type) {
     struct uk_scalar **link = &p->scalars, *s;
 

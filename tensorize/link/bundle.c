@@ -125,19 +125,35 @@ static enum uk_status check_constants(struct uk_context *c, const struct uk_bund
     return s;
 }
 
-/* What others have a name for: programs their function, and that of the workspace. */
+static enum uk_status check_function_name(const struct uk_batch *b, const struct names *constants,
+                                          const char *name) {
+    if (!name)
+        return uk_out_of_memory(b->context);
+    if (!has(constants, name))
+        return UK_OK;
+    return uk_fail(b->context, UK_INVALID_ARGUMENT, nowhere,
+                   "%s is the name of a constant and of a program's function; give the constant another one",
+                   name);
+}
+
+/* What others have a name for: programs their function, that of the workspace, and those that pack. */
 static enum uk_status check_apart(const struct uk_batch *b, struct uk_arena *a,
                                   const struct names *constants) {
     for (int i = 0; i < b->count; i++) {
-        const char *name = b->program[i]->name, *workspace = uk_format(a, "%s_workspace", name);
+        const char *name = b->program[i]->name;
+        enum uk_status s = check_function_name(b, constants, name);
 
-        if (!workspace)
-            return uk_out_of_memory(b->context);
-        if (has(constants, name) || has(constants, workspace))
-            return uk_fail(
-                b->context, UK_INVALID_ARGUMENT, nowhere,
-                "%s is the name of a constant and of a program's function; give the constant another one",
-                has(constants, name) ? name : workspace);
+        if (!s)
+            s = check_function_name(b, constants, uk_format(a, "%s_workspace", name));
+        for (const struct uk_tensor *t = b->program[i]->tensors; t && !s; t = t->next) {
+            if (!t->is_constant)
+                continue;
+            s = check_function_name(b, constants, uk_format(a, "%s_pack_%s", name, t->name));
+            if (!s)
+                s = check_function_name(b, constants, uk_format(a, "%s_packed_%s", name, t->name));
+        }
+        if (s)
+            return s;
     }
     for (int i = 0; i < b->bundle->exported_count; i++)
         if (has(constants, b->bundle->exported[i]))

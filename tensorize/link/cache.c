@@ -17,12 +17,17 @@ static void drop(struct uk_cached *k) {
     free(k);
 }
 
+bool uk_has_imports(const struct uk_program *p) {
+    const struct uk_step *s = p->steps;
+
+    while (s && s->kind != UK_STEP_IMPORT)
+        s = s->next;
+    return p->imports || s;
+}
+
 char *uk_cache_key(struct uk_build *b) {
-    if (b->host || b->function->program->imports)
+    if (b->host || uk_has_imports(b->function->program))
         return NULL;
-    for (const struct uk_step *s = b->function->program->steps; s; s = s->next)
-        if (s->kind == UK_STEP_IMPORT)
-            return NULL;
     struct uk_text t = {0};
     char *text = LLVMPrintModuleToString(b->module);
 

@@ -36,7 +36,7 @@ static void describe_size(const struct uk_program *p, const struct uk_var *v, st
     uk_put(t, "%s\n", *between ? "" : "a number of the program");
 }
 
-static void describe_tensor(const struct uk_tensor *x, struct uk_text *t) {
+static void describe_tensor(const struct uk_function *f, const struct uk_tensor *x, struct uk_text *t) {
     uk_put(t, " *   %s: ", x->name);
     for (int d = 0; d < x->dims; d++) {
         uk_put(t, "%s", d ? " x " : "");
@@ -44,6 +44,9 @@ static void describe_tensor(const struct uk_tensor *x, struct uk_text *t) {
     }
     uk_put(t, "%s%s%s\n", x->dims ? " " : "one ", c_type(x->type),
            x->is_written ? x->is_read ? ", read and written" : ", written" : "");
+    if (x->is_constant)
+        uk_put(t, " *     packed by %s_pack_%s, %s_packed_%s(...) bytes at a multiple of %d\n", f->name,
+               x->name, f->name, x->name, x->align > 64 ? x->align : 64);
     if (x->type == UK_F16 || x->type == UK_BF16)
         uk_put(t, " *     (the bits of %s)\n", x->type == UK_F16 ? "IEEE half precision" : "bfloat16");
 }
@@ -78,6 +81,43 @@ static void put_free_name(const struct uk_program *p, const char *word, struct u
         uk_put(t, "_");
 }
 
+/* What makes the packed form of a constant tensor. */
+static void put_packing(const struct uk_packed *k, struct uk_text *t) {
+    const struct uk_program *p = k->pack->program;
+
+    uk_put(t, "/* Bytes of %s when packed; -1: the sizes are refused. */\nint64_t %s(", k->tensor->name,
+           k->size_name);
+    const char *between = put_sizes(p, "", t);
+    uk_put(t, "%s);\n/* Packs %s for calls with the same sizes. */\nint %s(", *between ? "" : "void",
+           k->tensor->name, k->pack->name);
+    between = put_sizes(p, "", t);
+    uk_put(t, "%sconst %s *", between, c_type(k->tensor->type));
+    put_name(t, k->tensor->name);
+    uk_put(t, ", void *");
+    put_free_name(p, "packed", t);
+    uk_put(t, ");\n");
+}
+
+static void put_tensors(const struct uk_function *f, bool on_device, const char **between,
+                        struct uk_text *t) {
+    for (int i = 0; i < f->tensors; i++) {
+        const struct uk_tensor *x = f->tensor[i];
+        const struct uk_packed *k = f->packed;
+
+        if (x->kind != UK_TENSOR_ARGUMENT)
+            continue;
+        while (k && k->form != x)
+            k = k->next;
+        uk_put(t, "%s", *between);
+        if (on_device)
+            uk_put(t, "uk_gpu_address ");
+        else
+            uk_put(t, "%s%s *", x->is_written ? "" : "const ", k ? "void" : c_type(x->type));
+        put_name(t, x->name);
+        *between = ", ";
+    }
+}
+
 static void prototype(const struct uk_function *f, bool on_device, struct uk_text *t) {
     const struct uk_program *p = f->program;
 
@@ -90,21 +130,15 @@ static void prototype(const struct uk_function *f, bool on_device, struct uk_tex
         put_name(t, s->name);
         between = ", ";
     }
-    for (const struct uk_tensor *x = p->tensors; x; x = x->next)
-        if (x->kind == UK_TENSOR_ARGUMENT) {
-            if (on_device)
-                uk_put(t, "%suk_gpu_address ", between);
-            else
-                uk_put(t, "%s%s%s *", between, x->is_written ? "" : "const ", c_type(x->type));
-            put_name(t, x->name);
-            between = ", ";
-        }
+    put_tensors(f, on_device, &between, t);
     if (f->work_argument) {
         uk_put(t, "%s%s", between, on_device ? "uk_gpu_address " : "void *");
         put_free_name(p, "work", t);
         between = ", ";
     }
     uk_put(t, "%s);\n", *between ? "" : "void");
+    for (const struct uk_packed *k = f->packed; k; k = k->next)
+        put_packing(k, t);
     if (!f->work_argument)
         return;
     uk_put(t, "/* Bytes of its workspace; -1: %s refuses the sizes. */\nint64_t %s_workspace(", f->name,
@@ -124,6 +158,8 @@ static bool is_function(const struct uk_batch *b, const char *name) {
 
         found |= !strcmp(name, f->name);
         found |= f->work_argument && !strncmp(name, f->name, n) && !strcmp(name + n, "_workspace");
+        for (const struct uk_packed *k = f->packed; k; k = k->next)
+            found |= !strcmp(name, k->size_name) || !strcmp(name, k->pack->name);
     }
     return found;
 }
@@ -188,7 +224,7 @@ static void describe(const struct uk_function *f, bool on_device, struct uk_text
         uk_put(t, " *   %s: a scalar\n", s->name);
     for (const struct uk_tensor *x = p->tensors; x; x = x->next)
         if (x->kind == UK_TENSOR_ARGUMENT)
-            describe_tensor(x, t);
+            describe_tensor(f, x, t);
     if (f->work_argument)
         uk_put(t,
                " *   work: %s_workspace(...) bytes at a multiple of 64 (NULL if that is 0), for this call "

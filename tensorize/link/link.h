@@ -78,6 +78,8 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
 
 /* cache.c: the key of the object of b's module, which is not linked yet; free it. NULL: the object is not kept. */
 char *uk_cache_key(struct uk_build *b);
+/* Does the program import code of its own? */
+bool uk_has_imports(const struct uk_program *p);
 /* A copy of the object kept under key, or NULL. */
 LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
 /* Keeps a copy of the object, in place of the oldest one; takes the key. */

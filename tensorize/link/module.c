@@ -3,21 +3,7 @@
 #define _GNU_SOURCE /* strdup */
 #include <stdlib.h>
 #include <string.h>
-#include "link.h"
-#include "gpu/gpu.h"
-#include "interpret/interpret.h"
-
-struct uk_module {
-    struct uk_program *program;   /* of an interpreted module */
-    struct uk_function *function; /* interpreted: lives in the program's arena */
-    LLVMOrcLLJITRef jit;
-    void *code;
-    int (*call)(const int64_t *sizes, const double *scalars, void *const *tensors);
-    char **kernel;                                  /* NULL-terminated */
-    char **name;                                    /* of the functions, in order; NULL-terminated */
-    bool takes_sizes, takes_scalars, takes_tensors; /* the function that uk_module_call calls */
-    struct uk_times times;
-};
+#include "module.h"
 
 static void empty(struct uk_module *m) {
     uk_jit_destroy(m->jit);
@@ -27,6 +13,10 @@ static void empty(struct uk_module *m) {
         free(*n);
     free(m->kernel);
     free(m->name);
+    for (int i = 0; m->packs && i < m->arguments; i++)
+        uk_module_destroy(m->packs[i]);
+    free(m->packs);
+    free(m->packing);
     *m = (struct uk_module){0};
 }
 
@@ -90,24 +80,45 @@ enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBuf
     return s;
 }
 
-static enum uk_status find_call(struct uk_context *c, struct uk_module *m, const char *name) {
-    LLVMOrcExecutorAddress call;
+/* Finds the function's trampoline: *call, a pointer to a function. */
+static enum uk_status find_call(struct uk_context *c, struct uk_module *m, const char *name, void *call) {
+    LLVMOrcExecutorAddress at;
     struct uk_text trampoline = {0};
 
     uk_put(&trampoline, "%s.call", name);
     if (trampoline.failed)
         return uk_out_of_memory(c);
-    enum uk_status s = uk_jit_find(c, m->jit, trampoline.text, &call);
+    enum uk_status s = uk_jit_find(c, m->jit, trampoline.text, &at);
 
     free(trampoline.text);
     if (!s)
-        memcpy(&m->call, &call, sizeof m->call);
+        memcpy(call, &at, sizeof(void (*)(void)));
     return s;
 }
 
-/* Takes the object over. */
-static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name, bool has_call,
-                           LLVMMemoryBufferRef object) {
+/* Of the function, and of those that pack its constant tensors. */
+static enum uk_status find_calls(struct uk_context *c, struct uk_module *m, const struct uk_function *f) {
+    enum uk_status s = find_call(c, m, f->name, &m->call);
+    int i = 0;
+
+    m->packing = s ? NULL : calloc((size_t)f->tensors + 1, sizeof *m->packing);
+    if (!s && !m->packing)
+        return uk_out_of_memory(c);
+    for (int t = 0; t < f->tensors && !s; t++) {
+        const struct uk_packed *k = uk_packed_at(f, i);
+
+        if (f->tensor[t]->kind != UK_TENSOR_ARGUMENT)
+            continue;
+        if (k && !(s = find_call(c, m, k->size_name, &m->packing[i].bytes)))
+            s = find_call(c, m, k->pack->name, &m->packing[i].pack);
+        m->arguments = ++i;
+    }
+    return s;
+}
+
+/* Takes the object over. f: whose trampolines are in it; or NULL. */
+static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name,
+                           const struct uk_function *f, LLVMMemoryBufferRef object) {
     LLVMOrcExecutorAddress code;
     enum uk_status s = uk_jit_load(c, name, object, &m->jit);
 
@@ -116,7 +127,7 @@ static enum uk_status load(struct uk_context *c, struct uk_module *m, const char
     if (s)
         return s;
     m->code = (void *)(uintptr_t)code;
-    return has_call ? find_call(c, m, name) : UK_OK;
+    return f ? find_calls(c, m, f) : UK_OK;
 }
 
 /* ---- compiling ---- */
@@ -143,8 +154,7 @@ static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
                                  const struct uk_function *const f[], int count,
                                  const struct uk_bundle *exported) {
     const struct uk_program *p = f[0]->program;
-    const size_t names = exported ? (size_t)exported->exported_count : 2 * (size_t)count;
-    size_t most = 1;
+    size_t names = exported ? (size_t)exported->exported_count : 2 * (size_t)count, most = 1;
     bool kept = true;
 
     m->takes_sizes = uk_has_size_arguments(p);
@@ -152,8 +162,10 @@ static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
     m->takes_tensors = f[0]->work_argument;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         m->takes_tensors |= t->kind == UK_TENSOR_ARGUMENT;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         most += (size_t)f[i]->intrinsics;
+        names += 2 * (size_t)f[i]->tensors;
+    }
     m->kernel = calloc(most, sizeof *m->kernel);
     m->name = calloc(names + 1, sizeof *m->name);
     if (!m->kernel || !m->name)
@@ -164,6 +176,8 @@ static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
         if (!exported)
             kept &= keep_name(m->name, f[i]->name) &&
                     (!f[i]->work_argument || keep_work_name(m->name, f[i]->name));
+        for (const struct uk_packed *k = exported ? NULL : f[i]->packed; k; k = k->next)
+            kept &= keep_name(m->name, k->size_name) && keep_name(m->name, k->pack->name);
         for (int k = 0; k < f[i]->intrinsics; k++)
             kept &= keep_name(m->kernel, f[i]->intrinsic[k]->name);
     }
@@ -230,7 +244,7 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     if (s)
         return s;
     double since = uk_now();
-    s = load(c, m, f->name, true, object);
+    s = load(c, m, f->name, f, object);
     uk_time(c->times, "jit", since);
     m->times = c->spent;
     return s;
@@ -324,7 +338,8 @@ static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *
     uk_build_end(&build);
     since = uk_now();
     if (!s)
-        s = load(c, m, b->bundle ? b->bundle->exported[0] : b->function[0]->name, !b->bundle, object);
+        s = load(c, m, b->bundle ? b->bundle->exported[0] : b->function[0]->name,
+                 b->bundle ? NULL : b->function[0], object);
     uk_time(c->times, "jit", since);
     return s;
 }
@@ -408,42 +423,6 @@ void *uk_module_find(const struct uk_module *m, const char *name) {
         return NULL;
     }
     return (void *)(uintptr_t)at;
-}
-
-/* The interpreter numbers all sizes; callers pass those that are not defined. */
-static int interpret(const struct uk_module *m, const int64_t *sizes, const double *scalars,
-                     void *const *tensors) {
-    const struct uk_program *p = m->program;
-    int tensor_count = 0, given = 0, i = 0;
-
-    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        tensor_count++;
-    int64_t *size = calloc((size_t)p->size_count + 1, sizeof *size);
-    void **tensor = calloc((size_t)tensor_count + 1, sizeof *tensor);
-    int s = UK_OUT_OF_MEMORY;
-
-    if (size && tensor) {
-        for (const struct uk_var *v = p->sizes; v; v = v->next)
-            size[v->number] = v->defined ? v->value : sizes[given++];
-        given = 0;
-        for (const struct uk_tensor *t = p->tensors; t; t = t->next, i++)
-            if (t->kind == UK_TENSOR_ARGUMENT)
-                tensor[i] = tensors[given++];
-        struct uk_values v = {size, scalars, (void *const *)tensor};
-
-        s = (int)uk_interpret_function(m->function, &v, 0xff);
-    }
-    free(size);
-    free(tensor);
-    return s;
-}
-
-int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
-                   void *const *tensors) {
-    if (!m || (!m->call && !m->program) || (m->takes_sizes && !sizes) || (m->takes_scalars && !scalars) ||
-        (m->takes_tensors && !tensors))
-        return UK_INVALID_ARGUMENT;
-    return m->call ? m->call(sizes, scalars, tensors) : interpret(m, sizes, scalars, tensors);
 }
 
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds) {

@@ -65,6 +65,13 @@ struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage
                                     struct uk_index **value);
 /* lower_program.c: once all steps are applied, kernels of copies, resets of sums, and which loops isl makes. */
 enum uk_status uk_finish_stages(struct uk_schedule *s);
+/* Elements from the first to the last one; an empty dimension counts as if it had one. */
+struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t);
+/* packed.c: whether the copy, of a constant tensor, is made outside of the program's function. */
+bool uk_is_packed_before(const struct uk_stage *st);
+/* The functions that make the packed forms of constant tensors, which take those tensors' places among f's. Their copies go from the
+ * stages to the list *packed. */
+enum uk_status uk_pack_constants(struct uk_schedule *s, struct uk_function *f, struct uk_stage **packed);
 /* Buffers of the temps that are used. */
 enum uk_status uk_add_temps(struct uk_schedule *s);
 bool uk_nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of);

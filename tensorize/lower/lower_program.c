@@ -193,7 +193,7 @@ static enum uk_status fuse_copies(struct uk_schedule *s) {
         next = st->next;
         s->at = st;
         if (st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL &&
-            (status = uk_fuse_copy(s, st)))
+            !uk_is_packed_before(st) && (status = uk_fuse_copy(s, st)))
             return status;
     }
     return UK_OK;
@@ -208,6 +208,12 @@ enum uk_status uk_finish_stages(struct uk_schedule *s) {
         s->at = st;
         enum uk_status status = uk_check_vectors(s, st);
 
+        if (!status && uk_is_packed_before(st)) {
+            if (s->report)
+                uk_put(s->report, "copy %s: made before, by %s_pack_%s\n", st->name, s->program->name,
+                       st->operand[1].tensor->name);
+            continue;
+        }
         if (!status && st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL)
             status = tensorize_copy(s, st);
         if (!status && !st->match && !st->is_reset)
@@ -338,7 +344,7 @@ enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
 /* ---- the function ---- */
 
 /* Elements from the first to the last one; an empty dimension counts as if it had one. */
-static struct uk_index *elements_of(struct uk_arena *a, const struct uk_tensor *t) {
+struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t) {
     struct uk_index *n = uk_index_int(a, 1), *one = uk_index_int(a, 1);
 
     for (int d = 0; d < t->stored_dims; d++) {
@@ -368,7 +374,7 @@ enum uk_status uk_add_temps(struct uk_schedule *s) {
         if (t->kind != UK_TENSOR_TEMP || !is_used(s, t))
             continue;
         struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);
-        struct uk_index *elements = elements_of(s->arena, t);
+        struct uk_index *elements = uk_elements_of(s->arena, t);
 
         if (!b || !elements)
             return uk_out_of_memory(s->context);

@@ -60,13 +60,22 @@ static enum uk_status apply_schedule(struct uk_schedule *s) {
 
 static enum uk_status make_function(struct uk_schedule *s, struct uk_function *f) {
     const double since = uk_now();
-    enum uk_status status = uk_lower_stages(s, &f->body);
+    struct uk_stage *packed, **end = &packed;
+    enum uk_status status = uk_pack_constants(s, f, &packed);
 
+    if (!status)
+        status = uk_lower_stages(s, &f->body);
+    while (*end)
+        end = &(*end)->next;
+    *end = s->stages;
+    s->stages = packed;
     s->at = NULL;
     if (status || (status = uk_constant_edges(s, f->body)) || (status = uk_fold_bias(s, &f->body)) ||
         (status = uk_make_launches(s, &f->body)) || (status = uk_add_checks(s, f)) ||
         (status = uk_list_intrinsics(s, f)))
         return status;
+    for (struct uk_packed *k = f->packed; k; k = k->next)
+        k->pack->checks = f->checks;
     uk_time(s->context->times, "loops", since);
     f->buffers = s->buffers;
     f->aliases = s->aliases;
@@ -75,11 +84,35 @@ static enum uk_status make_function(struct uk_schedule *s, struct uk_function *f
     return UK_OK;
 }
 
+static enum uk_status list_tensors(struct uk_schedule *s, struct uk_function *f) {
+    const int n = uk_tensor_position(s->program, NULL) - 1;
+
+    if (!(f->tensor = uk_alloc(s->arena, ((size_t)n + 1) * sizeof *f->tensor)))
+        return uk_out_of_memory(s->context);
+    for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
+        f->tensor[f->tensors++] = t;
+    return UK_OK;
+}
+
 /* One schedule: s has what is not taken again. */
 static enum uk_status try_schedule(struct uk_schedule *s, struct uk_function *f) {
     enum uk_status status = apply_schedule(s);
 
     return status ? status : make_function(s, f);
+}
+
+/* The copies that a GPU's blocks make are in its own memories. */
+static enum uk_status refuse_constants(const struct uk_program *p, const struct uk_target *t) {
+    const struct uk_tensor *x = p->tensors;
+
+    while (x && !x->is_constant)
+        x = x->next;
+    return !x || !t->arch->is_device
+               ? UK_OK
+               : uk_fail(p->context, UK_UNSUPPORTED, x->at,
+                         "%s is constant, and programs for GPUs pack nothing before; leave `constant` out "
+                         "for %s",
+                         x->name, t->name);
 }
 
 /* last: the schedule whose refused drafts are not taken again; or NULL. */
@@ -93,7 +126,8 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     *out = NULL;
     if (!s || !f)
         return uk_out_of_memory(p->context);
-    if ((status = uk_check_constants(p, uk_target_most_bytes(t))) || (status = uk_warn_of_pads(p)))
+    if ((status = uk_check_constants(p, uk_target_most_bytes(t))) || (status = uk_warn_of_pads(p)) ||
+        (status = refuse_constants(p, t)))
         return status;
     const size_t notes = p->context->notes.length, reported = report ? report->length : 0;
     begin = (struct uk_schedule){
@@ -105,8 +139,13 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         begin.as_written = s->as_written;
         *s = begin;
         s->applied_end = &s->applied;
-        *f = (struct uk_function){
-            .program = p, .name = p->name, .work_argument = o->workspace_argument, .schedule = s};
+        *f = (struct uk_function){.program = p,
+                                  .name = p->name,
+                                  .scalars = p->scalars,
+                                  .work_argument = o->workspace_argument,
+                                  .schedule = s};
+        if ((status = list_tensors(s, f)))
+            return status;
         uk_text_cut(&p->context->notes, notes);
         if (report)
             uk_text_cut(report, reported);

@@ -144,10 +144,13 @@ static const struct {
      "intrinsic twice\n  tensor x f32 [1]\n  tensor y f32 [1]\n  y[i] = x[i] + x[i]\n"
      "  compute void twice(ptr x, ptr y)\nend\ntensor X f32 [4]\ntensor Y f32 [4]\nY[i] = X[i] + X[i]\n"
      "schedule\nsplit Y.i 1 -> io ii\ntensorize ii twice\n"},
+    {"weights that are packed", "native",
+     "tensor A f32 [3, 260]\ntensor B f32 [260, 270] constant\ntensor C f32 [3, 270]\n"
+     "C[m, n] = sum(k) A[m, k] * B[k, n]\nschedule\npack B at root panel 16\n"},
     {"a bundle", "native", "tensor X f32 [4]\ntensor Y f32 [4]\nY[i] = X[i] + X[i]\n"},
 };
 
-enum { PROGRAMS = sizeof program / sizeof *program, BUNDLE = PROGRAMS - 1 };
+enum { PROGRAMS = sizeof program / sizeof *program, BUNDLE = PROGRAMS - 1, PACKED = PROGRAMS - 2 };
 
 /* The program with a constant and a function in C. */
 static enum uk_status compile_bundle(struct uk_program *p, const struct uk_options *o, struct uk_module **m) {
@@ -166,6 +169,22 @@ static enum uk_status compile_bundle(struct uk_program *p, const struct uk_optio
     return uk_compile_bundle(&bundle, o, m);
 }
 
+/* By code, which is made for that where the loops are interpreted. */
+static enum uk_status pack(struct uk_program *p, struct uk_options o) {
+    static float data[260 * 270], form[260 * 272] __attribute__((aligned(64)));
+    struct uk_module *m;
+
+    o.interpret = true;
+    enum uk_status status = uk_compile(p, &o, &m);
+    if (status)
+        return status;
+    status = uk_module_packed_bytes(m, NULL, 1) == sizeof form ? UK_OK : UK_OUT_OF_MEMORY;
+    if (!status)
+        status = (enum uk_status)uk_module_pack(m, NULL, 1, data, form);
+    uk_module_destroy(m);
+    return status;
+}
+
 static enum uk_status compile(struct uk_context *c, int n) {
     const struct uk_options o = {.target = program[n].target, .threads = 2};
     struct uk_program *p;
@@ -182,6 +201,8 @@ static enum uk_status compile(struct uk_context *c, int n) {
         status = uk_emit(p, &o, UK_EMIT_LOOPS, &text, &length);
         uk_text_free(text);
     }
+    if (!status && n == PACKED)
+        status = pack(p, o);
     uk_program_destroy(p);
     return status;
 }

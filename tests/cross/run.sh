@@ -63,6 +63,11 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
     computes 'check: equal' conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --target=$target --check
     computes 'check: equal' maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --target=$target --check
     computes 'check: equal' averagepool_u8.uk --size H=9 --size W=7 --size C=21 --target=$target --check
+    for program in conv2d_3x3 conv2d_3x3_u8i8 conv2d_3x3_zero_point matmul; do
+        sed -E '/^tensor (F|B|bias) /s/$/ constant/' $program.uk >"$work/constant_$program.uk"
+        computes 'check: (equal|within)' "$work/constant_$program.uk" $([[ $program == matmul ]] && echo "${odd[@]}" ||
+            echo --define H=13 --define W=11 --define C=24 --define O=35) --target=$target --check
+    done
     computes 'check: within' attention.uk --size L=13 --target=$target --check
     computes 'check: equal' mlp.uk --target=$target --check
     refuses 1 'refused its arguments: invalid size' matmul.uk "${odd[@]}" --size lda=3 --target=$target

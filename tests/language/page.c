@@ -152,14 +152,28 @@ static void take_what_is_near(const struct random_data *d, const struct uk_progr
 }
 
 /* Returns whether the sizes are legal: if not, the function must refuse them too. */
-static bool run(const struct manual_block *b, struct uk_program *p, const struct uk_module *m, int shape) {
+static bool run(const struct manual_block *b, struct uk_program *p, struct uk_module *m, int shape) {
     struct random_data d;
     char where[64], sizes[256];
+    void *argument[RANDOM_DATA_TENSORS], *packed[RANDOM_DATA_TENSORS] = {NULL};
+    int status = UK_OK;
 
     choose_sizes(p, shape, d.size);
     random_data_fill(&d, p, (uint64_t)b->line);
     random_data_begin(&d);
-    int status = uk_module_call(m, d.size, d.scalar, d.origin);
+    for (int i = 0; i < d.tensors; i++) {
+        const int64_t bytes = uk_module_packed_bytes(m, d.size, i);
+
+        argument[i] = d.origin[i];
+        if (bytes < 0) /* it is not constant */
+            continue;
+        assert_non_null(argument[i] = packed[i] = aligned_alloc(64, (size_t)bytes + 64));
+        status |= uk_module_pack(m, d.size, i, d.origin[i], packed[i]);
+    }
+    if (!status)
+        status = uk_module_call(m, d.size, d.scalar, argument);
+    for (int i = 0; i < d.tensors; i++)
+        free(packed[i]);
     random_data_shape(p, &d, sizes, sizeof sizes);
     if (status != (int)d.status)
         fail_msg("%s:%d:%s: the function returns %d, the interpreter %d", page, b->line, sizes, status,

@@ -189,6 +189,8 @@ static void make_tensor(struct maker *m, const struct uk_tensor *t) {
         uk_tensor_over(m->p, x, make_list(m, true, t->dims, t->over, over));
     if (t->scope != UK_SCOPE_GLOBAL)
         uk_tensor_scope(m->p, x, t->scope);
+    if (t->is_constant)
+        uk_tensor_constant(m->p, x);
     assert_true(m->tensors < MAX_MADE);
     m->tensor[m->tensors] = t;
     m->made_tensor[m->tensors++] = x;

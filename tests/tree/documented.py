@@ -102,7 +102,7 @@ def check_library_headers():
 
 
 def check_compiler_header():
-    text, on_gpu, calls, emitted, several, bundle, verified, search = header_examples(source / "tensorize/tensorize.h")
+    text, on_gpu, calls, emitted, constant, several, bundle, verified, search = header_examples(source / "tensorize/tensorize.h")
     libraries = ["-luktensorize", "-lukernels"]
     use = "#include <ukernels/tensorize.h>\n"
     run_c("from_text", f"{FACTORS}\nfloat result[4];\nint status = 1;", use + text, f"return status || !({PRODUCT});", libraries)
@@ -135,6 +135,20 @@ def check_compiler_header():
         uk_program_parse(c, "second.uk", sum, strlen(sum), &second))
         return 1;
     """
+    run_c(
+        "constant", """struct uk_context *c = uk_context_create();
+        struct uk_program *first = NULL;
+        struct uk_module *m = NULL;
+        const int64_t n = 3;
+        const float weights[] = {1, 2, 3};
+        float result[3];
+        void *packed = NULL;
+        int status = 1;""", use + constant,
+        """uk_module_destroy(m);
+        uk_program_destroy(first);
+        uk_context_destroy(c);
+        free(packed);
+        return status || result[0] != 2 || result[2] != 6;""", libraries)
     end = """(void)address, (void)m;
     uk_module_destroy(m);
     uk_program_destroy(first);

@@ -258,18 +258,50 @@ static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
         uk_put(t, "%a", value);
 }
 
-static void put_call(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
-                     const double *scalars, const struct uk_data *d) {
+/* Returns what comes before the next argument. */
+static const char *put_sizes(struct uk_text *t, const struct uk_program *p, const int64_t *sizes) {
     const char *between = "";
-    size_t at = HEAD;
-    int k = 0;
 
-    uk_put(t, "    *(int32_t *)(void *)base = %s(", p->name);
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined) {
             uk_put(t, "%sINT64_C(%" PRId64 ")", between, sizes[v->number]);
             between = ", ";
         }
+    return between;
+}
+
+/* Constant tensors are packed there, as packed0 and so on; what refuses the sizes is the call's status. */
+static void put_packing(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
+                        const struct uk_data *d) {
+    size_t at = HEAD;
+
+    for (int i = 0; i < d->count; at += uk_data_room(&d->array[i++])) {
+        const struct uk_array *a = &d->array[i];
+        const char *name = a->tensor->name;
+        const int align = a->tensor->align > 64 ? a->tensor->align : 64;
+
+        if (!a->tensor->is_constant)
+            continue;
+        uk_put(t, "    int64_t bytes%d = %s_packed_%s(", i, p->name, name);
+        put_sizes(t, p, sizes);
+        uk_put(t,
+               ");\n    void *packed%d = bytes%d < 0 ? 0 : aligned_alloc(%d, ((size_t)bytes%d + %d) / %d * "
+               "%d);\n"
+               "    if ((*(int32_t *)(void *)base = packed%d ? %s_pack_%s(",
+               i, i, align, i, align, align, align, i, p->name, name);
+        uk_put(t, "%s(void *)(base + %zu), packed%d) : %d))\n        return 0;\n", put_sizes(t, p, sizes),
+               at + (size_t)((char *)a->origin - a->memory), i, UK_INVALID_SIZE);
+    }
+}
+
+static void put_call(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
+                     const double *scalars, const struct uk_data *d) {
+    size_t at = HEAD;
+    int k = 0;
+
+    put_packing(t, p, sizes, d);
+    uk_put(t, "    *(int32_t *)(void *)base = %s(", p->name);
+    const char *between = put_sizes(t, p, sizes);
     for (const struct uk_scalar *s = p->scalars; s; s = s->next, between = ", ") {
         uk_put(t, "%s", between);
         put_scalar(t, s->type, scalars[k++]);
@@ -277,7 +309,10 @@ static void put_call(struct uk_text *t, const struct uk_program *p, const int64_
     for (int i = 0; i < d->count; i++, between = ", ") {
         const struct uk_array *a = &d->array[i];
 
-        uk_put(t, "%s(void *)(base + %zu)", between, at + (size_t)((char *)a->origin - a->memory));
+        if (a->tensor->is_constant)
+            uk_put(t, "%spacked%d", between, i);
+        else
+            uk_put(t, "%s(void *)(base + %zu)", between, at + (size_t)((char *)a->origin - a->memory));
         at += uk_data_room(a);
     }
     uk_put(t, ");\n    return 0;\n}\n");
@@ -292,8 +327,8 @@ static int write_runner(const struct uk_emulation *e, struct uk_job *job, const 
 
     if (s)
         return uk_job_failed(job, s);
-    uk_put(&t, "%s\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n%s%s", header,
-           uk_emulation_runtime, runner_main);
+    uk_put(&t, "%s\n#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n%s%s",
+           header, uk_emulation_runtime, runner_main);
     uk_put(&t,
            "    char *base = mmap(NULL, %zuu, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
            "    if (base == MAP_FAILED) {\n        perror(\"runner: the operands\");\n        return 1;\n    "

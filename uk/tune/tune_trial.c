@@ -167,13 +167,25 @@ static bool same_results(const struct tune_bench *b, struct report *r) {
 struct call {
     const struct tune_bench *b;
     const struct uk_module *module;
+    struct uk_operands operands;
     int status;
 };
+
+/* Constant tensors are packed as the module wants them. */
+static bool begin_call(struct call *c, const struct tune_bench *b, struct uk_module *m) {
+    enum uk_status packed;
+
+    *c = (struct call){.b = b, .module = m};
+    if (uk_operands_create(&c->operands, &b->data, m, b->arguments, &packed))
+        return false;
+    c->status = packed;
+    return true;
+}
 
 static void run_call(void *user) {
     struct call *c = user;
 
-    c->status |= uk_module_call(c->module, c->b->arguments, c->b->scalars, c->b->data.origins);
+    c->status |= uk_module_call(c->module, c->b->arguments, c->b->scalars, c->operands.origins);
 }
 
 /* True if a few calls show that the candidate is too slow. */
@@ -198,15 +210,19 @@ static bool is_hopeless(const struct tune_bench *b, struct call *c, struct repor
 
 static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, int rounds,
                                        struct report *r) {
-    struct call call[2] = {{.b = b, .module = b->reference}, {.b = b}};
+    struct call call[2];
     struct uk_module *m;
 
     if (compile(b, steps, &m)) {
         snprintf(r->message, sizeof r->message, "%s", uk_context_message(b->job.context));
         return TUNE_REFUSED;
     }
-    call[1].module = m;
-    run_call(&call[1]);
+    if (!begin_call(&call[1], b, m) || (b->reference && !begin_call(&call[0], b, b->reference))) {
+        snprintf(r->message, sizeof r->message, "out of memory");
+        return TUNE_REFUSED;
+    }
+    if (!call[1].status)
+        run_call(&call[1]);
     if (call[1].status) {
         snprintf(r->message, sizeof r->message, "the function refused its arguments: %s",
                  uk_status_text((enum uk_status)call[1].status));

@@ -26,6 +26,7 @@ bind by block.x
 bind tx thread.x
 cache_read A at ko in shared -> AS
 """
+CONSTANT = TEXT.replace(b"tensor B f32 [K, N]", b"tensor B f32 [K, N] constant")
 ONE_STAGE = b"tensor A f32 [M, N]\ntensor C f32 [M, N]\nC[m, n] = A[m, n]\n"
 INTRINSIC = b"""intrinsic my_add
   tensor a f32 [4]
@@ -127,6 +128,11 @@ class World:
     def reduction(self, **fields):
         iterator = fields.pop("iterator", self.iterator(b"k"))
         return self.keep(Reduction(**{"kind": 1, "iterators": 1, "iterator": (ctypes.c_void_p * 8)(iterator), **fields}))
+
+    def block(self, length):
+        """At a multiple of 64."""
+        at = self.keep((ctypes.c_char * (length + 64))())
+        return at + -at % 64
 
     def module(self):
         m = ctypes.c_void_p()
@@ -274,6 +280,7 @@ GOOD = {
     "uk_tensor_layout": Good(lambda w: (w.p, w.tensor(), b"(i) -> [i / 4, i % 4]", w.array(w.api.uk_integer(w.p, 8), w.api.uk_integer(w.p, 2)))),
     "uk_tensor_align": Good(lambda w: (w.p, w.tensor(), 16)),
     "uk_tensor_over": Good(lambda w: (w.p, w.tensor(), w.array(w.api.uk_index_add(w.p, w.size(), w.api.uk_integer(w.p, 1))))),
+    "uk_tensor_constant": Good(lambda w: (w.p, w.tensor())),
     "uk_tensor_scope": Good(lambda w: (w.p, w.api.uk_temp(w.p, b"Z", 1, 1, w.array(w.size()), None), 0)),
     "uk_scalar": Good(lambda w: (w.p, b"beta", 1)),
     "uk_element": Good(lambda w: (w.p, w.tensor(), w.array(w.iterator()))),
@@ -329,6 +336,8 @@ GOOD = {
     "uk_module_destroy": Good(lambda w: (w.module(),)),
     "uk_module_function": Good(lambda w: (w.module(),)),
     "uk_module_call": Good(lambda w: (w.module(), sizes(w), scalars(w), data(w))),
+    "uk_module_packed_bytes": Good(lambda w: (w.module(), sizes(w), 1), text=CONSTANT),
+    "uk_module_pack": Good(lambda w: (w.module(), sizes(w), 1, w.keep((ctypes.c_float * 64)()), w.block(512)), text=CONSTANT),
     "uk_module_time": Good(lambda w: (w.module(), 0, w.out(ctypes.c_double))),
     "uk_module_kernel": Good(lambda w: (w.module(), 0)),
     "uk_module_find": Good(lambda w: (w.module(), b"good")),
@@ -405,7 +414,7 @@ def is_refused(w, name, i, value, status):
 
 # What the functions return that cannot fail, for a program, a module or a context that is NULL or an argument that is out of range.
 NOTHING = {"int": 0, "int64_t": -1, "const char *": None, "void *": None, "_Bool": False, "enum uk_type": 9, "struct uk_context *": None}
-RETURNED = {"uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1}
+RETURNED = {"uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1, "uk_module_pack": 1}
 
 
 def judge(w, name, i, value, result):

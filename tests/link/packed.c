@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Constant tensors: what packs and the function that takes the packed form, as code and as loops that are interpreted, against the
+ * interpreter of the program. All values are small integers, so that any order of sums gives the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tensorize.h"
+#include "test_context.h"
+
+enum { MARGIN = 64, SIZES = 4, TENSORS = 5 };
+
+#define MATMUL                                                                                            \
+    "tensor A f32 [M, K]\ntensor B f32 [K, N] constant\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * " \
+    "B[k, n]\n"
+#define ROW "tensor X f32 [N]\ntensor F f32 [N] constant\ntensor Y f32 [N]\n"
+#define CONV                                                                                               \
+    "tensor X f32 [H, W, C]\ntensor F f32 [3, 3, C, O] constant\ntensor B f32 [O] constant\ntensor Y f32 " \
+    "[H, W, O]\n"                                                                                          \
+    "temp T f32 [H, W, O]\nT[p, q, o] = sum(r, s, c) pad(X[p + r - 1, q + s - 1, c], 0) * F[r, s, c, o]\n" \
+    "Y[p, q, o] = max(T[p, q, o] + B[o], 0)\n"
+
+/* Sizes are those of the text in their order, -1 behind them; the last of several sets is {-1, ..}. */
+static const struct program {
+    const char *what, *text;
+    int64_t size[4][SIZES];
+} programs[] = {
+    {"a product", MATMUL, {{5, 7, 9}, {13, 33, 17}, {64, 48, 32}, {1, 1, 1}}},
+    {"its panels by a step",
+     MATMUL "schedule\n  split C.n 16 -> no ni\n  reorder C.no C.m C.ni\n  pack B at root panel 16 -> BP\n",
+     {{5, 7, 9}, {13, 33, 17}, {3, 5, 0}, {3, 0, 5}}},
+    {"its panels inside of a loop: in place for the function",
+     MATMUL "schedule\n  split C.n 16 -> no ni\n  reorder C.no C.m C.ni\n  pack B at no panel 16 -> BP\n",
+     {{5, 7, 9}, {13, 33, 17}, {-1}}},
+    {"two copies, and itself",
+     "tensor X f32 [N, N]\ntensor F f32 [N, N] constant\ntensor Y f32 [N, N]\ntensor Z f32 [N, N]\n"
+     "tensor V f32 [N]\nY[i, j] = sum(k) X[i, k] * F[k, j]\nZ[i, j] = sum(k) X[i, k] * F[j, k]\nV[i] = F[i, "
+     "i]\n"
+     "schedule\n  pack F at Y.root panel 4 along 1 -> P\n  cache_read F at Z.root layout (a, b) -> [b, a] -> "
+     "Q\n",
+     {{5}, {1}, {32}, {0}}},
+    {"a copy with a border",
+     ROW "Y[i] = X[i] * pad(F[i - 2], 7)\nschedule\n  cache_read F at Y.root -> P\n",
+     {{9}, {1}, {0}, {-1}}},
+    {"a border of a scalar, which is copied in the function",
+     "scalar s f32\n" ROW "Y[i] = X[i] * pad(F[i - 2], s)\nschedule\n  cache_read F at Y.root -> P\n",
+     {{9}, {1}, {-1}}},
+    {"strides, and an alignment",
+     "tensor X f32 [N]\ntensor F f32 [N, M] stride [l, 1] align 128 constant\ntensor Y f32 [N]\n"
+     "Y[i] = sum(j) X[i] * F[i, j]\n",
+     {{5, 3, 7}, {0, 3, 7}, {4, 3, 3}, {5, 0, 7}}},
+    {"a layout, and elements beyond the shape",
+     "tensor X f32 [N]\ntensor F f32 [N] layout (i) -> [i / 4, i % 4] constant\ntensor G f32 [N] over [N + "
+     "3] constant\n"
+     "tensor Y f32 [N]\nY[i] = X[i] * F[i] + G[i]\n",
+     {{5}, {8}, {1}, {-1}}},
+    {"a convolution", CONV, {{5, 7, 9, 17}, {6, 14, 16, 32}, {1, 1, 1, 1}, {-1}}},
+    {"weights by output channels",
+     "tensor X f32 [C, H, W]\ntensor F f32 [O, C, 3, 3] constant\ntensor Y f32 [O, H, W]\n"
+     "Y[o, p, q] = sum(c, r, s) pad(X[c, p + r - 1, q + s - 1], 0) * F[o, c, r, s]\n",
+     {{5, 7, 9, 17}, {37, 5, 19, 33}, {-1}}},
+    {"bytes in groups",
+     "tensor A u8 [M, K]\ntensor F i8 [K, N] constant\ntensor Y i32 [M, N]\nY[m, n] = sum(k) i32(A[m, k]) * "
+     "i32(F[k, n])\n",
+     {{5, 7, 9}, {13, 33, 17}, {8, 32, 16}, {1, 1, 1}}},
+    {"bytes in groups, of rows",
+     "tensor A u8 [M, K]\ntensor F i8 [N, K] constant\ntensor Y i32 [M, N]\nY[m, n] = sum(k) i32(A[m, k]) * "
+     "i32(F[n, k])\n",
+     {{5, 7, 9}, {13, 33, 17}, {-1}}},
+    {"half precision",
+     "tensor A f16 [M, K]\ntensor F f16 [N, K] constant\ntensor Y f16 [M, N]\nY[m, n] = sum(k) A[m, k] * "
+     "F[n, k]\n",
+     {{5, 3, 9}, {13, 5, 17}, {-1}}},
+    {"so large that code packs it", MATMUL, {{3, 260, 270}, {-1}}},
+    {"... as bytes, in place",
+     "tensor X u8 [N]\ntensor F u8 [N] constant\ntensor Y u8 [N]\nY[i] = X[i] * F[i]\n",
+     {{300001}, {-1}}},
+};
+
+/* ---- operands ---- */
+
+struct operands {
+    void *memory[TENSORS], *origin[TENSORS];
+    size_t bytes[TENSORS];
+};
+
+static size_t bytes_of(enum uk_type t) {
+    static const size_t bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
+
+    return bytes[t];
+}
+
+static void *allocate(size_t bytes, size_t align) {
+    void *at = aligned_alloc(align, (bytes + align) / align * align);
+
+    assert_non_null(at);
+    return at;
+}
+
+/* 0 to 3, of every type; f16 has 1 as 0x3c00, 2 as 0x4000, 3 as 0x4200. */
+static void store(enum uk_type t, char *at, int v) {
+    static const uint16_t halves[] = {0, 0x3c00, 0x4000, 0x4200};
+
+    if (t == UK_F32)
+        *(float *)(void *)at = (float)v;
+    else if (t == UK_F16)
+        *(uint16_t *)(void *)at = halves[v];
+    else if (t == UK_I32)
+        *(int32_t *)(void *)at = v;
+    else
+        *at = (char)v;
+}
+
+static void make(struct operands *o, const struct uk_program *p, const int64_t *size) {
+    *o = (struct operands){.memory = {NULL}};
+    for (int i = 0; i < uk_program_tensors(p); i++) {
+        const enum uk_type t = uk_program_tensor_type(p, i);
+        const int64_t n = uk_program_tensor_elements(p, i, size);
+
+        assert_true(n >= 0 && i < TENSORS);
+        o->bytes[i] = (size_t)n * bytes_of(t);
+        o->memory[i] = allocate(o->bytes[i] + 4 * MARGIN, 2 * MARGIN);
+        memset(o->memory[i], 0x5a, o->bytes[i] + 4 * MARGIN);
+        o->origin[i] = (char *)o->memory[i] + 2 * MARGIN;
+        for (int64_t k = 0; k < n && !uk_program_tensor_written(p, i); k++)
+            store(t, (char *)o->origin[i] + (size_t)k * bytes_of(t), (int)((k * 7 + k / 5 + i) % 4));
+    }
+}
+
+static void free_operands(struct operands *o) {
+    for (int i = 0; i < TENSORS; i++)
+        free(o->memory[i]);
+}
+
+static bool same(const struct operands *a, const struct operands *b) {
+    bool equal = true;
+
+    for (int i = 0; i < TENSORS; i++)
+        equal &= !a->memory[i] || !memcmp(a->memory[i], b->memory[i], a->bytes[i] + 4 * MARGIN);
+    return equal;
+}
+
+/* ---- runs ---- */
+
+static struct uk_program *parse(const char *text, const int64_t *size, bool defined) {
+    struct uk_program *p;
+
+    if (uk_program_parse(context, "packed.uk", text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(context));
+    for (int i = 0; defined && i < uk_program_sizes(p); i++)
+        assert_int_equal(uk_program_define(p, uk_program_size_name(p, i), size[i]), UK_OK);
+    return p;
+}
+
+/* The forms of the constant tensors, between margins that stay as they are; NULL for the others. */
+static void pack_all(const struct program *x, struct uk_module *m, const int64_t *size,
+                     const struct operands *o, int tensors, void **form, size_t *bytes) {
+    for (int i = 0; i < tensors; i++) {
+        const int64_t n = uk_module_packed_bytes(m, size, i);
+
+        form[i] = NULL;
+        if (n < 0)
+            continue;
+        bytes[i] = (size_t)n;
+        form[i] = allocate(bytes[i] + 4 * MARGIN, 2 * MARGIN);
+        memset(form[i], 0xee, bytes[i] + 4 * MARGIN);
+        const int status = uk_module_pack(m, size, i, o->origin[i], (char *)form[i] + 2 * MARGIN);
+
+        if (status)
+            fail_msg("%s: packing tensor %d: %d %s", x->what, i, status, uk_context_message(context));
+        for (size_t k = 0; k < 2 * MARGIN; k++)
+            if (((unsigned char *)form[i])[k] != 0xee ||
+                ((unsigned char *)form[i])[2 * MARGIN + bytes[i] + k] != 0xee)
+                fail_msg("%s: what packs tensor %d writes outside of its form", x->what, i);
+    }
+}
+
+/* Calls the module on packed constants; the results are the interpreter's. */
+static void check_call(const struct program *x, struct uk_program *p, struct uk_module *m,
+                       const int64_t *size, const int64_t *given, void **form) {
+    struct operands wanted, got;
+    void *argument[TENSORS];
+    const double scalar = 2;
+
+    make(&wanted, p, size);
+    make(&got, p, size);
+    if (uk_program_interpret(p, size, &scalar, wanted.origin))
+        fail_msg("%s: %s", x->what, uk_context_message(context));
+    for (int i = 0; i < uk_program_tensors(p); i++)
+        argument[i] = form[i] ? (char *)form[i] + 2 * MARGIN : got.origin[i];
+    const int status = uk_module_call(m, given, &scalar, argument);
+    if (status)
+        fail_msg("%s: the function returns %d: %s", x->what, status, uk_context_message(context));
+    if (!same(&wanted, &got))
+        fail_msg("%s, %lld %lld %lld %lld: another result than the interpreter's", x->what,
+                 (long long)size[0], (long long)size[1], (long long)size[2], (long long)size[3]);
+    free_operands(&wanted);
+    free_operands(&got);
+}
+
+/* The steps of the automatic schedule, if the program has none. */
+static void keep_steps(struct uk_program *p, const struct uk_options *o) {
+    char *steps;
+    size_t length;
+
+    if (uk_emit(p, o, UK_EMIT_SCHEDULE, &steps, &length) ||
+        (length && uk_program_schedule(p, "steps", steps, length)))
+        fail_msg("%s", uk_context_message(context));
+    uk_text_free(steps);
+}
+
+/* By code and by the interpreter of its loops: the forms are the same, but for what is between their parts. */
+static void run_on(const struct program *x, const char *target, bool has_code, const int64_t *size,
+                   bool defined) {
+    const struct uk_options code = {.target = target}, loops = {.target = target, .interpret = true};
+    struct uk_program *p = parse(x->text, size, defined);
+    const int64_t *given = defined ? NULL : size;
+    void *form[2][TENSORS] = {{NULL}};
+    const int tensors = uk_program_tensors(p);
+    size_t bytes[2][TENSORS];
+    struct operands o;
+
+    keep_steps(p, &code);
+    make(&o, p, size);
+    for (int by_code = 0; by_code <= has_code; by_code++) {
+        struct uk_module *m;
+
+        if (uk_compile(p, by_code ? &code : &loops, &m))
+            fail_msg("%s for %s: %s", x->what, target, uk_context_message(context));
+        pack_all(x, m, given, &o, tensors, form[by_code], bytes[by_code]);
+        check_call(x, p, m, size, given, form[by_code]);
+        uk_module_destroy(m);
+    }
+    for (int i = 0; i < tensors; i++) {
+        if (has_code && form[0][i] &&
+            (bytes[0][i] != bytes[1][i] || memcmp(form[0][i], form[1][i], bytes[0][i] + 4 * MARGIN)))
+            fail_msg("%s for %s: the interpreter makes another form of tensor %d than code", x->what, target,
+                     i);
+        free(form[0][i]);
+        free(form[1][i]);
+    }
+    free_operands(&o);
+    uk_program_destroy(p);
+}
+
+static void results(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        for (int k = 0; k < 4 && programs[i].size[k][0] >= 0; k++) {
+            const struct program *x = &programs[i];
+            const bool is_half = strstr(x->text, "f16");
+
+            run_on(x, "native", true, x->size[k], k % 2);
+            run_on(x, "interp", false, x->size[k], k % 2 == 0);
+            run_on(x, "aarch64-neon", false, x->size[k], k % 2 == 0);
+            if (!is_half)
+                run_on(x, "riscv64-p", false, x->size[k], k % 2);
+        }
+}
+
+/* ---- what is refused ---- */
+
+static void refused_arguments(void **state) {
+    static const int64_t size[] = {5, 7, 9}, negative[] = {5, 7, -1}, huge[] = {5, INT64_MAX / 8, 9};
+    struct uk_program *p = parse(MATMUL, size, false);
+    const struct uk_options automatic = {.target = "x86_64-avx2", .interpret = true};
+    struct uk_module *m, *loops;
+    _Alignas(64) char form[64 * 64], data[7 * 9 * 4];
+    float a[35], c[45];
+
+    (void)state;
+    memset(data, 0, sizeof data);
+    if (uk_compile(p, NULL, &m) || uk_compile(p, &automatic, &loops))
+        fail_msg("%s", uk_context_message(context));
+    assert_true(uk_module_packed_bytes(m, size, 1) > 0);
+    assert_int_equal(uk_module_packed_bytes(loops, size, 1) % 64, 0);
+    assert_int_equal(uk_module_packed_bytes(m, negative, 1), -1);
+    assert_int_equal(uk_module_packed_bytes(loops, negative, 1), -1);
+    assert_int_equal(uk_module_packed_bytes(m, huge, 1), -1);
+    assert_int_equal(uk_module_packed_bytes(loops, huge, 1), -1);
+    for (int i = -1; i < 4; i++)
+        if (i != 1) {
+            assert_int_equal(uk_module_packed_bytes(m, size, i), -1);
+            assert_int_equal(uk_module_pack(m, size, i, data, form), UK_INVALID_ARGUMENT);
+        }
+    assert_int_equal(uk_module_packed_bytes(m, NULL, 1), -1);
+    assert_int_equal(uk_module_packed_bytes(NULL, size, 1), -1);
+    assert_int_equal(uk_module_pack(NULL, size, 1, data, form), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_pack(m, NULL, 1, data, form), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_pack(m, size, 1, NULL, form), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_pack(m, size, 1, data, NULL), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_pack(m, size, 1, data, form + 4), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_pack(m, negative, 1, data, form), UK_INVALID_SIZE);
+    assert_int_equal(uk_module_pack(m, size, 1, form, form), UK_OVERLAP);
+    assert_int_equal(uk_module_pack(m, size, 1, data, form), UK_OK);
+    assert_int_equal(uk_module_call(m, size, NULL, (void *[]){a, form + 4, c}), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_call(m, size, NULL, (void *[]){a, NULL, c}), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_call(m, size, NULL, (void *[]){a, form, form}), UK_OVERLAP);
+    assert_int_equal(uk_module_pack(loops, size, 1, NULL, form), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_module_pack(loops, size, 1, data, form), UK_REFUSED);
+    assert_non_null(strstr(uk_context_message(context), "B is packed as an automatic schedule says"));
+    assert_non_null(uk_module_find(m, "packed_pack_B"));
+    assert_non_null(uk_module_find(m, "packed_packed_B"));
+    uk_module_destroy(m);
+    uk_module_destroy(loops);
+    uk_program_destroy(p);
+}
+
+static void refused_programs(void **state) {
+    static const struct {
+        const char *text, *target, *message;
+    } bad[] = {
+        {"tensor X f32 [4]\ntensor Y f32 [4] constant\nY[i] = X[i]\n", NULL,
+         "packed.uk:3:1: error: Y is constant, and this statement writes it"},
+        {"tensor X f32 [4]\ntemp T f32 [4] constant\ntensor Y f32 [4]\nT[i] = X[i]\nY[i] = T[i]\n", NULL,
+         "packed.uk:2:6: error: temp T is constant"},
+        {"tensor X f32 [4] constant\ntensor Y f32 [4]\nY[i] = X[i]\n", "amdgcn-gfx90a",
+         "packed.uk:1:8: error: X is constant, and programs for GPUs pack nothing before"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct uk_options o = {.target = bad[i].target};
+        struct uk_program *p = NULL;
+        char *text = NULL;
+        size_t length;
+        enum uk_status s = uk_program_parse(context, "packed.uk", bad[i].text, strlen(bad[i].text), &p);
+
+        if (!s)
+            s = uk_emit(p, &o, UK_EMIT_LOOPS, &text, &length);
+        assert_true(s == UK_REFUSED || s == UK_UNSUPPORTED);
+        if (!strstr(uk_context_message(context), bad[i].message))
+            fail_msg("not \"%s\": %s", bad[i].message, uk_context_message(context));
+        uk_program_destroy(p);
+    }
+}
+
+/* ---- as constants of a bundle ---- */
+
+static void bundle(void **state) {
+    static const int64_t size[] = {5, 7, 9};
+    const struct uk_options code = {.target = "native", .workspace_argument = true},
+                            loops = {.target = "native", .interpret = true};
+    struct uk_program *p = parse(MATMUL, size, true);
+    struct uk_module *m;
+    struct operands wanted, got;
+    char *form;
+    int (*run)(const float *, float *);
+
+    (void)state;
+    keep_steps(p, &code);
+    make(&wanted, p, size);
+    make(&got, p, size);
+    if (uk_compile(p, &loops, &m))
+        fail_msg("%s", uk_context_message(context));
+    const size_t bytes = (size_t)uk_module_packed_bytes(m, NULL, 1);
+    form = allocate(bytes, 64);
+    assert_int_equal(uk_module_pack(m, NULL, 1, got.origin[1], form), UK_OK);
+    uk_module_destroy(m);
+    struct uk_constant weights = {.name = "weights", .bytes = form, .length = bytes};
+    struct uk_bundle b = {
+        .programs = &p,
+        .count = 1,
+        .constants = &weights,
+        .constant_count = 1,
+        .source =
+            "int run(const float *a, float *c) {\n"
+            "    _Alignas(64) static char work[65536];\n"
+            "    if (packed_workspace() > (int64_t)sizeof work || packed_packed_B() != sizeof weights)\n"
+            "        return -1;\n"
+            "    return packed(a, weights, c, work);\n}\n",
+        .exported = (const char *const[]){"run"},
+        .exported_count = 1};
+    if (uk_compile_bundle(&b, &code, &m))
+        fail_msg("%s", uk_context_message(context));
+    void *at = uk_module_find(m, "run");
+    memcpy(&run, &at, sizeof run);
+    assert_int_equal(run(got.origin[0], got.origin[2]), UK_OK);
+    assert_int_equal(uk_program_interpret(p, size, NULL, wanted.origin), UK_OK);
+    assert_true(same(&wanted, &got));
+    uk_module_destroy(m);
+    weights.name = "packed_pack_B";
+    assert_int_equal(uk_compile_bundle(&b, &code, &m), UK_INVALID_ARGUMENT);
+    assert_non_null(strstr(uk_context_message(context), "packed_pack_B"));
+    free(form);
+    free_operands(&wanted);
+    free_operands(&got);
+    uk_program_destroy(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results),
+        cmocka_unit_test(refused_arguments),
+        cmocka_unit_test(refused_programs),
+        cmocka_unit_test(bundle),
+    };
+
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
+}
