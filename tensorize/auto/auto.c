@@ -16,12 +16,15 @@ static const double first_tile_cycles = 0.15;
 static const double plain_cycles = 0.25;
 /* Of kernels of one tile the first in the table stays unless another saves more than this on edges. */
 static const double same_tile_margin = 0.9;
+/* Reading a constant where it is must save more than that over panels of it. */
+static const double constant_margin = 0.97;
 
 struct plan {
     struct uk_fit fit;
     double cycles;
     bool fills_plainly; /* panels, by plain loops: no kernel fills such */
     bool is_wasted;     /* plain loops take less time */
+    int constants;      /* that are packed, before the program runs */
 };
 
 /* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time. */
@@ -58,8 +61,25 @@ static bool stands_in(const struct plan *first, const struct plan *p) {
 
     return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
            uk_kernel_nr(x) == uk_kernel_nr(y) && first->fills_plainly == p->fills_plainly &&
+           first->constants >= p->constants &&
            !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
            p->cycles >= first->cycles * same_tile_margin;
+}
+
+static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
+    int n = 0;
+
+    for (int o = 1; o < st->operands; o++)
+        n += f->panel[o].width && st->operand[o].tensor->is_constant;
+    return n;
+}
+
+/* Constants in panels take no time here, and are read line after line whatever the sizes are: that is worth a little. */
+static bool is_cheaper(const struct plan *p, const struct plan *than) {
+    if (p->constants == than->constants)
+        return p->cycles < than->cycles;
+    return p->constants > than->constants ? p->cycles * constant_margin < than->cycles
+                                          : p->cycles < than->cycles * constant_margin;
 }
 
 static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st, struct plan *p) {
@@ -70,7 +90,8 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
     if (status || !done)
         return status;
     q.cycles = uk_estimate(s, st, &q.fit, pack_cycles);
-    if (q.cycles < p->cycles)
+    q.constants = packed_constants(st, &q.fit);
+    if (is_cheaper(&q, p))
         *p = q;
     return UK_OK;
 }
@@ -120,12 +141,12 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
     for (int o = 1; o < st->operands && !plan->fills_plainly; o++) {
         const struct uk_panel *p = &f->panel[o];
         const struct uk_operand *x = &st->operand[o];
-        bool found = !p->width;
+        bool found = !p->width || x->tensor->is_constant;
         enum uk_status status = found ? UK_OK : fills_panels(s, x->tensor->type, p, &found);
 
         if (status)
             return status;
-        if (found && (!p->group || is_contiguous(x, f)))
+        if (found && (!p->group || x->tensor->is_constant || is_contiguous(x, f)))
             continue;
         plan->fills_plainly = uk_may_loop(s);
         if (plan->fills_plainly)
@@ -153,7 +174,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "no loop of the stage is an axis of it");
         return UK_NO_MATCH;
     }
-    if (status || (status = check_panels(s, st, p, why)))
+    if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
+        (status = check_panels(s, st, p, why)))
         return status;
     if (uk_packs_windows(st, &p->fit)) {
         why->length = 0;
@@ -163,6 +185,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
         return status;
     p->cycles = uk_estimate(s, st, &p->fit, by_first_tile ? first_tile_cycles : pack_cycles);
+    p->constants = packed_constants(st, &p->fit);
     if ((p->is_wasted = is_wasted(s, st, p))) {
         why->length = 0;
         uk_put(why, "fits, but plain loops take less: its tile would be nearly empty");
@@ -175,7 +198,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
 static bool is_better(const struct plan *p, const struct plan *than) {
     if (p->fills_plainly != than->fills_plainly)
         return than->fills_plainly;
-    return p->cycles < than->cycles;
+    return is_cheaper(p, than);
 }
 
 /* What the note about the stage says: of the nearest kernel, or of one that is slower than plain loops. */
@@ -300,6 +323,7 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
     if (transposing.weights) {
         status = uk_pack_by_map(s, st, &p->fit, transposing.weights, &packs);
         p->cycles += uk_map_cycles(s, st, transposing.weights);
+        p->constants = packed_constants(st, &p->fit);
     }
     if (!packs)
         p->fit.intrinsic = NULL;

@@ -67,7 +67,8 @@ static double operand_size(const struct uk_schedule *s, const struct uk_stage *s
     for (int i = 0; i < st->loops; i++)
         if (uk_depends(&st->operand[o], st->loop[i])) {
             elements *= uk_values_estimate(s, st, st->loop[i]);
-            *along = axis >= 0 && st->loop[i] == f->axis[axis] ? uk_values_estimate(s, st, st->loop[i]) : *along;
+            *along =
+                axis >= 0 && st->loop[i] == f->axis[axis] ? uk_values_estimate(s, st, st->loop[i]) : *along;
         }
     return elements;
 }
@@ -138,7 +139,7 @@ bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
         if (!uk_is_reduced(st, f->axis[v]) && f->most[v])
             columns = f->axis[v];
     for (int o = 1; o < st->operands && columns && uk_is_window(st, f); o++)
-        if (f->panel[o].width && !uk_depends(&st->operand[o], columns))
+        if (f->panel[o].width && !uk_depends(&st->operand[o], columns) && !st->operand[o].tensor->is_constant)
             return true;
     return false;
 }
@@ -163,9 +164,10 @@ static double calls(const struct uk_schedule *s, const struct uk_stage *st, cons
     for (int i = 0; i < st->loops; i++)
         n *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
     for (int v = 0; v < f->axes; v++)
-        n *= f->most[v] ? rounded(uk_values_estimate(s, st, f->axis[v]), (double)f->most[v], (double)f->most[v]) /
-                              (double)f->most[v]
-                        : 1;
+        n *= f->most[v]
+                 ? rounded(uk_values_estimate(s, st, f->axis[v]), (double)f->most[v], (double)f->most[v]) /
+                       (double)f->most[v]
+                 : 1;
     return n;
 }
 
@@ -201,7 +203,8 @@ double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struc
             cycles += uk_scattered_cycles(s, st, f, o, cycles) +
                       (f->panel[o].width || window ? 0 : rows_in_place(s, st, f, o, cycles));
         else if (f->panel[o].width)
-            cycles += operand_size(s, st, f, o, -1, &along) * packing;
+            cycles +=
+                st->operand[o].tensor->is_constant ? 0 : operand_size(s, st, f, o, -1, &along) * packing;
         else if (st->statement->reduce != UK_REDUCE_NONE && !window)
             cycles = cycles * in_place(s, st, f, o) + rows_in_place(s, st, f, o, cycles);
     return cycles;

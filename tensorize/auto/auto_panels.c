@@ -54,7 +54,7 @@ static double elements(const struct uk_schedule *s, const struct uk_stage *st, i
 }
 
 double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o) {
-    return elements(s, st, o) * scattered_pack_cycles;
+    return st->operand[o].tensor->is_constant ? 0 : elements(s, st, o) * scattered_pack_cycles;
 }
 
 double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
@@ -130,6 +130,25 @@ enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, 
         return uk_out_of_memory(s->context);
     *done = true;
     return UK_OK;
+}
+
+/* A panel of all of the tensor has its dimensions in their order, and the kernel reads its sum's along lines. */
+enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
+    enum uk_status status = UK_OK;
+
+    for (int o = 1; o < st->operands && !status; o++) {
+        const struct uk_operand *x = &st->operand[o];
+        const int sum = sum_of(st, f, o), along = f->panel[o].along;
+        int last = x->tensor->dims - 1;
+        bool done;
+
+        if (!f->panel[o].width || f->panel[o].layout || !x->tensor->is_constant || sum < 0)
+            continue;
+        last -= last == along;
+        if (last >= 0 && dimension_of(st, x, f->axis[sum]) != last)
+            status = uk_pack_by_map(s, st, f, o, &done);
+    }
+    return status;
 }
 
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,

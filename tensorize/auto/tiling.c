@@ -318,7 +318,7 @@ static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
         t->s, uk_step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
 }
 
-/* An operand is packed inside the innermost block loop that it depends on. For few rows, B goes panel by
+/* A constant is packed for the whole program; another operand inside the innermost block loop that it depends on. For few rows, B goes panel by
  * panel; panels of A do where there are few blocks of B: a panel then never leaves the first-level cache. */
 static enum uk_status pack_operand(struct tiling *t, int o) {
     const struct uk_operand *operand = &t->st->operand[o];
@@ -332,7 +332,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
                    : t->columns >= 0 && !t->columns_outside && !t->window &&
                          uk_extent_estimate(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
         last = t->tiles;
-    for (int i = 0; i < last; i++) {
+    for (int i = 0; i < last && !operand->tensor->is_constant; i++) {
         if (uk_depends(operand, t->order[i]))
             place = t->order[i];
         else if (t->fit->transposed) /* the next image uses what was packed for this one */

@@ -51,6 +51,8 @@ double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *s
                            int o, double cycles);
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
+/* Layouts for the panels of constants, if panels of the whole tensor would not be what the kernel reads. */
+enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 /* Chooses panels of the tile's rows or columns for an operand of the fit, whatever the order of its dimensions. */
 enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
                               bool *done);
