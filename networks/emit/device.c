@@ -37,7 +37,7 @@ static enum uk_status compile(struct uk_network *n, const struct uk_layer_functi
     char file[300];
 
     snprintf(file, sizeof file, "%s.uk", f->name);
-    enum uk_status s = uk_program_parse(n->context, file, f->text, strlen(f->text), &p);
+    enum uk_status s = uk_program_parse(n->context, file, f->plain_text, strlen(f->plain_text), &p);
 
     if (!s)
         s = uk_compile(p, options, &n->device_layer[f->number]);
@@ -72,7 +72,7 @@ static enum uk_status failed(const struct uk_network_device *d, enum uk_status s
 
 static enum uk_status upload_constants(struct uk_network_device *d) {
     struct uk_constants c;
-    enum uk_status s = uk_constants_make(d->n, &c);
+    enum uk_status s = uk_constants_make(d->n, NULL, &c);
 
     for (int i = 0; i < c.count && !s; i++) {
         const struct uk_constant *k = &c.constant[i];

@@ -4,28 +4,43 @@
 #include <stdlib.h>
 #include "emit/emit.h"
 
-static void put_argument(struct uk_text *t, const struct uk_network *n, const struct uk_graph_value *v,
-                         bool written) {
-    if (v->data && uk_value_elements(v))
-        uk_put(t, "(const void *)%s_c%d", n->name, v->number);
-    else
-        uk_put(t, "(%svoid *)(m + %" PRId64 ")", written ? "" : "const ", uk_value_place(v));
+/* What calls are written for. */
+struct driver {
+    struct uk_text text;
+    const struct uk_network *n;
+    struct uk_module *const *packing;
+};
+
+static void put_argument(struct driver *d, const struct uk_layer *l, int i) {
+    const struct uk_graph_value *v = l->argument[i];
+    char name[UK_CONSTANT_NAME];
+
+    if (v->data && uk_value_elements(v)) {
+        uk_constant_name(d->n, d->packing, l, i, name);
+        uk_put(&d->text, "(const void *)%s", name);
+    } else {
+        uk_put(&d->text, "(%svoid *)(m + %" PRId64 ")", i == l->arguments - 1 ? "" : "const ",
+               uk_value_place(v));
+    }
 }
 
-static void put_call(struct uk_text *t, const struct uk_network *n, const struct uk_layer *l) {
-    uk_put(t, "%s(", l->function->name);
+static void put_call(struct driver *d, const struct uk_layer *l) {
+    uk_put(&d->text, "%s(", l->function->name);
     for (int i = 0; i < l->arguments; i++) {
-        put_argument(t, n, l->argument[i], i == l->arguments - 1);
-        uk_put(t, ", ");
+        put_argument(d, l, i);
+        uk_put(&d->text, ", ");
     }
-    uk_put(t, "work)");
+    uk_put(&d->text, "work)");
 }
 
 static bool is_empty(const struct uk_layer *l) {
     return !uk_value_elements(l->result);
 }
 
-static void put_run(struct uk_text *t, const struct uk_network *n) {
+static void put_run(struct driver *d) {
+    const struct uk_network *n = d->n;
+    struct uk_text *t = &d->text;
+
     uk_put(t,
            "int %s_run(void *memory) {\n"
            "    unsigned char *const m = memory, *const work = m + %" PRId64 ";\n"
@@ -36,14 +51,17 @@ static void put_run(struct uk_text *t, const struct uk_network *n) {
         if (is_empty(l))
             continue;
         uk_put(t, "    status = status ? status : ");
-        put_call(t, n, l);
+        put_call(d, l);
         uk_put(t, "; /* %d: %s */\n", l->number, l->shown.operators);
     }
     uk_put(t, "    return status;\n}\n");
 }
 
 /* One layer, for who looks at what is between them. */
-static void put_step(struct uk_text *t, const struct uk_network *n) {
+static void put_step(struct driver *d) {
+    const struct uk_network *n = d->n;
+    struct uk_text *t = &d->text;
+
     uk_put(t,
            "int %s_step(void *memory, int layer) {\n"
            "    unsigned char *const m = memory, *const work = m + %" PRId64 ";\n\n"
@@ -54,7 +72,7 @@ static void put_step(struct uk_text *t, const struct uk_network *n) {
         if (is_empty(l))
             continue;
         uk_put(t, "    case %d:\n        return ", l->number);
-        put_call(t, n, l);
+        put_call(d, l);
         uk_put(t, ";\n");
     }
     uk_put(t, "    default:\n        return 0;\n    }\n}\n");
@@ -80,19 +98,20 @@ static void put_memory(struct uk_text *t, const struct uk_network *n) {
            n->plan.bytes ? n->plan.bytes : UK_PLACE_ALIGNMENT);
 }
 
-char *uk_driver_text(const struct uk_network *n, bool with_step, bool calls) {
-    struct uk_text t = {0};
+char *uk_driver_text(const struct uk_network *n, struct uk_module *const *packing, bool with_step,
+                     bool calls) {
+    struct driver d = {.n = n, .packing = packing};
 
     if (!calls) {
-        uk_put(&t, "#include <stddef.h>\n#include <stdint.h>\n");
-        put_memory(&t, n);
-        put_places(&t, n, "input", n->graph.inputs, n->graph.input);
-        put_places(&t, n, "output", n->graph.outputs, n->graph.output);
+        uk_put(&d.text, "#include <stddef.h>\n#include <stdint.h>\n");
+        put_memory(&d.text, n);
+        put_places(&d.text, n, "input", n->graph.inputs, n->graph.input);
+        put_places(&d.text, n, "output", n->graph.outputs, n->graph.output);
     }
-    put_run(&t, n);
+    put_run(&d);
     if (with_step)
-        put_step(&t, n);
-    return t.text;
+        put_step(&d);
+    return d.text.text;
 }
 
 static void put_tensor(struct uk_text *t, const char *what, int i, const struct uk_network_tensor *v) {

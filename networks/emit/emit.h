@@ -40,24 +40,45 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
 /* Adds to what is shown of the layers what follows from their programs and places. */
 enum uk_status uk_layers_show(struct uk_network *n);
 
+/* ---- compile.c ---- */
+
+/* A way of compiling. */
+struct uk_compilation {
+    struct uk_options options;
+    enum uk_emit what;
+    bool has_step;             /* NAME_step is wanted */
+    struct uk_module **module; /* or NULL, and: */
+    char **bytes;
+    size_t *length;
+};
+enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *options,
+                                struct uk_compilation *c);
+
 /* ---- driver.c ---- */
 
 /* The driver's text: NAME_memory, NAME_input, NAME_output, NAME_run, and NAME_step if that is wanted; free it with free(). NULL: no
- * memory. calls: only the calls of NAME_run. */
-char *uk_driver_text(const struct uk_network *n, bool with_step, bool calls);
+ * memory. packing: as for uk_constants_make(). calls: only the calls of NAME_run. */
+char *uk_driver_text(const struct uk_network *n, struct uk_module *const *packing, bool with_step,
+                     bool calls);
 /* What the functions are, for C and C++. */
 char *uk_driver_header(const struct uk_network *n);
 
 /* ---- constants.c ---- */
 
-/* The constants that layers read, in the order of memory that they want. */
+/* The constants that layers read, in the order of memory that they want, or packed. */
 struct uk_constants {
     struct uk_constant *constant;
     const struct uk_graph_value **value; /* of each */
     int count;
-    struct uk_arena arena; /* of those that had to be permuted, and names */
+    struct uk_arena arena; /* of those that had to be permuted or packed, and names */
 };
-enum uk_status uk_constants_make(struct uk_network *n, struct uk_constants *c);
+/* packing: by the functions' numbers, what packs their constants, or NULL; or NULL for all. */
+enum uk_status uk_constants_make(struct uk_network *n, struct uk_module *const *packing,
+                                 struct uk_constants *c);
+enum { UK_CONSTANT_NAME = 300 };
+/* The name of the constant that is the layer's argument i; whether it is packed for that. */
+bool uk_constant_name(const struct uk_network *n, struct uk_module *const *packing, const struct uk_layer *l,
+                      int i, char name[UK_CONSTANT_NAME]);
 void uk_constants_free(struct uk_constants *c);
 
 #endif

@@ -194,81 +194,6 @@ size_t uk_network_memory_bound(const struct uk_network *n) {
 
 /* ---- compiling ---- */
 
-/* Its own word for an error is there already. */
-static const char *reason(const struct uk_network *n) {
-    const char *message = uk_context_message(n->context);
-
-    return strncmp(message, "error: ", 7) ? message : message + 7;
-}
-
-static enum uk_status parse_all(struct uk_network *n, struct uk_program **program) {
-    enum uk_status s = UK_OK;
-    char file[256];
-
-    for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
-        snprintf(file, sizeof file, "%s.uk", f->name);
-        s = uk_program_parse(n->context, file, f->text, strlen(f->text), &program[f->number]);
-    }
-    return s ? uk_graph_fail(&n->graph, s, NULL, "%s", reason(n)) : UK_OK;
-}
-
-/* What all ways of compiling need; `compile` is one of them. */
-struct compilation {
-    struct uk_bundle bundle;
-    struct uk_options options;
-    enum uk_emit what;
-    bool has_step;
-    struct uk_module **module; /* or NULL, and: */
-    char **bytes;
-    size_t *length;
-};
-
-static enum uk_status compile_bundle(struct uk_network *n, struct compilation *c) {
-    struct uk_constants constants = {0};
-    char *source = uk_driver_text(n, c->has_step, false), name[5][288];
-    static const char *const suffix[] = {"memory", "input", "output", "run", "step"};
-    const char *exported[5];
-    enum uk_status s = source ? uk_constants_make(n, &constants) : uk_graph_no_memory(&n->graph);
-
-    for (int i = 0; i < 5; i++) {
-        snprintf(name[i], sizeof name[i], "%s_%s", n->name, suffix[i]);
-        exported[i] = name[i];
-    }
-    c->bundle.constants = constants.constant;
-    c->bundle.constant_count = constants.count;
-    c->bundle.source = source;
-    c->bundle.exported = exported;
-    c->bundle.exported_count = c->has_step ? 5 : 4;
-    if (!s) {
-        s = c->module ? uk_compile_bundle(&c->bundle, &c->options, c->module)
-                      : uk_emit_bundle(&c->bundle, &c->options, c->what, c->bytes, c->length);
-        if (s)
-            uk_graph_fail(&n->graph, s, NULL, "%s", reason(n));
-    }
-    uk_constants_free(&constants);
-    free(source);
-    return s;
-}
-
-static enum uk_status compile(struct uk_network *n, const struct uk_options *options, struct compilation *c) {
-    const int count = n->plan.function_count;
-    struct uk_program **program = calloc((size_t)count + 1, sizeof *program);
-    enum uk_status s = program ? parse_all(n, program) : uk_graph_no_memory(&n->graph);
-
-    c->options = options ? *options : (struct uk_options){0};
-    c->options.workspace_argument = true;
-    c->bundle.programs = program;
-    c->bundle.count = count;
-    if (!s && !count)
-        s = uk_graph_fail(&n->graph, UK_REFUSED, NULL, "the network computes nothing");
-    if (!s)
-        s = compile_bundle(n, c);
-    for (int i = 0; i < count && program; i++)
-        uk_program_destroy(program[i]);
-    free(program);
-    return s;
-}
-
 static void *find(const struct uk_network *n, const char *suffix) {
     char name[288];
 
@@ -281,7 +206,7 @@ enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options 
     enum uk_status s = uk_network_enter(n, true);
 
     if (!s)
-        s = compile(n, options, &(struct compilation){.has_step = true, .module = &module});
+        s = uk_network_build(n, options, &(struct uk_compilation){.has_step = true, .module = &module});
     if (s)
         return s;
     uk_module_destroy(n->module);
@@ -304,8 +229,9 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
     if (!bytes || !length)
         return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
     if (what != UK_EMIT_HEADER && what != UK_EMIT_HOST)
-        return compile(n, options, &(struct compilation){.what = what, .bytes = bytes, .length = length});
-    *bytes = what == UK_EMIT_HEADER ? uk_driver_header(n) : uk_driver_text(n, false, true);
+        return uk_network_build(n, options,
+                                &(struct uk_compilation){.what = what, .bytes = bytes, .length = length});
+    *bytes = what == UK_EMIT_HEADER ? uk_driver_header(n) : uk_driver_text(n, NULL, false, true);
     if (!*bytes)
         return uk_graph_no_memory(&n->graph);
     *length = strlen(*bytes);
@@ -314,14 +240,14 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
 
 enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
                                      size_t *length) {
-    struct compilation c = {.has_step = true, .what = UK_EMIT_OBJECT, .bytes = bytes, .length = length};
+    struct uk_compilation c = {.has_step = true, .what = UK_EMIT_OBJECT, .bytes = bytes, .length = length};
     enum uk_status s = uk_network_enter(n, true);
 
     if (bytes)
         *bytes = NULL;
     if (!s && (!bytes || !length))
         s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
-    return s ? s : compile(n, options, &c);
+    return s ? s : uk_network_build(n, options, &c);
 }
 
 /* ---- running ---- */

@@ -79,11 +79,15 @@ struct uk_written {
     bool is_temp;
 };
 
+#define UK_CONSTANT_MARK " constant"
+
 struct uk_writer {
     struct uk_graph *g;
     const struct uk_graph_value *result;     /* what the program computes */
     const struct uk_graph_node *const *node; /* by which nodes, in order */
     int nodes;
+    bool
+        marks_constants; /* those of several dimensions are declared as constant: they are packed when compiling */
     struct uk_text statements;
     struct uk_written *tensor;
     int tensors, room, temps;

@@ -398,7 +398,7 @@ static void elementwise(struct uk_writer *w, const struct uk_graph_node *n) {
 
 /* ---- the whole program ---- */
 
-static void declare(struct uk_text *out, const struct uk_written *t) {
+static void declare(const struct uk_writer *w, struct uk_text *out, const struct uk_written *t) {
     uk_put(out, "%s %s %s [", t->is_temp ? "temp" : "tensor", t->name, uk_type_name(t->type));
     for (int i = 0; i < t->rank; i++)
         uk_put(out, "%s%" PRId64, i ? ", " : "", t->extent[t->order[i]]);
@@ -407,6 +407,8 @@ static void declare(struct uk_text *out, const struct uk_written *t) {
         for (int i = 0; i < t->rank; i++)
             uk_put(out, "%s%" PRId64 "%s", i ? ", " : " stride [", t->stride[t->order[i]],
                    i == t->rank - 1 ? "]" : "");
+    if (w->marks_constants && t->value && t->value->data && t->rank > 1)
+        uk_put(out, UK_CONSTANT_MARK);
     uk_put(out, "\n");
 }
 
@@ -443,7 +445,7 @@ enum uk_status uk_write_program(struct uk_writer *w, const char **text) {
     order_tensors(w);
     for (int i = 0; i < w->tensors; i++)
         if (!w->tensor[i].expression)
-            declare(&out, &w->tensor[i]);
+            declare(w, &out, &w->tensor[i]);
     if (!w->failed && w->statements.text && out.text) {
         uk_put(&out, "%s", w->statements.text);
         *text = out.text ? uk_strdup(&w->g->arena, out.text) : NULL;

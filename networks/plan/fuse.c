@@ -134,6 +134,22 @@ static enum uk_status group(struct grouping *gr, const int *position) {
 
 /* ---- programs ---- */
 
+/* The text without marks of constants; the same one if it has none. NULL: no memory. */
+static const char *plain(struct uk_plan *p, const char *text) {
+    const char *mark = strstr(text, UK_CONSTANT_MARK "\n");
+    char *copy = mark ? uk_strdup(&p->g->arena, text) : NULL, *to = copy;
+
+    if (!mark || !copy)
+        return mark ? NULL : text;
+    for (const char *from = text; *from;) {
+        if (!strncmp(from, UK_CONSTANT_MARK "\n", sizeof UK_CONSTANT_MARK))
+            from += sizeof UK_CONSTANT_MARK - 1;
+        *to++ = *from++;
+    }
+    *to = 0;
+    return copy;
+}
+
 static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem, const char *text) {
     struct uk_layer_function **at = &p->functions;
 
@@ -144,6 +160,8 @@ static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem
     if (!f || !(f->name = uk_format(&p->g->arena, "%s_layer_%d", stem, p->function_count)))
         return NULL;
     f->text = text;
+    if (!(f->plain_text = plain(p, text)))
+        return NULL;
     f->number = p->function_count++;
     *at = f;
     return f;
@@ -184,7 +202,8 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
 }
 
 static enum uk_status write(struct uk_plan *p, struct uk_layer *l, const char *stem) {
-    struct uk_writer w = {.g = p->g, .result = l->result, .node = l->node, .nodes = l->nodes};
+    struct uk_writer w = {
+        .g = p->g, .result = l->result, .node = l->node, .nodes = l->nodes, .marks_constants = true};
     const char *text;
     enum uk_status s = uk_write_program(&w, &text);
 

@@ -14,6 +14,7 @@ struct uk_layer_function {
     struct uk_layer_function *next;
     int number;
     const char *name, *text;
+    const char *plain_text; /* the same without `constant`, which GPUs have no use for */
 };
 
 struct uk_layer {
