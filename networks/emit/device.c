@@ -181,12 +181,13 @@ enum uk_status uk_network_device_run(struct uk_network_device *d, const void *co
     return s;
 }
 
-/* One of a layer's operands in a block of the host's, up or down. */
+/* All of the memory that one of a layer's operands lies in, up or down; it may be a part of that. */
 static enum uk_status exchange(struct uk_network_device *d, const struct uk_graph_value *v, void *memory,
                                bool down) {
-    char *at = (char *)memory + uk_storage((struct uk_graph_value *)v)->offset;
+    const struct uk_graph_value *whole = uk_storage((struct uk_graph_value *)v);
+    char *at = (char *)memory + whole->offset;
 
-    return d->constant[v->number] || v->data ? UK_OK : copy(d, v, down ? at : NULL, at);
+    return d->constant[v->number] || v->data ? UK_OK : copy(d, whole, down ? at : NULL, at);
 }
 
 enum uk_status uk_network_device_run_layer(struct uk_network_device *d, void *memory, int layer) {

@@ -36,6 +36,16 @@ def convolutions(batch=1):
     return model(nodes, [value("image", [batch, 3, 19, 13])], [value("scores", [batch, 7])], tensors)
 
 
+def unions():
+    """Two results that lie in a third one, their union by channels."""
+    nodes = [
+        node("Conv", ["x", "w0"], ["a"], kernel_shape=[1, 1]), node("Relu", ["a"], ["ar"]), node("Conv", ["x", "w1"], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("Relu", ["b"], ["br"]), node("Concat", ["ar", "br"], ["c"], axis=1), node("Conv", ["c", "w2"], ["d"], kernel_shape=[1, 1]),
+    ]
+    return model(nodes, [value("x", [1, 3, 5, 7])], [value("d", [1, 4, 5, 7])],
+                 [weights(12, "w0", [6, 3, 1, 1]), weights(13, "w1", [5, 3, 3, 3]), weights(14, "w2", [4, 11, 1, 1])])
+
+
 def broadcasts():
     """Element by element, with operands of fewer dimensions, two inputs and two outputs, one of them of booleans."""
     nodes = [
@@ -90,7 +100,7 @@ def open_batch():
     return model(nodes, [value("x", ["batch", 6]), value("shape", [2], INT64)], [value("y", ["batch", "rest"])])
 
 
-ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "integers": integers, "quantized": quantized}
+ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "unions": unions, "integers": integers, "quantized": quantized}
 WHOLE = {"integers", "quantized"}  # all results are the same everywhere
 
 

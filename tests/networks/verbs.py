@@ -93,7 +93,7 @@ def check_runs():
 
 def check_gpu():
     """A GPU in the simulator: constants stay there, and each layer is compared."""
-    for name in ("convolutions", "integers"):
+    for name in ("convolutions", "integers", "unions"):
         said = run("run", name + ".onnx", "--target=amdgcn-gfx90a", "--device=sim", "--check", "--output=gpu.bin")
         expect(r"on gfx90a, simulated\n(?s:.*)^check: \d+ layers, [1-9]", said, f"{name} on a GPU")
         run("run", name + ".onnx", "--output=native.bin")
