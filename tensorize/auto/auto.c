@@ -61,7 +61,6 @@ static bool stands_in(const struct plan *first, const struct plan *p) {
 
     return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
            uk_kernel_nr(x) == uk_kernel_nr(y) && first->fills_plainly == p->fills_plainly &&
-           first->constants >= p->constants &&
            !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
            p->cycles >= first->cycles * same_tile_margin;
 }
