@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantized operators that compute element by element, unite or average: of ONNX Runtime (com.microsoft). */
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -247,42 +248,61 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
     return !strcmp(n->type, "QLinearAveragePool") ? uk_infer_pool(g, n) : uk_infer_global_pool(g, n);
 }
 
-enum uk_status uk_write_qlinear_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+static void write_global_average(struct uk_writer *w, const struct uk_graph_node *n,
+                                 const struct uk_quantization scale[2]) {
     static const char *const over[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
     const struct uk_graph_value *x = n->input[0];
     const char *all = uk_iterators(x->rank);
-    struct uk_quantization scale[2];
+    double terms = 1;
+
+    for (int d = 2; d < x->rank; d++)
+        terms *= (double)x->extent[d];
+    uk_write_temp_like(w, n, "t", UK_I32);
+    uk_write(w, n, "@t[%s] = sum(%s) i32($0[i0, i1, %s])", all, over[x->rank], over[x->rank]);
+    uk_write_result(
+        w, n, "%s(round(f32(@t[%s] - (%.0f)) * %s) + (%" PRId64 "))", uk_type_name(x->type), all,
+        (double)uk_zero_at(&scale[0], 0) * terms,
+        uk_number_text((float)uk_scale_at(&scale[0], 0) / ((float)terms * (float)uk_scale_at(&scale[1], 0)),
+                       true),
+        uk_zero_at(&scale[1], 0));
+}
+
+/* As ONNX Runtime: numbers of f32 are added in the window's order, and the zero point before it rounds. Means are often just between two
+ * bytes, so that any other order gives others. The largest of a product and the least number is the product; but it is rounded before
+ * it is added, which sums of products do not say. */
+static enum uk_status write_average(struct uk_writer *w, const struct uk_graph_node *n,
+                                    const struct uk_quantization scale[2]) {
+    const struct uk_graph_value *x = n->input[0];
+    const char *all = uk_iterators(x->rank);
+    const int64_t zero = uk_zero_at(&scale[0], 0);
     struct uk_window p;
     char count[96];
-    double terms = 1;
+    enum uk_status s = uk_window_of(w->g, n, NULL, &p);
+
+    if (s)
+        return s;
+    const bool any = *uk_window_iterators(&p);
+    uk_write_window_count(w, n, &p, UK_F32, count, sizeof count);
+    uk_write_temp_like(w, n, "t", UK_F32);
+    uk_write(w, n,
+             "@t[%s] = %s%s%s%s%smax(f32(i32(pad($0[i0, i1%s], %" PRId64 ")) - (%" PRId64 ")) * %s, %s)", all,
+             any ? "sum(" : "", uk_window_iterators(&p), any ? " where " : "", uk_window_ranges(&p),
+             any ? ") " : "", uk_window_subscripts(&p), zero, zero,
+             uk_number_text(uk_scale_at(&scale[0], 0), true), uk_number_text(-FLT_MAX, true));
+    uk_write_result(w, n, "%s(round(@t[%s] / %s / %s + (%" PRId64 ")))", uk_type_name(x->type), all, count,
+                    uk_number_text(uk_scale_at(&scale[1], 0), true), uk_zero_at(&scale[1], 0));
+    return UK_OK;
+}
+
+enum uk_status uk_write_qlinear_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    struct uk_quantization scale[2];
     enum uk_status s = scales_of(w->g, n, 2, of_unary, scale);
 
     (void)output;
     if (s)
         return s;
-    const int64_t zero = uk_zero_at(&scale[0], 0);
-    uk_write_temp_like(w, n, "t", UK_I32);
-    if (strcmp(n->type, "QLinearAveragePool") != 0) {
-        for (int d = 2; d < x->rank; d++)
-            terms *= (double)x->extent[d];
-        uk_write(w, n, "@t[%s] = sum(%s) i32($0[i0, i1, %s])", all, over[x->rank], over[x->rank]);
-        uk_write_result(w, n, "%s(round(f32(@t[%s] - (%.0f)) * %s) + (%" PRId64 "))", uk_type_name(x->type),
-                        all, (double)zero * terms,
-                        uk_number_text((float)uk_scale_at(&scale[0], 0) /
-                                           ((float)terms * (float)uk_scale_at(&scale[1], 0)),
-                                       true),
-                        uk_zero_at(&scale[1], 0));
-        return UK_OK;
-    }
-    if ((s = uk_window_of(w->g, n, NULL, &p)))
-        return s;
-    const bool any = *uk_window_iterators(&p);
-    uk_write_window_count(w, n, &p, UK_F32, count, sizeof count);
-    uk_write(w, n, "@t[%s] = %s%s%s%s%si32(pad($0[i0, i1%s], %" PRId64 ")) - (%" PRId64 ")", all,
-             any ? "sum(" : "", uk_window_iterators(&p), any ? " where " : "", uk_window_ranges(&p),
-             any ? ") " : "", uk_window_subscripts(&p), zero, zero);
-    uk_write_result(w, n, "%s(round(f32(@t[%s]) * %s / %s / %s) + (%" PRId64 "))", uk_type_name(x->type), all,
-                    uk_number_text(uk_scale_at(&scale[0], 0), true), count,
-                    uk_number_text(uk_scale_at(&scale[1], 0), true), uk_zero_at(&scale[1], 0));
+    if (!strcmp(n->type, "QLinearAveragePool"))
+        return write_average(w, n, scale);
+    write_global_average(w, n, scale);
     return UK_OK;
 }
