@@ -17,6 +17,7 @@ SMALL = 2.0**-22  # what sigmoids, tanh and erf by rational functions are off by
 SAME = set("Relu LeakyRelu PRelu Clip HardSigmoid HardSwish Identity Dropout Elu Selu Neg Abs Max Min Cast Flatten".split())
 MOVES = set("Reshape Transpose Squeeze Unsqueeze Slice Split DepthToSpace SpaceToDepth Concat Expand Tile Pad Gather MaxPool GlobalMaxPool".split())
 SUMS = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
+CONSTANTS = set("Constant ConstantOfShape".split())
 MEANS = set("AveragePool GlobalAveragePool ReduceMean ReduceSum Resize Upsample".split())
 
 
@@ -65,7 +66,7 @@ class Layer:
     def node(self, node):
         x = [self.value(i) for i in node.input]
         y = self.value(node.output[0])
-        if y is None or y.dtype.kind != "f" or not node.input:
+        if y is None or y.dtype.kind != "f" or node.op_type in CONSTANTS:
             return [numpy.float32(0)] * len(node.output)
         y = numpy.abs(y)
         kind = node.op_type

@@ -4,6 +4,7 @@
     mobilenet_v1, mobilenet_v2-int8, bert-2, ...   as examples/networks/make.py makes them
     light_resnet50, ...                            of onnx's own tests, whose weights are one number: random ones instead
     shipped_resnet50, ...                          the same as they are, with the output that onnx has for them
+    bytes                                          small ones, of ONNX Runtime's operators on bytes
     ocr_det, ocr_rec, ocr_cls                      trained ones, PP-OCRv4, of the package rapidocr-onnxruntime
 """
 
@@ -90,6 +91,56 @@ def light(name, shipped):
     return model, inputs_of(model, random), None
 
 
+# ---- operators on bytes ----
+
+
+def operators_on_bytes():
+    """Each operator of ONNX Runtime on bytes a few times, of both types, with scales and zero points of all kinds."""
+    random = random_of("bytes")
+    nodes, constants, outputs, feeds = [], [], [], {}
+
+    def constant(value):
+        name = f"c{len(constants)}"
+        constants.append(numpy_helper.from_array(numpy.asarray(value), name))
+        return name
+
+    def scale():
+        return constant(numpy.float32(random.uniform(0.02, 0.1)))
+
+    def node(op, kind, inputs, domain="com.microsoft", **attributes):
+        nodes.append(helper.make_node(op, inputs, [f"y{len(nodes)}"], domain=domain, **attributes))
+        outputs.append(onnx.ValueInfoProto(name=f"y{len(nodes) - 1}"))
+        outputs[-1].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(numpy.dtype(kind))
+
+    for kind in ("uint8", "int8") * 3:
+        least = numpy.iinfo(kind).min
+        whole = lambda *shape: random.integers(least, least + 256, shape).astype(kind)
+        pair = lambda: [scale(), constant(numpy.array(least + random.integers(90, 166), kind))]
+        a, b, flat = f"a{len(feeds)}", f"b{len(feeds)}", f"f{len(feeds)}"
+        feeds |= {a: whole(1, 16, 9, 13), b: whole(1, 16, 9, 13), flat: whole(6, 40)}
+        for op in ("QLinearAdd", "QLinearMul"):
+            node(op, kind, [a, *pair(), b, *pair(), *pair()])
+        for op, more in (("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.1})):
+            node(op, kind, [a, *pair(), *([constant(numpy.float32(1 / 256)), constant(numpy.array(least, kind))] if not more else pair())], **more)
+        node("QLinearGlobalAveragePool", kind, [a, *pair(), *pair()])
+        for include in (0, 1):
+            node("QLinearAveragePool", kind, [a, *pair(), *pair()], kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2], count_include_pad=include)
+        node("QLinearConcat", kind, [*pair(), a, *pair(), b, *pair()], axis=1)
+        node("QLinearSoftmax", kind, [flat, *pair(), constant(numpy.float32(random.uniform(0.003, 0.006))), constant(numpy.array(least, kind))],
+             axis=-1, opset=13)
+        weights = constant(random.integers(-60, 60, (24, 16, 3, 3)).astype(numpy.int8))
+        zero = constant(numpy.zeros(24, numpy.int8))
+        scales = constant(random.uniform(1e-3, 5e-3, 24).astype(numpy.float32))
+        bias = constant(random.integers(-999, 999, 24).astype(numpy.int32))
+        node("QLinearConv", kind, [a, *pair(), weights, scales, zero, *pair(), bias], domain="", pads=[1] * 4)
+        right = constant(random.integers(-60, 60, (24, 40)).astype(numpy.int8))
+        node("QGemm", kind, [flat, *pair(), right, scales, zero, bias, *pair()], transB=1)
+    graph = helper.make_graph(nodes, "bytes", [
+        helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in feeds.items()], outputs, constants)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8), feeds, None
+
+
 # ---- others ----
 
 
@@ -114,6 +165,8 @@ def network(name):
     """The model, its inputs by name, and the outputs that are known without another program, or None."""
     if name in OCR:
         return ocr(name)
+    if name == "bytes":
+        return operators_on_bytes()
     kind, _, rest = name.partition("_")
     if kind in ("light", "shipped") and rest in LIGHT:
         return light(rest, kind == "shipped")
