@@ -25,7 +25,7 @@ OCR = {
     "ocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer", (1, 3, 48, 192)),
 }
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-MODELS = SOURCE / ".venv-networks/rapidocr/rapidocr_onnxruntime/models"
+MODELS = SOURCE / ".venv-networks/rapidocr-onnxruntime/rapidocr_onnxruntime/models"
 
 
 def random_of(name):

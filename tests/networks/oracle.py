@@ -4,8 +4,8 @@
 
     oracle.py LAYERWISE NETWORK... [--folder=DIR]
 
-Each layer computes on the inputs that ONNX Runtime has for it. Networks are those of models.py. Sums of products of bytes, what moves
-bytes, their sums, averages and the largest have to be equal in every element (sigmoids: 1 apart in 1 % of them); floats may be apart as bounds.py says. Of outputs the largest element has to be the same one.
+Each layer computes on the inputs that ONNX Runtime has for it. Networks are those of models.py. Bytes have to be equal in every element
+(sigmoids: 1 apart in 1 % of them); floats may be apart as bounds.py says. Of outputs the largest element has to be the same one.
 """
 
 import collections
