@@ -78,7 +78,7 @@ enum uk_network_role { UK_NETWORK_INPUT, UK_NETWORK_OUTPUT };
 /* The i-th input or output in the model's order; NULL: there are no more. Inputs with an initializer are constants. */
 const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
                                                  int i);
-/* The name that functions are made of: the file's stem, with _ for what is no letter or digit, and before a digit in front. */
+/* The name that functions are made of: the file's stem, 200 characters of it, with _ for what is no letter or digit, and before a digit in front. */
 const char *uk_network_name(const struct uk_network *n);
 /* The value of a metadata property of the model ("character"), or NULL. */
 const char *uk_network_metadata(const struct uk_network *n, const char *key);
@@ -169,7 +169,7 @@ void uk_network_device_destroy(struct uk_network_device *d);
  * row-major; free them with uk_text_free(). The name lives as long as n. */
 enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, struct uk_network_tensor *t,
                                       void **data);
-/* The bytes of a .npy file of the tensor; free them with free(). NULL: no memory. */
+/* The bytes of a .npy file of the tensor; free them with free(). NULL: no memory, or an argument is NULL, or bf16, which NumPy has not. */
 char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t *length);
 
 #pragma GCC visibility pop

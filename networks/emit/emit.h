@@ -21,7 +21,7 @@ struct uk_network {
     int (*run)(void *memory);
     int (*step)(void *memory, int layer);
     struct uk_module **device_layer; /* of each function, for a GPU; NULL: none is compiled */
-    bool is_read;
+    bool is_begun, is_read;          /* reading it was tried; succeeded */
 };
 
 /* Forgets the last error; a network that is NULL, or was not read though that is needed, is one. */

@@ -69,11 +69,15 @@ static enum uk_status show_all(struct uk_network *n) {
     return UK_OK;
 }
 
-/* The stem of the file's name, with _ for what is no letter or digit, and before a digit in front. */
+/* Behind it there is room for _layer_ and a number. */
+enum { UK_LONGEST_NAME = 200 };
+
+/* The stem of the file's name, as far as it is that long, with _ for what is no letter or digit, and before a digit in front. */
 static enum uk_status name_functions(struct uk_network *n) {
     const char *slash = strrchr(n->graph.name, '/'), *stem = slash ? slash + 1 : n->graph.name;
     const char *dot = strrchr(stem, '.');
-    char *name = uk_strndup(&n->graph.arena, stem, dot ? (size_t)(dot - stem) : strlen(stem));
+    const size_t length = dot ? (size_t)(dot - stem) : strlen(stem);
+    char *name = uk_strndup(&n->graph.arena, stem, length < UK_LONGEST_NAME ? length : UK_LONGEST_NAME);
 
     if (!name)
         return uk_graph_no_memory(&n->graph);
@@ -92,10 +96,11 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
     if (s)
         return s;
     struct uk_graph *g = &n->graph;
-    if (n->is_read || g->values)
+    if (n->is_begun)
         return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the network has been read; make another one");
     if (!name || (!bytes && length))
         return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
+    n->is_begun = true;
     if (!(g->name = uk_strdup(&g->arena, name)))
         return uk_graph_no_memory(g);
     if ((s = name_functions(n)) || (s = uk_import(g, bytes, length, folder, o ? o : &none)) ||
@@ -168,7 +173,8 @@ const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enu
                                                  int i) {
     const bool input = role == UK_NETWORK_INPUT;
 
-    if (!n || !n->is_read || i < 0 || i >= (input ? n->graph.inputs : n->graph.outputs))
+    if (!n || !n->is_read || (!input && role != UK_NETWORK_OUTPUT) || i < 0 ||
+        i >= (input ? n->graph.inputs : n->graph.outputs))
         return NULL;
     return input ? &n->input[i] : &n->output[i];
 }

@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 void uk_graph_begin(struct uk_graph *g) {
-    *g = (struct uk_graph){.name = ""};
+    *g = (struct uk_graph){.name = "", .constant_room = UK_MOST_CONSTANT_BYTES, .term_room = UK_MOST_TERMS};
     g->end_of_values = &g->values;
 }
 
@@ -16,11 +16,15 @@ void uk_graph_end(struct uk_graph *g) {
     free(g->message);
 }
 
-/* Messages are one line, whatever names hold. */
+/* Messages are one line that can be read, whatever names hold. */
 static void one_line(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ')
-            *text = ' ';
+    enum { LONGEST = 2000 };
+
+    for (int i = 0; text[i]; i++)
+        if (i == LONGEST)
+            text[i] = 0;
+        else if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            text[i] = ' ';
 }
 
 enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
@@ -41,7 +45,7 @@ enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct 
         va_end(ap);
         uk_put(&t, "%s: error: ", *g->name ? g->name : "network");
         if (at)
-            uk_put(&t, "%s %.200s: ", at->type, at->name);
+            uk_put(&t, "%.80s %.200s: ", at->type, at->name);
         uk_put(&t, "%s", what);
     }
     free(what);
@@ -91,12 +95,26 @@ int64_t uk_value_elements(const struct uk_graph_value *v) {
     int64_t n = 1;
     bool empty = false;
 
-    for (int i = 0; i < v->rank; i++)
+    for (int i = 0; i < v->rank; i++) {
         empty |= v->extent[i] == 0;
-    for (int i = 0; i < v->rank && !empty; i++)
-        if (__builtin_mul_overflow(n, v->extent[i], &n) || n > INT64_MAX / 16)
+        if (v->extent[i] && (__builtin_mul_overflow(n, v->extent[i], &n) || n > UK_MOST_ELEMENTS))
             return -1;
+    }
     return empty ? 0 : n;
+}
+
+void *uk_constant_alloc(struct uk_graph *g, int64_t bytes) {
+    if (bytes > g->constant_room) {
+        uk_graph_fail(g, UK_REFUSED, g->inferred, "constants would take more than %lld MiB",
+                      (long long)UK_MOST_CONSTANT_BYTES >> 20);
+        return NULL;
+    }
+    g->constant_room -= bytes;
+    return uk_alloc(&g->arena, (size_t)bytes + 1);
+}
+
+void uk_constant_given(struct uk_graph *g, int64_t bytes) {
+    g->constant_room += 3 * bytes;
 }
 
 void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
@@ -106,7 +124,9 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
     v->rank = rank;
     memcpy(v->extent, extent, (size_t)rank * sizeof *extent);
     int64_t n = uk_value_elements(v);
-    void *data = n < 0 ? NULL : uk_alloc(&g->arena, (size_t)n * uk_element_bytes(type) + 1);
+    if (n < 0)
+        uk_graph_fail(g, UK_REFUSED, g->inferred, "constant %s has too many elements", v->name);
+    void *data = n < 0 ? NULL : uk_constant_alloc(g, n * (int64_t)uk_element_bytes(type));
 
     v->data = data;
     return data;

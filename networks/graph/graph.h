@@ -86,7 +86,16 @@ struct uk_graph {
     struct uk_graph_value **input, **output;
     int properties;
     struct uk_property *property;
+    int64_t constant_room; /* bytes that constants may still have */
+    int64_t term_room;     /* elements, and terms of sums, that may still be computed of constants */
+    const struct uk_graph_node *inferred; /* the node whose results are being computed */
 };
+
+/* What a file of a few bytes may ask for: constants that are no elements of the file, and work for the interpreter, which takes a second
+ * or two for it. What would be more is refused, or left to run time. */
+enum { UK_MOST_CONSTANT_BYTES = 1 << 30, UK_MOST_TERMS = 1 << 25 };
+/* Of a tensor, extents of 0 left out, so that products of extents fit. */
+#define UK_MOST_ELEMENTS (INT64_C(1) << 40)
 
 /* ---- graph.c ---- */
 
@@ -98,12 +107,17 @@ enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct 
 enum uk_status uk_graph_no_memory(struct uk_graph *g);
 /* A new value; NULL: no memory. The name is copied. */
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name);
-/* Makes the value a constant of that shape with memory for its elements, which the caller fills. NULL: no memory, or too many. */
+/* Makes the value a constant of that shape with memory for its elements, which the caller fills. NULL: no memory, or too many; then
+ * uk_graph_no_memory() returns the status. */
 void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
                         const int64_t *extent);
+/* Memory of that many bytes for a constant. NULL as above. */
+void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
+/* Elements that a file or a caller has: as many bytes more may be constants, and twice as many what is made of them. */
+void uk_constant_given(struct uk_graph *g, int64_t bytes);
 size_t uk_element_bytes(enum uk_type t);
 const char *uk_type_name(enum uk_type t);
-/* Elements; -1: more than an int64_t of bytes can count. */
+/* Elements; -1: more than UK_MOST_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
 /* How far apart in memory neighbours along each dimension are, in elements; and where in the network's memory the first element lies,
  * in bytes, once that is planned. */

@@ -13,7 +13,7 @@
 
 enum uk_status uk_file_map(struct uk_graph *g, const char *path, struct uk_mapped *m) {
     struct stat st;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
 
     if (file < 0 || fstat(file, &st)) {
         enum uk_status s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s: %s", path, strerror(errno));
@@ -41,10 +41,13 @@ void uk_file_unmap(struct uk_mapped *m) {
 static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct uk_mapped *m,
                               struct uk_graph_value *v) {
     const char *reason = uk_import_check(&onnx__tensor_proto__descriptor, m->bytes, m->length);
-    Onnx__TensorProto *t = reason ? NULL : onnx__tensor_proto__unpack(NULL, m->length, m->bytes);
+    struct uk_unpacking u;
+    uk_unpacking_begin(&u);
+    Onnx__TensorProto *t = reason ? NULL : onnx__tensor_proto__unpack(&u.allocator, m->length, m->bytes);
 
     if (!t)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "%s is no tensor of ONNX, or is cut off", path);
+        return u.failed ? uk_graph_no_memory(g)
+                        : uk_graph_fail(g, UK_REFUSED, NULL, "%s is no tensor of ONNX, or is cut off", path);
     enum uk_status s = uk_import_tensor(g, t, NULL, v);
     onnx__tensor_proto__free_unpacked(t, NULL);
     return s;
@@ -91,7 +94,6 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
                                struct uk_graph_value *v) {
     const unsigned char *bytes = m->bytes;
     char header[LONGEST_HEADER];
-    int64_t extent[UK_RANK];
 
     if (m->length < PREFIX || memcmp(bytes, "\x93NUMPY\x01", 7) != 0)
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s is no .npy file of version 1", path);
@@ -104,16 +106,18 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
         return uk_graph_fail(
             g, UK_REFUSED, NULL,
             "%s: a type, an order or a shape that is not supported; row-major arrays of numbers are", path);
-    memcpy(extent, v->extent, sizeof extent);
-    void *data = uk_value_constant(g, v, v->type, v->rank, extent);
-    const int64_t elements = uk_value_elements(v);
-    if (!data)
-        return elements < 0 ? uk_graph_fail(g, UK_REFUSED, NULL, "%s: its size overflows", path)
-                            : uk_graph_no_memory(g);
-    if (m->length - PREFIX - length != (size_t)elements * uk_element_bytes(v->type))
+    v->has_shape = true;
+    if (uk_value_elements(v) < 0)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s: its size overflows", path);
+    const size_t bytes_of_data = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
+    if (m->length - PREFIX - length != bytes_of_data)
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s has %zu bytes of data for %s elements of %s", path,
                              m->length - PREFIX - length, uk_value_shape(v), uk_type_name(v->type));
-    memcpy(data, bytes + PREFIX + length, m->length - PREFIX - length);
+    uk_constant_given(g, (int64_t)bytes_of_data);
+    void *data = uk_value_constant(g, v, v->type, v->rank, v->extent);
+    if (!data)
+        return uk_graph_no_memory(g);
+    memcpy(data, bytes + PREFIX + length, bytes_of_data);
     return UK_OK;
 }
 
@@ -136,11 +140,13 @@ enum uk_status uk_file_tensor(struct uk_graph *g, const char *path, struct uk_gr
 
 char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t *length) {
     struct uk_text header = {0};
-    const char *descr = "";
+    const char *descr = NULL;
 
-    for (int i = DESCRIPTIONS; i--;)
+    for (int i = DESCRIPTIONS; i-- && t;)
         if (descriptions[i].type == t->type)
             descr = descriptions[i].descr;
+    if (!descr || !length || (!data && t->bytes) || t->rank < 0 || t->rank > UK_RANK)
+        return NULL;
     uk_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < t->rank; i++)
         uk_put(&header, "%lld, ", (long long)t->shape[i]);
@@ -154,7 +160,8 @@ char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t
         file[8] = (char)(header.length & 0xff);
         file[9] = (char)(header.length >> 8);
         memcpy(file + PREFIX, header.text, header.length);
-        memcpy(file + PREFIX + header.length, data, t->bytes);
+        if (t->bytes)
+            memcpy(file + PREFIX + header.length, data, t->bytes);
         *length = PREFIX + header.length + t->bytes;
     }
     free(header.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks tags and lengths of the wire format, as deep as messages are nested, before anything recurses over them. */
-#include <protobuf-c/protobuf-c.h>
-#include "import/import.h"
+#include <stdlib.h>
+#include "import/tensor.h"
 
 enum { DEEPEST = 32 };
 
@@ -73,6 +73,23 @@ static const char *walk(const ProtobufCMessageDescriptor *d, struct reader r, in
         }
     }
     return NULL;
+}
+
+static void *allocate(void *user, size_t bytes) {
+    struct uk_unpacking *u = user;
+    void *p = malloc(bytes);
+
+    u->failed |= !p;
+    return p;
+}
+
+static void release(void *user, void *p) {
+    (void)user;
+    free(p);
+}
+
+void uk_unpacking_begin(struct uk_unpacking *u) {
+    *u = (struct uk_unpacking){.allocator = {allocate, release, u}};
 }
 
 const char *uk_import_check(const struct ProtobufCMessageDescriptor *d, const void *bytes, size_t length) {

@@ -36,6 +36,44 @@ static struct uk_graph_value *define(struct importing *im, const char *name, con
     return v;
 }
 
+/* ---- options ---- */
+
+static enum uk_status check_tensors(struct uk_graph *g, const struct uk_network_tensor *t, int count,
+                                    const char *what) {
+    if (count < 0 || (count && !t))
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%d %ss are given, or NULL", count, what);
+    for (int i = 0; i < count; i++) {
+        if (!t[i].name || t[i].rank < 0 || t[i].rank > UK_RANK)
+            return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s %d has no name, or %d dimensions", what, i,
+                                 t[i].rank);
+        for (int d = 0; d < t[i].rank; d++)
+            if (t[i].shape[d] < 0)
+                return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s given for %s: dimension %d is %lld",
+                                     what, t[i].name, d, (long long)t[i].shape[d]);
+    }
+    return UK_OK;
+}
+
+static enum uk_status check_options(struct uk_graph *g, const struct uk_network_options *o) {
+    enum uk_status s = check_tensors(g, o->shapes, o->shape_count, "shape");
+
+    if (!s)
+        s = check_tensors(g, o->constants, o->constant_count, "constant");
+    if (!s && (o->size_count < 0 || (o->size_count && (!o->size_names || !o->size_values)) ||
+               (o->constant_count && !o->constant_data)))
+        s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                          "sizes or constants are given, and names, values or data of them are NULL");
+    for (int i = 0; i < o->size_count && !s; i++)
+        if (!o->size_names[i] || o->size_values[i] < 0)
+            s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "size %d has no name, or is %lld", i,
+                              (long long)o->size_values[i]);
+    for (int i = 0; i < o->constant_count && !s; i++)
+        if (!o->constant_data[i])
+            s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the constant given for %s is NULL",
+                              o->constants[i].name);
+    return s;
+}
+
 /* ---- inputs ---- */
 
 static const struct uk_network_tensor *given(const struct uk_network_tensor *of, int count,
@@ -116,11 +154,14 @@ static enum uk_status constant_input(struct importing *im, struct uk_graph_value
         return uk_graph_fail(im->g, UK_REFUSED, NULL,
                              "input %s has type %s, and the constant given for it %s", v->name,
                              uk_type_name(v->type), uk_type_name(t->type));
+    const size_t bytes = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
+    uk_constant_given(im->g, (int64_t)bytes);
     void *copy = uk_value_constant(im->g, v, v->type, t->rank, t->shape);
 
     if (!copy)
         return uk_graph_no_memory(im->g);
-    memcpy(copy, data, (size_t)uk_value_elements(v) * uk_element_bytes(v->type));
+    if (bytes)
+        memcpy(copy, data, bytes);
     return UK_OK;
 }
 
@@ -214,7 +255,7 @@ static int kind_of(const Onnx__AttributeProto *a) {
 }
 
 static enum uk_status attribute(struct importing *im, const Onnx__AttributeProto *from,
-                                struct uk_attribute *a) {
+                                const struct uk_graph_node *n, struct uk_attribute *a) {
     struct uk_graph *g = im->g;
 
     a->name = uk_strdup(&g->arena, or_empty(from->name));
@@ -235,9 +276,10 @@ static enum uk_status attribute(struct importing *im, const Onnx__AttributeProto
         return a->s ? UK_OK : uk_graph_no_memory(g);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
         a->kind = UK_A_TENSOR;
+        if (!from->t)
+            return uk_graph_fail(g, UK_REFUSED, n, "attribute %s has no tensor", a->name);
         a->tensor = uk_value_new(g, a->name);
-        return !a->tensor || !from->t ? uk_graph_no_memory(g)
-                                      : uk_import_tensor(g, from->t, im->folder, a->tensor);
+        return a->tensor ? uk_import_tensor(g, from->t, im->folder, a->tensor) : uk_graph_no_memory(g);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
         a->kind = UK_A_FLOATS;
         return copy_numbers(g, from, a);
@@ -298,7 +340,7 @@ static enum uk_status node(struct importing *im, const Onnx__NodeProto *from, st
         return uk_graph_fail(g, UK_REFUSED, n, "operator set %d; versions %d to %d are supported", n->version,
                              OLDEST, NEWEST);
     for (size_t i = 0; i < from->n_attribute && !s; i++)
-        s = attribute(im, from->attribute[i], &n->attribute[i]);
+        s = attribute(im, from->attribute[i], n, &n->attribute[i]);
     if (!s)
         s = node_inputs(im, from, n);
     for (size_t i = 0; i < from->n_output && !s; i++) {
@@ -360,18 +402,20 @@ static enum uk_status properties(struct uk_graph *g, const Onnx__ModelProto *m) 
 enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, const char *folder,
                          const struct uk_network_options *o) {
     const char *reason = uk_import_check(&onnx__model_proto__descriptor, bytes, length);
+    struct importing im = {.g = g, .folder = folder, .options = o};
+    enum uk_status s = check_options(g, o);
+    struct uk_unpacking u;
 
-    if (reason)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "%s", reason);
-    Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, length, bytes);
-    if (!model || !model->graph) {
-        if (model)
-            onnx__model_proto__free_unpacked(model, NULL);
-        return uk_graph_fail(g, UK_REFUSED, NULL,
-                             "the file is no model of ONNX, or there was no memory for it");
-    }
-    struct importing im = {.g = g, .model = model, .folder = folder, .options = o};
-    enum uk_status s = properties(g, model);
+    if (s || reason)
+        return s ? s : uk_graph_fail(g, UK_REFUSED, NULL, "%s", reason);
+    uk_unpacking_begin(&u);
+    Onnx__ModelProto *model = onnx__model_proto__unpack(&u.allocator, length, bytes);
+    im.model = model;
+    if (!model || !model->graph)
+        s = u.failed ? uk_graph_no_memory(g)
+                     : uk_graph_fail(g, UK_REFUSED, NULL, "the file is no model of ONNX");
+    if (!s)
+        s = properties(g, model);
     if (!s)
         s = inputs(&im, model->graph);
     if (!s)
@@ -379,6 +423,7 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, c
     if (!s)
         s = outputs(&im, model->graph);
     uk_names_free(&im.names);
-    onnx__model_proto__free_unpacked(model, NULL);
+    if (model)
+        onnx__model_proto__free_unpacked(model, NULL);
     return s;
 }

@@ -63,8 +63,15 @@ static bool is_inside(const char *path) {
     return true;
 }
 
-static enum uk_status read_at(struct uk_graph *g, int file, const struct external *e, int64_t bytes,
-                              void *data) {
+/* The constant's elements, that is: what has a shape gets memory for them, which the file or its maker has as well. */
+static void *elements_of(struct uk_graph *g, struct uk_graph_value *v) {
+    uk_constant_given(g, uk_value_elements(v) * (int64_t)uk_element_bytes(v->type));
+    return uk_value_constant(g, v, v->type, v->rank, v->extent);
+}
+
+static enum uk_status read_at(struct uk_graph *g, int file, const struct external *e,
+                              struct uk_graph_value *v) {
+    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_element_bytes(v->type);
     struct stat s;
 
     if (fstat(file, &s) || !S_ISREG(s.st_mode))
@@ -76,8 +83,11 @@ static enum uk_status read_at(struct uk_graph *g, int file, const struct externa
         return uk_graph_fail(g, UK_REFUSED, NULL,
                              "external data %s: the file ends at byte %lld, before the tensor does",
                              e->location, (long long)s.st_size);
+    char *data = elements_of(g, v);
+    if (!data)
+        return uk_graph_no_memory(g);
     for (int64_t done = 0; done < bytes;) {
-        ssize_t n = pread(file, (char *)data + done, (size_t)(bytes - done), e->offset + done);
+        ssize_t n = pread(file, data + done, (size_t)(bytes - done), e->offset + done);
         if (n <= 0)
             return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e->location,
                                  n ? strerror(errno) : "cut off");
@@ -87,7 +97,7 @@ static enum uk_status read_at(struct uk_graph *g, int file, const struct externa
 }
 
 static enum uk_status read_external(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
-                                    int64_t bytes, void *data) {
+                                    struct uk_graph_value *v) {
     struct external e = {NULL, 0, -1};
     char path[4096];
 
@@ -112,7 +122,7 @@ static enum uk_status read_external(struct uk_graph *g, const Onnx__TensorProto 
     char *real = realpath(path, NULL), *root = realpath(folder, NULL);
     const bool inside = real && root && !strncmp(real, root, strlen(root)) &&
                         (real[strlen(root)] == '/' || !strcmp(root, "/"));
-    int file = inside ? open(real, O_RDONLY | O_CLOEXEC) : -1;
+    int file = inside ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1; /* of a pipe, too */
     enum uk_status s = UK_OK;
     if (file < 0)
         s = uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e.location,
@@ -121,7 +131,7 @@ static enum uk_status read_external(struct uk_graph *g, const Onnx__TensorProto 
     free(root);
     if (s)
         return s;
-    s = read_at(g, file, &e, bytes, data);
+    s = read_at(g, file, &e, v);
     close(file);
     return s;
 }
@@ -155,25 +165,51 @@ static size_t listed(const Onnx__TensorProto *t, enum uk_type type) {
 }
 
 static void copy_list(const Onnx__TensorProto *t, enum uk_type type, void *data, int64_t n) {
-    if (type == UK_F32)
-        memcpy(data, t->float_data, (size_t)n * sizeof(float));
-    else if (type == UK_F64)
-        memcpy(data, t->double_data, (size_t)n * sizeof(double));
-    for (int64_t i = 0; i < n && type != UK_F32 && type != UK_F64; i++)
-        store_int(type, data, i, type == UK_I64 ? t->int64_data[i] : t->int32_data[i]);
+    for (int64_t i = 0; i < n; i++)
+        if (type == UK_F32)
+            ((float *)data)[i] = t->float_data[i];
+        else if (type == UK_F64)
+            ((double *)data)[i] = t->double_data[i];
+        else
+            store_int(type, data, i, type == UK_I64 ? t->int64_data[i] : t->int32_data[i]);
 }
 
-static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, const char *name,
-                               int64_t *extent) {
+static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, struct uk_graph_value *v) {
     if (t->n_dims > UK_RANK)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %zu dimensions; at most %d are supported", name,
-                             t->n_dims, UK_RANK);
-    for (size_t i = 0; i < t->n_dims; i++) {
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %zu dimensions; at most %d are supported",
+                             v->name, t->n_dims, UK_RANK);
+    v->rank = (int)t->n_dims;
+    for (int i = 0; i < v->rank; i++) {
         if (t->dims[i] < 0)
-            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: extent %lld is negative", name,
+            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: extent %lld is negative", v->name,
                                  (long long)t->dims[i]);
-        extent[i] = t->dims[i];
+        v->extent[i] = t->dims[i];
     }
+    v->has_shape = true;
+    return uk_value_elements(v) < 0
+               ? uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: its size overflows", v->name)
+               : UK_OK;
+}
+
+/* Elements in the message itself, of which there are as many as the shape says, before there is memory for them. */
+static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto *t,
+                                    struct uk_graph_value *v) {
+    const int64_t n = uk_value_elements(v);
+    const size_t bytes = (size_t)n * uk_element_bytes(v->type);
+
+    if (t->has_raw_data && t->raw_data.len != bytes)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu bytes of data",
+                             v->name, uk_value_shape(v), uk_type_name(v->type), t->raw_data.len);
+    if (!t->has_raw_data && listed(t, v->type) != (size_t)n)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu numbers", v->name,
+                             uk_value_shape(v), uk_type_name(v->type), listed(t, v->type));
+    void *data = elements_of(g, v);
+    if (!data)
+        return uk_graph_no_memory(g);
+    if (!t->has_raw_data)
+        copy_list(t, v->type, data, n);
+    else if (bytes)
+        memcpy(data, t->raw_data.data, bytes);
     return UK_OK;
 }
 
@@ -181,34 +217,16 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, 
                                 struct uk_graph_value *v) {
     const bool external =
         t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    enum uk_type type = uk_import_type(t->data_type, &v->is_boolean);
-    int64_t extent[UK_RANK] = {0};
-    enum uk_status s = shape_of(g, t, v->name, extent);
+    enum uk_status s;
 
-    if (s)
+    v->type = uk_import_type(t->data_type, &v->is_boolean);
+    if ((s = shape_of(g, t, v)))
         return s;
-    if (type == UK_TYPES || t->segment)
+    if (v->type == UK_TYPES || t->segment)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %s is not supported", v->name,
                              t->segment ? "a segment of a tensor" : uk_import_type_name(t->data_type));
-    void *data = uk_value_constant(g, v, type, (int)t->n_dims, extent);
-    const int64_t n = uk_value_elements(v);
-    if (!data)
-        return n < 0 ? uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: its size overflows", v->name)
-                     : uk_graph_no_memory(g);
-    if (external) {
-        s = read_external(g, t, folder, n * (int64_t)uk_element_bytes(type), data);
-    } else if (t->has_raw_data) {
-        if (t->raw_data.len != (size_t)n * uk_element_bytes(type))
-            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu bytes of data",
-                                 v->name, uk_value_shape(v), uk_type_name(type), t->raw_data.len);
-        memcpy(data, t->raw_data.data, t->raw_data.len);
-    } else {
-        if (listed(t, type) != (size_t)n)
-            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu numbers", v->name,
-                                 uk_value_shape(v), uk_type_name(type), listed(t, type));
-        copy_list(t, type, data, n);
-    }
-    for (int64_t i = 0; !s && v->is_boolean && i < n; i++)
-        ((uint8_t *)data)[i] = ((uint8_t *)data)[i] != 0;
+    s = external ? read_external(g, t, folder, v) : copy_elements(g, t, v);
+    for (int64_t i = 0; !s && v->is_boolean && i < uk_value_elements(v); i++)
+        ((uint8_t *)(uintptr_t)v->data)[i] = ((const uint8_t *)v->data)[i] != 0;
     return s;
 }

@@ -124,7 +124,7 @@ enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
     const double start = uk_constant_real(n->input[0], 0), limit = uk_constant_real(n->input[1], 0),
                  delta = uk_constant_real(n->input[2], 0), many = delta ? ceil((limit - start) / delta) : NAN;
     const int64_t count = many > 0 ? (int64_t)fmin(many, 0x1p40) : 0;
-    if (isnan(many) || type == UK_F16 || type == UK_BF16)
+    if (isnan(many) || (type != UK_F32 && type != UK_F64 && type != UK_I64 && type != UK_I32))
         return uk_graph_fail(g, UK_REFUSED, n, "a step of 0, or a type that is not supported");
     void *data = uk_value_constant(g, n->output[0], type, 1, &count);
     if (!data)
@@ -135,12 +135,11 @@ enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
         else if (type == UK_F64)
             ((double *)data)[i] = start + (double)i * delta;
         else if (type == UK_I64)
-            ((int64_t *)data)[i] = uk_constant_int(n->input[0], 0) + i * uk_constant_int(n->input[2], 0);
-        else if (type == UK_I32)
+            ((int64_t *)data)[i] = (int64_t)((uint64_t)uk_constant_int(n->input[0], 0) +
+                                             (uint64_t)i * (uint64_t)uk_constant_int(n->input[2], 0));
+        else
             ((int32_t *)data)[i] =
                 (int32_t)(uk_constant_int(n->input[0], 0) + i * uk_constant_int(n->input[2], 0));
-        else
-            return uk_graph_fail(g, UK_REFUSED, n, "type %s is not supported", uk_type_name(type));
     return UK_OK;
 }
 

@@ -30,8 +30,8 @@ enum uk_status uk_infer_conv(struct uk_graph *g, struct uk_graph_node *n) {
     if (s)
         return s;
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
-    if (f->rank != x->rank || groups < 1 || x->rank < 3 || f->extent[1] * groups != x->extent[1] ||
-        f->extent[0] % groups)
+    if (f->rank != x->rank || groups < 1 || x->rank < 3 || x->extent[1] % groups ||
+        f->extent[1] != x->extent[1] / groups || f->extent[0] % groups)
         return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit the input %s in %" PRId64 " groups",
                              uk_value_shape(f), uk_value_shape(x), groups);
     if ((s = uk_window_of(g, n, f->extent + 2, &w)))
@@ -104,21 +104,23 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
                                         struct uk_window *w) {
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
     const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
-    int64_t more[UK_LISTED], shape[UK_LISTED];
-    int mores, shapes;
+    int64_t more[UK_WINDOW_DIMENSIONS], shape[UK_LISTED];
+    int shapes = -1;
     enum uk_status s = uk_window_attributes(g, n, f->extent + 2, w);
 
     if (!s)
-        s = uk_need_ints(g, n, "output_padding", -1, more, &mores);
+        s = uk_window_numbers(g, n, "output_padding", w->dimensions, 0, 0, more);
     if (!s)
         s = uk_need_ints(g, n, "output_shape", -1, shape, &shapes);
-    if (!s && ((mores >= 0 && mores != w->dimensions) ||
-               (shapes >= 0 && shapes != w->dimensions && shapes != x->rank)))
-        s = uk_graph_fail(g, UK_REFUSED, n,
-                          "output_padding or output_shape has another length than the image has dimensions");
+    if (!s && shapes >= 0 && shapes != w->dimensions && shapes != x->rank)
+        s = uk_graph_fail(g, UK_REFUSED, n, "output_shape has %d numbers for an image of %d dimensions",
+                          shapes, w->dimensions);
+    for (int i = 0; i < shapes && !s; i++)
+        if (shape[i] < 0 || shape[i] > UK_LARGEST_IMAGE)
+            s = uk_graph_fail(g, UK_REFUSED, n, "output_shape: %" PRId64 " is out of range", shape[i]);
     for (int d = 0; d < w->dimensions && !s; d++) {
-        const int64_t full = w->stride[d] * (x->extent[d + 2] - 1) + (w->kernel[d] - 1) * w->dilation[d] + 1 +
-                             (mores < 0 ? 0 : more[d]);
+        const int64_t full =
+            w->stride[d] * (x->extent[d + 2] - 1) + (w->kernel[d] - 1) * w->dilation[d] + 1 + more[d];
         int64_t out = full - w->before[d] - w->after[d];
         const bool same = !strncmp(automatic, "SAME", 4);
         if (shapes >= 0 || same) {
@@ -152,7 +154,8 @@ enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node 
     if ((s = transposed_window(g, n, &w)))
         return s;
     extent[0] = x->extent[0];
-    extent[1] = f->extent[1] * groups;
+    if (__builtin_mul_overflow(f->extent[1], groups, &extent[1]))
+        return uk_graph_fail(g, UK_REFUSED, n, "%" PRId64 " groups", groups);
     memcpy(extent + 2, w.in, (size_t)w.dimensions * sizeof *extent);
     if (uk_node_input(n, 2) &&
         (uk_need_input(g, n, 2) || n->input[2]->rank != 1 || n->input[2]->extent[0] != extent[1]))
@@ -165,7 +168,7 @@ enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node 
 enum uk_status uk_write_conv_transpose(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *f = n->input[1];
     const int64_t groups = uk_attribute_int(n, "group", 1), in = f->extent[0] / groups, out = f->extent[1];
-    char where[512], subscripts[512] = "", channel[64] = "c", over[64] = "";
+    char where[512], subscripts[512] = "", channel[64] = "c", over[64] = "", column[48] = "";
     size_t used, put = 0, listed = 0;
     struct uk_window p;
     enum uk_status s = transposed_window(w->g, n, &p);
@@ -186,10 +189,11 @@ enum uk_status uk_write_conv_transpose(struct uk_writer *w, const struct uk_grap
     }
     if (groups > 1)
         snprintf(channel, sizeof channel, "%" PRId64 "*(i1 / %" PRId64 ") + c", in, out);
+    if (groups > 1)
+        snprintf(column, sizeof column, " %% %" PRId64, out);
     uk_write_temp_like(w, n, "t", n->output[0]->type);
-    uk_write(w, n, "@t[%s] = sum(%sc where %s) pad($0[i0, %s%s], 0) * $1[%s, i1%s%.0d%s]",
-             uk_iterators(f->rank), over, where, channel, subscripts, channel, groups > 1 ? " % " : "",
-             groups > 1 ? (int)out : 0,
+    uk_write(w, n, "@t[%s] = sum(%sc where %s) pad($0[i0, %s%s], 0) * $1[%s, i1%s%s]", uk_iterators(f->rank),
+             over, where, channel, subscripts, channel, column,
              p.dimensions == 1   ? ", r0"
              : p.dimensions == 2 ? ", r0, r1"
                                  : ", r0, r1, r2");

@@ -83,7 +83,8 @@ const char *uk_express_cast(struct uk_graph *g, const struct uk_graph_node *n) {
 enum uk_status uk_infer_where(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_infer_broadcast(g, n);
 
-    if (!s && (n->inputs != 3 || n->input[1]->type != n->input[2]->type || n->input[0]->type != UK_U8))
+    if (!s && (n->inputs != 3 || !n->input[1] || !n->input[2] || n->input[1]->type != n->input[2]->type ||
+               n->input[0]->type != UK_U8))
         s = uk_graph_fail(g, UK_REFUSED, n, "it needs a condition and two inputs of one type");
     if (!s)
         n->output[0]->type = n->input[1]->type;
@@ -98,6 +99,8 @@ static bool is_float(enum uk_type t) {
 enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_infer_broadcast(g, n);
 
+    if (!s)
+        s = uk_need_input(g, n, 1);
     if (!s && n->input[0]->type == UK_I64 && !(n->input[0]->data && n->input[1]->data))
         s = uk_graph_fail(g, UK_REFUSED, n, "quotients of int64 are supported for constants only");
     return s;
@@ -106,6 +109,12 @@ enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
 const char *uk_express_divide(struct uk_graph *g, const struct uk_graph_node *n) {
     (void)g;
     return is_float(n->input[0]->type) ? "$0 / $1" : "{x}(f64($0) / f64($1))";
+}
+
+enum uk_status uk_infer_power(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 1);
+
+    return s ? s : uk_infer_broadcast(g, n);
 }
 
 const char *uk_express_power(struct uk_graph *g, const struct uk_graph_node *n) {
@@ -151,8 +160,8 @@ enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_
 
     for (int i = 0; i < 5 && !s; i++)
         s = uk_need_input(g, n, i);
-    if (s)
-        return s;
+    if (s || n->inputs > 5)
+        return s ? s : uk_graph_fail(g, UK_REFUSED, n, "%d inputs; it takes 5", n->inputs);
     const struct uk_graph_value *x = n->input[0];
     if (uk_attribute_int(n, "training_mode", 0) || (n->version < 7 && !uk_attribute_int(n, "is_test", 0)))
         return uk_graph_fail(g, UK_REFUSED, n, "training mode is not supported");

@@ -1,41 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constants: what nodes compute of constants, by the interpreter of the tensor language; and nodes that have no statements. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "language/language.h"
 #include "layers/layers.h"
 
-static enum uk_status interpret(struct uk_graph *g, const struct uk_graph_node *n, struct uk_writer *w,
-                                const char *text, struct uk_context *c, void *result) {
-    struct uk_program *p = NULL;
-    void **tensors = calloc((size_t)w->tensors + 1, sizeof *tensors);
-    enum uk_status s =
-        tensors ? uk_program_parse(c, "constant.uk", text, strlen(text), &p) : UK_OUT_OF_MEMORY;
+/* Programs of nodes have no sizes. */
+static int64_t no_value(const struct uk_var *v, void *user) {
+    (void)user;
+    return v->value;
+}
 
-    for (int i = 0; i < w->tensors && !s; i++)
-        if (!w->tensor[i].is_temp)
-            tensors[i] = w->tensor[i].value == w->result ? result : (void *)w->tensor[i].value->data;
-    if (!s)
-        s = uk_program_interpret(p, NULL, NULL, tensors);
-    uk_program_destroy(p);
+/* How often statements are computed, terms of sums counted each. */
+static double terms_of(const struct uk_program *p) {
+    bool overflow = false;
+    double all = 0;
+
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        double terms = 1;
+        for (int i = 0; i < s->iterators; i++)
+            terms *= (double)uk_index_eval(s->extent[i], no_value, NULL, &overflow);
+        all += terms;
+    }
+    return overflow ? INFINITY : all;
+}
+
+/* *data: the value's elements, or NULL: they would take too long. */
+static enum uk_status interpret(struct uk_graph *g, const struct uk_writer *w, struct uk_program *p,
+                                void **data) {
+    const struct uk_graph_value *v = w->result;
+    void **tensors = calloc((size_t)w->tensors + 1, sizeof *tensors);
+    const double terms = terms_of(p);
+    enum uk_status s = tensors ? UK_OK : UK_OUT_OF_MEMORY;
+
+    *data = NULL;
+    if (terms <= (double)g->term_room && tensors) {
+        g->term_room -= (int64_t)terms;
+        *data = uk_constant_alloc(g, uk_value_elements(v) * (int64_t)uk_element_bytes(v->type));
+        for (int i = 0; i < w->tensors; i++)
+            if (!w->tensor[i].is_temp)
+                tensors[i] = w->tensor[i].value == v ? *data : (void *)(uintptr_t)w->tensor[i].value->data;
+        s = *data ? uk_program_interpret(p, NULL, NULL, tensors) : uk_graph_no_memory(g);
+    }
     free(tensors);
-    return s == UK_OUT_OF_MEMORY ? uk_graph_no_memory(g)
-           : s                   ? uk_graph_fail(g, s, n, "its program is refused: %s", uk_context_message(c))
-                                 : UK_OK;
+    return s;
 }
 
 static enum uk_status fold_output(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_value *v,
                                   struct uk_context *c) {
     struct uk_writer w = {.g = g, .result = v, .node = &n, .nodes = 1};
+    struct uk_program *p = NULL;
     const char *text;
-    void *data = uk_alloc(&g->arena, (size_t)uk_value_elements(v) * uk_element_bytes(v->type) + 1);
-    enum uk_status s = data ? uk_write_program(&w, &text) : uk_graph_no_memory(g);
+    void *data = NULL;
+    enum uk_status s = UK_OK;
 
-    if (!s && uk_value_elements(v))
-        s = interpret(g, n, &w, text, c, data);
-    uk_writer_end(&w);
+    if (!uk_value_elements(v)) {
+        v->data = uk_constant_alloc(g, 0);
+        return v->data ? UK_OK : uk_graph_no_memory(g);
+    }
+    if (!(s = uk_write_program(&w, &text)))
+        s = uk_program_parse(c, "constant.uk", text, strlen(text), &p);
     if (!s)
-        v->data = data;
-    return s;
+        s = interpret(g, &w, p, &data);
+    uk_program_destroy(p);
+    uk_writer_end(&w);
+    v->data = s ? NULL : data;
+    return s == UK_OUT_OF_MEMORY ? uk_graph_no_memory(g)
+           : s ? uk_graph_fail(g, UK_REFUSED, n, "its program is refused: %s", uk_context_message(c))
+               : UK_OK;
 }
 
 enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n) {
@@ -51,8 +84,8 @@ enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n) {
         return UK_OK;
     }
     enum uk_status s = uk_permutation(g, n, perm);
-    char *data = uk_alloc(&g->arena, (size_t)uk_value_elements(y) * bytes + 1);
-    if (s || !data)
+    char *data = s ? NULL : uk_constant_alloc(g, uk_value_elements(y) * (int64_t)bytes);
+    if (!data)
         return s ? s : uk_graph_no_memory(g);
     uk_permute(x, perm, data);
     y->data = data;

@@ -46,6 +46,10 @@ enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
 /* ---- rules.c: of shapes ---- */
 
 bool uk_node_is_elementwise(const struct uk_graph_node *n);
+/* The expression of a node that computes element by element. NULL: no memory. */
+const char *uk_expression_of(struct uk_graph *g, const struct uk_graph_node *n);
+/* Of a node: in expressions an input is a letter behind '0', and there are some that nodes get besides. `y` is the output. */
+enum { UK_MOST_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 /* Input i must be there, of known shape. */
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
@@ -57,6 +61,8 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
 enum { UK_LISTED = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
+/* The node has that many inputs at least; the new ones are left out. */
+enum uk_status uk_extend_inputs(struct uk_graph *g, struct uk_graph_node *n, int inputs);
 /* Appends a constant of one dimension, for the caller to fill, to the node's inputs; its number. -1: no memory. */
 int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
                        void **data);
@@ -196,6 +202,7 @@ UK_INFER(batch_normalization); /* elementwise.c */
 UK_INFER(cast);
 UK_INFER(where);
 UK_INFER(divide);
+UK_INFER(power);
 UK_INFER(prelu);
 UK_INFER(nary);
 UK_INFER(nothing); /* constant.c */

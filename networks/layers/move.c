@@ -117,9 +117,9 @@ static enum uk_status parts_of(struct uk_graph *g, const struct uk_graph_node *n
         const int64_t equal = (all + n->outputs - 1) / n->outputs, left = all - sum;
         if (count < 0)
             part[i] = left < equal ? left : equal; /* the last one may be smaller */
-        sum += part[i];
-        if (part[i] < 0 || sum > all)
+        if (part[i] < 0 || part[i] > left)
             break;
+        sum += part[i];
     }
     if (sum != all || (count < 0 && n->version < 18 && all % n->outputs))
         return uk_graph_fail(g, UK_REFUSED, n, "the parts do not add up to dimension %d of %s", *axis,
@@ -208,7 +208,7 @@ static enum uk_status slice_of(struct uk_graph *g, const struct uk_graph_node *n
         const int64_t span = by > 0 ? to - from : from - to, size = by > 0            ? by
                                                                     : by == INT64_MIN ? INT64_MAX
                                                                                       : -by;
-        sl->start[d] = from;
+        sl->start[d] = span > 0 && all > 0 ? from : 0;
         sl->extent[d] = span > 0 && all > 0 ? (span - 1) / size + 1 : 0;
         sl->step[d] = sl->extent[d] > 1 ? by : 1; /* a step that is never taken may be of any size */
     }
@@ -284,6 +284,10 @@ struct padding {
     int64_t before[UK_RANK], after[UK_RANK];
 };
 
+static bool is_moderate(int64_t pad) {
+    return pad >= -UK_MOST_ELEMENTS && pad <= UK_MOST_ELEMENTS;
+}
+
 static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node *n, struct padding *p) {
     const int rank = n->input[0]->rank;
     const char *mode = uk_attribute_string(n, "mode", "constant");
@@ -311,6 +315,8 @@ static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node 
             break;
         p->before[d] = pads[i];
         p->after[d] = pads[i + dimensions];
+        if (!is_moderate(pads[i]) || !is_moderate(pads[i + dimensions]))
+            s = uk_graph_fail(g, UK_REFUSED, n, "the size of its result overflows");
     }
     return s;
 }
@@ -338,13 +344,10 @@ static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, 
                                    const int64_t *extent) {
     const char *mode = uk_attribute_string(n, "mode", "constant");
     const int rank = n->input[0]->rank;
-    struct uk_graph_value **input = uk_alloc(&g->arena, 4 * sizeof *input);
+    enum uk_status s = uk_extend_inputs(g, n, 4);
 
-    if (!input)
-        return uk_graph_no_memory(g);
-    for (int i = 0; i < n->inputs && i < 4; i++)
-        input[i] = n->input[i];
-    n->input = input;
+    if (s)
+        return s;
     n->inputs = 4;
     for (int d = 0; d < rank; d++) {
         const int64_t all = n->input[0]->extent[d];
@@ -366,12 +369,11 @@ enum uk_status uk_infer_pad(struct uk_graph *g, struct uk_graph_node *n) {
 
     if (!s)
         s = padding_of(g, n, &p);
-    if (!s && uk_node_input(n, 2) && (uk_need_input(g, n, 2) || uk_value_elements(n->input[2]) != 1))
+    if (!s && uk_node_input(n, 2) &&
+        (uk_need_input(g, n, 2) || uk_value_elements(n->input[2]) != 1 || n->input[2]->rank > 1))
         s = uk_graph_fail(g, UK_REFUSED, n, "the value of padding is no scalar");
     for (int d = 0; !s && d < n->input[0]->rank; d++)
-        if (__builtin_add_overflow(n->input[0]->extent[d], p.before[d], &extent[d]) ||
-            __builtin_add_overflow(extent[d], p.after[d], &extent[d]))
-            s = uk_graph_fail(g, UK_REFUSED, n, "the size of its result overflows");
+        extent[d] = n->input[0]->extent[d] + p.before[d] + p.after[d];
     if (!s && !pads_constant(n))
         s = append_lists(g, n, &p, extent);
     if (!s)
@@ -484,7 +486,7 @@ enum uk_status uk_infer_blocks(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     const struct uk_graph_value *x = n->input[0];
     const bool fits =
-        x->rank == 4 && b > 0 && b < 1 << 15 &&
+        x->rank == 4 && b > 0 && b < 1 << 15 && (to_space || x->extent[1] < UK_MOST_ELEMENTS >> 18) &&
         (to_space ? x->extent[1] % (b * b) == 0 : x->extent[2] % b == 0 && x->extent[3] % b == 0);
     if (!fits)
         return uk_graph_fail(g, UK_REFUSED, n, "blocks of %" PRId64 " do not divide %s", b,

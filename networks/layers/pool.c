@@ -95,9 +95,9 @@ enum uk_status uk_infer_global_pool(struct uk_graph *g, struct uk_graph_node *n)
     int64_t extent[UK_RANK] = {0};
     enum uk_status s = uk_need_input(g, n, 0);
 
-    if (!s && n->input[0]->rank < 3)
-        s = uk_graph_fail(g, UK_REFUSED, n, "its input %s has no dimensions to pool over",
-                          uk_value_shape(n->input[0]));
+    if (!s && (n->input[0]->rank < 3 || n->input[0]->rank > 5))
+        s = uk_graph_fail(g, UK_REFUSED, n, "its input %s has %d dimensions; 3 to 5 are supported",
+                          uk_value_shape(n->input[0]), n->input[0]->rank);
     if (s)
         return s;
     for (int d = 0; d < n->input[0]->rank; d++)
@@ -112,9 +112,6 @@ enum uk_status uk_write_global_pool(struct uk_writer *w, const struct uk_graph_n
     double all = 1;
 
     (void)output;
-    if (x->rank > 5)
-        return uk_graph_fail(w->g, UK_REFUSED, n, "its input %s has %d dimensions; 3 to 5 are supported",
-                             uk_value_shape(x), x->rank);
     for (int d = 2; d < x->rank; d++)
         all *= (double)x->extent[d];
     if (average)

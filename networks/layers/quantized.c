@@ -25,8 +25,8 @@ static enum uk_status infer_linear(struct uk_graph *g, struct uk_graph_node *n, 
     const struct uk_graph_value *x = n->input[0], *scale = n->input[1], *zero = uk_node_input(n, 2);
     if (uk_value_elements(scale) != 1)
         s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), x->rank, &axis);
-    if (!s && ((uk_value_elements(scale) != 1 && (scale->rank != 1 || scale->extent[0] != x->extent[axis])) ||
-               (zero && uk_value_elements(zero) != uk_value_elements(scale))))
+    if (!s && (scale->rank > 1 || (uk_value_elements(scale) != 1 && scale->extent[0] != x->extent[axis]) ||
+               (zero && (zero->rank > 1 || uk_value_elements(zero) != uk_value_elements(scale)))))
         s = uk_graph_fail(g, UK_REFUSED, n, "scales of shape %s for an input of shape %s",
                           uk_value_shape(scale), uk_value_shape(x));
     return s ? s : uk_set_output(g, n, 0, type, x->rank, x->extent);
@@ -100,7 +100,7 @@ static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n
     const int64_t count = uk_value_elements(w), terms = channels ? count / channels : 0;
     void *sums, *factors;
 
-    if (terms > INT32_MAX / (255 * 255))
+    if (terms > UK_MOST_PRODUCTS)
         return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
                              terms);
     if (uk_append_constant(g, n, UK_I32, channels, &sums) < 0 ||
@@ -163,9 +163,13 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
     struct uk_graph_node conv = as_conv(n, input);
     const struct uk_graph_value *w = n->input[3], *bias = uk_node_input(n, 8);
     if (!uk_is_byte(n->input[0]->type) || !uk_is_byte(w->type) || !w->data ||
-        (bias && (!bias->data || bias->type != UK_I32)) || !uk_is_byte(n->input[7]->type))
-        return uk_graph_fail(g, UK_REFUSED, n,
-                             "it needs bytes, constant weights and a constant bias of type int32");
+        (bias &&
+         (!bias->data || bias->type != UK_I32 || bias->rank != 1 || bias->extent[0] != w->extent[0])) ||
+        !uk_is_byte(n->input[7]->type))
+        return uk_graph_fail(
+            g, UK_REFUSED, n,
+            "it needs bytes, constant weights and a constant bias of type int32, one number a "
+            "channel");
     if ((s = uk_infer_conv(g, &conv)))
         return s;
     const int64_t channels = w->extent[0], inside = channels ? uk_value_elements(w) / channels : 1;
@@ -215,7 +219,7 @@ void uk_lay_out_qlinear_conv(struct uk_graph_node *n) {
 enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     const bool ta = uk_attribute_int(n, "transA", 0), tb = uk_attribute_int(n, "transB", 0);
     struct uk_quantization as, bs, ys = {0};
-    enum uk_status s = UK_OK;
+    enum uk_status s = uk_extend_inputs(g, n, 9);
     bool moved;
 
     for (int i = 0; i < 5 && !s; i++)
@@ -303,7 +307,7 @@ enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node 
     n->output[0]->type = n->input[7]->type;
     const int64_t columns = b->rank > 1 ? b->extent[b->rank - 1] : 1,
                   terms = n->input[0]->extent[n->input[0]->rank - 1];
-    if (terms > INT32_MAX / (255 * 255))
+    if (terms > UK_MOST_PRODUCTS)
         return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
                              terms);
     if ((s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &as)) ||

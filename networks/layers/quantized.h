@@ -16,5 +16,7 @@ enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, in
 double uk_scale_at(const struct uk_quantization *s, int64_t channel);
 int64_t uk_zero_at(const struct uk_quantization *s, int64_t channel);
 bool uk_is_byte(enum uk_type t);
+/* Of bytes less their zero points, whose sum fits 32 bits; and such bytes themselves. */
+enum { UK_MOST_PRODUCTS = INT32_MAX / (255 * 255), UK_MOST_BYTES = INT32_MAX / 255 };
 
 #endif

@@ -204,7 +204,7 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
         s = uk_scale_of(w->g, n, 0, 1, 1, y->type, &to);
     if (!s)
         s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", 1), y->rank, &axis);
-    for (int i = 0; i < concat.inputs && !s; i++) {
+    for (int i = 0; !s && i < concat.inputs; i++) {
         char left[128], element[64], value[256];
         size_t used = 0;
         if ((s = uk_scale_of(w->g, n, 3 * i + 3, 3 * i + 4, 1, y->type, &of)))
@@ -245,7 +245,15 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
         s = uk_graph_fail(g, UK_REFUSED, n, "channels_last=1 is not supported");
     if (s)
         return s;
-    return !strcmp(n->type, "QLinearAveragePool") ? uk_infer_pool(g, n) : uk_infer_global_pool(g, n);
+    const bool windows = !strcmp(n->type, "QLinearAveragePool");
+    double terms = 1;
+    if ((s = windows ? uk_infer_pool(g, n) : uk_infer_global_pool(g, n)))
+        return s;
+    for (int d = 2; d < n->input[0]->rank; d++)
+        terms *=
+            (double)(windows ? uk_attribute_find(n, "kernel_shape")->ints[d - 2] : n->input[0]->extent[d]);
+    return terms > UK_MOST_BYTES ? uk_graph_fail(g, UK_REFUSED, n, "sums of %g bytes may pass 32 bits", terms)
+                                 : UK_OK;
 }
 
 static void write_global_average(struct uk_writer *w, const struct uk_graph_node *n,

@@ -108,14 +108,17 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
 
     for (int i = 0; i < count; i++) {
         const double scale = (double)size[i] / (double)n->input[0]->extent[axis[i]];
-        if (size[i] < 1 || !(scale > 0) || isinf(scale))
+        if (size[i] < 1 || size[i] > UK_MOST_ELEMENTS || !(scale > 0) || isinf(scale))
             return uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " of dimension %d", size[i], axis[i]);
         common = i == 0 ? scale : !strcmp(policy, "not_larger") ? fmin(common, scale) : fmax(common, scale);
     }
     for (int i = 0; i < count; i++) {
         const int d = axis[i];
         const bool stretch = !strcmp(policy, "stretch");
-        r->out[d] = stretch ? size[i] : (int64_t)rint(common * (double)n->input[0]->extent[d]);
+        const double kept = rint(common * (double)n->input[0]->extent[d]);
+        if (!stretch && kept > (double)UK_MOST_ELEMENTS)
+            return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d", common, d);
+        r->out[d] = stretch ? size[i] : (int64_t)kept;
         r->scale[d] = stretch ? (double)size[i] / (double)n->input[0]->extent[d] : common;
     }
     return UK_OK;
@@ -130,6 +133,8 @@ static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *
 
     if (!s)
         s = uk_need_ints(g, n, "axes", -1, listed, &count);
+    if (!s && count > x->rank)
+        s = uk_graph_fail(g, UK_REFUSED, n, "%d axes of a tensor of %d dimensions", count, x->rank);
     if (count < 0)
         count = x->rank;
     for (int i = 0; i < count && !s; i++)
@@ -215,10 +220,9 @@ static bool changes(const struct uk_graph_node *n, const struct resize *r, int d
 enum uk_status uk_infer_resize(struct uk_graph *g, struct uk_graph_node *n) {
     struct resize r;
     enum uk_status s = uk_need_input(g, n, 0);
-    struct uk_graph_value **input = uk_alloc(&g->arena, 4 * sizeof *input);
 
-    if (!s && !input)
-        s = uk_graph_no_memory(g);
+    if (!s)
+        s = uk_extend_inputs(g, n, 4);
     if (!s)
         s = resize_of(g, n, &r);
     if (!s && r.linear && n->input[0]->type != UK_F32)
@@ -226,9 +230,6 @@ enum uk_status uk_infer_resize(struct uk_graph *g, struct uk_graph_node *n) {
                           uk_type_name(n->input[0]->type));
     if (s)
         return s;
-    for (int i = 0; i < n->inputs && i < 4; i++)
-        input[i] = n->input[i];
-    n->input = input;
     n->inputs = 4;
     for (int d = 0; d < n->input[0]->rank && !s; d++) {
         if (!n->input[0]->extent[d] && r.out[d])

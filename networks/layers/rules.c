@@ -8,6 +8,10 @@ bool uk_node_is_elementwise(const struct uk_graph_node *n) {
     return n->op->expression || n->op->express;
 }
 
+const char *uk_expression_of(struct uk_graph *g, const struct uk_graph_node *n) {
+    return n->op->express ? n->op->express(g, n) : n->op->expression;
+}
+
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i) {
     const struct uk_graph_value *v = uk_node_input(n, i);
 
@@ -116,6 +120,20 @@ enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, i
     if (axis < -rank || axis >= rank)
         return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " of a tensor of %d dimensions", axis, rank);
     *out = (int)(axis < 0 ? axis + rank : axis);
+    return UK_OK;
+}
+
+enum uk_status uk_extend_inputs(struct uk_graph *g, struct uk_graph_node *n, int inputs) {
+    struct uk_graph_value **input = uk_alloc(&g->arena, (size_t)inputs * sizeof *input);
+
+    if (n->inputs >= inputs)
+        return UK_OK;
+    if (!input)
+        return uk_graph_no_memory(g);
+    for (int i = 0; i < n->inputs; i++)
+        input[i] = n->input[i];
+    n->input = input;
+    n->inputs = inputs;
     return UK_OK;
 }
 

@@ -23,8 +23,9 @@ enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, in
         return uk_graph_fail(g, UK_REFUSED, n,
                              "its scales and zero points are not all constants, of type f32");
     out->count = uk_value_elements(out->scale);
-    if ((out->count != 1 && out->count != channels) ||
-        (out->zero && uk_value_elements(out->zero) != out->count) || (out->zero && out->zero->type != type))
+    if ((out->count != 1 && out->count != channels) || out->scale->rank > 1 ||
+        (out->zero && out->zero->rank > 1) || (out->zero && uk_value_elements(out->zero) != out->count) ||
+        (out->zero && out->zero->type != type))
         return uk_graph_fail(g, UK_REFUSED, n,
                              "%" PRId64 " scales for %" PRId64 " channels, or a zero point of another type",
                              out->count, channels);

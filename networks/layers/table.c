@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of operators, and the walk over the nodes that infers shapes and computes constants. */
+#include <math.h>
 #include <string.h>
 #include "layers/layers.h"
 
@@ -22,7 +23,54 @@ static bool knows(const struct uk_operator *op, const char *attribute) {
     return false;
 }
 
+/* What ONNX has as attributes of other kinds than int, by name; `value` is a float of Pad, and a tensor of others. */
+static const struct {
+    enum uk_attribute_kind kind;
+    const char *names;
+} kinds[] = {
+    {UK_A_STRING,
+     " approximate auto_pad coordinate_transformation_mode keep_aspect_ratio_policy mode nearest_mode "
+     "round_mode "},
+    {UK_A_INTS,
+     " axes consumed_inputs dilations ends kernel_shape output_padding output_shape pads paddings perm "
+     "shape split starts strides value_ints "},
+    {UK_A_FLOATS, " scales value_floats "},
+    {UK_A_FLOAT,
+     " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma max min momentum ratio value_float "},
+};
+
+static enum uk_attribute_kind kind_of(const struct uk_graph_node *n, const char *attribute) {
+    const size_t length = strlen(attribute);
+
+    if (!strcmp(attribute, "value"))
+        return strcmp(n->type, "Pad") ? UK_A_TENSOR : UK_A_FLOAT;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (const char *at = kinds[i].names; (at = strstr(at, attribute)); at++)
+            if (at[-1] == ' ' && at[length] == ' ')
+                return kinds[i].kind;
+    return UK_A_INT;
+}
+
+static enum uk_status check_attribute(struct uk_graph *g, const struct uk_graph_node *n,
+                                      const struct uk_attribute *a) {
+    static const char *const names[] = {"integer", "number",           "text",
+                                        "tensor",  "list of integers", "list of numbers"};
+    const enum uk_attribute_kind kind = knows(n->op, a->name) ? kind_of(n, a->name) : UK_A_OTHER;
+    bool has_nan = a->kind == UK_A_FLOAT && isnan(a->f);
+
+    if (kind == UK_A_OTHER)
+        return uk_graph_fail(g, UK_REFUSED, n, "attribute %s is not supported", a->name);
+    if (a->kind != kind)
+        return uk_graph_fail(g, UK_REFUSED, n, "attribute %s is no %s", a->name, names[kind]);
+    for (int i = 0; i < a->count && kind == UK_A_FLOATS; i++)
+        has_nan |= isnan(a->floats[i]);
+    return has_nan && strncmp(a->name, "value", 5)
+               ? uk_graph_fail(g, UK_REFUSED, n, "attribute %s is not a number", a->name)
+               : UK_OK;
+}
+
 enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = UK_OK;
     bool is_known = false;
 
     for (int i = 0; i < ROWS && !n->op; i++)
@@ -35,10 +83,12 @@ enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
         return uk_graph_fail(g, UK_REFUSED, n,
                              is_known ? "not supported in operator set %d" : "no such operator is supported",
                              n->version);
-    for (int i = 0; i < n->attributes; i++)
-        if (!knows(n->op, n->attribute[i].name))
-            return uk_graph_fail(g, UK_REFUSED, n, "attribute %s is not supported", n->attribute[i].name);
-    return UK_OK;
+    if (n->inputs > UK_MOST_INPUTS)
+        return uk_graph_fail(g, UK_REFUSED, n, "%d inputs; at most %d are supported", n->inputs,
+                             UK_MOST_INPUTS);
+    for (int i = 0; i < n->attributes && !s; i++)
+        s = check_attribute(g, n, &n->attribute[i]);
+    return s;
 }
 
 /* What the language computes with, element by element. */
@@ -48,6 +98,16 @@ static enum uk_status check_types(struct uk_graph *g, const struct uk_graph_node
             return uk_graph_fail(g, UK_REFUSED, n, "inputs of types %s and %s",
                                  uk_type_name(n->input[0]->type), uk_type_name(n->input[i]->type));
     return UK_OK;
+}
+
+/* Inputs that the expression reads are there. */
+static enum uk_status check_operands(struct uk_graph *g, const struct uk_graph_node *n) {
+    const char *e = uk_node_is_elementwise(n) ? uk_expression_of(g, n) : "";
+    enum uk_status s = e ? UK_OK : uk_graph_no_memory(g);
+
+    for (; e && !s && (e = strchr(e, '$')); e++)
+        s = uk_need_input(g, n, e[1] - '0');
+    return s;
 }
 
 static bool is_constant(const struct uk_graph_node *n) {
@@ -64,6 +124,8 @@ static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold
         s = check_types(g, n);
     if (!s)
         s = n->op->infer ? n->op->infer(g, n) : uk_infer_broadcast(g, n);
+    if (!s)
+        s = check_operands(g, n);
     for (int i = 0; i < n->outputs && !s; i++)
         if (n->output[i] && n->op->is_boolean)
             n->output[i]->is_boolean = true;
@@ -85,7 +147,10 @@ static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold
 enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user) {
     enum uk_status s = UK_OK;
 
-    for (struct uk_graph_node *n = g->nodes; n && !s; n = n->next)
+    for (struct uk_graph_node *n = g->nodes; n && !s; n = n->next) {
+        g->inferred = n;
         s = infer(g, n, fold, user);
+    }
+    g->inferred = NULL;
     return s;
 }

@@ -235,15 +235,11 @@ void uk_write(struct uk_writer *w, const struct uk_graph_node *n, const char *fo
 
 /* ---- results that may stand where they are read ---- */
 
-static const char *expression_of(struct uk_graph *g, const struct uk_graph_node *n) {
-    return n->op->express ? n->op->express(g, n) : n->op->expression;
-}
-
 /* How often the expression reads the node's inputs that are `v`. */
 static int mentions(struct uk_graph *g, const struct uk_graph_node *n, const struct uk_graph_value *v) {
     int count = 0;
 
-    for (const char *e = expression_of(g, n); e && (e = strchr(e, '$')); e++)
+    for (const char *e = uk_expression_of(g, n); e && (e = strchr(e, '$')); e++)
         count += uk_node_input(n, e[1] - '0') == v;
     return count;
 }
@@ -318,7 +314,7 @@ static int first_dimension(const struct uk_graph_node *n, int i) {
     const int rank = n->output[0]->rank, back = rank - n->input[i]->rank;
     const int64_t axis = uk_attribute_int(n, "axis", n->op->is_channelwise ? 1 : back);
 
-    if (n->op->is_channelwise && i && n->input[i]->rank == 1 && rank > 1)
+    if (n->op->is_channelwise && i && n->input[i]->rank == 1 && n->input[i]->extent[0] != 1 && rank > 1)
         return (int)(axis < 0 ? axis + rank : axis);
     return i == 1 && uk_attribute_find(n, "axis") && uk_attribute_int(n, "broadcast", 0) && axis >= 0 &&
                    axis <= back
@@ -338,7 +334,7 @@ static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, stru
         }
     if (put_literal(out, v))
         return;
-    used += (size_t)snprintf(subscripts_text, sizeof subscripts_text, "$%d[", i);
+    used += (size_t)snprintf(subscripts_text, sizeof subscripts_text, "$%c[", '0' + i);
     for (int d = 0; d < v->rank; d++) {
         const int at = first_dimension(n, i) + d;
         const bool broadcast = v->extent[d] == 1 && n->output[0]->extent[at] != 1;
@@ -376,7 +372,7 @@ static const char *put_brace(const struct uk_graph_node *n, struct uk_text *out,
 }
 
 static void elementwise(struct uk_writer *w, const struct uk_graph_node *n) {
-    const char *e = expression_of(w->g, n);
+    const char *e = uk_expression_of(w->g, n);
     struct uk_text out = {0};
 
     if (!e)

@@ -21,7 +21,8 @@ enum uk_status uk_infer_dropout(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_infer_same(g, n);
 
     if (!s && (training || (n->version < 7 && !uk_attribute_int(n, "is_test", 0))) &&
-        !(training && training->data && !uk_constant_int(training, 0)))
+        !(training && training->data && uk_value_elements(training) == 1 && training->type == UK_U8 &&
+          !uk_constant_int(training, 0)))
         s = uk_graph_fail(g, UK_REFUSED, n, "training mode, or one that is not constant, is not supported");
     if (!s && mask && mask->uses) {
         uint8_t *data = uk_value_constant(g, mask, UK_U8, n->input[0]->rank, n->input[0]->extent);

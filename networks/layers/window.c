@@ -5,7 +5,7 @@
 #include <string.h>
 #include "layers/window.h"
 
-enum { TEXT = 192, TURNS = 6, LARGEST = 1 << 30 };
+enum { TEXT = 192, TURNS = 6 };
 
 static char *buffer(void) {
     static _Thread_local char text[TURNS][TEXT];
@@ -16,8 +16,8 @@ static char *buffer(void) {
     return t;
 }
 
-static enum uk_status numbers(struct uk_graph *g, const struct uk_graph_node *n, const char *name, int count,
-                              int64_t least, int64_t otherwise, int64_t *out) {
+enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node *n, const char *name,
+                                 int count, int64_t least, int64_t otherwise, int64_t *out) {
     int64_t list[UK_LISTED];
     int given;
     enum uk_status s = uk_need_ints(g, n, name, -1, list, &given);
@@ -26,7 +26,7 @@ static enum uk_status numbers(struct uk_graph *g, const struct uk_graph_node *n,
         s = uk_graph_fail(g, UK_REFUSED, n, "%s has %d numbers for %d", name, given, count);
     for (int i = 0; i < count && !s; i++) {
         out[i] = given < 0 ? otherwise : list[i];
-        if (out[i] < least || out[i] > LARGEST)
+        if (out[i] < least || out[i] > UK_LARGEST_IMAGE)
             s = uk_graph_fail(g, UK_REFUSED, n, "%s: %" PRId64 " is out of range", name, out[i]);
     }
     return s;
@@ -74,18 +74,24 @@ enum uk_status uk_window_attributes(struct uk_graph *g, const struct uk_graph_no
                              "its input of shape %s has %d dimensions; 3 to 5 are supported",
                              uk_value_shape(x), x->rank);
     memcpy(w->in, x->extent + 2, (size_t)w->dimensions * sizeof *w->in);
-    enum uk_status s = numbers(g, n, "kernel_shape", w->dimensions, 1, kernel ? 1 : 0, w->kernel);
+    enum uk_status s = uk_window_numbers(g, n, "kernel_shape", w->dimensions, 1, kernel ? 1 : 0, w->kernel);
     if (!s && kernel && !uk_attribute_find(n, "kernel_shape"))
         memcpy(w->kernel, kernel, (size_t)w->dimensions * sizeof *kernel);
     for (int d = 0; kernel && !s && d < w->dimensions; d++)
         if (w->kernel[d] != kernel[d])
             s = uk_graph_fail(g, UK_REFUSED, n, "kernel_shape differs from the filter's extents");
+    for (int d = 0; !s && d < w->dimensions; d++)
+        if (w->kernel[d] < 1 || w->kernel[d] > UK_LARGEST_IMAGE || w->in[d] > UK_LARGEST_IMAGE)
+            s = uk_graph_fail(g, UK_REFUSED, n,
+                              "windows of extent %" PRId64 " over a dimension of %" PRId64
+                              " elements are not supported",
+                              w->kernel[d], w->in[d]);
     if (!s)
-        s = numbers(g, n, "strides", w->dimensions, 1, 1, w->stride);
+        s = uk_window_numbers(g, n, "strides", w->dimensions, 1, 1, w->stride);
     if (!s)
-        s = numbers(g, n, "dilations", w->dimensions, 1, 1, w->dilation);
+        s = uk_window_numbers(g, n, "dilations", w->dimensions, 1, 1, w->dilation);
     if (!s)
-        s = numbers(g, n, "pads", 2 * w->dimensions, 0, 0, pads);
+        s = uk_window_numbers(g, n, "pads", 2 * w->dimensions, 0, 0, pads);
     memcpy(w->before, pads, (size_t)w->dimensions * sizeof *pads);
     memcpy(w->after, pads + w->dimensions, (size_t)w->dimensions * sizeof *pads);
     const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");

@@ -4,7 +4,8 @@
 
 #include "layers/layers.h"
 
-enum { UK_WINDOW_DIMENSIONS = 3 };
+/* Extents, strides and padding are so small that their products fit. */
+enum { UK_WINDOW_DIMENSIONS = 3, UK_LARGEST_IMAGE = 1 << 30 };
 
 /* Windows over the dimensions of an image, N and C left out: output q reads the inputs stride * q + dilation * r - before, 0 <= r <
  * kernel, of which those outside the image are padding. */
@@ -21,6 +22,9 @@ enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, c
 /* The same without auto_pad's numbers and the outputs. */
 enum uk_status uk_window_attributes(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
                                     struct uk_window *w);
+/* The numbers of a list attribute, one for each of `count` dimensions, or `otherwise`; none is less than `least`. */
+enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node *n, const char *name,
+                                 int count, int64_t least, int64_t otherwise, int64_t *out);
 /* Whether some window reads outside of the image. */
 bool uk_window_pads(const struct uk_window *w);
 /* ", 2*i2 + r0 - 1, ..." the subscripts of an input; in one of a few buffers that later calls use again. */

@@ -44,6 +44,11 @@ static struct uk_graph_node *dequantizer(const struct uk_graph_value *v) {
                : NULL;
 }
 
+/* Operators on bytes want zero points. */
+static bool has_zero(const struct uk_graph_node *n) {
+    return uk_node_input(n, 2);
+}
+
 /* The only reader of the value, if that is a QuantizeLinear. */
 static struct uk_graph_node *quantizer(struct uk_graph *g, const struct uk_graph_value *v) {
     if (v->uses != 1 || v->is_output)
@@ -84,7 +89,7 @@ static void push(struct building *b, struct uk_graph_value *v) {
 static void push_dequantized(struct building *b, const struct uk_graph_value *v) {
     const struct uk_graph_node *dq = dequantizer(v);
 
-    if (!dq || !is_byte_of(dq)) {
+    if (!dq || !has_zero(dq) || !is_byte_of(dq)) {
         b->refused = true;
         return;
     }
@@ -199,7 +204,7 @@ static enum uk_status rewrite(struct uk_graph *g, struct uk_graph_node *n) {
             push(&b, n->input[i]);
         return b.refused ? UK_OK : replace(&b, n, q, n->type, n->domain);
     }
-    if (!r || !is_plain(n))
+    if (!r || !is_plain(n) || !has_zero(q))
         return UK_OK;
     build(&b, r, n, q);
     return b.refused ? UK_OK : replace(&b, n, q, r->to, r->domain);

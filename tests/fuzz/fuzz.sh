@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a libFuzzer target on the programs of golden/ and examples/, and on what it makes of them. What crashes is left beside
-# the target as crash-*, and its path printed.
+# Runs a libFuzzer target on the programs of golden/ and examples/, or on what the program UK_SEEDS writes into a folder, and on what
+# it makes of them. What crashes is left beside the target as crash-*, and its path printed.
 #
 #     fuzz.sh TARGET SOURCE CORPUS OPTION...: CORPUS is the folder that keeps what reached new code; "" keeps nothing
 set -euo pipefail
@@ -11,9 +11,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/seeds" "$work/corpus"
-for file in "$source"/tests/golden/*.uk "$source"/examples/*.uk; do
-    sed '/^#=/,$d' "$file" >"$work/seeds/$(basename "$file")"
-done
+if [[ ${UK_SEEDS-} ]]; then
+    "$UK_SEEDS" --write "$work/seeds"
+else
+    for file in "$source"/tests/golden/*.uk "$source"/examples/*.uk; do
+        sed '/^#=/,$d' "$file" >"$work/seeds/$(basename "$file")"
+    done
+fi
 if [[ $corpus ]]; then
     mkdir -p "$corpus"
 fi

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libFuzzer: bytes that are a model of ONNX, or, behind a first byte that is odd and no field of a model, decide what a random network is:
+ * it is read, or refused with a message of one line; each layer of what is read is a program that the parser takes; nothing leaks.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "networks.h"
+#include "onnx_text.h"
+#include "random_network.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { IS_DRAWN = 0xff };
+
+/* What went wrong is in the crash's report. */
+static void must(bool good) {
+    if (!good)
+        abort();
+}
+
+static void check_layers(const struct uk_network *n) {
+    struct uk_context *c = uk_context_create();
+
+    must(c);
+    for (int i = 0; uk_network_layer(n, i); i++) {
+        const char *text = uk_network_layer(n, i)->text;
+        struct uk_program *p;
+
+        must(uk_program_parse(c, "layer.uk", text, strlen(text), &p) != UK_SYNTAX);
+        uk_program_destroy(p);
+    }
+    uk_context_destroy(c);
+}
+
+static void read_model(const void *bytes, size_t size) {
+    struct uk_network *n = uk_network_create();
+
+    must(n);
+    const enum uk_status s = uk_network_read(n, "fuzz", bytes, size, NULL, NULL);
+    const char *message = uk_network_message(n);
+    must(s == UK_OK || (s == UK_REFUSED && *message && !strchr(message, '\n') && !strstr(message, "report")));
+    if (!s)
+        check_layers(n);
+    uk_network_destroy(n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (!size || *data != IS_DRAWN) {
+        read_model(data, size);
+        return 0;
+    }
+    char *text = random_network(data + 1, size - 1);
+    size_t length;
+    must(text);
+    unsigned char *bytes = onnx_of_text(text, &length);
+    must(bytes);
+    if (getenv("UK_FUZZ_TEXT"))
+        fputs(text, stderr);
+    read_model(bytes, length);
+    free(bytes);
+    free(text);
+    return 0;
+}
