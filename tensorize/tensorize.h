@@ -138,7 +138,7 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  * (temps not counted) becomes element i of `result`, of the tensor's type. error[i] is how far code may be from it: 0 where each
  * operation has one right result; more where sums of floats may be in any order, products may be added before they are rounded, and
  * functions are approximate (4 units in the last place), as far as these can change the element, an integer that is rounded
- * from floats at a tie among them; infinite where nothing is known. Nothing else is written. Reads outside of tensors are errors if these
+ * from floats at a tie among them; infinite where nothing is known. count: at most 2^30. Nothing else is written. Reads outside of tensors are errors if these
  * elements need them. */
 enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes,
                                              const double *scalars, void *const *tensors, int tensor,

@@ -196,6 +196,9 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
     return status;
 }
 
+/* Of one call; more are given in several. */
+enum { MOST_ELEMENTS = 1 << 30 };
+
 enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes,
                                              const double *scalars, void *const *tensors, int tensor,
                                              int64_t count, const int64_t *element, void *result,
@@ -207,9 +210,12 @@ enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t
 
     for (int i = tensor; t && (i > 0 || t->kind != UK_TENSOR_ARGUMENT); t = t->next, number++)
         i -= t->kind == UK_TENSOR_ARGUMENT;
-    if (!status && (tensor < 0 || !t || count < 0 || (count && (!element || !result || !error))))
+    if (!status && (tensor < 0 || !t || (count && (!element || !result || !error))))
         status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                          "elements of tensor %d: no such tensor, or an array is NULL", tensor);
+    if (!status && (count < 0 || count > MOST_ELEMENTS))
+        status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                         "%" PRId64 " elements; give 0 to %d at a time", count, MOST_ELEMENTS);
     if (!status)
         status =
             uk_interpret_elements(p, &g.values, &(struct uk_elements){number, count, element, result, error});
