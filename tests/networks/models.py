@@ -118,8 +118,11 @@ def operators_on_bytes():
         pair = lambda: [scale(), constant(numpy.array(least + random.integers(90, 166), kind))]
         a, b, flat = f"a{len(feeds)}", f"b{len(feeds)}", f"f{len(feeds)}"
         feeds |= {a: whole(1, 16, 9, 13), b: whole(1, 16, 9, 13), flat: whole(6, 40)}
-        for op in ("QLinearAdd", "QLinearMul"):
-            node(op, kind, [a, *pair(), b, *pair(), *pair()])
+        rows, columns = f"r{len(feeds)}", f"s{len(feeds)}"
+        every = numpy.broadcast_to(numpy.arange(least, least + 256).astype(kind), (256, 256))
+        feeds |= {rows: every.T.copy(), columns: every.copy()}
+        for op in ("QLinearAdd", "QLinearAdd", "QLinearAdd", "QLinearMul"):
+            node(op, kind, [rows, *pair(), columns, *pair(), *pair()])
         for op, more in (("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.1})):
             node(op, kind, [a, *pair(), *([constant(numpy.float32(1 / 256)), constant(numpy.array(least, kind))] if not more else pair())], **more)
         node("QLinearGlobalAveragePool", kind, [a, *pair(), *pair()])
