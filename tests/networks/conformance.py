@@ -38,7 +38,7 @@ DECIDING = {"Reshape": (1,), "Squeeze": (1,), "Unsqueeze": (1,), "Expand": (1,),
 # What may be refused, by what the message says.
 REFUSED = {
     "training mode": """batchnorm_example_training_mode batchnorm_epsilon_training_mode training_dropout_default training_dropout_default_mask
-        training_dropout training_dropout_mask training_dropout_zero_ratio_mask""",
+        training_dropout training_dropout_mask training_dropout_zero_ratio training_dropout_zero_ratio_mask""",
     "mode=cubic": """resize_upsample_scales_cubic resize_upsample_scales_cubic_align_corners resize_downsample_scales_cubic
         resize_downsample_scales_cubic_align_corners resize_upsample_sizes_cubic resize_downsample_sizes_cubic
         resize_upsample_scales_cubic_A_n0p5_exclude_outside resize_downsample_scales_cubic_A_n0p5_exclude_outside

@@ -126,8 +126,10 @@ def operators_on_bytes():
         for op, more in (("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.1})):
             node(op, kind, [a, *pair(), *([constant(numpy.float32(1 / 256)), constant(numpy.array(least, kind))] if not more else pair())], **more)
         node("QLinearGlobalAveragePool", kind, [a, *pair(), *pair()])
-        for include in (0, 1):
-            node("QLinearAveragePool", kind, [a, *pair(), *pair()], kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2], count_include_pad=include)
+        for include in (0, 1):  # of equal scales, so that means lie just between two bytes, where an odd zero point matters
+            (same, zero), odd = pair(), constant(numpy.array(least + 101, kind))
+            node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2],
+                 count_include_pad=include)
         node("QLinearConcat", kind, [*pair(), a, *pair(), b, *pair()], axis=1)
         node("QLinearSoftmax", kind, [flat, *pair(), constant(numpy.float32(random.uniform(0.003, 0.006))), constant(numpy.array(least, kind))],
              axis=-1, opset=13)
