@@ -101,8 +101,10 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
     if (!name || (!bytes && length))
         return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
     n->is_begun = true;
-    if (!(g->name = uk_strdup(&g->arena, name)))
+    const char *copy = uk_strdup(&g->arena, name);
+    if (!copy)
         return uk_graph_no_memory(g);
+    g->name = copy;
     if ((s = name_functions(n)) || (s = uk_import(g, bytes, length, folder, o ? o : &none)) ||
         (s = show_all(n)) || (s = uk_rewrite(g)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)) ||
         (s = uk_rewrite_normalized(g)))

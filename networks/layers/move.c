@@ -81,6 +81,8 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
         }
         from += n->input[i]->extent[axis];
     }
+    if (!s && !uk_value_elements(n->output[0])) /* a program has a statement */
+        uk_write(w, n, "$y[%1$s] = $0[%1$s]", uk_iterators(rank));
     return s;
 }
 

@@ -224,6 +224,8 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
             uk_write(w, n, "part%d: $y[%s] = %s", i, left, value);
         from += input[i]->extent[axis];
     }
+    if (!s && !uk_value_elements(y)) /* a program has a statement */
+        uk_write(w, n, "$y[%1$s] = $2[%1$s]", uk_iterators(y->rank));
     return s;
 }
 

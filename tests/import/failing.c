@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each allocation of reading a network fails once, those of protobuf-c among them, and so does each of compiling it and of what is
+ * emitted: that is UK_OUT_OF_MEMORY, and the same network compiles afterwards. What leaks, LeakSanitizer finds in the sanitized build.
+ * (Those of the compiler: tests/base/fail_alloc.c.)
+ */
+#define _DEFAULT_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "graph/graph.h"
+#include "onnx_text.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t m);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__real_uk_alloc(struct uk_arena *a, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t m);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
+
+static long left = -1; /* allocations until one fails; negative: none does */
+
+static bool fails(void) {
+    if (left < 0 || left-- > 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *__wrap_malloc(size_t n) {
+    return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t m) {
+    return fails() ? NULL : __real_calloc(n, m);
+}
+
+void *__wrap_realloc(void *p, size_t n) {
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s) {
+    return fails() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n) {
+    return fails() ? NULL : __real_strndup(s, n);
+}
+
+/* Pieces of an arena fail one by one, not only its chunks. */
+void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
+    return fails() ? NULL : __real_uk_alloc(a, n);
+}
+
+static const char *const models[] = {
+    "meta key value\ninput x f32 1,3,N,4\ninit w f32 2,3,1,1 ~ 0.5 1 -1\ninit v f32 2 : 1 2\ninit s i64 2 = 1 -1\n"
+    "Conv x w -> c\nBatchNormalization c v v v v -> n\nRelu n -> r\nTranspose r -> t perm=I:0,2,3,1\nReshape t s -> f\n"
+    "Constant -> k value=t:f32:1:3\nAdd f k -> g\nMul k k -> kk\nAdd g kk -> y\nConcat y y y -> z axis=i:1\n"
+    "Split z -> p q axis=i:1 num_outputs=i:2\nSum p q p -> u\nSoftmax u -> o\noutput o\noutput r\n",
+    "input q u8 1,2,4,4\ninit s f32 - = 0.5\ninit z u8 - = 3\ninit w u8 4,2,1,1 = 1 2 3 4 5 6 7 8\ninit wz u8 - = 2\n"
+    "DequantizeLinear q s z -> a\nDequantizeLinear w s wz -> v\nConv a v -> c\nQuantizeLinear c s z -> d\n"
+    "MaxPool d -> e kernel_shape=I:2,2 pads=I:1,1,1,1\nDequantizeLinear e s z -> h\ninit i i64 2 = 1 0\nGather h i -> j axis=i:1\n"
+    "init x f32 4 = 1 1 2 2\nResize j _ x -> y mode=s:linear\nPad y p -> m mode=s:reflect\ninit p i64 8 = 0 0 1 1 0 0 1 1\noutput m\n"
+    "QGemm@com.microsoft q2 s z w2 s wz -> g transB=i:1\noutput g\ninput q2 u8 2,4\ninit w2 u8 3,4 ~ 1 2 3\nopset 1 com.microsoft\n"
+    "opset 18\n",
+};
+
+enum { MODELS = sizeof models / sizeof *models };
+
+static void *model[MODELS];
+static size_t length[MODELS];
+
+static enum uk_status read_model(struct uk_network **n, int i) {
+    static const char *const names[] = {"N"};
+    static const int64_t values[] = {4};
+    const struct uk_network_options o = {.size_names = names, .size_values = values, .size_count = 1};
+
+    *n = uk_network_create();
+    return *n ? uk_network_read(*n, "failing.onnx", model[i], length[i], NULL, &o) : UK_OUT_OF_MEMORY;
+}
+
+static void must_be_said(const struct uk_network *n, enum uk_status s, const char *what, long k) {
+    if (s && (s != UK_OUT_OF_MEMORY || !*uk_network_message(n)))
+        fail_msg("%s, allocation %ld: status %d: %s", what, k, s, uk_network_message(n));
+}
+
+static void reading(void **state) {
+    (void)state;
+    for (int i = 0; i < MODELS; i++) {
+        long k = 0, refused = 0;
+
+        for (bool happened = true; happened; k++) {
+            struct uk_network *n;
+            left = k;
+            const enum uk_status s = read_model(&n, i);
+            happened = left < 0;
+            left = -1;
+            if (n)
+                must_be_said(n, happened ? s : UK_OK, "reading", k);
+            if (!happened && s)
+                fail_msg("%s", uk_network_message(n));
+            refused += s != UK_OK;
+            uk_network_destroy(n);
+        }
+        print_message("model %d: %ld allocations, %ld failures reported\n", i, k, refused);
+        assert_true(refused > 200 && refused >= k - k / 20);
+    }
+}
+
+/* What is made of a network that was read. */
+static enum uk_status make(struct uk_network *n, int what) {
+    static const enum uk_emit kinds[] = {UK_EMIT_HEADER, UK_EMIT_HOST, UK_EMIT_OBJECT};
+    char *bytes = NULL;
+    size_t size;
+
+    if (what == 3)
+        return uk_network_compile(n, NULL);
+    if (what == 4) {
+        float data[2] = {1, 2};
+        const struct uk_network_tensor t = {.type = UK_F32, .rank = 1, .shape = {2}, .elements = 2, .bytes = 8};
+        bytes = uk_network_npy(&t, data, &size);
+        free(bytes);
+        return bytes ? UK_OK : UK_OUT_OF_MEMORY;
+    }
+    const enum uk_status s = uk_network_emit(n, NULL, kinds[what], &bytes, &size);
+    uk_text_free(bytes);
+    return s;
+}
+
+static void making(void **state) {
+    struct uk_network *n;
+
+    (void)state;
+    assert_int_equal(read_model(&n, 0), UK_OK);
+    for (int what = 0; what < 5; what++) {
+        long k = 0;
+
+        for (bool happened = true; happened; k++) {
+            left = k;
+            const enum uk_status s = make(n, what);
+            happened = left < 0;
+            left = -1;
+            if (what != 4)
+                must_be_said(n, happened ? s : UK_OK, "making", k);
+            assert_true(happened || !s);
+        }
+        print_message("making %d: %ld allocations\n", what, k);
+        assert_true(k > 1);
+        assert_int_equal(make(n, what), UK_OK);
+    }
+    uk_network_destroy(n);
+}
+
+static void tensors_in_files(void **state) {
+    char path[] = "/tmp/failing_XXXXXX.npy";
+    const int file = mkstemps(path, 4);
+    float data[2] = {1, 2};
+    const struct uk_network_tensor t = {.type = UK_F32, .rank = 1, .shape = {2}, .elements = 2, .bytes = 8};
+    struct uk_network *n = uk_network_create();
+    size_t size;
+    char *bytes = uk_network_npy(&t, data, &size);
+    long k = 0;
+
+    (void)state;
+    assert_true(file >= 0 && n && bytes && write(file, bytes, size) == (ssize_t)size);
+    for (bool happened = true; happened; k++) {
+        struct uk_network_tensor got;
+        void *elements;
+        left = k;
+        const enum uk_status s = uk_network_read_tensor(n, path, &got, &elements);
+        happened = left < 0;
+        left = -1;
+        must_be_said(n, happened ? s : UK_OK, "tensor", k);
+        assert_true(happened || !s);
+        if (!s)
+            assert_memory_equal(elements, data, sizeof data);
+        free(elements);
+    }
+    free(bytes);
+    close(file);
+    unlink(path);
+    uk_network_destroy(n);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reading), cmocka_unit_test(making), cmocka_unit_test(tensors_in_files)};
+
+    for (int i = 0; i < MODELS; i++)
+        model[i] = onnx_of_text(models[i], &length[i]);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int i = 0; i < MODELS; i++)
+        free(model[i]);
+    return failed;
+}
