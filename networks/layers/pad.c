@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Padding: by a value, or by elements of the input. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/layers.h"
+
+enum { SUBSCRIPTS = 512 };
+
+struct padding {
+    int64_t before[UK_RANK], after[UK_RANK];
+};
+
+static bool is_moderate(int64_t pad) {
+    return pad >= -UK_MOST_ELEMENTS && pad <= UK_MOST_ELEMENTS;
+}
+
+static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node *n, struct padding *p) {
+    const int rank = n->input[0]->rank;
+    const char *mode = uk_attribute_string(n, "mode", "constant");
+    int64_t pads[UK_LISTED], axes[UK_LISTED];
+    int count, listed;
+    enum uk_status s =
+        uk_need_ints(g, n, uk_attribute_find(n, "paddings") ? "paddings" : "pads", 1, pads, &count);
+
+    if (!s)
+        s = uk_need_ints(g, n, NULL, 3, axes, &listed);
+    if (s)
+        return s;
+    if (strcmp(mode, "constant") && strcmp(mode, "reflect") && strcmp(mode, "edge") && strcmp(mode, "wrap"))
+        return uk_graph_fail(g, UK_REFUSED, n, "mode=%s is not supported", mode);
+    const int dimensions = listed < 0 ? rank : listed;
+    if (count != 2 * dimensions)
+        return uk_graph_fail(g, UK_REFUSED, n, "%d numbers of elements to pad %d dimensions", count,
+                             dimensions);
+    *p = (struct padding){.before = {0}};
+    for (int i = 0; i < dimensions && !s; i++) {
+        int d = i;
+        if (listed >= 0)
+            s = uk_need_axis(g, n, axes[i], rank, &d);
+        if (s)
+            break;
+        p->before[d] = pads[i];
+        p->after[d] = pads[i + dimensions];
+        if (!is_moderate(pads[i]) || !is_moderate(pads[i + dimensions]))
+            s = uk_graph_fail(g, UK_REFUSED, n, "the size of its result overflows");
+    }
+    return s;
+}
+
+static bool pads_constant(const struct uk_graph_node *n) {
+    return !strcmp(uk_attribute_string(n, "mode", "constant"), "constant");
+}
+
+/* The element of 0 .. all that place i, which may be outside, takes. */
+static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
+    const int64_t period = 2 * (all - 1);
+
+    if (!strcmp(mode, "edge"))
+        return i < 0 ? 0 : i < all ? i : all - 1;
+    if (!strcmp(mode, "wrap"))
+        return (i % all + all) % all;
+    if (all == 1)
+        return 0;
+    i = (i % period + period) % period;
+    return i < all ? i : period - i;
+}
+
+/* For the modes that repeat elements: a list for each dimension of where its elements come from, as inputs from number 4 on. */
+static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct padding *p,
+                                   const int64_t *extent) {
+    const char *mode = uk_attribute_string(n, "mode", "constant");
+    const int rank = n->input[0]->rank;
+    enum uk_status s = uk_extend_inputs(g, n, 4);
+
+    if (s)
+        return s;
+    n->inputs = 4;
+    for (int d = 0; d < rank; d++) {
+        const int64_t all = n->input[0]->extent[d];
+        void *data;
+        if (!all && extent[d] > 0)
+            return uk_graph_fail(g, UK_REFUSED, n, "dimension %d has no elements to repeat", d);
+        if (uk_append_constant(g, n, UK_I64, extent[d] > 0 ? extent[d] : 0, &data) < 0)
+            return g->status;
+        for (int64_t i = 0; i < extent[d]; i++)
+            ((int64_t *)data)[i] = padded_from(mode, i - p->before[d], all);
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_infer_pad(struct uk_graph *g, struct uk_graph_node *n) {
+    int64_t extent[UK_RANK];
+    struct padding p;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = padding_of(g, n, &p);
+    if (!s && uk_node_input(n, 2) &&
+        (uk_need_input(g, n, 2) || uk_value_elements(n->input[2]) != 1 || n->input[2]->rank > 1))
+        s = uk_graph_fail(g, UK_REFUSED, n, "the value of padding is no scalar");
+    for (int d = 0; !s && d < n->input[0]->rank; d++)
+        extent[d] = n->input[0]->extent[d] + p.before[d] + p.after[d];
+    if (!s && !pads_constant(n))
+        s = append_lists(g, n, &p, extent);
+    if (!s)
+        s = uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
+    if (!s)
+        n->output[0]->is_boolean = n->input[0]->is_boolean;
+    return s;
+}
+
+enum uk_status uk_write_pad(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0], *value = uk_node_input(n, 2);
+    struct padding p;
+    char right[SUBSCRIPTS] = "", outside[48];
+    size_t used = 0;
+    enum uk_status s = padding_of(w->g, n, &p);
+
+    (void)output;
+    if (s)
+        return s;
+    for (int d = 0; d < x->rank && !pads_constant(n); d++) {
+        used += (size_t)snprintf(right + used, sizeof right - used, d ? ", " : "");
+        uk_listed_subscript(n, 4 + d, d, right + used, sizeof right - used);
+        used += strlen(right + used);
+    }
+    if (!pads_constant(n)) {
+        uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(x->rank), right);
+        return UK_OK;
+    }
+    for (int d = 0; d < x->rank; d++)
+        used += (size_t)snprintf(right + used, sizeof right - used, "%si%d - %" PRId64, d ? ", " : "", d,
+                                 p.before[d]);
+    if (value)
+        snprintf(outside, sizeof outside, value->rank ? "$2[0]" : "$2[]");
+    else
+        snprintf(outside, sizeof outside, "%s", uk_number_text(uk_attribute_float(n, "value", 0), true));
+    uk_write(w, n, "$y[%s] = pad($0[%s], %s)", uk_iterators(x->rank), right, outside);
+    return UK_OK;
+}
