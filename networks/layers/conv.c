@@ -19,9 +19,27 @@ void uk_lay_out_conv(struct uk_graph_node *n) {
     filter->is_laid_out = true;
 }
 
+/* The result's shape, of `channels` channels and these extents, where the bias has as many. */
+static enum uk_status set_result(struct uk_graph *g, struct uk_graph_node *n, int64_t channels,
+                                 const int64_t *extents) {
+    const struct uk_graph_value *x = n->input[0], *bias = uk_node_input(n, 2);
+    int64_t extent[UK_RANK] = {x->extent[0], channels};
+
+    memcpy(extent + 2, extents, (size_t)(x->rank - 2) * sizeof *extent);
+    if (bias && (uk_need_input(g, n, 2) || bias->rank != 1 || bias->extent[0] != channels))
+        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " channels",
+                             uk_value_shape(bias), channels);
+    return uk_set_output(g, n, 0, x->type, x->rank, extent);
+}
+
+static enum uk_status does_not_fit(struct uk_graph *g, const struct uk_graph_node *n) {
+    return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit the input %s in %" PRId64 " groups",
+                         uk_value_shape(n->input[1]), uk_value_shape(n->input[0]),
+                         uk_attribute_int(n, "group", 1));
+}
+
 enum uk_status uk_infer_conv(struct uk_graph *g, struct uk_graph_node *n) {
     const int64_t groups = uk_attribute_int(n, "group", 1);
-    int64_t extent[UK_RANK];
     struct uk_window w;
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -32,18 +50,9 @@ enum uk_status uk_infer_conv(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
     if (f->rank != x->rank || groups < 1 || x->rank < 3 || x->extent[1] % groups ||
         f->extent[1] != x->extent[1] / groups || f->extent[0] % groups)
-        return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit the input %s in %" PRId64 " groups",
-                             uk_value_shape(f), uk_value_shape(x), groups);
-    if ((s = uk_window_of(g, n, f->extent + 2, &w)))
-        return s;
-    extent[0] = x->extent[0];
-    extent[1] = f->extent[0];
-    memcpy(extent + 2, w.out, (size_t)w.dimensions * sizeof *extent);
-    if (uk_node_input(n, 2) &&
-        (uk_need_input(g, n, 2) || n->input[2]->rank != 1 || n->input[2]->extent[0] != extent[1]))
-        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " channels",
-                             uk_value_shape(n->input[2]), extent[1]);
-    return uk_set_output(g, n, 0, x->type, x->rank, extent);
+        return does_not_fit(g, n);
+    s = uk_window_of(g, n, f->extent + 2, &w);
+    return s ? s : set_result(g, n, f->extent[0], w.out);
 }
 
 /* The subscript of the input's channel, for output channel i1 and the c-th channel of its group; c is left out if it is the only one. */
@@ -138,7 +147,7 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
 
 enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node *n) {
     const int64_t groups = uk_attribute_int(n, "group", 1);
-    int64_t extent[UK_RANK];
+    int64_t channels;
     struct uk_window w;
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -149,19 +158,12 @@ enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node 
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
     if (x->rank < 3 || x->rank > 5 || f->rank != x->rank || groups < 1 || f->extent[0] != x->extent[1] ||
         f->extent[0] % groups)
-        return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit the input %s in %" PRId64 " groups",
-                             uk_value_shape(f), uk_value_shape(x), groups);
+        return does_not_fit(g, n);
     if ((s = transposed_window(g, n, &w)))
         return s;
-    extent[0] = x->extent[0];
-    if (__builtin_mul_overflow(f->extent[1], groups, &extent[1]))
+    if (__builtin_mul_overflow(f->extent[1], groups, &channels))
         return uk_graph_fail(g, UK_REFUSED, n, "%" PRId64 " groups", groups);
-    memcpy(extent + 2, w.in, (size_t)w.dimensions * sizeof *extent);
-    if (uk_node_input(n, 2) &&
-        (uk_need_input(g, n, 2) || n->input[2]->rank != 1 || n->input[2]->extent[0] != extent[1]))
-        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " channels",
-                             uk_value_shape(n->input[2]), extent[1]);
-    return uk_set_output(g, n, 0, x->type, x->rank, extent);
+    return set_result(g, n, channels, w.in);
 }
 
 /* Element p of the result adds up the inputs q with stride * q + dilation * r - before = p. */
