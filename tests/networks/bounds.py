@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far two programs' floats of a layer may be apart.
 
-Both compute each node in f32, in whatever order: a sum of k terms is off by at most (k + 2) * EPS times the sum of the terms' magnitudes, a
-function by a few units in the last place, and what a node reads passes its errors on. The bound is twice that, as both err.
+Both compute each node in f32, in whatever order: a sum of k terms is off by at most (k + 2) * EPS times the sum of the terms' magnitudes, and
+by no more than 8 * sqrt(k) where k is larger, as roundings are of either sign. A function is off by a few units in the last place, and
+what a node reads passes its errors on. The bound is twice that, as both err.
 """
 
 import numpy
@@ -19,6 +20,10 @@ MOVES = set("Reshape Transpose Squeeze Unsqueeze Slice Split DepthToSpace SpaceT
 SUMS = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
 CONSTANTS = set("Constant ConstantOfShape".split())
 MEANS = set("AveragePool GlobalAveragePool ReduceMean ReduceSum Resize Upsample".split())
+
+
+def of_sum(terms):
+    return numpy.float32((min(terms, 8 * terms**0.5) + 2) * EPS)
 
 
 def run(node, opset, inputs):
@@ -79,7 +84,7 @@ class Layer:
             return run(node, self.oracle.opset, moved)
         if kind in MEANS:
             terms = max(x[0].size / y.size, 1) if kind not in ("AveragePool",) else numpy.prod(kernel(node))
-            inside = self.spread(node.input[0]) + numpy.float32((terms + 8) * EPS) * numpy.abs(x[0])
+            inside = self.spread(node.input[0]) + (of_sum(terms) + FUNCTION * EPS) * numpy.abs(x[0])
             return run(node, self.oracle.opset, [inside, *x[1:]])
         one = getattr(self, kind.lower(), None)
         if one:
@@ -93,7 +98,7 @@ class Layer:
         terms = w.size // (w.shape[0] if node.op_type == "Conv" else w.shape[-1]) if w.ndim > 1 else w.size
         if node.op_type == "MatMul":
             terms = x[0].shape[-1]
-        scale = numpy.float32((terms + 2) * EPS)
+        scale = of_sum(terms)
         inside = self.spread(node.input[0]) + scale * numpy.abs(x[0])
         more = [scale * numpy.abs(v) for v in x[2:]]
         out = run(node, self.oracle.opset, [inside, numpy.abs(w), *more])[0]
@@ -150,7 +155,7 @@ class Layer:
     def layernormalization(self, node, x, y):
         epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
         deviation = numpy.sqrt(x[0].var(axis=-1, keepdims=True) + epsilon)
-        near = numpy.max(self.of(node.input[0])) + (x[0].shape[-1] + FUNCTION) * EPS * numpy.abs(x[0]).max(axis=-1, keepdims=True)
+        near = numpy.max(self.of(node.input[0])) + of_sum(x[0].shape[-1]) * numpy.abs(x[0]).max(axis=-1, keepdims=True)
         return (4 * near / deviation + FUNCTION * EPS) * (numpy.abs(x[1]) * (1 + numpy.abs(x[0]) / deviation)) + 2 * EPS * y
 
 
