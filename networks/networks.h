@@ -78,7 +78,7 @@ enum uk_network_role { UK_NETWORK_INPUT, UK_NETWORK_OUTPUT };
 /* The i-th input or output in the model's order; NULL: there are no more. Inputs with an initializer are constants. */
 const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
                                                  int i);
-/* The name that functions are made of: the file's stem, 200 characters of it, with _ for what is no letter or digit, and before a digit in front. */
+/* The name that functions are made of: the file's stem, 180 characters of it, with _ for what is no letter or digit, and before a digit in front. */
 const char *uk_network_name(const struct uk_network *n);
 /* The value of a metadata property of the model ("character"), or NULL. */
 const char *uk_network_metadata(const struct uk_network *n, const char *key);

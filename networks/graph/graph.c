@@ -43,7 +43,7 @@ enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct 
         va_start(ap, format);
         vsnprintf(what, (size_t)length + 1, format, ap);
         va_end(ap);
-        uk_put(&t, "%s: error: ", *g->name ? g->name : "network");
+        uk_put(&t, "%.1000s: error: ", *g->name ? g->name : "network");
         if (at)
             uk_put(&t, "%.80s %.200s: ", at->type, at->name);
         uk_put(&t, "%s", what);

@@ -31,9 +31,9 @@ static bool one_in(struct drawing *d, unsigned n) {
 
 /* A small number mostly, and now and then one at the edge of something. */
 static long long number(struct drawing *d) {
-    static const long long edges[] = {INT64_MIN, INT64_MAX, INT32_MAX,   1LL << 32, 1 << 30, -1,
-                                      -2,        100,       1LL << 40,   65536,     255,     1 << 20,
-                                      -128,      33025,     1LL << 62,   1000};
+    static const long long edges[] = {INT64_MIN, INT64_MAX, INT32_MAX, 1LL << 32, 1 << 30, -1,
+                                      -2,        100,       1LL << 40, 65536,     255,     1 << 20,
+                                      -128,      33025,     1LL << 62, 1000};
     const unsigned b = byte(d);
 
     return b < 240 ? b % 6 : edges[b % 16];
@@ -55,14 +55,15 @@ static void real(struct drawing *d) {
 }
 
 static const char *type(struct drawing *d) {
-    static const char *const types[] = {"f32", "f32", "f32", "u8",   "i8",  "i64", "i64", "i32",
+    static const char *const types[] = {"f32", "f32", "f32", "u8",   "i8",  "i64", "i64",  "i32",
                                         "f64", "i16", "f16", "bool", "f32", "u8",  "bf16", "str"};
 
     return types[byte(d) % 16];
 }
 
 static void shape(struct drawing *d) {
-    static const char *const usual[] = {"1,2,4,4", "2,3", "4", "-", "2", "3", "1", "1,3,5,5", "2,2,1,1", "3,2,3,3", "2,3,4", "0,3", "1,2,3,4,5"};
+    static const char *const usual[] = {"1,2,4,4", "2,3",     "4",       "-",     "2",   "3",        "1",
+                                        "1,3,5,5", "2,2,1,1", "3,2,3,3", "2,3,4", "0,3", "1,2,3,4,5"};
     const unsigned b = byte(d);
 
     if (b < 200)
@@ -72,10 +73,34 @@ static void shape(struct drawing *d) {
 }
 
 static const char *text(struct drawing *d) {
-    static const char *const texts[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "constant", "reflect", "edge", "wrap",
-                                        "nearest", "linear", "half_pixel", "align_corners", "asymmetric", "floor", "ceil", "DCR",
-                                        "CRD", "tanh", "none", "not_larger", "not_smaller", "stretch", "cubic", "",
-                                        "pytorch_half_pixel", "half_pixel_symmetric", "round_prefer_ceil", "FLOAT"};
+    static const char *const texts[] = {"NOTSET",
+                                        "SAME_UPPER",
+                                        "SAME_LOWER",
+                                        "VALID",
+                                        "constant",
+                                        "reflect",
+                                        "edge",
+                                        "wrap",
+                                        "nearest",
+                                        "linear",
+                                        "half_pixel",
+                                        "align_corners",
+                                        "asymmetric",
+                                        "floor",
+                                        "ceil",
+                                        "DCR",
+                                        "CRD",
+                                        "tanh",
+                                        "none",
+                                        "not_larger",
+                                        "not_smaller",
+                                        "stretch",
+                                        "cubic",
+                                        "",
+                                        "pytorch_half_pixel",
+                                        "half_pixel_symmetric",
+                                        "round_prefer_ceil",
+                                        "FLOAT"};
 
     return texts[byte(d) % 28];
 }
@@ -86,11 +111,15 @@ static char kind_of(const char *name) {
     static const struct {
         const char *names;
         char kind;
-    } kinds[] = {{" auto_pad mode nearest_mode coordinate_transformation_mode keep_aspect_ratio_policy approximate ", 's'},
-                 {" axes dilations ends kernel_shape output_padding output_shape pads paddings perm shape split starts strides value_ints ", 'I'},
-                 {" scales value_floats ", 'F'},
-                 {" alpha beta bias epsilon gamma max min momentum ratio value_float extrapolation_value ", 'f'},
-                 {" value ", 't'}};
+    } kinds[] = {
+        {" auto_pad mode nearest_mode coordinate_transformation_mode keep_aspect_ratio_policy approximate ",
+         's'},
+        {" axes dilations ends kernel_shape output_padding output_shape pads paddings perm shape split "
+         "starts strides value_ints ",
+         'I'},
+        {" scales value_floats ", 'F'},
+        {" alpha beta bias epsilon gamma max min momentum ratio value_float extrapolation_value ", 'f'},
+        {" value ", 't'}};
     char word[64];
 
     snprintf(word, sizeof word, " %s ", name);

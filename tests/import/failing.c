@@ -64,15 +64,21 @@ void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
 }
 
 static const char *const models[] = {
-    "meta key value\ninput x f32 1,3,N,4\ninit w f32 2,3,1,1 ~ 0.5 1 -1\ninit v f32 2 : 1 2\ninit s i64 2 = 1 -1\n"
-    "Conv x w -> c\nBatchNormalization c v v v v -> n\nRelu n -> r\nTranspose r -> t perm=I:0,2,3,1\nReshape t s -> f\n"
+    "meta key value\ninput x f32 1,3,N,4\ninit w f32 2,3,1,1 ~ 0.5 1 -1\ninit v f32 2 : 1 2\ninit s i64 2 = "
+    "1 -1\n"
+    "Conv x w -> c\nBatchNormalization c v v v v -> n\nRelu n -> r\nTranspose r -> t perm=I:0,2,3,1\nReshape "
+    "t s -> f\n"
     "Constant -> k value=t:f32:1:3\nAdd f k -> g\nMul k k -> kk\nAdd g kk -> y\nConcat y y y -> z axis=i:1\n"
     "Split z -> p q axis=i:1 num_outputs=i:2\nSum p q p -> u\nSoftmax u -> o\noutput o\noutput r\n",
-    "input q u8 1,2,4,4\ninit s f32 - = 0.5\ninit z u8 - = 3\ninit w u8 4,2,1,1 = 1 2 3 4 5 6 7 8\ninit wz u8 - = 2\n"
+    "input q u8 1,2,4,4\ninit s f32 - = 0.5\ninit z u8 - = 3\ninit w u8 4,2,1,1 = 1 2 3 4 5 6 7 8\ninit wz "
+    "u8 - = 2\n"
     "DequantizeLinear q s z -> a\nDequantizeLinear w s wz -> v\nConv a v -> c\nQuantizeLinear c s z -> d\n"
-    "MaxPool d -> e kernel_shape=I:2,2 pads=I:1,1,1,1\nDequantizeLinear e s z -> h\ninit i i64 2 = 1 0\nGather h i -> j axis=i:1\n"
-    "init x f32 4 = 1 1 2 2\nResize j _ x -> y mode=s:linear\nPad y p -> m mode=s:reflect\ninit p i64 8 = 0 0 1 1 0 0 1 1\noutput m\n"
-    "QGemm@com.microsoft q2 s z w2 s wz -> g transB=i:1\noutput g\ninput q2 u8 2,4\ninit w2 u8 3,4 ~ 1 2 3\nopset 1 com.microsoft\n"
+    "MaxPool d -> e kernel_shape=I:2,2 pads=I:1,1,1,1\nDequantizeLinear e s z -> h\ninit i i64 2 = 1 "
+    "0\nGather h i -> j axis=i:1\n"
+    "init x f32 4 = 1 1 2 2\nResize j _ x -> y mode=s:linear\nPad y p -> m mode=s:reflect\ninit p i64 8 = 0 "
+    "0 1 1 0 0 1 1\noutput m\n"
+    "QGemm@com.microsoft q2 s z w2 s wz -> g transB=i:1\noutput g\ninput q2 u8 2,4\ninit w2 u8 3,4 ~ 1 2 "
+    "3\nopset 1 com.microsoft\n"
     "opset 18\n",
 };
 
@@ -128,7 +134,8 @@ static enum uk_status make(struct uk_network *n, int what) {
         return uk_network_compile(n, NULL);
     if (what == 4) {
         float data[2] = {1, 2};
-        const struct uk_network_tensor t = {.type = UK_F32, .rank = 1, .shape = {2}, .elements = 2, .bytes = 8};
+        const struct uk_network_tensor t = {
+            .type = UK_F32, .rank = 1, .shape = {2}, .elements = 2, .bytes = 8};
         bytes = uk_network_npy(&t, data, &size);
         free(bytes);
         return bytes ? UK_OK : UK_OUT_OF_MEMORY;
@@ -194,7 +201,8 @@ static void tensors_in_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reading), cmocka_unit_test(making), cmocka_unit_test(tensors_in_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reading), cmocka_unit_test(making),
+                                       cmocka_unit_test(tensors_in_files)};
 
     for (int i = 0; i < MODELS; i++)
         model[i] = onnx_of_text(models[i], &length[i]);

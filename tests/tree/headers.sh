@@ -12,10 +12,10 @@ trap 'rm -rf "$work"' EXIT
 for compiler in "$@"; do
     dialects="c:c11 c:c17"
     [[ $compiler == *++* ]] && dialects="c++:c++11 c++:c++17 c++:c++20"
-    for header in ukernels/ukernels.h ukernels/kernels.h ukernels/gpu/gpu.h tensorize/tensorize.h; do
+    for header in ukernels/ukernels.h ukernels/kernels.h ukernels/gpu/gpu.h tensorize/tensorize.h networks/networks.h; do
         for language in $dialects; do
             "$compiler" -x "${language%:*}" "-std=${language#*:}" "${warnings[@]}" \
-                -fsyntax-only "-I$source/ukernels" -include "$source/$header" /dev/null
+                -fsyntax-only "-I$source/ukernels" "-I$source/tensorize" -include "$source/$header" /dev/null
             echo "$header as ${language#*:} for ${compiler##*/}"
         done
     done

@@ -13,7 +13,7 @@ import sys
 
 source, clang = pathlib.Path(sys.argv[1]), sys.argv[2]
 HEADERS = {"ukernels/ukernels.h": (), "ukernels/kernels.h": ("ukernels/ukernels.h",), "ukernels/gpu/gpu.h": ("ukernels/ukernels.h",),
-           "tensorize/tensorize.h": ("ukernels/ukernels.h",)}
+           "tensorize/tensorize.h": ("ukernels/ukernels.h",), "networks/networks.h": ("tensorize/tensorize.h", "ukernels/ukernels.h")}
 # Of pthreads' pool, whose header a program with a pool of its own includes.
 FOREIGN = {"pthreadpool"}
 # kernels.h: the types of functions and the kernels, by the patterns that its comments give.
@@ -22,7 +22,7 @@ failures = []
 
 
 def run(text, *flags):
-    return subprocess.run([clang, "-std=c17", "-xc", f"-I{source}/ukernels", *flags, "-"], input=text, capture_output=True, text=True, check=True).stdout
+    return subprocess.run([clang, "-std=c17", "-xc", f"-I{source}/ukernels", f"-I{source}/tensorize", *flags, "-"], input=text, capture_output=True, text=True, check=True).stdout
 
 
 def macros(text):

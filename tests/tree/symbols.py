@@ -39,7 +39,7 @@ for name in symbols(build / "ukernels/libukernels.a", "--defined-only", "--exter
     if not name.startswith(("uk_", "__asan", "__odr_asan", "__ubsan", "__tsan")):
         failures.append(f"libukernels.a defines {name}")
 
-for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensorize.so"):
+for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensorize.so", build / "networks/libuknetworks.so"):
     if not path.exists():
         continue
     for name in symbols(path, "-D", "--defined-only"):
@@ -74,7 +74,7 @@ for line in subprocess.run([readelf, "-dW", blas], check=True, capture_output=Tr
 
 # Before 1.0 a minor version may change interfaces (CHANGELOG.md).
 major, minor, _ = version.split(".")
-for path in (build / "ukernels/libukernels.so", blas, build / "tensorize/libuktensorize.so", simulator):
+for path in (build / "ukernels/libukernels.so", blas, build / "tensorize/libuktensorize.so", build / "networks/libuknetworks.so", simulator):
     wanted_name = f"{path.name}.{major}" + (f".{minor}" if major == "0" else "")
     if path.exists() and f"[{wanted_name}]" not in subprocess.run([readelf, "-dW", path], check=True, capture_output=True, text=True).stdout:
         failures.append(f"{path.name} does not name itself {wanted_name}")
