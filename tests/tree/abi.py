@@ -4,7 +4,7 @@ the functions that the libraries show, against the list in abi.txt.
 
     abi.py SOURCE BUILD CLANG NM [--update]
 
-The list is made from ukernels.h, gpu.h and tensorize.h as CLANG reads them, for a machine of 64-bit pointers, and from the libraries in
+The list is made from ukernels.h, gpu.h, tensorize.h and networks.h as CLANG reads them, for a machine of 64-bit pointers, and from the libraries in
 BUILD. Kernels are left out: they come and go with their rows. --update writes the list anew.
 """
 
@@ -17,8 +17,8 @@ import tempfile
 
 source, build, clang, nm = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 LIST = source / "tests/tree/abi.txt"
-HEADERS = '#include "gpu/gpu.h"\n#include "tensorize.h"\n'
-FLAGS = ["-std=c17", f"-I{source}/ukernels", f"-I{source}/tensorize"]
+HEADERS = '#include "gpu/gpu.h"\n#include "networks.h"\n'
+FLAGS = ["-std=c17", f"-I{source}/ukernels", f"-I{source}/tensorize", f"-I{source}/networks"]
 
 
 def run(*command, **options):
@@ -70,7 +70,7 @@ nodes = declared()
 lines = layouts(nodes)
 prototypes = {node["name"]: node["type"]["qualType"] for node in nodes if node["kind"] == "FunctionDecl"}
 unseen = dict(prototypes)
-for library in ("ukernels/libukernels.so", "tensorize/libuktensorize.so"):
+for library in ("ukernels/libukernels.so", "tensorize/libuktensorize.so", "networks/libuknetworks.so"):
     lines.append(f"{pathlib.Path(library).name}:")
     for name in shown(build / library):
         lines.append(f"  {name}: {prototypes.get(name, 'not declared in a public header')}")

@@ -5,7 +5,7 @@
 set -euo pipefail
 shopt -s nullglob
 pages=0
-for page in "$1"/{ukernels,tensorize,simulate,uk}/{,*/}*.[1-9]; do
+for page in "$1"/{ukernels,tensorize,networks,simulate,uk}/{,*/}*.[1-9]; do
     warnings=$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)
     if [[ -n $warnings ]]; then
         printf '%s\n' "$warnings"
@@ -16,7 +16,7 @@ done
 ((pages >= 5)) || { echo "only $pages pages were found"; exit 1; }
 
 functions=0 missing=()
-calls=$(cat "$1"/{ukernels,tensorize}/{,*/}*.3)
+calls=$(cat "$1"/{ukernels,tensorize,networks}/{,*/}*.3)
 for function in $(sed -nE 's/^  (uk_[a-z0-9_]+): .*\(.*/\1/p' "$1/tests/tree/abi.txt"); do
     grep -qwF -- "$function" <<<"$calls" || missing+=("$function")
     functions=$((functions + 1))
