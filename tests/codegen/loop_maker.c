@@ -52,7 +52,9 @@ struct uk_scalar *make_scalar(struct maker *m, const char *name, enum uk_type ty
     *s = (struct uk_scalar){.name = name, .type = type};
     while (*end)
         end = &(*end)->next;
-    return *end = s;
+    *end = s;
+    m->function.scalars = m->program.scalars;
+    return s;
 }
 
 static struct uk_tensor *new_tensor(struct maker *m, const char *name, enum uk_type type,
@@ -70,6 +72,8 @@ static struct uk_tensor *new_tensor(struct maker *m, const char *name, enum uk_t
     return t;
 }
 
+enum { MOST_TENSORS = 64 };
+
 struct uk_tensor *make_tensor(struct maker *m, const char *name, enum uk_type type,
                               struct uk_index *const shape[], bool written) {
     struct uk_tensor *t = new_tensor(m, name, type, shape), **end = &m->program.tensors;
@@ -77,6 +81,11 @@ struct uk_tensor *make_tensor(struct maker *m, const char *name, enum uk_type ty
     t->is_written = written;
     while (*end)
         end = &(*end)->next;
+    if (!m->function.tensor)
+        m->function.tensor = get(m, MOST_TENSORS * sizeof *m->function.tensor);
+    if (m->function.tensors == MOST_TENSORS)
+        abort();
+    m->function.tensor[m->function.tensors++] = t;
     return *end = t;
 }
 
@@ -199,6 +208,7 @@ struct uk_intrinsic *make_intrinsic(struct maker *m, const char *symbol, int cou
     struct uk_form *form = &in->form[UK_FORM_COMPUTE];
     struct uk_program *outer = &m->program, *inner = get(m, sizeof *inner);
     struct uk_tensor *kept = outer->tensors;
+    const int arguments = m->function.tensors;
 
     in->name = symbol;
     in->declaration = inner;
@@ -212,6 +222,7 @@ struct uk_intrinsic *make_intrinsic(struct maker *m, const char *symbol, int cou
     }
     inner->tensors = outer->tensors;
     outer->tensors = kept;
+    m->function.tensors = arguments;
     in->computes = get(m, sizeof *in->computes);
     in->computes->left.tensor = form->argument[count - 1].tensor;
     in->computes->right = make_expr(m, UK_E_NUMBER, UK_F32, NULL, NULL);

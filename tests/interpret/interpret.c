@@ -411,7 +411,14 @@ static void loops_run(void **state) {
                            .body = &let};
     struct uk_entry_check check = {.condition = uk_index_op(a, UK_I_LT, N, uk_index_int(a, 100)),
                                    .text = "N < 100"};
-    struct uk_function f = {.program = p, .name = "f", .checks = &check, .buffers = &buffer, .body = &loop};
+    const struct uk_tensor *arguments[] = {p->tensors, C};
+    struct uk_function f = {.program = p,
+                            .name = "f",
+                            .tensors = 2,
+                            .tensor = arguments,
+                            .checks = &check,
+                            .buffers = &buffer,
+                            .body = &loop};
     float in[5] = {1, 2, 3, 4, 5}, out[5] = {10, 10, 10, 10, 10};
     struct uk_values v = {.size = (int64_t[]){5}, .tensor = (void *[]){in, out}};
     struct uk_text t = {0};
