@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Networks beside ONNX Runtime: one thread each, in one process, in turns.
+"""Networks beside ONNX Runtime: one thread each, alternating in one process.
 
     bench/networks.py UK MODEL.onnx... [--rounds=N] [--json=FILE]
 

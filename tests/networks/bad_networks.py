@@ -89,7 +89,7 @@ COMPILES = [
 
 def wrong(words, status, pattern, folder):
     """What is wrong with how it is refused; None: nothing."""
-    done = subprocess.run([uk, *words], capture_output=True, check=False, cwd=folder, timeout=120)
+    done = subprocess.run([uk, *words], capture_output=True, check=False, cwd=folder, timeout=600)
     said = done.stderr.decode(errors="replace")
     if done.returncode != status or done.stdout or said.count("\n") != 1 or "error: " not in said or not re.search(pattern, said):
         return f"uk {' '.join(words)[:200]}: exit status {done.returncode}, {done.stdout[:80]!r}, {said[:400]!r}"
@@ -133,7 +133,7 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
     failures = list(filter(None, pool.map(lambda case: wrong(*case, folder), cases)))
 
     def crashes(i):
-        done = subprocess.run([uk, "compile", f"changed_{i}.onnx", "--emit=layers"], capture_output=True, check=False, cwd=folder, timeout=120)
+        done = subprocess.run([uk, "compile", f"changed_{i}.onnx", "--emit=layers"], capture_output=True, check=False, cwd=folder, timeout=600)
         bad = done.returncode not in (0, 1) or (done.returncode and done.stderr.count(b"\n") != 1)
         return f"changed_{i}.onnx: exit status {done.returncode}, {done.stderr[:400]!r}" if bad else None
 

@@ -117,9 +117,9 @@ def read(page, programs, characters):
     found = []
     for top, left, bottom, right in lines_of(programs["ocr_det"].run(normal(page, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))[0, 0]):
         line = page[top:bottom, left:right]
-        turned = bool(programs["ocr_cls"].run(resized(line, 48, 192))[0].argmax())
-        line = line[::-1, ::-1] if turned else line
-        found.append(((top, left, bottom, right), turned, text_of(programs["ocr_rec"].run(resized(line, 48, 320)), characters)))
+        rotated = bool(programs["ocr_cls"].run(resized(line, 48, 192))[0].argmax())
+        line = line[::-1, ::-1] if rotated else line
+        found.append(((top, left, bottom, right), rotated, text_of(programs["ocr_rec"].run(resized(line, 48, 320)), characters)))
     return found
 
 
