@@ -27,6 +27,14 @@ int64_t uk_counts_of(const struct uk_emulated_counts *c, const char *mnemonic);
 /* Prints them by function, and by mnemonic. Exit status. */
 int uk_counts_print(const struct uk_emulated_counts *c);
 
+/* ---- emulator.c ---- */
+
+struct uk_emulator;
+/* The emulator of the target's architecture; NULL: its code runs here, or the target is not known. */
+const struct uk_emulator *uk_emulator_of(const char *target);
+/* The emulator's name of the target's own core if it knows it, else the first CPU that has the target's features. */
+const char *uk_emulator_cpu(const struct uk_emulator *e, const char *target);
+
 /* ---- uk_emulate.c: a linked program, in a folder of its own until uk_emulation_end() ---- */
 
 struct uk_emulation;

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which emulator runs the code of a target, and as which of its CPUs. */
+#include <string.h>
+#include "target/target.h"
+#include "emulate.h"
+
+static const struct uk_target *row_of(const char *target) {
+    const size_t n = strcspn(target, "+");
+    const struct uk_target *t = uk_targets;
+
+    while (t->name && (strlen(t->name) != n || strncmp(t->name, target, n)))
+        t++;
+    return t->name ? t : NULL;
+}
+
+const struct uk_emulator *uk_emulator_of(const char *target) {
+    const struct uk_target *t = target ? row_of(target) : NULL;
+
+    return t && t->arch != uk_own_arch() && t->arch->emulator.program ? &t->arch->emulator : NULL;
+}
+
+bool uk_is_emulated(const char *target) {
+    return uk_emulator_of(target);
+}
+
+const char *uk_gpu_kind_of(const char *target) {
+    const struct uk_target *t = target ? row_of(target) : NULL;
+
+    return t ? t->arch->gpu : NULL;
+}
+
+/* Whether the core has the feature of n characters. */
+static bool has(const struct uk_target *core, const char *name, size_t n) {
+    for (const char *const *h = core->has; *h; h++)
+        if (strlen(*h) == n && !strncmp(*h, name, n))
+            return true;
+    return false;
+}
+
+/* Of a target's name: its row's, or added. */
+static bool has_feature(const char *target, const char *name) {
+    const char *plus = target + strcspn(target, "+");
+
+    for (size_t n; *plus; plus += n) {
+        n = strcspn(++plus, "+");
+        if (strlen(name) == n && !strncmp(plus, name, n))
+            return true;
+    }
+    return has(row_of(target), name, strlen(name));
+}
+
+bool uk_is_simulated(const char *target) {
+    const struct uk_emulator *e = uk_emulator_of(target);
+
+    return e && e->lacks && has_feature(target, e->lacks);
+}
+
+/* Whether the core has what the target has; `plus` are the features that its name adds. */
+static bool core_has(const struct uk_target *core, const struct uk_target *t, const char *plus) {
+    for (const char *const *h = t->has; *h; h++)
+        if (!has(core, *h, strlen(*h)))
+            return false;
+    for (size_t n; *plus; plus += n) {
+        n = strcspn(++plus, "+");
+        if (n == 3 && !strncmp(plus, "f16", n) ? !has(core, "fullfp16", 8) : !has(core, plus, n))
+            return false;
+    }
+    return true;
+}
+
+/* The row whose features the emulator's CPU has: its own; of a name that is none's, the architecture's plain one. */
+static const struct uk_target *row_of_cpu(const char *cpu, const struct uk_arch *arch) {
+    const struct uk_target *t = row_of(cpu);
+
+    for (t = t ? t : uk_targets; t->name && t->arch != arch;)
+        t++;
+    return t;
+}
+
+const char *uk_emulator_cpu(const struct uk_emulator *e, const char *target) {
+    const struct uk_target *t = row_of(target);
+    const char *plus = target + strcspn(target, "+");
+    const char *const *cpu = e->cpus;
+
+    for (; !*plus && cpu[1]; cpu++)
+        if (!strcmp(*cpu, t->name))
+            return *cpu;
+    for (cpu = e->cpus; cpu[1] && !core_has(row_of_cpu(*cpu, t->arch), t, plus);)
+        cpu++;
+    return *cpu;
+}
