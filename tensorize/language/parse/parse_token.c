@@ -2,7 +2,7 @@
 /* The .uk text: single tokens, and what is said where another one was expected. */
 #include <stdio.h>
 #include <string.h>
-#include "parse.h"
+#include "language/parse.h"
 
 /* The word nearest to the token among those that a hint lists: "types are f64, f32 and u8"; then *length is its length. */
 static const char *nearest_listed(const struct uk_token *t, const char *hint, int *length) {

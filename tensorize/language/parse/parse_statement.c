@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The .uk text: a statement and its reduction. */
-#include "parse.h"
+#include "language/parse.h"
 
 /* Whether a value begins after the bracket that closes max(a, b: then it reduces. A sign is an operator too: there
  * the first name decides. */

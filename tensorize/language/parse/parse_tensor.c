@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The .uk text: a tensor, its shape and attributes. */
-#include "parse.h"
+#include "language/parse.h"
 
 static struct uk_index *one_stride(struct uk_parser *ps) {
     struct uk_index *e = NULL;

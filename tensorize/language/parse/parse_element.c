@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of the .uk text and their subscripts. */
-#include "parse.h"
+#include "language/parse.h"
 
 static struct uk_tensor *named_tensor(struct uk_parser *ps) {
     const struct uk_position at = ps->t->at;

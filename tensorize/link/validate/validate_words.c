@@ -8,7 +8,7 @@
 #include <string.h>
 #include <llvm-c/TargetMachine.h>
 #include "names.h"
-#include "link.h"
+#include "link/link.h"
 
 /* The bytes of the instruction whose first half this is; the opcode 0x7f of P's first drafts would begin a longer one. */
 static size_t instruction_bytes(unsigned half) {

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE /* memmem */
 #include <ctype.h>
 #include <string.h>
-#include "link.h"
+#include "link/link.h"
 
 enum { MOST_WORD = 32 };
 

@@ -8,7 +8,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/IRReader.h>
 #include <llvm/Config/llvm-config.h>
-#include "link.h"
+#include "link/link.h"
 
 bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count) {
     size_t n;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "parse.h"
+#include "language/parse.h"
 
 static const char *const relation_marks[] = {"==", "!=", "<", "<=", ">", ">="}; /* as enum uk_relation */
 

@@ -2,7 +2,7 @@
 /* Declarations of kernels: what one computes, and how it is called. */
 #include <stdlib.h>
 #include <string.h>
-#include "parse.h"
+#include "language/parse.h"
 
 /* A feature may have the name of a type: AArch64's bf16. */
 static const char *expect_feature(struct uk_parser *ps) {

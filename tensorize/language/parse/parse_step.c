@@ -2,7 +2,7 @@
 /* Steps of a schedule. What they mean, and whether they are legal, is the scheduler's. */
 #include <stdio.h>
 #include <string.h>
-#include "parse.h"
+#include "language/parse.h"
 
 static struct uk_step *new_step(struct uk_parser *ps, enum uk_step_kind kind) {
     struct uk_step *s = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *s));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "parse.h"
+#include "language/parse.h"
 
 static bool parse_size(struct uk_parser *ps) {
     do {

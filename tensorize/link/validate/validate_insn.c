@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "names.h"
-#include "link.h"
+#include "link/link.h"
 
 enum { MOST_STATEMENT = 64 };
 
