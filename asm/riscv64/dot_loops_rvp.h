@@ -252,6 +252,51 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
                            [unrolled] constraint(value(unrolled)), ENDS, INPUTS \
                          : CHANGED); \
     }
+
+/*
+ * Several runs. A group's code has as many bytes as instructions times 4: the loop's first entry is so many groups beyond its
+ * begin, and the pointers begin as many groups before the run, `early` bytes of A. What changes from run to run lies in memory,
+ * an array at %[frame]: there are no operands left.
+ */
+enum {
+    FIRST_A = 0, FIRST_B = 1, FIRST_END = 2, /* the first run's pointers, and where A's ends */
+    ALL_RUNS = 3, ENTRY = 4,                 /* the entry: bytes from the loop's begin */
+    BETWEEN_A = 5, BETWEEN_B = 6, APART = 7, /* from a run's end to the next one's begin; from begin to begin, of A */
+    /* written by the assembly: RUNS_LEFT = 8, LOOP_AT = 9, */
+    FRAME = 10
+};
+#define GROUP_BYTES(r, c) (4 * ((r) + (c) * (1 + (r))))
+#define MOVE_ROW(i, by) "add %[a" #i "], %[a" #i "], " by "\n\t"
+#define FROM_FRAME(r) \
+    "fmv.x.d t2, %[frame]\n\t" "ld %[b], 8*1(t2)\n\t" "ld %[a0], 8*0(t2)\n\t" FIND(r)
+#define RUNS_PRODUCT(r, c, move) \
+    BEGIN(r, c, move) "fmv.x.d t2, %[frame]\n\t" "ld t0, 8*2(t2)\n\t" "fmv.d.x %[end], t0\n\t" \
+    "ld t0, 8*3(t2)\n\t" "sd t0, 8*8(t2)\n\t" \
+    "lla t1, 1f\n\t" "ld t0, 8*4(t2)\n\t" "add t1, t1, t0\n\t" "sd t1, 8*9(t2)\n\t" "jr t1\n\t" \
+    "1:\n\t" UNROLLED(r, c, 8) IF_AT("bne", "end", "1b") \
+    "fmv.x.d t2, %[frame]\n\t" "ld t0, 8*8(t2)\n\t" "addi t0, t0, -1\n\t" "sd t0, 8*8(t2)\n\t" "beqz t0, 4f\n\t" \
+    "ld t0, 8*5(t2)\n\t" EACH_##r(MOVE_ROW, "t0") "ld t0, 8*6(t2)\n\t" "add %[b], %[b], t0\n\t" \
+    "ld t0, 8*7(t2)\n\t" "fmv.x.d t1, %[end]\n\t" "add t1, t1, t0\n\t" "fmv.d.x %[end], t1\n\t" \
+    "ld t1, 8*9(t2)\n\t" "jr t1\n\t" \
+    "4:\n\t" FINISH(r, c, move)
+#define DEFINE_RUNS(r) \
+    static inline __attribute__((always_inline)) void loop_runs(struct tile t) { \
+        const left *a, *row[4]; \
+        const right *b; \
+        double end; \
+        const int64_t first = (t.groups - 1) % 8 + 1, early = (8 - first) * KR, length = t.groups * KR; \
+        int64_t frame[FRAME] = { \
+            [FIRST_A] = (int64_t)t.a - early, [FIRST_B] = (int64_t)t.b - early * NR, \
+            [FIRST_END] = (int64_t)t.a + length, [ALL_RUNS] = t.runs, [ENTRY] = (8 - first) * GROUP_BYTES(r, 4), \
+            [BETWEEN_A] = t.lds - length - early, [BETWEEN_B] = t.ldb - (length + early) * NR, [APART] = t.lds}; \
+        GRID_4(r, REGISTER) \
+        \
+        __asm__ volatile(OPEN FROM_FRAME(r) RUNS_PRODUCT(r, 4, "") \
+                         FROM_FRAME(r) "addi %[b], %[b], 8*4\n\t" RUNS_PRODUCT(r, 4, "addi t1, t1, 4*4\n\t") CLOSE \
+                         : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM), [end] "=&f"(end) \
+                         : [frame] "f"(in_f((int64_t)frame)), INPUTS \
+                         : CHANGED); \
+    }
 #define DEFINE_IN_R(r, c, u) DEFINE(r, c, u, IF_AT_R, "r", )
 #define DEFINE_IN_F(r, c, u) DEFINE(r, c, u, IF_AT, "f", in_f)
 /* clang-format on */
@@ -295,7 +340,10 @@ DEFINE_IN_R(2, 6, 4)
 DEFINE_IN_R(2, 7, 4)
 DEFINE_IN_R(2, 8, 4)
 #endif
-#if UK_NR == 8 && IN_PLACE
+#if RUNS
+DEFINE_RUNS(4)
+#define LOOP_RUNS(t) loop_runs(t)
+#elif UK_NR == 8 && IN_PLACE
 DEFINE_HALVES(4, 8, IF_AT, "f", in_f)
 #elif UK_NR == 8
 DEFINE_HALVES(4, 8, IF_AT_R, "r", )

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR rows x UK_NR columns of C from panels of groups of 8 bytes (4x5, 4x4, 4x8), or, of UK_OP_..._ra, from rows of A in
- * place and a panel of B (4x4, 4x8). smaqa.su (igemm: i8 of B by u8 of A), smaqa (i8gemm), umaqa (u8gemm): a register
- * holds 8 consecutive k of a row or of a column, an instruction multiplies all of them and adds four products to each half
- * of a sum. The halves of a sum belong to one element of C and are added in the end, those of two neighbours at once.
+ * place and a panel of B (4x4, 4x8); UK_OP_..._runs: rows of A that are several runs of k (4x8). smaqa.su (igemm: i8 of B by
+ * u8 of A), smaqa (i8gemm), umaqa (u8gemm): a register holds 8 consecutive k of a row or of a column, an instruction multiplies
+ * all of them and adds four products to each half of a sum. The halves of a sum belong to one element of C and are added in the
+ * end, those of two neighbours at once.
  *
  *     t0..t3   8 bytes of each of four rows of A        a sum for each element: dot_loops_rvp.h has the registers
  *     t4       8 bytes of a column of B                 pointers: A (_ra: each row), B, and where A's unrolled part ends
@@ -17,6 +18,10 @@
  * tile of 4x5 takes 22 to begin, 52 to end; of 4x4 18 and 40, and 3 or 4 more where it is added to C, which its
  * sums begin with.
  *
+ * Runs: the sums stay in registers from one run to the next. The loop, unrolled by 8 groups, is entered in its middle, so
+ * that the groups which are no multiple of 8 come first and need no loop of their own: 17 instructions for a run of a tile of
+ * 4x4, which move the pointers and the end. Edges add up each run in C.
+ *
  * Edges: each number of rows and of columns has its own loop, 4x1 unrolled by 16 groups and then 4, 0.287,
  * others by 4.
  *
@@ -26,10 +31,10 @@
 #include "registry/kernel_contract.h"
 #include "registry/rvp.h"
 
-#if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
+#if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_i8gemm_runs)
 typedef int8_t left, right;
 #define MAQA smaqa
-#elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra)
+#elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_u8gemm_runs)
 typedef uint8_t left, right;
 #define MAQA umaqa
 #else
@@ -37,7 +42,12 @@ typedef uint8_t left;
 typedef int8_t right;
 #define MAQA smaqa_su /* the signed operand, B, comes first */
 #endif
-#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
+#if defined(UK_OP_igemm_runs) || defined(UK_OP_i8gemm_runs) || defined(UK_OP_u8gemm_runs)
+#define RUNS 1
+#else
+#define RUNS 0
+#endif
+#if RUNS || defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define IN_PLACE 1
 #else
 #define IN_PLACE 0
@@ -52,6 +62,7 @@ struct tile {
     int32_t *to;
     int64_t ldc; /* in bytes */
     int64_t acc;
+    int64_t runs, lds, ldb; /* of one run they say nothing */
 };
 
 #if defined __riscv && !defined UK_IN_C
@@ -75,6 +86,9 @@ static inline void loop(struct tile t, int r, int n) {
         }
 }
 #define LOOP(r, n, t) loop(t, r, n)
+#define LOOP_RUNS(t)                                                            \
+    for (int64_t s = 0; s < t.runs; s++, t.a += t.lds, t.b += t.ldb, t.acc = 1) \
+        loop(t, MR, NR);
 #endif
 
 /* All tiles but the full one, which is tested first. */
@@ -91,25 +105,17 @@ static inline void loop(struct tile t, int r, int n) {
 #define FULL(t) LOOP(4, 4, t)
 #define OTHERS OTHERS_4
 #else
+#if RUNS
+#define FULL(t) LOOP_RUNS(t)
+#else
 #define FULL(t) LOOP(4, 8, t)
+#endif
 #define OTHERS OTHERS_4 TILE(4, 4) OF_8(1) OF_8(2)
 #endif
 /* clang-format on */
 
-#if IN_PLACE
-void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, int32_t *c, int64_t ldc, int64_t acc,
-               int64_t mr, int64_t nr) {
-#else
-void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
-               int64_t nr) {
-    const int64_t lda = 0;
-#endif
-    struct tile t = {(int64_t)((uint64_t)k / KR), a, lda, b, c, ldc * (int64_t)sizeof *c, acc};
-
-    if (mr == MR && nr == NR) {
-        FULL(t);
-        return;
-    }
+/* All but the full tile. */
+static inline __attribute__((always_inline)) void edge(struct tile t, int64_t mr, int64_t nr) {
 #if UK_NR == 8
     if (mr > 2 && nr > 4) {
         switch (mr) { TILE_OF_4(3) TILE_OF_4(4) }
@@ -120,3 +126,37 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc
 #endif
     switch (8 * mr + nr) { OTHERS }
 }
+
+#if RUNS
+void UK_SYMBOL(int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds, const right *b, int64_t ldb,
+               int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    struct tile t = {(int64_t)((uint64_t)k / KR), a,   lda,  b,   c,
+                     ldc * (int64_t)sizeof *c,    acc, runs, lds, ldb};
+
+    if (runs == 0 || t.groups == 0) { /* as one run of nothing */
+        t.groups = 0;
+        t.runs = 1;
+    } else if (mr == MR && nr == NR) {
+        FULL(t);
+        return;
+    }
+    for (int64_t s = 0; s < t.runs; s++, t.a += lds, t.b += ldb, t.acc = 1)
+        edge(t, mr, nr);
+}
+#else
+#if IN_PLACE
+void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, int32_t *c, int64_t ldc, int64_t acc,
+               int64_t mr, int64_t nr) {
+#else
+void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
+               int64_t nr) {
+    const int64_t lda = 0;
+#endif
+    struct tile t = {(int64_t)((uint64_t)k / KR), a, lda, b, c, ldc * (int64_t)sizeof *c, acc, 1, 0, 0};
+
+    if (mr == MR && nr == NR)
+        FULL(t);
+    else
+        edge(t, mr, nr);
+}
+#endif

@@ -11,9 +11,9 @@ enum { MOST_TILES = 32 };
 static const double pack_cycles = 0.5;
 /* The same where the first tile that reads it makes the copy: what it comes from shows, and little else. */
 static const double first_tile_cycles = 0.15;
-/* A term of a sum, or an element, in plain loops that LLVM vectorizes: what a kernel must cost less than, if axes
- * of it have no loop here and plain loops are allowed. */
-static const double plain_cycles = 0.25;
+/* A term of a sum, or an element, in plain loops, which LLVM vectorizes where there are vectors; else two loads, a product and a
+ * sum: what a kernel must cost less than, if axes of it have no loop here and plain loops are allowed. */
+static const double plain_cycles = 0.25, scalar_cycles = 2;
 /* Of kernels of one tile the first in the table stays unless another saves more than this on edges. */
 static const double same_tile_margin = 0.9;
 /* Reading a constant where it is must save more than that over panels of it. */
@@ -29,11 +29,11 @@ struct plan {
 
 /* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time. */
 static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
-    double terms = 1;
+    double cycles = s->target->vectors.bytes >= 16 ? plain_cycles : scalar_cycles;
 
     for (int i = 0; i < st->loops; i++)
-        terms *= uk_values_estimate(s, st, st->loop[i]);
-    return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > plain_cycles * terms;
+        cycles *= uk_values_estimate(s, st, st->loop[i]);
+    return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > cycles;
 }
 
 static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p,
@@ -329,10 +329,10 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-/* Would a kernel compute the stage if all that it reads under pad were in memory? Transposed tiles have loops outside of the
- * images', so that a copy of each image has no place. */
+/* Would a kernel compute the stage if all that it reads under pad were in memory, and do copies of zeros pay? Transposed tiles
+ * have loops outside of the images', so that a copy of each image has no place. */
 static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *st, bool *fits,
-                                        bool *transposed) {
+                                        bool *transposed, bool *zeros) {
     enum uk_pad kept[UK_MAX_OPERANDS];
     struct uk_text *report = s->report;
     struct plan p = {0};
@@ -350,6 +350,7 @@ static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *
     for (int o = 0; o < st->operands; o++)
         st->operand[o].pad = kept[o];
     *fits = !status && p.fit.intrinsic;
+    *zeros = *fits && uk_zeros_pay(s, st, &p.fit, p.cycles);
     *transposed = p.fit.transposed;
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
 }
@@ -358,11 +359,12 @@ static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *
  * strided windows. */
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {
     const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
-    bool borders = copies && uk_has_borders(st), whole = false;
+    bool borders = copies && uk_has_borders(s, st), whole = false, zeros = false;
     enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
 
-    if (status || (borders && (status = fits_with_borders(s, st, &borders, &whole))) ||
-        (borders && (status = uk_copy_borders(s, st, whole))))
+    if (status || (borders && (status = fits_with_borders(s, st, &borders, &whole, &zeros))) ||
+        (borders && (status = uk_copy_borders(s, st, whole, zeros))) ||
+        (copies && (status = uk_fuse_sums(s, st))))
         return status;
     status = choose_transposed(s, st, transposed);
     return status || transposed->fit.intrinsic || !copies ? status : uk_part_windows(s, st);

@@ -1,28 +1,219 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that read another value than 0 outside of a tensor, as in a convolution of bytes whose zero point is not 0. Under a
- * pad with 0 the terms outside are left out, and kernels run on what is inside. Any other value has to be read: a copy of
- * each image holds it as a border, and kernels read the copy.
+ * Sums that read outside of a tensor, as in a convolution with a border. Under a pad with 0 the terms outside are left out, and
+ * kernels run on what is inside. Any other value has to be read: a copy holds it as a border, and kernels read the copy. A copy
+ * holds zeros too where two loops of the sum are one in it, so that a kernel takes more of the sum at once.
+ *
+ * The copy is one of each image, or of the rows of the image that a row of windows reads, which stay in the cache: if it is cheap
+ * to copy each row as often as windows hold it, and if what the sum reads beside the image stays in the second-level cache, from
+ * which each row of windows reads it again. Where that is no constant it may have to be packed, outside of the loops over rows and
+ * images: then a copy is made only if the value demands one, of each image.
  */
+#include <math.h>
+#include <string.h>
+#include "registry/operation.h"
 #include "tiling.h"
 
-static bool has_border(const struct uk_stage *st, int operand) {
-    return st->statement->reduce == UK_REDUCE_SUM && st->operand[operand].pad == UK_PAD_VALUE;
+/* The outer one of two loops of the sum that could be one if the operand were read from a copy that holds its zeros; or NULL. */
+static const struct uk_loop *joined(struct uk_schedule *s, const struct uk_stage *st, int operand) {
+    struct uk_stage *trial = uk_alloc(s->arena, sizeof *trial);
+    int kept = 0;
+
+    if (!trial)
+        return NULL;
+    *trial = *st;
+    trial->operand[operand].pad = UK_PAD_NONE;
+    for (int b = 0; b < st->bounds; b++)
+        if (!st->bound[b].is_guard || st->bound[b].operand != operand)
+            trial->bound[kept++] = st->bound[b];
+    trial->bounds = kept;
+    for (int i = 0; i < st->loops - 1; i++)
+        if (uk_is_long_sum(st, i) && uk_fuse_is_view(s, trial, i))
+            return st->loop[i];
+    return NULL;
 }
 
-bool uk_has_borders(const struct uk_stage *st) {
+static double elements(const struct uk_schedule *s, const struct uk_tensor *x) {
+    double n = 1;
+
+    for (int d = 0; d < x->dims; d++)
+        n *= uk_size_estimate(s, x->shape[d]);
+    return n;
+}
+
+static bool others_are_constant(const struct uk_stage *st, int operand) {
+    bool all = true;
+
     for (int o = 1; o < st->operands; o++)
-        if (has_border(st, o))
+        all &= o == operand || st->operand[o].tensor->is_constant;
+    return all;
+}
+
+static bool multiplies(const struct uk_stage *st, enum uk_element e) {
+    const enum uk_type a = st->operand[1].tensor->type,
+                       b = st->operands > 2 ? st->operand[2].tensor->type : a;
+
+    return e == UK_ELEMENT_I8 ? a == UK_I8 && b == UK_I8
+           : e == UK_ELEMENT_U8
+               ? a == UK_U8 && b == UK_U8
+               : e == UK_ELEMENT_U8_I8 && a != b && (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
+}
+
+/* The least groups of terms that kernels of this architecture take, whose rows are in place; 0: there is none. */
+static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
+    struct uk_candidate c = {0};
+    int64_t least = 0;
+
+    while (!uk_next_candidate(s, NULL, &c) && c.intrinsic) {
+        const struct uk_kernel *row = c.intrinsic->row;
+
+        if (row && uk_kernel_operation(row)->form == UK_OP_RA && strcmp(uk_kernel_arch(row), "any") != 0 &&
+            multiplies(st, uk_kernel_operation(row)->element))
+            least = least && least < uk_kernel_kr(row) ? least : uk_kernel_kr(row);
+    }
+    return least;
+}
+
+/* Would kernels refuse sums of windows in place because they are no whole groups? They read on in a copy. */
+static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand) {
+    const struct uk_loop *outer = joined(s, st, operand), *last = NULL;
+    int64_t group, n, of_outer = outer ? uk_constant_extent(st, outer) : 1;
+    int sums = 0;
+
+    for (int i = 0; i < st->loops; i++)
+        if (uk_is_reduced(st, st->loop[i])) {
+            last = st->loop[i];
+            sums++;
+        }
+    if (sums < 2 || st->operands != 3 || (n = uk_constant_extent(st, last)) < 0 || of_outer < 0)
+        return false;
+    group = least_group(s, st);
+    return group > 1 && n * of_outer % group;
+}
+
+static bool has_border(struct uk_schedule *s, const struct uk_stage *st, int operand) {
+    const struct uk_operand *x = &st->operand[operand];
+
+    return st->statement->reduce == UK_REDUCE_SUM &&
+           (x->pad == UK_PAD_VALUE ||
+            (!x->tensor->is_constant && others_are_constant(st, operand) &&
+             uk_is_cheap(s, st, elements(s, x->tensor)) &&
+             ((x->pad == UK_PAD_GUARD && joined(s, st, operand)) || lacks_groups(s, st, operand))));
+}
+
+/* Which part of the terms is inside along dimension d: of a window's places r at each of its positions i. */
+static double part_inside(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *x,
+                          int d) {
+    const struct uk_affine *f = &x->index[d];
+    const struct uk_loop *i = NULL, *r = NULL;
+    int64_t offset = 0;
+    double inside = 0;
+
+    for (int l = 0; l < st->loops; l++)
+        if (f->coefficient[st->loop[l]->id])
+            *(uk_is_reduced(st, st->loop[l]) ? &r : &i) = st->loop[l];
+    if (!i || !r || (f->rest && !uk_index_is_int(f->rest, &offset)))
+        return 1;
+    const double n = uk_values_estimate(s, st, i), places = uk_values_estimate(s, st, r),
+                 extent = uk_size_estimate(s, x->tensor->shape[d]), step = (double)f->coefficient[i->id];
+    for (double p = 0; p < places; p++) {
+        const double at = (double)offset + p * (double)f->coefficient[r->id];
+        const double first = at < 0 ? ceil(-at / step) : 0, end = ceil((extent - at) / step);
+
+        inside += fmax(0, fmin(end, n) - first);
+    }
+    return inside / (n * places);
+}
+
+/* Calls that longer sums save, of the cycles of all calls, against products with the zeros. */
+static bool pay(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls, double cycles) {
+    const struct uk_operand *x = &st->operand[operand];
+    const struct uk_loop *l = joined(s, st, operand);
+    double inside = 1;
+
+    for (int d = 0; d < x->tensor->dims; d++)
+        inside *= part_inside(s, st, x, d);
+    return l && calls * (1 - 1 / uk_values_estimate(s, st, l)) > cycles * (1 - inside);
+}
+
+bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles) {
+    const double calls = uk_call_cycles(s, st, f);
+
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].pad == UK_PAD_GUARD && has_border(s, st, o) && !lacks_groups(s, st, o) &&
+            !pay(s, st, o, calls, cycles))
+            return false;
+    return true;
+}
+
+bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st) {
+    for (int o = 1; o < st->operands; o++)
+        if (has_border(s, st, o))
             return true;
     return false;
 }
 
-enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole) {
+/* Does what the sum reads beside the operand stay in the second-level cache? */
+static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, int operand) {
+    double bytes = 0;
+
+    for (int o = 1; o < st->operands; o++)
+        if (o != operand)
+            bytes += elements(s, st->operand[o].tensor) * (double)uk_type_bytes(st->operand[o].tensor->type);
+    return bytes <= (double)uk_l2_share(s);
+}
+
+/* The loop over rows of windows, the first one that chooses no image, if another one goes along a row; NULL: there is none, or
+ * copies of its rows do not pay. */
+static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct uk_stage *st, int operand,
+                                       const struct uk_loop *image) {
+    const struct uk_operand *x = &st->operand[operand];
+    const int first = image ? uk_loop_position(st, image) + 1 : 0;
+    struct uk_loop *rows = first < st->loops ? st->loop[first] : NULL;
+    bool along = false;
+    double copied = 1;
+
+    if (!rows || uk_is_reduced(st, rows) || !uk_depends(x, rows))
+        return NULL;
+    for (int i = first + 1; i < st->loops; i++)
+        along |= !uk_is_reduced(st, st->loop[i]) && uk_depends(x, st->loop[i]);
+    for (int d = 0; d < x->tensor->dims; d++) {
+        if (!x->index[d].coefficient[rows->id]) {
+            copied *= uk_size_estimate(s, x->tensor->shape[d]);
+            continue;
+        }
+        copied *= uk_values_estimate(s, st, rows);
+        for (int i = 0; i < st->loops; i++)
+            copied *= st->loop[i] != rows && x->index[d].coefficient[st->loop[i]->id]
+                          ? uk_values_estimate(s, st, st->loop[i])
+                          : 1;
+    }
+    return along && uk_is_cheap(s, st, copied) && others_are_constant(st, operand) &&
+                   others_stay(s, st, operand)
+               ? rows
+               : NULL;
+}
+
+static void report_copy(const struct uk_schedule *s, const struct uk_tensor *x, enum uk_pad pad, bool rows) {
+    const char *what = rows ? "a copy of the rows of a window" : "a copy";
+
+    if (pad == UK_PAD_NONE)
+        uk_put(s->report, "%s has sums of no whole groups: kernels read %s, and on in it\n", x->name, what);
+    else
+        uk_put(s->report, "%s is read outside%s: %s holds %s as a border\n", x->name,
+               pad == UK_PAD_GUARD ? "" : " with another value than 0", what,
+               pad == UK_PAD_GUARD ? "zeros" : "it");
+}
+
+enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, bool zeros) {
     for (int o = 1; o < st->operands; o++) {
-        if (!has_border(st, o))
+        const enum uk_pad pad = st->operand[o].pad;
+
+        if (!has_border(s, st, o) || (pad == UK_PAD_GUARD && !zeros))
             continue;
         const struct uk_tensor *x = st->operand[o].tensor;
-        struct uk_loop *place = whole ? NULL : uk_image_loop(st, o, NULL);
+        struct uk_loop *image = whole ? NULL : uk_image_loop(st, o, NULL);
+        struct uk_loop *rows = whole ? NULL : rows_of_windows(s, st, o, image), *place = rows ? rows : image;
         struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
 
         if (!step)
@@ -33,8 +224,7 @@ enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool 
         if (status)
             return status;
         if (s->report)
-            uk_put(s->report, "%s is read outside with another value than 0: a copy holds it as a border\n",
-                   x->name);
+            report_copy(s, x, pad, rows != NULL);
     }
     return UK_OK;
 }

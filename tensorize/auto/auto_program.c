@@ -109,18 +109,6 @@ static int loop_of_dimension(const struct uk_stage *st, int d) {
     return f->general ? -1 : found;
 }
 
-static enum uk_status fuse_dimensions(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
-    int position = loop_of_dimension(st, d), next = loop_of_dimension(st, e);
-    struct uk_loop *loop[] = {st->loop[position], st->loop[next]};
-    struct uk_step *step = uk_step_on(s, UK_STEP_FUSE, st, loop, 2);
-
-    if (!step || !(step->name = uk_alloc(s->arena, sizeof *step->name)))
-        return uk_out_of_memory(s->context);
-    step->names = 1;
-    step->name[0] = uk_fresh_name(s, loop[0]->var->name, loop[1]->var->name);
-    return step->name[0] ? uk_apply_one(s, step) : uk_out_of_memory(s->context);
-}
-
 static bool can_fuse(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
     int position = loop_of_dimension(st, d), next = loop_of_dimension(st, e);
 
@@ -145,7 +133,7 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
             continue;
         }
         for (struct uk_stage *g = st; g; g = g->in_group) {
-            enum uk_status status = fuse_dimensions(s, g, d, inner);
+            enum uk_status status = uk_fuse_pair(s, g, loop_of_dimension(g, d));
 
             if (status)
                 return status;

@@ -98,8 +98,7 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
     }
 }
 
-/* The length of blocks that are all about as long, none longer than most. */
-static int64_t even_blocks(int64_t n, int64_t most) {
+int64_t uk_even_blocks(int64_t n, int64_t most) {
     int64_t blocks = (n - 1) / most + 1;
 
     return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
@@ -156,7 +155,7 @@ static void choose_order(struct tiling *t) {
     t->kc = t->flat               ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
             : t->few_rows         ? SHORT_K
             : uk_has_big_l2(t->s) ? LONG_K
-            : t->packs > 1        ? even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
+            : t->packs > 1        ? uk_even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
                                   : fitting_k(t, MEDIUM_K);
 }
 
@@ -201,7 +200,7 @@ static int64_t block_columns(const struct tiling *t) {
 
         n = (all - 1) / blocks + 1;
     } else if (t->packs > 1 && !uk_has_big_l2(t->s)) {
-        n = even_blocks(all, n / tile * tile);
+        n = uk_even_blocks(all, n / tile * tile);
     }
     return (n + tile - 1) / tile * tile;
 }

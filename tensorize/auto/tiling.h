@@ -70,9 +70,19 @@ bool uk_is_elementwise(const struct uk_stage *st);
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
 /* Element-wise stages become part of their only reader, if that is one too. */
 enum uk_status uk_inline_stages(struct uk_schedule *s);
-/* auto_pads.c: copies of what is read under pad with another value than 0, with a border: each image, or the whole. */
-bool uk_has_borders(const struct uk_stage *st);
-enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole);
+/* auto_pads.c: copies with a border of what is read under pad with another value than 0, or with 0 if that makes sums longer: of the
+ * rows of a window, of each image, or of the whole. */
+bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st);
+enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, bool zeros);
+/* Do copies with zeros pay, where the kernel of the fit would take so many cycles in all? */
+bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles);
+
+/* auto_sums.c: the loop at `position` and the next one become one. */
+enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
+/* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous? */
+bool uk_is_long_sum(const struct uk_stage *st, int position);
+/* Such loops that are one in all that is read become one. */
+enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);
 
 /* auto_transpose.c: how the stage would access memory if its output's tile were transposed. */
 struct uk_transposing {
@@ -88,12 +98,17 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
 enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
                                     int tiles);
 
+/* tiling.c: the length of blocks that are all about as long, none longer than most. */
+int64_t uk_even_blocks(int64_t n, int64_t most);
+
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t);
 
 /* auto_cost.c: the cycles of the stage by the kernel that fits, with `packing` for each element of a panel; 0: the user's own. */
 double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double packing);
+/* auto_cost.c: what all calls of the kernel cost beside its multiply-adds: entering it, and its tile's way to registers and back. */
+double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* auto_cost.c: whether a convolution's windows are packed. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f);
 

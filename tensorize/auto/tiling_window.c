@@ -86,6 +86,23 @@ static void put(struct tiling *t, struct uk_loop *const *loops, int n) {
             t->order[t->loops++] = loops[i];
 }
 
+/* Terms of the sum between two visits to a tile of C. A flat tile reads a panel of B so fast that it has to come from the
+ * first-level cache, of which it may take two thirds. */
+static int64_t block_of_sum(const struct tiling *t, int axis) {
+    const struct uk_operand *b = operand_of_columns(t->st, t->fit);
+    int64_t most = WINDOW_K;
+
+    if (t->fit->most[axis])
+        return t->fit->most[axis];
+    if (b && uk_is_flat(t->s, t->st, t->fit)) {
+        int64_t term = t->fit->most[t->columns] * (int64_t)uk_type_bytes(b->tensor->type);
+        int64_t near = t->s->target->core.l1.size * 2 / 3 / term;
+
+        most = near < 8 ? 8 : near < most ? near : most;
+    }
+    return uk_even_blocks((int64_t)uk_extent_estimate(t->s, t->st, t->axis[axis]), most);
+}
+
 enum uk_status uk_order_window(struct tiling *t) {
     struct window w = {0};
     struct uk_loop *columns = NULL, *rows = NULL, *blocks[2 * UK_MAX_DIMS] = {0};
@@ -95,8 +112,7 @@ enum uk_status uk_order_window(struct tiling *t) {
     t->loops = 0;
     for (int v = 0; v < t->fit->axes && !status; v++)
         if (uk_is_reduced(t->st, t->axis[v]))
-            status = uk_split_by(t->s, t->st, &t->axis[v], t->fit->most[v] ? t->fit->most[v] : WINDOW_K, "c",
-                                 &blocks[v]);
+            status = uk_split_by(t->s, t->st, &t->axis[v], block_of_sum(t, v), "c", &blocks[v]);
     if (status ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))

@@ -75,6 +75,7 @@ enum { UK_VARIABLE_BYTES = 128 };
 struct uk_buffer {
     struct uk_tensor *tensor;
     struct uk_index *elements;  /* over sizes only */
+    int64_t over;               /* of them, that no access is of, and a kernel may read */
     bool per_thread;            /* lives inside a parallel loop */
     const struct uk_var *slots; /* of the pipeline whose iterations have slots of it in turn; or NULL */
     const char *inside;         /* a temp of which one iteration of this loop needs only a part; or NULL */

@@ -62,6 +62,10 @@ bool uk_match_declare(struct uk_attempt *t);
 /* view with loop l split for the divided axis. */
 bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l);
 bool uk_match_is_divided(const struct uk_attempt *t);
+/* May a kernel read up to so many elements on along the loop, beyond the operand's last one: in a buffer of ours that it is alone
+ * in. uk_match_read_on makes room for them. */
+bool uk_match_may_read_on(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l);
+bool uk_match_read_on(const struct uk_attempt *t, const struct uk_operand *o, int64_t elements);
 /* May the extent along a summed axis be raised to a multiple: are the elements that this adds 0? */
 bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple);
 

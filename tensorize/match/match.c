@@ -255,7 +255,8 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     return true;
 }
 
-/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end. */
+/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end, or in a buffer that a kernel
+ * may read on in. */
 static bool check_multiples(struct uk_attempt *t) {
     struct uk_arena *a = t->s->arena;
 
@@ -268,7 +269,8 @@ static bool check_multiples(struct uk_attempt *t) {
         struct uk_index *rest = uk_index_op(a, UK_I_MOD, n, uk_index_int(a, t->divisor[v]));
         for (int i = 0; i < t->pairs; i++)
             packed &= !uk_depends(&t->view->operand[t->pair[i].operand], t->quotient[v]) ||
-                      t->fit->panel[t->pair[i].operand].group;
+                      t->fit->panel[t->pair[i].operand].group ||
+                      uk_match_may_read_on(t, &t->view->operand[t->pair[i].operand], t->remainder[v]);
         int64_t count;
         if (!packed && uk_index_is_int(n, &count) && count % t->divisor[v])
             return uk_differ(

@@ -64,8 +64,17 @@ static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
     return uk_poly_is_int(&p, &c) ? c : -1;
 }
 
+/* Does the declaration take any step along its loop? */
+static bool takes_any_step(const struct uk_attempt *t, int tensor, int loop) {
+    struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
+
+    return p.terms == 1 && p.term[0].factor == 1 && p.term[0].atoms == 1 &&
+           p.term[0].atom[0]->op == UK_I_VAR && p.term[0].atom[0]->var->kind == UK_VAR_SIZE;
+}
+
 /* The panel that the declaration reads, if it is one that pack makes: steps 1 and w over two axes, or, in groups
- * of f, 1 and w * f over the two parts of a divided axis and f over another. */
+ * of f, 1 and w * f over the two parts of a divided axis and f over another. From panel to panel there may be another axis,
+ * with any step. */
 static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     struct uk_panel p = {.lane = -1, .of = -1};
     int64_t most = 0;
@@ -78,6 +87,8 @@ static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     for (int v = 0; v < t->ks->iterators; v++) {
         int64_t c = declared_step(t, tensor, v);
 
+        if (c < 0 && takes_any_step(t, tensor, v))
+            continue;
         if (c < 0 || (t->divisor[v] && c && v != p.of))
             return (struct uk_panel){0};
         if (c == (p.group ? p.group : 1) && v != p.of)

@@ -189,6 +189,36 @@ static bool has_whole_groups(const struct uk_operand *o, const struct uk_loop *r
     return false;
 }
 
+static struct uk_buffer *buffer_of(const struct uk_attempt *t, const struct uk_tensor *x) {
+    struct uk_buffer *b = t->s->buffers;
+
+    while (b && b->tensor != x)
+        b = b->next;
+    return b;
+}
+
+bool uk_match_may_read_on(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l) {
+    struct uk_poly step = uk_match_step(o, l);
+    int64_t c;
+
+    return o->tensor->kind == UK_TENSOR_PACKED && o->tensor->scope == UK_SCOPE_GLOBAL &&
+           uk_poly_is_int(&step, &c) && c == 1 && buffer_of(t, o->tensor);
+}
+
+bool uk_match_read_on(const struct uk_attempt *t, const struct uk_operand *o, int64_t elements) {
+    struct uk_buffer *b = buffer_of(t, o->tensor);
+    struct uk_arena *a = t->s->arena;
+
+    if (b->over >= elements)
+        return true;
+    struct uk_index *more = uk_index_op(a, UK_I_ADD, b->elements, uk_index_int(a, elements - b->over));
+    if (!more)
+        return false;
+    b->elements = more;
+    b->over = elements;
+    return true;
+}
+
 /* What bounds the loop also bounds what was copied; beyond it the copy is 0. */
 static bool copy_ends_with(const struct uk_stage *copy, const struct uk_bound *b) {
     for (int i = 0; i < copy->operand[1].valid; i++)
@@ -243,7 +273,8 @@ bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple) {
 
         if (!uk_steps_along(o, t->quotient[axis]) && !uk_steps_along(o, t->remainder[axis]))
             continue;
-        if (!has_whole_groups(o, t->remainder[axis], multiple))
+        if (!has_whole_groups(o, t->remainder[axis], multiple) &&
+            !(uk_match_may_read_on(t, o, t->remainder[axis]) && uk_match_read_on(t, o, multiple - 1)))
             return false;
         bool zero = is_zero_beyond(t, o, t->m.axis[axis], multiple) && is_factor(p->right, o->expr);
         any |= zero;

@@ -249,6 +249,14 @@ static bool is_whole(const struct fusion *u, const struct uk_loop *l, struct uk_
     return bounds == 1 && !st->iterator[l->iterator].general && !st->iterator[l->iterator].rest;
 }
 
+/* pad(x[..], v) of an operand that is read from a copy, which holds the border. */
+static bool is_in_border(const struct fusion *u, const struct uk_expr *e) {
+    for (int o = 1; e->op == UK_E_PAD && o < u->st->operands; o++)
+        if (u->st->operand[o].expr == e->arg[0])
+            return u->st->operand[o].pad == UK_PAD_NONE;
+    return false;
+}
+
 static bool uses_value(const struct fusion *u, const struct uk_expr *e) {
     const struct uk_statement *t = u->st->statement;
     const struct uk_var *a = t->iterator[u->a->iterator], *b = t->iterator[u->b->iterator];
@@ -257,7 +265,7 @@ static bool uses_value(const struct fusion *u, const struct uk_expr *e) {
         return false;
     if (e->op == UK_E_INDEX)
         return uk_mentions(e->index, a) || uk_mentions(e->index, b);
-    for (int d = 0; e->op == UK_E_PAD && d < e->arg[0]->access.tensor->dims; d++)
+    for (int d = 0; e->op == UK_E_PAD && !is_in_border(u, e) && d < e->arg[0]->access.tensor->dims; d++)
         if (uk_mentions(e->arg[0]->access.index[d], a) || uk_mentions(e->arg[0]->access.index[d], b))
             return true;
     for (int i = 0; i < 3; i++)
@@ -351,8 +359,9 @@ static bool view_access(const struct fusion *u, struct uk_access *x, struct uk_v
 
 /* A copy of the right side with such subscripts; operands follow their nodes. */
 static struct uk_expr *view_expression(struct fusion *u, const struct uk_expr *e, struct uk_var *f) {
+    if (is_in_border(u, e))
+        return view_expression(u, e->arg[0], f);
     struct uk_expr *r = uk_alloc(u->s->arena, sizeof *r);
-
     if (!r)
         return NULL;
     *r = *e;

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include "abi.h"
 
-enum { REGISTERS = 11, VECTORS = 8, GUARD_WORDS = 8, STACK_WORDS = ABI_WORDS - 8 + GUARD_WORDS };
+enum { REGISTERS = 11, VECTORS = 8, GUARD_WORDS = 6, STACK_WORDS = ABI_WORDS - 8 + GUARD_WORDS };
 static const int64_t canary = 0x5aa5c33c0ff01234;
 
 /* The offsets are known to abi_call_asm. */

@@ -61,6 +61,23 @@ static void plan_gemm_ra(const struct uk_kernel *row, const struct shape *s, str
     add_tile(row, s, p);
 }
 
+/* 1 to 3 runs, one after the other with a gap, and their panels likewise; for k = 0 none, or empty ones. */
+static void plan_gemm_runs(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    const int64_t kr = row->kr, runs = s->k ? 1 + s->k % 3 : s->mr % 2, groups = (s->k + kr - 1) / kr;
+    const int64_t apart = groups * kr + s->gap, all = runs ? (runs - 1) * apart + groups * kr : 0;
+    const int64_t skipped = s->gap ? 1 : 0; /* groups of a panel that belong to no run */
+
+    add_number(p, runs);
+    add_number(p, groups * kr);
+    add_operand(p, rows_in_place(row, s->mr, all, s));
+    add_number(p, all + s->gap);
+    add_number(p, apart);
+    add_operand(
+        p, panel(runs ? runs * (groups + skipped) - skipped : 0, row->nr * kr, s->nr * kr, row->b_align));
+    add_number(p, (groups + skipped) * row->nr * kr);
+    add_tile(row, s, p);
+}
+
 static void plan_gemm_rab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand b = rows_in_place(row, s->k, s->nr, s);
 
@@ -350,7 +367,8 @@ static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, stru
     add_number(p, s->nr);
 }
 
-#define ALL(t) {t, t, t, t}
+#define ALL(t) \
+    { t, t, t, t }
 
 static const struct op ops[] = {
     {"sgemm", (void (*)(void))uk_reference_sgemm, plan_gemm, .has_k = true, .has_rows = true,
@@ -399,9 +417,15 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .types = {BF16, BF16, F32}},
     {"igemm_ra", (void (*)(void))uk_reference_igemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {U8, I8, I32}},
+    {"igemm_runs", (void (*)(void))uk_reference_igemm_runs, plan_gemm_runs, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {U8, I8, I32}},
     {"i8gemm_ra", (void (*)(void))uk_reference_i8gemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {I8, I8, I32}},
+    {"i8gemm_runs", (void (*)(void))uk_reference_i8gemm_runs, plan_gemm_runs, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {I8, I8, I32}},
     {"u8gemm_ra", (void (*)(void))uk_reference_u8gemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {U8, U8, I32}},
+    {"u8gemm_runs", (void (*)(void))uk_reference_u8gemm_runs, plan_gemm_runs, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {U8, U8, I32}},
     {"bgemm_ra", (void (*)(void))uk_reference_bgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {BF16, BF16, F32}},

@@ -84,6 +84,17 @@ RUN_GROUPS_RA(i8gemm_ra)
 RUN_GROUPS_RA(u8gemm_ra)
 RUN_GROUPS_RA(bgemm_ra)
 #undef RUN_GROUPS_RA
+/* All of K in 4 runs. */
+#define RUN_GROUPS_RUNS(op)                                                                                 \
+    static void run_##op(void *user) {                                                                      \
+        const struct operands *o = user;                                                                    \
+        ((uk_##op##_function *)o->function)(4, K / 4, o->a, LD, K / 4, o->b, o->nr * (K / 4), o->c, o->ldc, \
+                                            1, o->mr, o->nr);                                               \
+    }
+RUN_GROUPS_RUNS(igemm_runs)
+RUN_GROUPS_RUNS(i8gemm_runs)
+RUN_GROUPS_RUNS(u8gemm_runs)
+#undef RUN_GROUPS_RUNS
 
 static void run_hpack(void *user) {
     const struct operands *o = user;
@@ -183,10 +194,13 @@ static const struct operation {
     {"i8dw5_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
     {"igemm", run_igemm, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"igemm_ra", run_igemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"igemm_runs", run_igemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"i8gemm", run_i8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"i8gemm_ra", run_i8gemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"i8gemm_runs", run_i8gemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"u8gemm", run_u8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"u8gemm_ra", run_u8gemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"u8gemm_runs", run_u8gemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"bgemm", run_bgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
     {"bgemm_ra", run_bgemm_ra, MULTIPLIES, 0, 0, 0, false, false, 2},
     {"hgemm", run_hgemm, MULTIPLIES, 0, 0, 0, false, false, 2},

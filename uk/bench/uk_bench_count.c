@@ -42,6 +42,7 @@ static struct work work_of(const struct uk_kernel *k) {
         break;
     case UK_OP_PANELS:
     case UK_OP_RA:
+    case UK_OP_RUNS:
     case UK_OP_RAB:
     case UK_OP_SAB:
     case UK_OP_RAP:

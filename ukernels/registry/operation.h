@@ -16,10 +16,11 @@ enum uk_element {
 };
 
 enum uk_op_form {
-    /* Products, by how A and B are read: both as panels; A in rows; both in rows; A by two strides and B in rows; both in rows, and B
+    /* Products, by how A and B are read: both as panels; A in rows; A in rows of several runs; both in rows; A by two strides and B in rows; both in rows, and B
      * packed. */
     UK_OP_PANELS,
     UK_OP_RA,
+    UK_OP_RUNS,
     UK_OP_RAB,
     UK_OP_SAB,
     UK_OP_RAP,

@@ -23,8 +23,8 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
 }
 
 /* Sums in i32 wrap. A(i, p) is element (i, p) of A: in panels of groups, or in rows in place. */
-#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
-#define IN_ROWS(i, p) a[(i) * lda + (p)]
+#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i)*KR + (p) % KR]
+#define IN_ROWS(i, p) a[(i)*lda + (p)]
 #define ADD(element, from, to, sum_type)                                                        \
     for (int64_t i = 0; i < mr; i++) {                                                          \
         for (int64_t j = 0; j < nr; j++) {                                                      \
@@ -51,6 +51,26 @@ GROUP_GEMM(i8gemm, int8_t, int8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(u8gemm, uint8_t, uint8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
 #undef GROUP_GEMM
+#define GROUP_RUNS(op, left, right)                                                                        \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const left *a,     \
+                           int64_t lda, int64_t lds, const right *b, int64_t ldb, int32_t *c, int64_t ldc, \
+                           int64_t acc, int64_t mr, int64_t nr) {                                          \
+        (void)MR;                                                                                          \
+        for (int64_t i = 0; i < mr; i++)                                                                   \
+            for (int64_t j = 0; j < nr; j++) {                                                             \
+                uint32_t sum = acc ? (uint32_t)c[i * ldc + j] : 0;                                         \
+                                                                                                           \
+                for (int64_t t = 0; t < runs; t++)                                                         \
+                    for (int64_t p = 0; p < k; p++)                                                        \
+                        sum += (uint32_t)(a[i * lda + t * lds + p] *                                       \
+                                          b[t * ldb + p / KR * KR * NR + j * KR + p % KR]);                \
+                c[i * ldc + j] = (int32_t)sum;                                                             \
+            }                                                                                              \
+    }
+GROUP_RUNS(igemm_runs, uint8_t, int8_t)
+GROUP_RUNS(i8gemm_runs, int8_t, int8_t)
+GROUP_RUNS(u8gemm_runs, uint8_t, uint8_t)
+#undef GROUP_RUNS
 #undef ADD
 #undef IN_GROUPS
 #undef IN_ROWS

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products summed over several loops that are one: where everything that a stage reads lies one after the other along two of them, as the
+ * pixels of a row of a window do with channels innermost, a kernel takes both as one long sum, and stores its tile once.
+ */
+#include "tiling.h"
+
+enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position) {
+    struct uk_loop *loop[] = {st->loop[position], st->loop[position + 1]};
+    struct uk_step *step = uk_step_on(s, UK_STEP_FUSE, st, loop, 2);
+
+    if (!step || !(step->name = uk_alloc(s->arena, sizeof *step->name)))
+        return uk_out_of_memory(s->context);
+    step->names = 1;
+    step->name[0] = uk_fresh_name(s, loop[0]->var->name, loop[1]->var->name);
+    return step->name[0] ? uk_apply_one(s, step) : uk_out_of_memory(s->context);
+}
+
+bool uk_is_long_sum(const struct uk_stage *st, int position) {
+    bool contiguous = false;
+
+    for (int o = 1; o < st->operands; o++) {
+        struct uk_poly c = uk_coefficient(&st->operand[o], st->loop[position + 1]->id);
+        int64_t step;
+
+        contiguous |= uk_poly_is_int(&c, &step) && step == 1;
+    }
+    return st->operands > 2 && contiguous && uk_is_reduced(st, st->loop[position]) &&
+           uk_is_reduced(st, st->loop[position + 1]);
+}
+
+/* From the innermost pair on: what one fusion makes may be one with the loop outside of it. */
+enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st) {
+    if (st->statement->reduce != UK_REDUCE_SUM)
+        return UK_OK;
+    for (int i = st->loops - 2; i >= 0; i--) {
+        if (!uk_is_long_sum(st, i) || !uk_fuse_is_view(s, st, i))
+            continue;
+        enum uk_status status = uk_fuse_pair(s, st, i);
+
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}
