@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_WORDS = 16, /* arguments of abi_call, at most: integers of 64 bits, and addresses */
+    ABI_WORDS = 18, /* arguments of abi_call, at most: integers of 64 bits, and addresses */
     ABI_VALUES = 32 /* of abi_call_values */
 };
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include "abi.h"
 
-enum { REGISTERS = 11, VECTORS = 8, GUARD_WORDS = 6, STACK_WORDS = ABI_WORDS - 8 + GUARD_WORDS };
+enum { REGISTERS = 11, VECTORS = 8, GUARD_WORDS = 8, STACK_WORDS = ABI_WORDS - 8 + GUARD_WORDS };
 static const int64_t canary = 0x5aa5c33c0ff01234;
 
 /* The offsets are known to abi_call_asm. */
@@ -11,20 +11,20 @@ struct call {
     void (*function)(void);         /* 0 */
     uint64_t scalar;                /* 8: d0 */
     int64_t words[8 + STACK_WORDS]; /* 16: x0 to x7, then the stack */
-    int64_t registers[REGISTERS];   /* 192: x19 to x29, before and afterwards */
-    int64_t vectors[VECTORS];       /* 280: d8 to d15, before and afterwards */
-    int64_t sp, sp_after;           /* 344, 352 */
-    int64_t fpcr, fpcr_after;       /* 360, 368 */
+    int64_t registers[REGISTERS];   /* 224: x19 to x29, before and afterwards */
+    int64_t vectors[VECTORS];       /* 312: d8 to d15, before and afterwards */
+    int64_t sp, sp_after;           /* 376, 384 */
+    int64_t fpcr, fpcr_after;       /* 392, 400 */
 };
-_Static_assert(offsetof(struct call, registers) == 192 && offsetof(struct call, vectors) == 280 &&
-                   offsetof(struct call, sp) == 344 && offsetof(struct call, fpcr_after) == 368 &&
-                   STACK_WORDS == 14,
+_Static_assert(offsetof(struct call, registers) == 224 && offsetof(struct call, vectors) == 312 &&
+                   offsetof(struct call, sp) == 376 && offsetof(struct call, fpcr_after) == 400 &&
+                   STACK_WORDS == 18,
                "see abi_call_asm");
 
 /* Where the call is found again when even sp is lost. */
 __attribute__((used)) static struct call *abi_call_now;
 
-/* Frame: x19 to x30, d8 to d15 (160 bytes), 14 words of stack; sp is a multiple of 16 at the call. */
+/* Frame: x19 to x30, d8 to d15 (160 bytes), 18 words of stack; sp is a multiple of 16 at the call. */
 void abi_call_asm(struct call *call);
 __asm__(".text\n"
         ".globl abi_call_asm\n"
@@ -38,21 +38,21 @@ __asm__(".text\n"
         "stp d12, d13, [sp, #128]\n\tstp d14, d15, [sp, #144]\n\t"
         "adrp x9, abi_call_now\n\t"
         "str x0, [x9, :lo12:abi_call_now]\n\t"
-        "sub sp, sp, #112\n\t"
+        "sub sp, sp, #144\n\t"
         "mov x9, sp\n\t"
-        "str x9, [x0, #344]\n\t"
+        "str x9, [x0, #376]\n\t"
         "mrs x9, fpcr\n\t"
-        "str x9, [x0, #360]\n\t"
+        "str x9, [x0, #392]\n\t"
         "mov x9, #0\n"
         "1:\n\t"
         "add x10, x0, x9\n\t"
         "ldr x10, [x10, #80]\n\t"
         "str x10, [sp, x9]\n\t"
         "add x9, x9, #8\n\t"
-        "cmp x9, #112\n\t"
+        "cmp x9, #144\n\t"
         "b.ne 1b\n\t"
         "mov x9, x0\n\t"
-        "add x10, x9, #192\n\t"
+        "add x10, x9, #224\n\t"
         "ldp x19, x20, [x10]\n\tldp x21, x22, [x10, #16]\n\tldp x23, x24, [x10, #32]\n\t"
         "ldp x25, x26, [x10, #48]\n\tldp x27, x28, [x10, #64]\n\tldr x29, [x10, #80]\n\t"
         "ldp d8, d9, [x10, #88]\n\tldp d10, d11, [x10, #104]\n\t"
@@ -64,18 +64,18 @@ __asm__(".text\n"
         "blr x9\n\t"
         "adrp x9, abi_call_now\n\t"
         "ldr x9, [x9, :lo12:abi_call_now]\n\t"
-        "add x10, x9, #192\n\t"
+        "add x10, x9, #224\n\t"
         "stp x19, x20, [x10]\n\tstp x21, x22, [x10, #16]\n\tstp x23, x24, [x10, #32]\n\t"
         "stp x25, x26, [x10, #48]\n\tstp x27, x28, [x10, #64]\n\tstr x29, [x10, #80]\n\t"
         "stp d8, d9, [x10, #88]\n\tstp d10, d11, [x10, #104]\n\t"
         "stp d12, d13, [x10, #120]\n\tstp d14, d15, [x10, #136]\n\t"
         "mov x10, sp\n\t"
-        "str x10, [x9, #352]\n\t"
-        "ldr x10, [x9, #344]\n\t"
+        "str x10, [x9, #384]\n\t"
+        "ldr x10, [x9, #376]\n\t"
         "mov sp, x10\n\t"
         "mrs x10, fpcr\n\t"
-        "str x10, [x9, #368]\n\t"
-        "ldr x10, [x9, #360]\n\t"
+        "str x10, [x9, #400]\n\t"
+        "ldr x10, [x9, #392]\n\t"
         "msr fpcr, x10\n\t"
         "mov x10, #0\n"
         "2:\n\t"
@@ -83,9 +83,9 @@ __asm__(".text\n"
         "add x12, x9, x10\n\t"
         "str x11, [x12, #80]\n\t"
         "add x10, x10, #8\n\t"
-        "cmp x10, #112\n\t"
+        "cmp x10, #144\n\t"
         "b.ne 2b\n\t"
-        "add sp, sp, #112\n\t"
+        "add sp, sp, #144\n\t"
         "ldp x19, x20, [sp]\n\tldp x21, x22, [sp, #16]\n\tldp x23, x24, [sp, #32]\n\t"
         "ldp x25, x26, [sp, #48]\n\tldp x27, x28, [sp, #64]\n\tldp x29, x30, [sp, #80]\n\t"
         "ldp d8, d9, [sp, #96]\n\tldp d10, d11, [sp, #112]\n\t"

@@ -248,6 +248,26 @@ static void plan_window(const struct uk_kernel *row, const struct shape *s, stru
     add_tile(row, s, p);
 }
 
+/* Windows as plan_window's, or of one column more, as far apart as their columns or every second pixel; a row of weights for each
+ * place in a window, by rows of windows. */
+static void plan_byte_dw_channels(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    const int64_t width = 1 + s->k % 4, rows = (s->k + 2) / 3, step = 2 - s->acc,
+                  line = step * (s->mr - 1) + width;
+    const struct operand x = rows_in_place(row, rows ? rows * line : 0, s->nr, s),
+                         f = rows_in_place(row, rows * width, s->nr, s);
+
+    add_number(p, rows);
+    add_number(p, width);
+    add_operand(p, x);
+    add_number(p, step * x.stride);
+    add_number(p, line * x.stride);
+    add_number(p, x.stride);
+    add_operand(p, f);
+    add_number(p, width * f.stride);
+    add_number(p, f.stride);
+    add_tile(row, s, p);
+}
+
 /* No more than the rows that are there. */
 static void plan_byte_transpose(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_transpose(row, s, s->mr, p);
@@ -450,6 +470,10 @@ static const struct op ops[] = {
      .any_rows = true, .any_columns = true, .has_acc = true, .types = {U8, I32}},
     {"i8sum", (void (*)(void))uk_reference_i8sum, plan_window, .has_k = true, .has_rows = true,
      .any_rows = true, .any_columns = true, .has_acc = true, .types = {I8, I32}},
+    {"u8dwc", (void (*)(void))uk_reference_u8dwc, plan_byte_dw_channels, .has_k = true, .has_rows = true,
+     .any_rows = true, .any_columns = true, .has_acc = true, .types = {U8, I8, I32}},
+    {"i8dwc", (void (*)(void))uk_reference_i8dwc, plan_byte_dw_channels, .has_k = true, .has_rows = true,
+     .any_rows = true, .any_columns = true, .has_acc = true, .types = {I8, I8, I32}},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
     {"u8pack_t", (void (*)(void))uk_reference_u8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
      .any_rows = true, .types = ALL(U8)},

@@ -57,6 +57,19 @@ static void run_i8dw(void *user) {
                                        (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
 }
 
+/* 3 x 3 windows over neighbouring pixels of rows that stay in the first cache. */
+static void run_u8dwc(void *user) {
+    const struct operands *o = user;
+    ((uk_u8dwc_function *)o->function)(3, 3, (const uint8_t *)o->a, o->nr, LD, o->nr, (const int8_t *)o->b,
+                                       3 * o->nr, o->nr, (int32_t *)o->c, o->ldc, 0, o->mr, o->nr);
+}
+
+static void run_i8dwc(void *user) {
+    const struct operands *o = user;
+    ((uk_i8dwc_function *)o->function)(3, 3, (const int8_t *)o->a, o->nr, LD, o->nr, (const int8_t *)o->b,
+                                       3 * o->nr, o->nr, (int32_t *)o->c, o->ldc, 0, o->mr, o->nr);
+}
+
 static void run_spack_s(void *user) {
     const struct operands *o = user;
     ((uk_spack_s_function *)o->function)(K, o->a, 1, LD, o->b, o->nr);
@@ -192,6 +205,8 @@ static const struct operation {
     {"i8dw3_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
     {"i8dw5", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
     {"i8dw5_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"u8dwc", run_u8dwc, COPIES, 0, 7, 1, false, false, 0},
+    {"i8dwc", run_i8dwc, COPIES, 0, 7, 1, false, false, 0},
     {"igemm", run_igemm, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"igemm_ra", run_igemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"igemm_runs", run_igemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},

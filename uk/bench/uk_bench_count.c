@@ -34,6 +34,9 @@ static struct work work_of(const struct uk_kernel *k) {
         w = (struct work){NULL, 1, "multiply-add",
                           (double)window * window * uk_kernel_mr(k) * uk_kernel_nr(k)};
         break;
+    case UK_OP_DEPTHWISE_CHANNELS:
+        w = (struct work){NULL, 1, "multiply-add", 9.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
+        break;
     case UK_OP_GEMV_N:
         w.units = uk_kernel_mr(k);
         break;
@@ -75,8 +78,9 @@ static struct work work_of(const struct uk_kernel *k) {
 /* What the call passes for the parameter from `begin` to `end`. False: no value is known. */
 static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const char *begin, const char *end,
                          int *pointers) {
-    static const char *const names[] = {"m", "mr", "n", "nr", "acc", "ahead", "alpha"};
-    const int64_t values[] = {uk_kernel_mr(k), uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_nr(k), 1, 0, 2};
+    static const char *const names[] = {"m", "mr", "n", "nr", "acc", "ahead", "alpha", "r", "s"};
+    const int64_t values[] = {
+        uk_kernel_mr(k), uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_nr(k), 1, 0, 2, 3, 3};
     const char *parameter = work_of(k).parameter;
     const char *name = end;
 

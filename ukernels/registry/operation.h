@@ -46,10 +46,12 @@ enum uk_op_form {
     UK_OP_PANEL_N,
     UK_OP_PANEL_T,
     UK_OP_TRANSPOSE,
-    /* Depthwise: each column has its weights; a row's columns share one; a window of weights moves over a plane. */
+    /* Depthwise: each column has its weights; a row's columns share one; a window of weights moves over a plane; each column has a
+     * window of weights. */
     UK_OP_DEPTHWISE,
     UK_OP_DEPTHWISE_ROW,
     UK_OP_DEPTHWISE_WINDOW,
+    UK_OP_DEPTHWISE_CHANNELS,
     /* The greatest element of a window, or its sum. */
     UK_OP_WINDOW,
 };

@@ -252,6 +252,27 @@ BYTE_DEPTHWISE(i8dw5, int8_t, 5, 1)
 BYTE_DEPTHWISE(i8dw5_s2, int8_t, 5, 2)
 #undef BYTE_DEPTHWISE
 
+#define BYTE_DEPTHWISE_CHANNELS(op, element)                                                                \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const element *x,      \
+                           int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f, int64_t ldfr,            \
+                           int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {      \
+        (void)MR;                                                                                           \
+        (void)NR;                                                                                           \
+        (void)KR;                                                                                           \
+        for (int64_t i = 0; i < m; i++)                                                                     \
+            for (int64_t j = 0; j < n; j++) {                                                               \
+                uint32_t sum = acc ? (uint32_t)y[i * ldy + j] : 0;                                          \
+                                                                                                            \
+                for (int64_t p = 0; p < r; p++)                                                             \
+                    for (int64_t q = 0; q < s; q++)                                                         \
+                        sum += (uint32_t)(x[i * ldi + p * ldr + q * lds + j] * f[p * ldfr + q * ldfs + j]); \
+                y[i * ldy + j] = (int32_t)sum;                                                              \
+            }                                                                                               \
+    }
+BYTE_DEPTHWISE_CHANNELS(u8dwc, uint8_t)
+BYTE_DEPTHWISE_CHANNELS(i8dwc, int8_t)
+#undef BYTE_DEPTHWISE_CHANNELS
+
 void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,
                        int64_t n) {
     (void)MR;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
+ * channels: UK_NR channels of a pixel at a time, one by one where fewer are left.
+ */
+#include "registry/kernel_contract.h"
+
+#ifdef UK_OP_u8dwc
+typedef uint8_t element;
+#else
+typedef int8_t element;
+#endif
+
+struct window {
+    int64_t r, s, ldr, lds, ldfr, ldfs, acc;
+};
+
+/* A constant number of channels of a pixel. */
+static inline __attribute__((always_inline)) void block(const struct window *w, const element *x,
+                                                        const int8_t *f, int32_t *y, int channels) {
+    uint32_t sum[UK_NR];
+
+    for (int j = 0; j < channels; j++)
+        sum[j] = w->acc ? (uint32_t)y[j] : 0;
+#pragma GCC unroll 1
+    for (int64_t r = 0; r < w->r; r++)
+#pragma GCC unroll 1
+        for (int64_t s = 0; s < w->s; s++) {
+            const element *from = x + r * w->ldr + s * w->lds;
+            const int8_t *weight = f + r * w->ldfr + s * w->ldfs;
+
+            for (int j = 0; j < channels; j++)
+                sum[j] += (uint32_t)(from[j] * weight[j]);
+        }
+    for (int j = 0; j < channels; j++)
+        y[j] = (int32_t)sum[j];
+}
+
+void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
+               int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    const struct window w = {r, s, ldr, lds, ldfr, ldfs, acc};
+
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < m; i++, x += ldi, y += ldy) {
+        int64_t j = 0;
+
+#pragma GCC unroll 1
+        for (; j + UK_NR <= n; j += UK_NR)
+            block(&w, x + j, f + j, y + j, UK_NR);
+#pragma GCC unroll 1
+        for (; j < n; j++)
+            block(&w, x + j, f + j, y + j, 1);
+    }
+}

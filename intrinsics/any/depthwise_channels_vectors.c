@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
+ * channels. A vector holds UK_NR channels in i16; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a
+ * time: each sum stays in a register for all taps of a table.
+ *
+ * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads that extend, 2 to interleave, 2 multiply-adds of
+ * pairs, 2 adds; with NEON, for 8 channels, 2 loads, 2 to extend, 4 multiply-adds.
+ *
+ * Edges: pixels one by one; the last channels overlap those before them, and are added with weights 0 where they are there
+ * already. Fewer channels than a vector's are loaded and stored by parts.
+ */
+#include "registry/kernel_contract.h"
+
+#ifdef UK_OP_u8dwc
+typedef uint8_t element;
+#else
+typedef int8_t element;
+#endif
+enum { CHANNELS = UK_NR, ROWS = UK_MR, PAIRS = 16 };
+#define INLINE static inline __attribute__((always_inline))
+
+/* Channels in i16; the weights of a pair of taps; and sums, in the order in which they arise. */
+#if defined UK_ISA_neon || defined UK_ISA_armv7neon
+#include <arm_neon.h>
+typedef int16x8_t wide;
+struct weights {
+    wide first, second;
+};
+struct sums {
+    int32x4_t low, high;
+};
+
+#ifdef UK_OP_u8dwc
+INLINE wide load(const element *p) {
+    return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p)));
+}
+#else
+INLINE wide load(const element *p) {
+    return vmovl_s8(vld1_s8(p));
+}
+#endif
+
+INLINE wide load_weights(const int8_t *f) {
+    return vmovl_s8(vld1_s8(f));
+}
+
+/* The first `none` channels become 0. */
+INLINE wide without(wide w, int64_t none) {
+    static const int16_t lane[] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+    return vbicq_s16(w, vreinterpretq_s16_u16(vcltq_s16(vld1q_s16(lane), vdupq_n_s16((int16_t)none))));
+}
+
+INLINE struct weights pair_of(wide first, wide second) {
+    return (struct weights){first, second};
+}
+
+INLINE struct sums zero(void) {
+    return (struct sums){vdupq_n_s32(0), vdupq_n_s32(0)};
+}
+
+INLINE struct sums add_pair(struct sums s, wide a, wide b, struct weights w) {
+    s.low = vmlal_s16(s.low, vget_low_s16(a), vget_low_s16(w.first));
+    s.high = vmlal_s16(s.high, vget_high_s16(a), vget_high_s16(w.first));
+    s.low = vmlal_s16(s.low, vget_low_s16(b), vget_low_s16(w.second));
+    s.high = vmlal_s16(s.high, vget_high_s16(b), vget_high_s16(w.second));
+    return s;
+}
+
+INLINE void store(struct sums s, int32_t *y, int64_t acc) {
+    vst1q_s32(y, acc ? vaddq_s32(vld1q_s32(y), s.low) : s.low);
+    vst1q_s32(y + 4, acc ? vaddq_s32(vld1q_s32(y + 4), s.high) : s.high);
+}
+#else
+#include <immintrin.h>
+typedef __m256i wide;
+struct weights {
+    wide low, high;
+};
+struct sums {
+    __m256i low, high; /* channels 0 to 3 and 8 to 11; the others */
+};
+
+INLINE wide load_weights(const int8_t *f) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i_u *)f));
+}
+
+#ifdef UK_OP_u8dwc
+INLINE wide load(const element *p) {
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i_u *)p));
+}
+#else
+INLINE wide load(const element *p) {
+    return load_weights(p);
+}
+#endif
+
+INLINE wide without(wide w, int64_t none) {
+    const wide lane = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    return _mm256_andnot_si256(_mm256_cmpgt_epi16(_mm256_set1_epi16((int16_t)none), lane), w);
+}
+
+INLINE struct weights pair_of(wide first, wide second) {
+    return (struct weights){_mm256_unpacklo_epi16(first, second), _mm256_unpackhi_epi16(first, second)};
+}
+
+INLINE struct sums zero(void) {
+    return (struct sums){_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+
+INLINE struct sums add_pair(struct sums s, wide a, wide b, struct weights w) {
+    s.low = _mm256_add_epi32(s.low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w.low));
+    s.high = _mm256_add_epi32(s.high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), w.high));
+    return s;
+}
+
+INLINE void store(struct sums s, int32_t *y, int64_t acc) {
+    __m256i_u *to = (__m256i_u *)y;
+    __m256i first = _mm256_permute2x128_si256(s.low, s.high, 0x20),
+            second = _mm256_permute2x128_si256(s.low, s.high, 0x31);
+
+    if (acc) {
+        first = _mm256_add_epi32(first, _mm256_loadu_si256(to));
+        second = _mm256_add_epi32(second, _mm256_loadu_si256(to + 1));
+    }
+    _mm256_storeu_si256(to, first);
+    _mm256_storeu_si256(to + 1, second);
+}
+#endif
+
+/* Taps of the window, and what they are applied to: m pixels of a vector's channels, or of n. */
+struct table {
+    int64_t offset[2 * PAIRS];
+    struct weights weight[PAIRS];
+    int pairs;
+    int64_t ldi, ldy, m, n;
+};
+
+/* What is there of a vector. */
+INLINE wide load_some(const element *p, int64_t n) {
+    element all[CHANNELS] = {0};
+
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < n; j++)
+        all[j] = p[j];
+    return load(all);
+}
+
+INLINE wide load_some_weights(const int8_t *f, int64_t n) {
+    int8_t all[CHANNELS] = {0};
+
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < n; j++)
+        all[j] = f[j];
+    return load_weights(all);
+}
+
+INLINE void store_some(struct sums s, int32_t *y, int64_t acc, int64_t n) {
+    int32_t all[CHANNELS];
+
+    store(s, all, 0);
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < n; j++)
+        y[j] = (int32_t)((uint32_t)all[j] + (acc ? (uint32_t)y[j] : 0));
+}
+
+/* A constant number of pixels. */
+INLINE void block(const struct table *t, const element *x, int32_t *y, int64_t acc, int rows, int some) {
+    struct sums sum[ROWS];
+
+    for (int i = 0; i < rows; i++)
+        sum[i] = zero();
+#pragma GCC unroll 1
+    for (int p = 0; p < t->pairs; p++) {
+        const struct weights w = t->weight[p];
+        const element *a = x + t->offset[2 * p], *b = x + t->offset[2 * p + 1];
+
+        for (int i = 0; i < rows; i++, a += t->ldi, b += t->ldi)
+            sum[i] =
+                add_pair(sum[i], some ? load_some(a, t->n) : load(a), some ? load_some(b, t->n) : load(b), w);
+    }
+    for (int i = 0; i < rows; i++, y += t->ldy)
+        if (some)
+            store_some(sum[i], y, acc, t->n);
+        else
+            store(sum[i], y, acc);
+}
+
+INLINE void pixels(const struct table *t, const element *x, int32_t *y, int64_t acc) {
+    int64_t i = 0;
+
+#pragma GCC unroll 1
+    for (; i + ROWS <= t->m && t->n >= CHANNELS; i += ROWS)
+        block(t, x + i * t->ldi, y + i * t->ldy, acc, ROWS, 0);
+#pragma GCC unroll 1
+    for (; i < t->m && t->n >= CHANNELS; i++)
+        block(t, x + i * t->ldi, y + i * t->ldy, acc, 1, 0);
+#pragma GCC unroll 1
+    for (; i < t->m; i++)
+        block(t, x + i * t->ldi, y + i * t->ldy, acc, 1, 1);
+}
+
+struct window {
+    int64_t r, s, ldr, lds, ldfr, ldfs;
+};
+
+/* Weights of channels from f on, the first `none` of which are 0, by tap; a last tap without another is its own pair, by 0. */
+INLINE void channels(const struct window *w, struct table *t, const element *x, const int8_t *f, int64_t none,
+                     int32_t *y, int64_t acc) {
+    int64_t r = 0, s = 0, left = w->r * w->s;
+
+    do {
+        wide first = {0}, second;
+
+        t->pairs = (int)(left < 2 * PAIRS ? (left + 1) / 2 : PAIRS);
+#pragma GCC unroll 1
+        for (int p = 0; p < 2 * t->pairs; p++) {
+            const int8_t *weight = f + r * w->ldfr + s * w->ldfs;
+
+            t->offset[p] = r * w->ldr + s * w->lds;
+            second = without(t->n < CHANNELS ? load_some_weights(weight, t->n) : load_weights(weight), none);
+            if (left == 1 && p % 2 == 0) {
+                t->offset[p + 1] = t->offset[p];
+                t->weight[p / 2] = pair_of(second, without(second, CHANNELS));
+                p++;
+            } else if (p % 2) {
+                t->weight[p / 2] = pair_of(first, second);
+            }
+            first = second;
+            left--;
+            if (++s == w->s) {
+                s = 0;
+                r++;
+            }
+        }
+        pixels(t, x, y, acc);
+        acc = 1;
+    } while (left > 0);
+}
+
+void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
+               int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    const struct window w = {r, s, ldr, lds, ldfr, ldfs};
+    struct table t; /* of which nothing else is set here: that would call memset */
+
+    t.ldi = ldi;
+    t.ldy = ldy;
+    t.m = m;
+    t.n = n;
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < n; j += CHANNELS) {
+        const int64_t begin = n < CHANNELS || j + CHANNELS <= n ? j : n - CHANNELS;
+
+        channels(&w, &t, x + begin, f + begin, acc ? j - begin : 0, y + begin, acc);
+    }
+}
