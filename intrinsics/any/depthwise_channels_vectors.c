@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
- * channels. A vector holds UK_NR channels in i16; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a
- * time: each sum stays in a register for all taps of a table.
+ * channels. A vector has UK_NR channels; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a time: each
+ * sum stays in a register for all taps of a table.
  *
- * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads that extend, 2 to interleave, 2 multiply-adds of
- * pairs, 2 adds; with NEON, for 8 channels, 2 loads, 2 to extend, 4 multiply-adds.
+ * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes and 2 to extend
+ * them, 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2 loads, 2 to extend, 4 multiply-adds.
  *
  * Edges: pixels one by one; the last channels overlap those before them, and are added with weights 0 where they are there
  * already. Fewer channels than a vector's are loaded and stored by parts.
@@ -20,7 +20,7 @@ typedef int8_t element;
 enum { CHANNELS = UK_NR, ROWS = UK_MR, PAIRS = 16 };
 #define INLINE static inline __attribute__((always_inline))
 
-/* Channels in i16; the weights of a pair of taps; and sums, in the order in which they arise. */
+/* A vector of channels; the weights of a pair of taps; and sums. */
 #if defined UK_ISA_neon || defined UK_ISA_armv7neon
 #include <arm_neon.h>
 typedef int16x8_t wide;
@@ -74,59 +74,55 @@ INLINE void store(struct sums s, int32_t *y, int64_t acc) {
 }
 #else
 #include <immintrin.h>
-typedef __m256i wide;
+typedef __m128i wide; /* still bytes: pairs of them are what is extended */
 struct weights {
-    wide low, high;
+    __m256i low, high;
 };
 struct sums {
-    __m256i low, high; /* channels 0 to 3 and 8 to 11; the others */
+    __m256i low, high;
 };
 
+INLINE wide load(const element *p) {
+    return _mm_loadu_si128((const __m128i_u *)p);
+}
+
 INLINE wide load_weights(const int8_t *f) {
-    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i_u *)f));
+    return _mm_loadu_si128((const __m128i_u *)f);
 }
 
-#ifdef UK_OP_u8dwc
-INLINE wide load(const element *p) {
-    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i_u *)p));
-}
-#else
-INLINE wide load(const element *p) {
-    return load_weights(p);
-}
-#endif
-
+/* The first `none` channels become 0. */
 INLINE wide without(wide w, int64_t none) {
-    const wide lane = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const wide lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
-    return _mm256_andnot_si256(_mm256_cmpgt_epi16(_mm256_set1_epi16((int16_t)none), lane), w);
+    return _mm_andnot_si128(_mm_cmpgt_epi8(_mm_set1_epi8((char)none), lane), w);
 }
 
 INLINE struct weights pair_of(wide first, wide second) {
-    return (struct weights){_mm256_unpacklo_epi16(first, second), _mm256_unpackhi_epi16(first, second)};
+    return (struct weights){_mm256_cvtepi8_epi16(_mm_unpacklo_epi8(first, second)),
+                            _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(first, second))};
 }
+
+#ifdef UK_OP_u8dwc
+#define EXTEND(v) _mm256_cvtepu8_epi16(v)
+#else
+#define EXTEND(v) _mm256_cvtepi8_epi16(v)
+#endif
 
 INLINE struct sums zero(void) {
     return (struct sums){_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
 
 INLINE struct sums add_pair(struct sums s, wide a, wide b, struct weights w) {
-    s.low = _mm256_add_epi32(s.low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w.low));
-    s.high = _mm256_add_epi32(s.high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), w.high));
+    s.low = _mm256_add_epi32(s.low, _mm256_madd_epi16(EXTEND(_mm_unpacklo_epi8(a, b)), w.low));
+    s.high = _mm256_add_epi32(s.high, _mm256_madd_epi16(EXTEND(_mm_unpackhi_epi8(a, b)), w.high));
     return s;
 }
 
 INLINE void store(struct sums s, int32_t *y, int64_t acc) {
     __m256i_u *to = (__m256i_u *)y;
-    __m256i first = _mm256_permute2x128_si256(s.low, s.high, 0x20),
-            second = _mm256_permute2x128_si256(s.low, s.high, 0x31);
 
-    if (acc) {
-        first = _mm256_add_epi32(first, _mm256_loadu_si256(to));
-        second = _mm256_add_epi32(second, _mm256_loadu_si256(to + 1));
-    }
-    _mm256_storeu_si256(to, first);
-    _mm256_storeu_si256(to + 1, second);
+    _mm256_storeu_si256(to, acc ? _mm256_add_epi32(_mm256_loadu_si256(to), s.low) : s.low);
+    _mm256_storeu_si256(to + 1, acc ? _mm256_add_epi32(_mm256_loadu_si256(to + 1), s.high) : s.high);
 }
 #endif
 

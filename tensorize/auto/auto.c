@@ -3,6 +3,7 @@
 #include <float.h>
 #include <limits.h>
 #include <string.h>
+#include "registry/operation.h"
 #include "tiling.h"
 
 enum { MOST_TILES = 32 };
@@ -173,6 +174,11 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "no loop of the stage is an axis of it");
         return UK_NO_MATCH;
     }
+    if (!status && uk_lacks_channels(st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "no loop of the stage goes over its channels");
+        return UK_NO_MATCH;
+    }
     if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
         (status = check_panels(s, st, p, why)))
         return status;
@@ -329,45 +335,81 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-/* Would a kernel compute the stage if all that it reads under pad were in memory, and do copies of zeros pay? Transposed tiles
- * have loops outside of the images', so that a copy of each image has no place. */
-static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *st, bool *fits,
-                                        bool *transposed, bool *zeros) {
+/* The best plan, or none, as if all that is read under such a pad were in memory; nothing of it is reported. Transposed
+ * tiles have loops outside of the images', so that a copy of each image has no place. */
+static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st, enum uk_pad pad,
+                                     struct plan *p) {
+    struct uk_bound *bound = uk_alloc(s->arena, sizeof st->bound);
     enum uk_pad kept[UK_MAX_OPERANDS];
     struct uk_text *report = s->report;
-    struct plan p = {0};
+    const int bounds = st->bounds;
 
+    if (!bound)
+        return uk_out_of_memory(s->context);
+    memcpy(bound, st->bound, sizeof st->bound);
     for (int o = 0; o < st->operands; o++) {
         kept[o] = st->operand[o].pad;
-        st->operand[o].pad = kept[o] == UK_PAD_VALUE ? UK_PAD_NONE : kept[o];
+        st->operand[o].pad = kept[o] == pad ? UK_PAD_NONE : kept[o];
     }
+    st->bounds = 0;
+    for (int b = 0; b < bounds; b++)
+        if (pad != UK_PAD_GUARD || !bound[b].is_guard)
+            st->bound[st->bounds++] = bound[b];
     s->report = NULL;
-    enum uk_status status = choose_transposed(s, st, &p);
-    if (!status && !p.fit.intrinsic)
-        status = choose(s, st, false, &p);
+    enum uk_status status = choose_transposed(s, st, p);
+    if (!status && !p->fit.intrinsic)
+        status = choose(s, st, false, p);
     s->report = report;
     st->plain_why = NULL;
+    st->bounds = bounds;
+    memcpy(st->bound, bound, sizeof st->bound);
     for (int o = 0; o < st->operands; o++)
         st->operand[o].pad = kept[o];
-    *fits = !status && p.fit.intrinsic;
-    *zeros = *fits && uk_zeros_pay(s, st, &p.fit, p.cycles);
-    *transposed = p.fit.transposed;
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
+}
+
+/* A kernel that takes the windows of many pixels is worth a copy with a border of zeros: those at the border have fewer terms, and
+ * would be a call each, whose cost is that of many products. */
+static bool takes_windows(const struct plan *p) {
+    const struct uk_kernel *row = p->fit.intrinsic ? p->fit.intrinsic->row : NULL;
+
+    return row && !p->fit.units &&
+           (uk_kernel_operation(row)->form == UK_OP_WINDOW ||
+            uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS);
 }
 
 /* Copies that a kernel is to read. Transposed tiles read pixels one by one, however far apart they are: only others want one of
  * strided windows. */
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {
     const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
-    bool borders = copies && uk_has_borders(s, st), whole = false, zeros = false;
+    bool borders = copies && uk_has_borders(s, st), windows = copies && uk_may_take_zeros(st);
+    struct plan p = {0}, q = {0};
     enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
 
-    if (status || (borders && (status = fits_with_borders(s, st, &borders, &whole, &zeros))) ||
-        (borders && (status = uk_copy_borders(s, st, whole, zeros))) ||
+    if (status || (borders && (status = choose_quietly(s, st, UK_PAD_VALUE, &p))))
+        return status;
+    const enum uk_zeros zeros =
+        p.fit.intrinsic && uk_zeros_pay(s, st, &p.fit, p.cycles) ? UK_ZEROS_FOR_SUMS : UK_ZEROS_LEFT;
+    if ((p.fit.intrinsic && (status = uk_copy_borders(s, st, p.fit.transposed, zeros))) ||
+        (windows && (status = choose_quietly(s, st, UK_PAD_GUARD, &q))) ||
+        (takes_windows(&q) && (status = uk_copy_borders(s, st, false, UK_ZEROS_FOR_WINDOWS))) ||
         (copies && (status = uk_fuse_sums(s, st))))
         return status;
     status = choose_transposed(s, st, transposed);
     return status || transposed->fit.intrinsic || !copies ? status : uk_part_windows(s, st);
+}
+
+/* A tile of such a kernel has all of a row's pixels and channels. What follows it element by element wants so few channels that what
+ * it needs for each stays in registers over all pixels. */
+static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
+    const struct uk_stage *reader = uk_only_reader(s, st);
+    const int v = uk_channel_axis(st, f);
+
+    if (v < 0 || !reader || !uk_is_elementwise(reader))
+        return;
+    const int64_t channels = uk_constant_extent(st, f->axis[v]), most = uk_kernel_nr(f->intrinsic->row);
+    if (channels > 0 && channels % most == 0)
+        f->most[v] = most;
 }
 
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
@@ -394,5 +436,6 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     if (!p.fit.intrinsic)
         return uk_begin_draft(s, st, UK_AS_WRITTEN);
     status = uk_begin_draft(s, st, draft_by(s, p.fit.intrinsic, p.fit.transposed));
+    narrow_tile(s, st, &p.fit);
     return status ? status : uk_schedule_stage(s, st, &p.fit);
 }

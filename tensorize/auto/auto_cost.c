@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a stage costs by a kernel: the cycles of its tiles, and of operands that are packed or read where they lie. */
+#include "registry/operation.h"
 #include "tiling.h"
 
 enum {
@@ -160,6 +161,35 @@ static bool streams(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
+static bool has_channels(const struct uk_fit *f) {
+    return f->intrinsic->row && uk_kernel_operation(f->intrinsic->row)->form == UK_OP_DEPTHWISE_CHANNELS;
+}
+
+int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f) {
+    for (int v = 0; v < f->axes && has_channels(f); v++) {
+        bool all = !uk_is_reduced(st, f->axis[v]);
+
+        for (int o = 0; o < st->operands; o++)
+            all = all && uk_depends(&st->operand[o], f->axis[v]);
+        if (all)
+            return v;
+    }
+    return -1;
+}
+
+bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f) {
+    return has_channels(f) && uk_channel_axis(st, f) < 0;
+}
+
+/* A register of channels takes as long if it is not full. */
+static double waste_of_channels(const struct uk_schedule *s, const struct uk_stage *st,
+                                const struct uk_fit *f) {
+    const int v = uk_channel_axis(st, f);
+    const double n = v < 0 ? 0 : uk_values_estimate(s, st, f->axis[v]), nr = uk_kernel_nr(f->intrinsic->row);
+
+    return n > 0 ? (double)(int64_t)((n + nr - 1) / nr) * nr / n : 1;
+}
+
 /* How often the kernel is called if its sum is not split. */
 static double calls(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     double n = 1;
@@ -206,7 +236,7 @@ double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struc
         all *= uk_values_estimate(s, st, st->loop[i]);
     for (int i = 0; i < st->loops; i++)
         work *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    double cycles = work / size * uk_kernel_cycles(s->target, row);
+    double cycles = work / size * uk_kernel_cycles(s->target, row) * waste_of_channels(s, st, f);
     if (st->statement->reduce != UK_REDUCE_NONE)
         cycles += calls(s, st, f) * call_cycles;
     if (streams(st, f))

@@ -2,7 +2,8 @@
 /*
  * Sums that read outside of a tensor, as in a convolution with a border. Under a pad with 0 the terms outside are left out, and
  * kernels run on what is inside. Any other value has to be read: a copy holds it as a border, and kernels read the copy. A copy
- * holds zeros too where two loops of the sum are one in it, so that a kernel takes more of the sum at once.
+ * holds zeros too where two loops of the sum are one in it, so that a kernel takes more of the sum at once; and where a kernel takes
+ * the windows of many pixels in a call: those at the border have fewer terms, and would be a call each.
  *
  * The copy is one of each image, or of the rows of the image that a row of windows reads, which stay in the cache: if it is cheap
  * to copy each row as often as windows hold it, and if what the sum reads beside the image stays in the second-level cache, from
@@ -91,14 +92,21 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
     return group > 1 && n * of_outer % group;
 }
 
-static bool has_border(struct uk_schedule *s, const struct uk_stage *st, int operand) {
+/* Does a copy make the sums longer, or their groups whole? */
+static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     const struct uk_operand *x = &st->operand[operand];
 
+    return !x->tensor->is_constant && others_are_constant(st, operand) &&
+           uk_is_cheap(s, st, elements(s, x->tensor)) &&
+           ((x->pad == UK_PAD_GUARD && joined(s, st, operand)) || lacks_groups(s, st, operand));
+}
+
+static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int operand, enum uk_zeros zeros) {
+    const enum uk_pad pad = st->operand[operand].pad;
+
     return st->statement->reduce == UK_REDUCE_SUM &&
-           (x->pad == UK_PAD_VALUE ||
-            (!x->tensor->is_constant && others_are_constant(st, operand) &&
-             uk_is_cheap(s, st, elements(s, x->tensor)) &&
-             ((x->pad == UK_PAD_GUARD && joined(s, st, operand)) || lacks_groups(s, st, operand))));
+           (pad == UK_PAD_VALUE || (pad == UK_PAD_GUARD && zeros == UK_ZEROS_FOR_WINDOWS) ||
+            ((pad == UK_PAD_NONE || zeros == UK_ZEROS_FOR_SUMS) && helps_sums(s, st, operand)));
 }
 
 /* Which part of the terms is inside along dimension d: of a window's places r at each of its positions i. */
@@ -140,15 +148,39 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
     const double calls = uk_call_cycles(s, st, f);
 
     for (int o = 1; o < st->operands; o++)
-        if (st->operand[o].pad == UK_PAD_GUARD && has_border(s, st, o) && !lacks_groups(s, st, o) &&
-            !pay(s, st, o, calls, cycles))
+        if (st->operand[o].pad == UK_PAD_GUARD && wants_copy(s, st, o, UK_ZEROS_FOR_SUMS) &&
+            !lacks_groups(s, st, o) && !pay(s, st, o, calls, cycles))
             return false;
     return true;
 }
 
 bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st) {
     for (int o = 1; o < st->operands; o++)
-        if (has_border(s, st, o))
+        if (wants_copy(s, st, o, UK_ZEROS_FOR_SUMS))
+            return true;
+    return false;
+}
+
+/* A loop over neighbours in memory that every operand has: over channels of their own, or a pool's pixels. */
+static bool has_common_neighbours(const struct uk_stage *st, int operand) {
+    const struct uk_operand *x = &st->operand[operand];
+
+    for (int i = 0; i < st->loops; i++) {
+        bool all = !uk_is_reduced(st, st->loop[i]) &&
+                   x->index[x->tensor->stored_dims - 1].coefficient[st->loop[i]->id] == 1;
+
+        for (int o = 0; o < st->operands; o++)
+            all = all && uk_depends(&st->operand[o], st->loop[i]);
+        if (all)
+            return true;
+    }
+    return false;
+}
+
+bool uk_may_take_zeros(const struct uk_stage *st) {
+    for (int o = 1; o < st->operands; o++)
+        if (st->statement->reduce == UK_REDUCE_SUM && st->operand[o].pad == UK_PAD_GUARD &&
+            st->operand[o].tensor->stored_dims && has_common_neighbours(st, o))
             return true;
     return false;
 }
@@ -205,11 +237,11 @@ static void report_copy(const struct uk_schedule *s, const struct uk_tensor *x, 
                pad == UK_PAD_GUARD ? "zeros" : "it");
 }
 
-enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, bool zeros) {
+enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros) {
     for (int o = 1; o < st->operands; o++) {
         const enum uk_pad pad = st->operand[o].pad;
 
-        if (!has_border(s, st, o) || (pad == UK_PAD_GUARD && !zeros))
+        if (!wants_copy(s, st, o, zeros))
             continue;
         const struct uk_tensor *x = st->operand[o].tensor;
         struct uk_loop *image = whole ? NULL : uk_image_loop(st, o, NULL);

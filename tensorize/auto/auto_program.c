@@ -4,6 +4,7 @@
  * kernel and tiles, and what follows a sum element by element is done tile by tile, as soon as a tile is complete.
  */
 #include <string.h>
+#include "registry/operation.h"
 #include "tiling.h"
 
 static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
@@ -178,6 +179,13 @@ static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) 
     return bytes <= UK_VARIABLE_BYTES;
 }
 
+/* A tile that is a row of pixels itself: what follows it keeps what a channel needs for all of them. */
+static bool is_row_of_pixels(const struct uk_stage *st) {
+    const struct uk_kernel *row = st->match->intrinsic->row;
+
+    return row && uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS;
+}
+
 /*
  * How many loops what follows the tiles shares with them. What a tile has stored can be read only when its last sums are
  * complete, and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
@@ -189,7 +197,8 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
 
     if (!st->match) /* nothing to add up */
         return st->loops && !uk_is_reduced(st, st->loop[0]);
-    if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general || is_variable(s, st))
+    if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general || is_variable(s, st) ||
+        is_row_of_pixels(st))
         return st->tile;
     const struct uk_loop *l = st->loop[columns], *outer = st->loop[columns - 1];
     if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||

@@ -383,14 +383,23 @@ static int find_parallel(const struct tiling *t, int from, int to, int most, str
     return n;
 }
 
+static bool packs_inside(const struct tiling *t, const struct uk_loop *l) {
+    for (const struct uk_stage *c = t->s->stages; c; c = c->next)
+        if (c->parent == t->st && c->prefix == uk_loop_position(t->st, l) + 1)
+            return true;
+    return false;
+}
+
 /* Blocks in parallel, else rows of tiles; where there are too few for the threads and nothing is packed
  * between, all tiles. */
 static enum uk_status parallelize(struct tiling *t) {
     struct uk_loop *loop[2];
     int n = 0;
 
-    if (t->window) {
+    if (t->window || uk_channel_axis(t->st, t->fit) >= 0) {
         n = find_parallel(t, 0, t->outside, 2, loop);
+        if (n == 2 && !t->window && packs_inside(t, loop[0])) /* an image's copy: rows of pixels */
+            loop[0] = loop[--n];
         return n ? uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n)) : UK_OK;
     }
     if (t->shared)
@@ -398,10 +407,7 @@ static enum uk_status parallelize(struct tiling *t) {
     if (!(n = find_parallel(t, t->blocks, t->tiles, 2, loop)) &&
         !(n = find_parallel(t, 0, t->outside, 1, loop)))
         return UK_OK;
-    bool packs_between = false;
-    for (const struct uk_stage *c = t->s->stages; c; c = c->next)
-        packs_between |= c->parent == t->st && c->prefix == uk_loop_position(t->st, loop[0]) + 1;
-    if (n == 2 && packs_between)
+    if (n == 2 && packs_inside(t, loop[0]))
         n = 1;
     if (n == 2 && uk_extent_estimate(t->s, t->st, loop[0]) /
                           (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=

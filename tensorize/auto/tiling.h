@@ -70,14 +70,18 @@ bool uk_is_elementwise(const struct uk_stage *st);
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
 /* Element-wise stages become part of their only reader, if that is one too. */
 enum uk_status uk_inline_stages(struct uk_schedule *s);
-/* auto_pads.c: copies with a border of what is read under pad with another value than 0, or with 0 if that makes sums longer: of the
- * rows of a window, of each image, or of the whole. */
+/* auto_pads.c: copies with a border of what is read under pad with another value than 0: of the rows of a window, of each image, or
+ * of the whole. Copies of what is read under pad with 0 are chosen apart: none, those that make sums longer, or all, for a kernel
+ * that takes the windows of many pixels. */
+enum uk_zeros { UK_ZEROS_LEFT, UK_ZEROS_FOR_SUMS, UK_ZEROS_FOR_WINDOWS };
 bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st);
-enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, bool zeros);
+/* Whether a kernel of windows may compute the stage once the zeros of its pads are in memory: most products are none for it. */
+bool uk_may_take_zeros(const struct uk_stage *st);
+enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros);
 /* Do copies with zeros pay, where the kernel of the fit would take so many cycles in all? */
 bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles);
 
-/* auto_sums.c: the loop at `position` and the next one become one. */
+/* auto_long_sums.c: the loop at `position` and the next one become one. */
 enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
 /* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous? */
 bool uk_is_long_sum(const struct uk_stage *st, int position);
@@ -109,6 +113,10 @@ enum uk_status uk_order_window(struct tiling *t);
 double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double packing);
 /* auto_cost.c: what all calls of the kernel cost beside its multiply-adds: entering it, and its tile's way to registers and back. */
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+/* auto_cost.c: the axis of the channels of a kernel for depthwise convolutions of them; -1: it is of other ones, or no loop goes over
+ * channels, of which it computes one as slowly as a whole register. */
+int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);
+bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
 /* auto_cost.c: whether a convolution's windows are packed. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f);
 

@@ -127,14 +127,16 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
            counts_by_one(to->index[last], n->var);
 }
 
+enum { DOUBLE = 8, WORD = 4 };
+
 /* The row's next bytes in one register, the first one lowest. */
 static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
-                             int64_t from, unsigned count) {
+                             LLVMValueRef from, unsigned count) {
     struct uk_binding *outside = g->bindings;
     LLVMValueRef zero = zero_of(g, f), all = NULL;
 
     for (unsigned i = 0; i < count; i++) {
-        uk_cg_bind(g, n->var, uk_cg_int(g, from + i), true);
+        uk_cg_bind(g, n->var, LLVMBuildNSWAdd(g->b, from, uk_cg_int(g, i), ""), true);
         LLVMValueRef v = wide(g, UK_I32, rounded(g, UK_U8, uk_cg_expr(g, f->arg[0]), zero));
 
         all = i ? insert_byte(g, all, v, i) : v;
@@ -145,8 +147,22 @@ static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, cons
     return instruction(g, OP_P, FUNCT3_add8, FUNCT7_add8, all, zero);
 }
 
+/* Stores them. */
+static void store_bytes(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
+                        LLVMValueRef from, unsigned count) {
+    struct uk_binding *outside = g->bindings;
+    LLVMValueRef v = bytes_of(g, n, f, from, count);
+
+    uk_cg_bind(g, n->var, from, true);
+    v = LLVMBuildStore(g->b, count == WORD ? LLVMBuildTrunc(g->b, v, g->i32, "") : v,
+                       uk_cg_address(g, &n->body->target, true));
+    LLVMSetAlignment(v, 1);
+    uk_cg_mark_access(g, v, n->body->target.tensor);
+    g->bindings = outside;
+}
+
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
-    enum { MOST = 32, DOUBLE = 8, WORD = 4 };
+    enum { MOST = 32 };
     struct uk_binding *outside = g->bindings;
     struct uk_fused f;
 
@@ -158,17 +174,35 @@ bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lowe
             uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
             uk_cg_store(g, n->body);
         } else {
-            LLVMValueRef v = bytes_of(g, n, &f, i, (unsigned)count);
-
-            uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
-            v = LLVMBuildStore(g->b, count == WORD ? LLVMBuildTrunc(g->b, v, g->i32, "") : v,
-                               uk_cg_address(g, &n->body->target, true));
-            LLVMSetAlignment(v, 1);
-            uk_cg_mark_access(g, v, n->body->target.tensor);
+            store_bytes(g, n, &f, uk_cg_int(g, i), (unsigned)count);
         }
         g->bindings = outside;
     }
     return true;
+}
+
+LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                                LLVMValueRef upper) {
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body, done;
+    struct uk_fused f;
+
+    if (n->loop != UK_LOOP_SERIAL || !uk_cg_not_negative(g, n->lower) || !is_row(g, n, &f))
+        return lower;
+    body = uk_cg_block(g, "bytes");
+    done = uk_cg_block(g, "stored");
+    LLVMValueRef last = LLVMBuildNSWSub(g->b, upper, uk_cg_int(g, DOUBLE), "");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, lower, last, ""), body, done);
+    LLVMPositionBuilderAtEnd(g->b, body);
+    LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, n->var->name), next;
+    store_bytes(g, n, &f, i, DOUBLE);
+    next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, DOUBLE), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(g->b);
+    LLVMAddIncoming(i, (LLVMValueRef[]){lower, next}, (LLVMBasicBlockRef[]){before, end}, 2);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, next, last, ""), body, done);
+    LLVMPositionBuilderAtEnd(g->b, done);
+    LLVMValueRef rest = LLVMBuildPhi(g->b, g->i64, "");
+    LLVMAddIncoming(rest, (LLVMValueRef[]){lower, next}, (LLVMBasicBlockRef[]){before, end}, 2);
+    return rest;
 }
 
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e) {

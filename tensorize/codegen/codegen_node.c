@@ -61,7 +61,8 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
         return;
     if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
         !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
-        serial_loop(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
+        serial_loop(g, n, uk_cg_fused_blocks(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)),
+                    uk_cg_int(g, upper));
         return;
     }
     for (int64_t i = lower; i < upper && !g->status; i += n->step) {
@@ -137,7 +138,7 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
     else if (n->full > 1 && n->step == 1 && starts && !LLVMConstIntGetSExtValue(lower) && !g->in_edge)
         two_versions(g, n, lower, upper);
     else
-        serial_loop(g, n, lower, upper);
+        serial_loop(g, n, uk_cg_fused_blocks(g, n, lower, upper), upper);
 }
 
 static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *n,

@@ -106,6 +106,9 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
 /* A loop between constants, of such values, as words of several; false: it is none. */
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
+/* Any loop of such values: blocks of several come first. Returns where the rest begins. */
+LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                                LLVMValueRef upper);
 
 /* codegen_hint.c: once all places are known; for each load and store; around the body of a loop. */
 void uk_cg_alias_scopes(struct uk_codegen *g);

@@ -53,12 +53,12 @@ enum uk_status uk_lower_checks(struct uk_schedule *s, const struct uk_stage *st,
 enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body);
 enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body);
 
-/* lower_copy.c: an element of a copy. Along its last loop l, if it holds what is in front of its source, a row of it: what is in
- * front, the source, and what is behind. */
+/* lower_copy.c: an element of a copy. The last of its loops along which it holds what is in front of its source, or another value
+ * than 0 around it: what is in front, the source, and what is behind; -1: there is none. */
 struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
                               struct uk_index *const *value);
-bool uk_has_border(const struct uk_stage *st);
-struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+int uk_border_loop(const struct uk_stage *st);
+struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, int position,
                                   struct uk_index **value);
 bool uk_is_block_copy(const struct uk_stage *st);
 struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,

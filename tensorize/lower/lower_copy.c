@@ -10,13 +10,17 @@ static const struct uk_operand *source(const struct uk_stage *st) {
     return NULL;
 }
 
-bool uk_has_border(const struct uk_stage *st) {
-    const struct uk_operand *from = source(st);
+int uk_border_loop(const struct uk_stage *st) {
+    const struct uk_operand *from = st->is_copy ? source(st) : NULL;
     bool before = false;
+    int last = -1;
 
-    for (int b = 0; from && st->loops && b < from->valid; b++)
-        before |= from->within[b].form.coefficient[st->loop[st->loops - 1]->id] < 0;
-    return before;
+    for (int i = st->prefix; from && i < st->loops; i++)
+        for (int b = 0; b < from->valid; b++)
+            last = from->within[b].form.coefficient[st->loop[i]->id] ? i : last;
+    for (int b = 0; last >= 0 && b < from->valid; b++)
+        before |= from->within[b].form.coefficient[st->loop[last]->id] < 0;
+    return before || (last >= 0 && st->copied && st->copied->outside) ? last : -1;
 }
 
 /* Whether the bounds hold that have the loop, or, NULL, all; NULL: there is none. */
@@ -85,10 +89,12 @@ struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage
     return n;
 }
 
-/* A loop over l that stores e; a loop that never runs is left out: *n is NULL then. */
-static bool part(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                 struct uk_index *lower, struct uk_index *upper, const struct uk_expr *e,
-                 struct uk_index **value, struct uk_node **n) {
+/* The loop at `position`, and all those inside of it, that store e; a loop that never runs is left out: *n is NULL then. */
+static bool part(struct uk_schedule *s, const struct uk_stage *st, int position, struct uk_index *lower,
+                 struct uk_index *upper, const struct uk_expr *e, struct uk_index **value,
+                 struct uk_node **n) {
+    const struct uk_loop *l = st->loop[position],
+                         *inner = position + 1 < st->loops ? st->loop[position + 1] : NULL;
     int64_t from, to;
 
     *n = NULL;
@@ -107,14 +113,21 @@ static bool part(struct uk_schedule *s, const struct uk_stage *st, const struct 
         (*n)->loop = UK_LOOP_SERIAL;
     *(*n)->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
     value[l->id] = uk_index_var(s->arena, (*n)->var);
-    (*n)->body = uk_lower_store(s, st, e, value);
+    if (!inner)
+        (*n)->body = uk_lower_store(s, st, e, value);
+    else if (!part(s, st, position + 1, uk_first(s, st, inner, value), uk_extent(s, st, inner, value), e,
+                   value, &(*n)->body))
+        return false;
     value[l->id] = NULL;
-    return (*n)->body;
+    if (inner && !(*n)->body)
+        *n = NULL;
+    return inner || (*n)->body;
 }
 
-struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, int position,
                                   struct uk_index **value) {
     const struct uk_operand *from = source(st);
+    const struct uk_loop *l = st->loop[position];
     const struct uk_expr *e = st->statement->right;
     struct uk_arena *a = s->arena;
     struct uk_index *first = uk_first(s, st, l, value), *end = uk_extent(s, st, l, value);
@@ -130,11 +143,11 @@ struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *
         a, UK_I_MIN,
         uk_index_is_int(first, &zero) && !zero ? begins : uk_index_op(a, UK_I_MAX, first, begins), end);
     ends = ends ? uk_index_op(a, UK_I_MIN, end, ends) : end;
-    if (!part(s, st, l, first, begins, e->arg[1], value, &row[0]) ||
-        !part(s, st, l, begins, ends, e->arg[0], value, &row[1]) ||
-        !part(s, st, l, ends == end ? end : uk_index_op(a, UK_I_MAX, begins, ends), end, e->arg[1], value,
-              &row[2]) ||
-        (rows && !part(s, st, l, first, end, e->arg[1], value, &all)))
+    if (!part(s, st, position, first, begins, e->arg[1], value, &row[0]) ||
+        !part(s, st, position, begins, ends, e->arg[0], value, &row[1]) ||
+        !part(s, st, position, ends == end ? end : uk_index_op(a, UK_I_MAX, begins, ends), end, e->arg[1],
+              value, &row[2]) ||
+        (rows && !part(s, st, position, first, end, e->arg[1], value, &all)))
         return NULL;
     for (int i = 2; i >= 0; i--)
         if (row[i]) {

@@ -23,8 +23,8 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
     if (position == st->loops)
         return uk_lower_statement(s, st, value);
     const struct uk_loop *l = st->loop[position];
-    if (position + 1 == st->loops && st->is_copy && uk_has_border(st))
-        return uk_lower_copy_row(s, st, l, value);
+    if (st->is_copy && position == uk_border_loop(st))
+        return uk_lower_copy_row(s, st, position, value);
     struct uk_node *n = uk_lower_node(s, UK_N_FOR, st);
     int64_t most = full && (position + 1 == st->loops || has_registers(st)) ? uk_constant_extent(st, l) : -1;
 

@@ -174,15 +174,17 @@ static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
     st->tile = last;
 }
 
-/* The last loop of a copy with a border goes in parts, not by isl. */
+/* The last loop of a copy along which there is a border goes in parts, not by isl, and all inside of it. */
 static void place_row(const struct uk_schedule *s, struct uk_stage *st) {
-    bool whole = st->match || st->tile != st->loops || st->loops == st->prefix || !uk_has_border(st) ||
-                 st->loop[st->loops - 1]->kind == UK_LOOP_PARALLEL;
+    const int row = uk_border_loop(st);
+    bool whole = st->match || st->tile != st->loops || row < 0;
 
+    for (int i = row; i < st->loops && !whole; i++)
+        whole = st->loop[i]->kind == UK_LOOP_PARALLEL;
     for (const struct uk_stage *o = s->stages; o; o = o->next)
-        whole |= o->parent == st && o->prefix == st->loops;
+        whole |= o->parent == st && o->prefix > row;
     if (!whole)
-        st->tile--;
+        st->tile = row;
 }
 
 /* A copy that a step tensorizes stays as it is. */

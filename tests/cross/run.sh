@@ -61,6 +61,8 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
         computes 'check: equal' conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --target=$target --check
     done
     computes 'check: equal' conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --target=$target --check
+    computes 'check: equal' conv2d_depthwise_u8i8_nhwc.uk --size H=6 --size W=7 --size C=21 --target=$target --check
+    computes 'check: equal' conv2d_depthwise_u8i8_nhwc_s2.uk --size P=3 --size Q=5 --size C=10 --target=$target --check
     computes 'check: equal' maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --target=$target --check
     computes 'check: equal' averagepool_u8.uk --size H=9 --size W=7 --size C=21 --target=$target --check
     for program in conv2d_3x3 conv2d_3x3_u8i8 conv2d_3x3_zero_point matmul; do
@@ -81,7 +83,7 @@ for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point conv2d_requ
 done
 # Whole tiles, edges of rows and columns, and planes that are narrower than a register; the border's copy is no kernel's.
 depthwise() {
-    computes 'uk_u8dw3_.*qemu-riscv64' "$@" --target=riscv64-p --check
+    computes 'uk_u8dw[3c]_.*qemu-riscv64' "$@" --target=riscv64-p --check
     grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
 }
 for width in 1 2 3 5 6 7 8 13 18 37; do
@@ -96,6 +98,13 @@ for channels in 1 5 8 21 37 64; do
     depthwise conv2d_depthwise_u8i8.uk --size H=3 --size W=11 --size C=$channels
 done
 depthwise conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=14 --define W=14 --define C=3
+# Channels as neighbours: fewer than a register has, several registers and some; one pixel to two turns of the inner loop and some.
+for size in 1:1:5 2:3:8 3:5:21 4:7:37; do
+    IFS=: read -r rows columns channels <<<"$size"
+    depthwise conv2d_depthwise_u8i8_nhwc.uk --size H=$rows --size W=$columns --size C=$channels
+    depthwise conv2d_depthwise_u8i8_nhwc_s2.uk --size P=$rows --size Q=$columns --size C=$channels
+    depthwise conv2d_depthwise_u8i8_nhwc.uk --define N=1 --define H=$rows --define W=$columns --define C=$((8 * columns))
+done
 [[ $which == all ]] && repeats=12 || repeats=0
 for ((i = 0; i < repeats; i++)); do # sizes at random, which a failure prints
     says 'check: equal' matmul_i8.uk --size M=$((RANDOM % 40)) --size N=$((RANDOM % 40)) --size K=$((RANDOM % 90)) \
@@ -121,6 +130,9 @@ counts 1.30 conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=14 --define W=
 counts 1.10 conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=112 --define W=112 --define C=4
 counts 1.45 conv2d_depthwise_u8i8_nchw_s2.uk --define N=1 --define H=112 --define W=112 --define P=56 --define Q=56 --define C=4
 counts 1.40 conv2d_depthwise_u8i8.uk --define N=1 --define H=112 --define W=112 --define C=16
+counts 1.80 conv2d_depthwise_u8i8_nhwc.uk --define N=1 --define H=56 --define W=56 --define C=32
+counts 2.60 conv2d_depthwise_u8i8_nhwc.uk
+counts 2.45 conv2d_depthwise_u8i8_nhwc_s2.uk --define N=1 --define P=28 --define Q=28 --define C=32
 for rule in float:0.399 upward:0.405 doubling:0.417; do
     counts ${rule#*:} conv2d_requantize_${rule%:*}.uk --define N=1 --define H=6 --define W=6 --define C=64 --define O=64
 done

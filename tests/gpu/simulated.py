@@ -18,6 +18,7 @@ SIZES = {
     "attention": "H=2 L=13 D=5", "averagepool_u8": "H=5 W=6 C=7", "conv2d_1x1": "H=5 W=3 C=9 O=11", "conv2d_1x1_u8i8": "H=5 W=3 C=9 O=11",
     "conv2d_3x3": "H=6 W=5 C=5 O=9", "conv2d_3x3_s2": "H=9 W=7 C=5 O=9", "conv2d_3x3_u8i8": "H=5 W=6 C=8 O=9",
     "conv2d_3x3_zero_point": "H=5 W=6 C=8 O=9", "conv2d_depthwise": "H=7 W=6 C=9", "conv2d_depthwise_u8i8": "H=7 W=6 C=9",
+    "conv2d_depthwise_u8i8_nhwc": "H=7 W=6 C=9", "conv2d_depthwise_u8i8_nhwc_s2": "P=4 Q=3 C=9",
     "conv2d_depthwise_u8i8_nchw": "H=7 W=6 C=5", "conv2d_depthwise_u8i8_nchw_s2": "H=7 W=6 P=4 Q=3 C=5", "conv2d_nchw": "H=7 W=6 C=5 O=9",
     "conv2d_requantize_doubling": "H=4 W=5 C=8 O=5", "conv2d_requantize_float": "H=1 W=1 C=8 O=5", "conv2d_requantize_upward": "H=4 W=5 C=8 O=5",
     "conv2d_scheduled": "H=9 W=7 C=5 O=9", "encoder": "L=9 C=12 H=2 D=5 M=17", "matmul": "M=37 N=70 K=19", "matmul_4x24": "",
