@@ -30,7 +30,7 @@ static void put_call(struct driver *d, const struct uk_layer *l) {
         put_argument(d, l, i);
         uk_put(&d->text, ", ");
     }
-    uk_put(&d->text, "work)");
+    uk_put(&d->text, "m + %" PRId64 ")", l->work);
 }
 
 static bool is_empty(const struct uk_layer *l) {
@@ -43,10 +43,10 @@ static void put_run(struct driver *d) {
 
     uk_put(t,
            "int %s_run(void *memory) {\n"
-           "    unsigned char *const m = memory, *const work = m + %" PRId64 ";\n"
+           "    unsigned char *const m = memory;\n"
            "    int status = 0;\n\n"
-           "    (void)work;\n",
-           n->name, n->plan.bytes);
+           "    (void)m;\n",
+           n->name);
     for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
@@ -64,10 +64,10 @@ static void put_step(struct driver *d) {
 
     uk_put(t,
            "int %s_step(void *memory, int layer) {\n"
-           "    unsigned char *const m = memory, *const work = m + %" PRId64 ";\n\n"
-           "    (void)work;\n"
+           "    unsigned char *const m = memory;\n\n"
+           "    (void)m;\n"
            "    switch (layer) {\n",
-           n->name, n->plan.bytes);
+           n->name);
     for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
@@ -89,13 +89,14 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
     uk_put(t, "    default:\n        return (void *)0;\n    }\n}\n");
 }
 
-/* Workspaces are behind the values; their sizes are known to the compiler. */
+/* The sizes of workspaces are known to the compiler. */
 static void put_memory(struct uk_text *t, const struct uk_network *n) {
-    uk_put(t, "size_t %s_memory(void) {\n    int64_t most = 0, bytes;\n\n    (void)bytes;\n", n->name);
+    uk_put(t, "size_t %s_memory(void) {\n    int64_t most = %" PRId64 ", bytes;\n\n    (void)bytes;\n",
+           n->name, n->plan.bytes ? n->plan.bytes : UK_PLACE_ALIGNMENT);
     for (const struct uk_layer_function *f = n->plan.functions; f; f = f->next)
-        uk_put(t, "    bytes = %s_workspace();\n    most = bytes > most ? bytes : most;\n", f->name);
-    uk_put(t, "    return (size_t)(most + %" PRId64 ");\n}\n",
-           n->plan.bytes ? n->plan.bytes : UK_PLACE_ALIGNMENT);
+        uk_put(t, "    bytes = %s_workspace() + %" PRId64 ";\n    most = bytes > most ? bytes : most;\n",
+               f->name, f->work);
+    uk_put(t, "    return (size_t)most;\n}\n");
 }
 
 char *uk_driver_text(const struct uk_network *n, struct uk_module *const *packing, bool with_step,

@@ -2,7 +2,8 @@
 /*
  * Places in one block. A value lives from the layer that computes it to the last one that reads it, inputs from the beginning and
  * outputs to the end; values that live at the same time do not overlap. The largest are placed first, each at the lowest place that
- * is free for its whole life (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020).
+ * is free for its whole life (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020). How large a
+ * layer's workspace is depends on the target; it begins behind the values that live then, and others may lie there.
  */
 #include <stdlib.h>
 #include "plan/plan.h"
@@ -79,6 +80,17 @@ static int64_t bound(const struct uk_plan *p, struct uk_graph_value *const *valu
     return most;
 }
 
+static void place_workspaces(const struct uk_plan *p, struct uk_graph_value *const *value, int count) {
+    for (struct uk_layer *l = p->layers; l; l = l->next) {
+        for (int i = 0; i < count; i++)
+            if (value[i]->first <= l->number && l->number <= value[i]->last &&
+                value[i]->offset + bytes_of(value[i]) > l->work)
+                l->work = value[i]->offset + bytes_of(value[i]);
+        if (l->work > l->function->work)
+            l->function->work = l->work;
+    }
+}
+
 enum uk_status uk_plan_memory(struct uk_plan *p) {
     struct uk_graph_value **value = calloc((size_t)p->g->value_count + 1, 2 * sizeof *value), **placed;
     int count = 0;
@@ -99,6 +111,7 @@ enum uk_status uk_plan_memory(struct uk_plan *p) {
             p->bytes = value[i]->offset + bytes_of(value[i]);
     }
     p->bound = bound(p, value, count);
+    place_workspaces(p, value, count);
     free(value);
     return UK_OK;
 }

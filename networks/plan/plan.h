@@ -15,6 +15,7 @@ struct uk_layer_function {
     int number;
     const char *name, *text;
     const char *plain_text; /* the same without `constant`, which GPUs have no use for */
+    int64_t work;           /* the last place where a layer's workspace begins */
 };
 
 struct uk_layer {
@@ -25,7 +26,8 @@ struct uk_layer {
     struct uk_graph_value *result;
     const struct uk_graph_value **argument; /* of the function, the result last */
     int arguments;
-    const struct uk_layer_function *function;
+    struct uk_layer_function *function;
+    int64_t work; /* where its workspace begins: behind all that is live then */
     struct uk_network_layer shown;
 };
 
