@@ -72,6 +72,8 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
         return s;
     char count[64];
     const bool pads = uk_window_pads(&p), any = *uk_window_iterators(&p);
+    if (average) /* first, so that what divides may follow the sum row by row */
+        uk_write_window_count(w, n, &p, n->output[0]->type, count, sizeof count);
     if (average)
         uk_write_temp_like(w, n, "t", n->output[0]->type);
     uk_write(w, n, "%s[%s] = %s%s%s%s%s%s$0[i0, i1%s]%s%s%s", average ? "@t" : "$y", uk_iterators(rank),
@@ -84,10 +86,8 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
              : average ? "0"
                        : uk_least(n->output[0]->type),
              pads ? ")" : "");
-    if (average) {
-        uk_write_window_count(w, n, &p, n->output[0]->type, count, sizeof count);
+    if (average)
         uk_write_result(w, n, "@t[%s] / %s", uk_iterators(rank), count);
-    }
     return UK_OK;
 }
 

@@ -378,6 +378,16 @@ static bool takes_windows(const struct plan *p) {
             uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS);
 }
 
+enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits) {
+    struct plan p = {0}, q = {0};
+    enum uk_status status = choose_quietly(s, st, UK_PAD_VALUE, &p);
+
+    if (!status && !p.fit.intrinsic && uk_may_take_zeros(st))
+        status = choose_quietly(s, st, UK_PAD_GUARD, &q);
+    *fits = p.fit.intrinsic || takes_windows(&q);
+    return status;
+}
+
 /* Copies that a kernel is to read. Transposed tiles read pixels one by one, however far apart they are: only others want one of
  * strided windows. */
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {

@@ -12,6 +12,7 @@
  * loops as the statement has them. */
 #define UK_DRAFT_ROWS "rows that are one"
 #define UK_DRAFT_COPIES "copies of what it reads"
+#define UK_DRAFT_SUMS "plain loops, a row in vectors"
 #define UK_AS_WRITTEN "plain loops"
 /* Of a GPU: the kernel of a product's tile; several threads for a sum; neighbours of a row in a vector, and sums in registers. */
 #define UK_DRAFT_KERNEL "the kernel of its tile"

@@ -116,6 +116,18 @@ static bool can_fuse(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
     return position >= 0 && next == position + 1 && uk_fuse_is_view(s, st, position);
 }
 
+/* Has the stage one loop for both dimensions already, as another sum's follower? */
+static bool is_fused(const struct uk_stage *st, int d, int e) {
+    const struct uk_affine *f = &st->operand[0].index[d];
+    int64_t zero = 0;
+
+    for (int i = 0; i < st->loops; i++)
+        if (f->coefficient[st->loop[i]->id])
+            return false;
+    return !f->general && (!f->rest || (uk_index_is_int(f->rest, &zero) && !zero)) &&
+           loop_of_dimension(st, e) >= 0;
+}
+
 /* Rows that lie one after the other in everything that is accessed are one row: the pixels of a 1x1 convolution
  * are the rows of a product. */
 static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
@@ -128,13 +140,14 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
         bool all = true;
 
         for (struct uk_stage *g = st; g && all; g = g->in_group)
-            all = g->operand[0].tensor->dims > inner && can_fuse(s, g, d, inner);
+            all = g->operand[0].tensor->dims > inner &&
+                  (can_fuse(s, g, d, inner) || (g != st && is_fused(g, d, inner)));
         if (!all) {
             inner = d;
             continue;
         }
         for (struct uk_stage *g = st; g; g = g->in_group) {
-            enum uk_status status = uk_fuse_pair(s, g, loop_of_dimension(g, d));
+            enum uk_status status = is_fused(g, d, inner) ? UK_OK : uk_fuse_pair(s, g, loop_of_dimension(g, d));
 
             if (status)
                 return status;
@@ -207,18 +220,47 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
     return bytes_of_row(s, st, columns) <= 2 * (double)s->target->core.l1.size ? columns : st->tile;
 }
 
-/* What reads the output of st element by element runs after its tiles, and what reads that after it. */
-static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
-    const char *draft = st->draft ? st->draft->name : UK_AS_WRITTEN,
-               *followed = uk_format(s->arena, "%s, and what follows its tiles", draft);
+/* Computes stage e inside the first `prefix` loops of st, after the others, if that is legal. */
+static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int prefix, struct uk_stage *e,
+                             const char *draft, bool *done) {
+    struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[prefix - 1], 1);
 
-    if (!followed)
+    if (step)
+        step->subject = e->name;
+    enum uk_status status = try_step(s, step, done);
+    if (status || !*done)
+        return status;
+    e->draft = NULL; /* a refusal of it is one of st's draft */
+    if ((status = uk_begin_draft(s, st, draft)))
+        return status;
+    if (s->report)
+        uk_put(s->report, "stage %s: after each %s of %s\n", e->name,
+               !st->match          ? "row"
+               : prefix < st->tile ? "row of tiles"
+                                   : "tile",
+               st->name);
+    return UK_OK;
+}
+
+/* The draft by which what reads the stage follows it; NULL: no memory. */
+static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *st) {
+    static const char end[] = ", and what follows its tiles";
+    const char *draft = st->draft ? st->draft->name : UK_AS_WRITTEN;
+
+    return strstr(draft, end) ? draft : uk_format(s->arena, "%s%s", draft, end);
+}
+
+/* What reads the output of st element by element runs after its tiles or rows, and what reads that after it. */
+static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
+    const char *draft = followed_draft(s, st);
+
+    if (!draft)
         return uk_out_of_memory(s->context);
-    if ((!st->match && !uk_is_empty(st)) || uk_refusal(s, st->name, followed))
+    if (uk_refusal(s, st->name, draft))
         return UK_OK;
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = reads(e, st->operand[0].tensor), done;
-        int prefix = shared_loops(s, st);
+        int prefix = st->match || uk_is_empty(st) ? shared_loops(s, st) : uk_loops_of_row(s, st, e);
 
         for (const struct uk_stage *o = s->stages; o; o = o->next)
             if (o->parent == st && o->after && reads(e, o->operand[0].tensor)) {
@@ -228,17 +270,36 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
         if (!follows || e->parent || e->match || !uk_is_elementwise(e) || !prefix ||
             uk_is_as_written(s, e->name))
             continue;
-        struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[prefix - 1], 1);
-        if (step)
-            step->subject = e->name;
-        enum uk_status status = try_step(s, step, &done);
-        if (status || (done && (status = uk_begin_draft(s, st, followed))))
+        enum uk_status status = attach(s, st, prefix, e, draft, &done);
+        if (status)
             return status;
-        if (done && s->report)
-            uk_put(s->report, "stage %s: after each %s of %s\n", e->name,
-                   prefix < st->tile ? "row of tiles" : "tile", st->name);
     }
     return UK_OK;
+}
+
+/* Makes a sum that no kernel computes a part of the nest before it, if that is legal. */
+static enum uk_status join_nest(struct uk_schedule *s, struct uk_stage *st, bool *done) {
+    struct uk_stage *before = uk_sum_before(s, st);
+    const char *draft = before ? followed_draft(s, before) : NULL;
+    bool fits = st->match;
+    enum uk_status status = UK_OK;
+
+    *done = false;
+    if (!before)
+        return UK_OK;
+    if (!draft)
+        return uk_out_of_memory(s->context);
+    if (uk_refusal(s, before->name, draft) || (status = uk_is_computed_by_kernel(s, st, &fits)) || fits)
+        return status;
+    status = attach(s, before, uk_loops_of_row(s, before, st), st, draft, done);
+    return status || !*done ? status : attach_readers(s, before);
+}
+
+/* A sum that no kernel computes, and is no part of another nest. */
+static enum uk_status schedule_sum(struct uk_schedule *s, struct uk_stage *st) {
+    enum uk_status status = uk_order_sum(s, st);
+
+    return status ? status : attach_readers(s, st);
 }
 
 static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) {
@@ -250,10 +311,17 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
         st->plain_why = uk_why_as_written(s, st->name);
         return UK_OK;
     }
-    if ((!uk_refusal(s, st->name, UK_DRAFT_ROWS) && (status = fuse_rows(s, st))) ||
+    const bool sums = st->statement->reduce != UK_REDUCE_NONE && !uk_is_empty(st);
+    bool done = false;
+    if ((sums && ((status = join_nest(s, st, &done)) || done)) ||
+        (!uk_refusal(s, st->name, UK_DRAFT_ROWS) && (status = fuse_rows(s, st))) ||
         (status = uk_auto_stage(s, st)))
         return status;
-    return attach_readers(s, st);
+    if (sums && !st->match && ((status = join_nest(s, st, &done)) || done))
+        return status;
+    return sums && !st->match             ? schedule_sum(s, st)
+           : st->match || uk_is_empty(st) ? attach_readers(s, st)
+                                          : UK_OK;
 }
 
 enum uk_status uk_auto_schedule(struct uk_schedule *s) {

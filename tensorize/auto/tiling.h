@@ -44,6 +44,8 @@ void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step);
 /* auto.c: the cheapest kernel for the stage, and its tiling. Without a kernel, plain loops where they are
  * allowed. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
+/* Does any kernel compute it, with copies of its borders if it wants them? */
+enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits);
 
 /* auto_panels.c: the cost of operands that the kernel takes at any strides, in place or in panels, besides `cycles`; and chooses
  * panels for such operands of the fit where they are scattered. */
@@ -87,6 +89,13 @@ enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int posi
 bool uk_is_long_sum(const struct uk_stage *st, int position);
 /* Such loops that are one in all that is read become one. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);
+
+/* auto_sums.c: sums that no kernel computes. The loop over a row of the output goes inside of the sum's, where that makes vectors. */
+enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st);
+/* How many loops of the sum's nest the reader shares with it if it follows row by row; 0: it cannot. */
+int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader);
+/* The sum right before the stage, of whose nest the stage can be a part; NULL: there is none. */
+struct uk_stage *uk_sum_before(const struct uk_schedule *s, const struct uk_stage *st);
 
 /* auto_transpose.c: how the stage would access memory if its output's tile were transposed. */
 struct uk_transposing {

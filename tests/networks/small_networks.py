@@ -94,14 +94,40 @@ def quantized():
     return model(nodes, [value("x", [1, 3, 9, 11])], [value("y", [1, 5, 6, 8], UINT8)], tensors)
 
 
+def rows():
+    """Sums that no kernel computes, of which a row at a time is in memory: an average, softmax, a norm, maxima."""
+    nodes = [
+        node("AveragePool", ["x"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), node("Softmax", ["a"], ["s"], axis=1), node("Reshape", ["s", "shape"], ["r"]),
+        node("LayerNormalization", ["r", "scale"], ["n"], axis=-1), node("Reshape", ["n", "image"], ["i"]),
+        node("MaxPool", ["i"], ["y"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    return model(nodes, [value("x", [1, 6, 24, 28])], [value("y", [1, 6, 12, 14])],
+                 [weights(15, "scale", [672], 1), tensor("shape", [3], [1, 6, 672], INT64), tensor("image", [4], [1, 6, 24, 28], INT64)])
+
+
+def byte_rows():
+    """The same of bytes: a convolution of each channel by itself, maxima."""
+    draw = random.Random(16)
+    nodes = [
+        node("QuantizeLinear", ["x", "xs", "z"], ["q"]),
+        node("QLinearConv", ["q", "xs", "z", "w", "ws", "wz", "as", "z"], ["c"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=16),
+        node("MaxPool", ["c"], ["y"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+    ]
+    tensors = [tensor("xs", [], [1 / 64]), tensor("ws", [], [1 / 128]), tensor("as", [], [1 / 16]), tensor("z", [], [120], UINT8), tensor("wz", [], [0], INT8),
+               tensor("w", [16, 1, 3, 3], [draw.randint(-127, 127) for _ in range(144)], INT8)]
+    return model(nodes, [value("x", [1, 16, 24, 20])], [value("y", [1, 16, 24, 20], UINT8)], tensors)
+
+
 def open_batch():
     """A dimension that the file leaves open, and an input that decides a shape."""
     nodes = [node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])]
     return model(nodes, [value("x", ["batch", 6]), value("shape", [2], INT64)], [value("y", ["batch", "rest"])])
 
 
-ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "unions": unions, "integers": integers, "quantized": quantized}
-WHOLE = {"integers", "quantized"}  # all results are the same everywhere
+ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "unions": unions, "integers": integers, "quantized": quantized, "rows": rows,
+       "byte_rows": byte_rows}
+WHOLE = {"integers", "quantized", "byte_rows"}  # all results are the same everywhere
+ROWS = {"rows", "byte_rows"}  # beside what is live, memory for a row
 
 
 if __name__ == "__main__":  # small_networks.py NAME >FILE.onnx
