@@ -35,7 +35,7 @@ struct uk_graph_value {
     bool is_slice; /* of the storage: with its strides, from element slice_at of it on */
     int64_t slice_at;
     /* Plan: where it lies in memory, and the first and the last layer that need it. */
-    int64_t offset;
+    int64_t offset, breadth; /* breadth: the largest sum of what is live beside it, itself included */
     int first, last;
 };
 

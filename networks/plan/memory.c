@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Places in one block. A value lives from the layer that computes it to the last one that reads it, inputs from the beginning and
- * outputs to the end; values that live at the same time do not overlap. The largest are placed first, each at the lowest place that
- * is free for its whole life (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020). How large a
- * layer's workspace is depends on the target; it begins behind the values that live then, and others may lie there.
+ * outputs to the end; values that live at the same time do not overlap. Each is placed at the lowest place that is free for its whole
+ * life: the largest first, or those first that live while most is live, whichever takes less (Pisarchyk and Lee, "Efficient memory
+ * management for deep neural net inference", 2020). How large a layer's workspace is depends on the target; it begins behind the
+ * values that live then, and others may lie there.
  */
 #include <stdlib.h>
 #include "plan/plan.h"
@@ -44,6 +45,16 @@ static int by_size(const void *a, const void *b) {
     return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x->number > y->number) - (x->number < y->number);
 }
 
+/* Of those with as much beside them the last first: what it was made of finds it in place. */
+static int by_breadth(const void *a, const void *b) {
+    const struct uk_graph_value *x = *(struct uk_graph_value *const *)a,
+                                *y = *(struct uk_graph_value *const *)b;
+
+    return x->breadth != y->breadth ? (x->breadth < y->breadth) - (x->breadth > y->breadth)
+           : x->last != y->last     ? (x->last < y->last) - (x->last > y->last)
+                                    : by_size(a, b);
+}
+
 static int by_place(const void *a, const void *b) {
     const struct uk_graph_value *x = *(struct uk_graph_value *const *)a,
                                 *y = *(struct uk_graph_value *const *)b;
@@ -67,7 +78,8 @@ static int64_t find_place(const struct uk_graph_value *v, struct uk_graph_value 
     return at;
 }
 
-static int64_t bound(const struct uk_plan *p, struct uk_graph_value *const *value, int count) {
+/* The largest sum of what is live, and of each value the largest while it is. */
+static int64_t find_bound(const struct uk_plan *p, struct uk_graph_value *const *value, int count) {
     int64_t most = 0;
 
     for (int layer = 0; layer <= p->count; layer++) {
@@ -75,6 +87,9 @@ static int64_t bound(const struct uk_plan *p, struct uk_graph_value *const *valu
         for (int i = 0; i < count; i++)
             if (value[i]->first <= layer && layer <= value[i]->last)
                 live += bytes_of(value[i]);
+        for (int i = 0; i < count; i++)
+            if (value[i]->first <= layer && layer <= value[i]->last && live > value[i]->breadth)
+                value[i]->breadth = live;
         most = live > most ? live : most;
     }
     return most;
@@ -91,26 +106,49 @@ static void place_workspaces(const struct uk_plan *p, struct uk_graph_value *con
     }
 }
 
-enum uk_status uk_plan_memory(struct uk_plan *p) {
-    struct uk_graph_value **value = calloc((size_t)p->g->value_count + 1, 2 * sizeof *value), **placed;
-    int count = 0;
+/* Places all in that order; returns how many bytes that takes. */
+static int64_t place_all(struct uk_graph_value **value, int count, struct uk_graph_value **placed,
+                         int (*order)(const void *, const void *)) {
+    int64_t most = 0;
 
-    if (!value)
-        return uk_graph_no_memory(p->g);
-    placed = value + p->g->value_count;
-    lifetimes(p);
-    for (struct uk_graph_value *v = p->g->values; v; v = v->next)
-        if (has_place(v))
-            value[count++] = v;
-    qsort(value, (size_t)count, sizeof *value, by_size);
+    qsort(value, (size_t)count, sizeof *value, order);
     for (int i = 0; i < count; i++) {
         qsort(placed, (size_t)i, sizeof *placed, by_place);
         value[i]->offset = find_place(value[i], placed, i);
         placed[i] = value[i];
-        if (value[i]->offset + bytes_of(value[i]) > p->bytes)
-            p->bytes = value[i]->offset + bytes_of(value[i]);
+        if (value[i]->offset + bytes_of(value[i]) > most)
+            most = value[i]->offset + bytes_of(value[i]);
     }
-    p->bound = bound(p, value, count);
+    return most;
+}
+
+static void place_best(struct uk_plan *p, struct uk_graph_value **value, int count) {
+    static int (*const order[])(const void *, const void *) = {by_size, by_breadth};
+    enum { ORDERS = sizeof order / sizeof *order };
+    struct uk_graph_value **placed = value + p->g->value_count;
+    int best = 0;
+
+    p->bytes = INT64_MAX;
+    for (int i = 0; i < ORDERS && p->bytes > p->bound; i++) {
+        const int64_t bytes = place_all(value, count, placed, order[i]);
+        best = bytes < p->bytes ? i : best;
+        p->bytes = bytes < p->bytes ? bytes : p->bytes;
+    }
+    place_all(value, count, placed, order[best]);
+}
+
+enum uk_status uk_plan_memory(struct uk_plan *p) {
+    struct uk_graph_value **value = calloc((size_t)p->g->value_count + 1, 2 * sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return uk_graph_no_memory(p->g);
+    lifetimes(p);
+    for (struct uk_graph_value *v = p->g->values; v; v = v->next)
+        if (has_place(v))
+            value[count++] = v;
+    p->bound = find_bound(p, value, count);
+    place_best(p, value, count);
     place_workspaces(p, value, count);
     free(value);
     return UK_OK;

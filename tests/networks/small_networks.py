@@ -118,6 +118,15 @@ def byte_rows():
     return model(nodes, [value("x", [1, 16, 24, 20])], [value("y", [1, 16, 24, 20], UINT8)], tensors)
 
 
+def chain():
+    """Values of 6, 4, 4, 8 and 2 times as much: placed by size alone they take 14, and 12 are enough."""
+    channels = [6, 4, 4, 8]
+    nodes = [node("Conv", [f"v{i}", f"w{i}"], [f"v{i + 1}"], kernel_shape=[1, 1]) for i in range(3)]
+    nodes.append(node("MaxPool", ["v3"], ["y"], kernel_shape=[2, 2], strides=[2, 2]))
+    return model(nodes, [value("v0", [1, 6, 12, 16])], [value("y", [1, 8, 6, 8])],
+                 [weights(17 + i, f"w{i}", [channels[i + 1], channels[i], 1, 1]) for i in range(3)])
+
+
 def open_batch():
     """A dimension that the file leaves open, and an input that decides a shape."""
     nodes = [node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])]
@@ -131,4 +140,4 @@ ROWS = {"rows", "byte_rows"}  # beside what is live, memory for a row
 
 
 if __name__ == "__main__":  # small_networks.py NAME >FILE.onnx
-    sys.stdout.buffer.write({**ALL, "open_batch": open_batch}[sys.argv[1]]())
+    sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "chain": chain}[sys.argv[1]]())

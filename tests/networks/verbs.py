@@ -133,6 +133,12 @@ def check_open():
         expect(r"^output y f32 \[3, 4\]", run("run", "open.onnx", *words, "--constant=shape=shape.npy", "--check"), " ".join(words))
 
 
+def check_places():
+    """Values lie where they take least."""
+    write("chain.onnx", small_networks.chain())
+    expect(r"^memory: \d+ bytes, 1\.0\d of the bound", run("run", "chain.onnx", "--target=x86_64-avx2"), "places of chain.onnx")
+
+
 def check_layers():
     """Each layer's result, in ONNX's order of dimensions; the last one's is the output."""
     run("run", "convolutions.onnx", "--layers=layers", "--output=scores.bin")
@@ -209,6 +215,7 @@ with tempfile.TemporaryDirectory() as work:
     check_gpu()
     check_sums()
     check_open()
+    check_places()
     check_layers()
     check_compile()
     check_explain()
