@@ -94,8 +94,14 @@ struct uk_network_layer {
     struct uk_network_tensor output;
     int order
         [UK_NETWORK_DIMENSIONS]; /* how the result lies in memory: its dimension order[0] outermost, the last one contiguous */
-    size_t offset;        /* of the result in the block of memory */
-    double multiply_adds; /* terms of sums of products, those that padding makes 0 among them, as is usual */
+    size_t offset; /* of the result in the block of memory */
+    /* Terms of sums of products, those that padding of images makes 0 among them, as is usual, and not those of channels that the plan
+     * adds. */
+    double multiply_adds;
+    /* "first" (a convolution of up to 4 channels), "1x1", "window", "depthwise", "grouped", "fc" (a product of matrices), "pool",
+     * "elements" (element by element), "concat", "copy", "other". */
+    const char *kind;
+    const char *window; /* of a convolution or a pool: "3x3", "1x7", "3x3/2" of stride 2; or "" */
 };
 /* The i-th layer in the order of calls; NULL: there are no more. */
 const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i);

@@ -87,7 +87,7 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
         break;
     case UK_OPTION_EXTENT:
         *flag = true;
-        a->check_all = value;
+        *(bool *)((char *)a + o->most) = value;
         return value ? check_choice(o, value) : UK_EXIT_OK;
     case UK_OPTION_LIST:
         if (!*value)

@@ -48,7 +48,7 @@ struct uk_arguments {
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
-    bool check_all;
+    bool check_all, count_layers;
     bool list, measure;                     /* of uk machine */
     const char *layout, *ta, *tb, *machine; /* of uk gemm */
 };

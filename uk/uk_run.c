@@ -310,6 +310,8 @@ static int check_options(const struct uk_arguments *a) {
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
                            a->target, a->target);
+    if (a->count_layers)
+        return uk_complain(UK_EXIT_USAGE, "--count=layers: a program has no layers; give --count");
     if ((a->count || a->histogram) && (interpret || !elsewhere || (a->device && strcmp(a->device, "sim")) ||
                                        (uk_gpu_kind_of(a->target) && !uk_gpu_is_simulated(a->target))))
         return uk_complain(

@@ -74,7 +74,7 @@ enum uk_status uk_layers_show(struct uk_network *n) {
         uk_program_destroy(p);
         for (struct uk_layer *l = n->plan.layers; l; l = l->next)
             if (l->function == f)
-                l->shown.multiply_adds = count;
+                l->shown.multiply_adds = count * l->true_terms;
     }
     for (struct uk_layer *l = n->plan.layers; l && !s; l = l->next) {
         memcpy(l->shown.order, l->result->order, sizeof l->shown.order);

@@ -20,6 +20,10 @@ static enum uk_status write_padded(struct uk_writer *w, const struct uk_graph_no
 static const struct uk_operator pad_operator = {
     .name = "PadChannels", .domain = "", .channels_last = true, .write = write_padded};
 
+const struct uk_graph_value *uk_padded_channels_of(const struct uk_graph_value *v) {
+    return v->producer && v->producer->op == &pad_operator ? v->producer->input[0] : NULL;
+}
+
 static struct uk_graph_value *padded_filter(struct uk_graph *g, const struct uk_graph_value *f,
                                             int64_t channels) {
     struct uk_graph_value *v = uk_value_new(g, f->name);

@@ -198,7 +198,7 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
     memcpy(s->output.shape, v->extent, sizeof s->output.shape);
     s->output.elements = (size_t)uk_value_elements(v);
     s->output.bytes = s->output.elements * uk_element_bytes(v->type);
-    return s->operators ? UK_OK : uk_graph_no_memory(p->g);
+    return s->operators ? uk_layer_classify(p->g, l) : uk_graph_no_memory(p->g);
 }
 
 static enum uk_status write(struct uk_plan *p, struct uk_layer *l, const char *stem) {

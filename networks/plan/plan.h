@@ -28,6 +28,7 @@ struct uk_layer {
     int arguments;
     struct uk_layer_function *function;
     int64_t work; /* where its workspace begins: behind all that is live then */
+    double true_terms; /* of the products that its program sums, the share whose channels are not padding */
     struct uk_network_layer shown;
 };
 
@@ -54,6 +55,8 @@ void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like);
 /* ---- channels.c: filters and inputs of as many channels as kernels take at once ---- */
 
 enum uk_status uk_plan_channels(struct uk_graph *g);
+/* The value before it got some more channels; NULL: it has none. */
+const struct uk_graph_value *uk_padded_channels_of(const struct uk_graph_value *v);
 
 /* ---- order.c: the order of dimensions in memory; copies where a view cannot be one ---- */
 
@@ -68,6 +71,10 @@ void uk_plan_slices(struct uk_graph *g);
 /* ---- fuse.c: layers ---- */
 
 enum uk_status uk_plan_layers(struct uk_plan *p);
+
+/* ---- kind.c: what kind of work a layer is ---- */
+
+enum uk_status uk_layer_classify(struct uk_graph *g, struct uk_layer *l);
 
 /* ---- memory.c: places ---- */
 

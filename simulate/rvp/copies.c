@@ -40,7 +40,20 @@ static bool uk_rvp_is_copy(uint64_t copy, uint64_t site, uint64_t from, uint64_t
 static bool uk_rvp_restore(uint64_t at, const struct uk_rvp_site *site, uint64_t from, uint64_t to,
                            int protection) {
     return at != site->pc && uk_rvp_word(at) == site->jump && uk_rvp_word(site->pc) == site->jump &&
-           uk_rvp_is_copy(at, site->pc, from, to) && uk_rvp_write_word(at, site->word, protection);
+           uk_rvp_is_copy(at, site->pc, from, to) && uk_rvp_write_word(at, site->word[0], protection);
+}
+
+/* Makes the site the word that it was where another word of its run, of which one lies in [from, to), has been changed. */
+static void uk_rvp_restore_changed(const struct uk_rvp_site *site, uint64_t from, uint64_t to,
+                                   int protection) {
+    bool changed = false;
+
+    if (site->pc >= to || site->pc + 4 * site->words <= from || uk_rvp_word(site->pc) != site->jump)
+        return;
+    for (uint32_t k = 1; k < site->words; k++)
+        changed |= uk_rvp_replaced(site->pc + 4 * k, uk_rvp_word(site->pc + 4 * k)) != site->word[k];
+    if (changed)
+        uk_rvp_write_word(site->pc, site->word[0], protection);
 }
 
 /* The range that a program names may lie where no memory is. */
@@ -54,6 +67,8 @@ static void uk_rvp_restore_all(uint64_t from, uint64_t to, int protection) {
     for (uint64_t at = (from + 1) & ~UINT64_C(1); at + 4 <= to; at += 2)
         for (unsigned i = 0; uk_rvp_is_jump(uk_rvp_word(at)) && uk_rvp_get_site(i, &site); i++)
             uk_rvp_restore(at, &site, from, to, protection);
+    for (unsigned i = 0; uk_rvp_get_site(i, &site); i++)
+        uk_rvp_restore_changed(&site, from, to, protection);
 }
 
 void __riscv_flush_icache(void *from, void *to, unsigned long flags);

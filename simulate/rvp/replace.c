@@ -12,35 +12,40 @@
 
 _Thread_local uint64_t uk_rvp_vxsat;
 
-/* Room for the stubs of SITES words in the program's text, of BODIES different ones; aligned, as it is made writable. */
-enum { SITES = 8192, SITE_WORDS = 8, BODIES = 1024, BODY_WORDS = 42 };
-#define BYTES_TEXT "434176"
-_Static_assert(4 * (SITES * SITE_WORDS + BODIES * BODY_WORDS) == 434176, "BYTES_TEXT");
-__asm__(".pushsection .text\n"
-        ".balign 4096\n"
-        ".globl uk_rvp_stubs\n"
-        ".hidden uk_rvp_stubs\n"
-        ".type uk_rvp_stubs, @function\n"
-        "uk_rvp_stubs:\n"
-        ".zero " BYTES_TEXT "\n"
-        ".size uk_rvp_stubs, " BYTES_TEXT "\n"
-        ".popsection");
-extern __attribute__((visibility("hidden"))) uint32_t uk_rvp_stubs[];
+/* Room for SITES stubs in the program's text, and for the code of runs anywhere, whose pages exist once they are written; aligned, as
+ * both are made writable. */
+enum { SITES = 16384, STUB_WORDS = 5, RUN_BYTES = 1 << 25 };
+#define STUB_BYTES_TEXT "327680"
+#define RUN_BYTES_TEXT "33554432"
+_Static_assert(4 * SITES * STUB_WORDS == 327680 && RUN_BYTES == 33554432, "the texts");
+#define ROOM(section, name, bytes)                                                                   \
+    __asm__(".pushsection " section "\n.balign 4096\n.globl " name "\n.hidden " name "\n.type " name \
+            ", @function\n" name ":\n.zero " bytes "\n.size " name ", " bytes "\n.popsection")
+ROOM(".text", "uk_rvp_stubs", STUB_BYTES_TEXT);
+ROOM(".bss", "uk_rvp_runs", RUN_BYTES_TEXT);
+extern __attribute__((visibility("hidden"))) uint32_t uk_rvp_stubs[], uk_rvp_runs[];
 
 static bool uk_rvp_replaces;
 static uint64_t uk_rvp_page;
 /* The process that is replacing a word, or 0. A child of fork may see its parent's number, which then does not count. */
 static atomic_int uk_rvp_busy;
 static atomic_uint uk_rvp_n_sites;
-static uint32_t uk_rvp_n_bodies;
-/* The words that have a body, by hash; the body's number plus 1. */
-static struct { uint32_t word, body; } uk_rvp_bodies[2 * BODIES];
+/* Of each site its address and its run: the words, their number, and from `code` on what executes them. */
+static struct {
+    uint64_t pc;
+    const uint32_t *code;
+} uk_rvp_sites[SITES];
+static uint32_t *uk_rvp_next_run = uk_rvp_runs;
+/* Where this thread was last trapped. */
+static _Thread_local uint64_t uk_rvp_last;
 
 enum { ZERO = 0, RA = 1, SP = 2, TP = 4, T0 = 5, A0 = 10, A1, A2, A3 };
 /* The registers that a called function may change, as a mask. */
 #define SAVED 0xf003fce2u
-/* Their places come first in the frame, then the address in the stub to which a body returns. */
+/* Their places come first in the frame, then the address in the stub to which its run returns. */
 enum { LINK = 128, FRAME = 144 };
+/* What a run has at most: words, and instructions for each and around them. */
+enum { RUN = 64, WORD_CODE = 9, AROUND = 33 };
 
 static int uk_rvp_slot(unsigned reg) {
     return 8 * __builtin_popcount(SAVED & ((1u << reg) - 1));
@@ -89,31 +94,33 @@ static uint32_t *uk_rvp_emit_move(uint32_t *at, unsigned to, unsigned from) {
     return at;
 }
 
-static uint32_t *uk_rvp_emit_call(uint32_t *at, const void *f) {
-    const int64_t offset = (int64_t)((uint64_t)f - (uint64_t)at);
+/* auipc and jalr, the address of what follows in that register. */
+static uint32_t *uk_rvp_emit_far(uint32_t *at, unsigned link, const void *to) {
+    const int64_t offset = (int64_t)((uint64_t)to - (uint64_t)at);
+    const int32_t upper = uk_rvp_upper(offset);
 
-    if (uk_rvp_reaches(offset)) {
-        *at++ = uk_rvp_jal(RA, offset);
-    } else {
-        const int32_t upper = uk_rvp_upper(offset);
+    *at++ = 0x17 | link << 7 | (uint32_t)upper;
+    *at++ = uk_rvp_i_type(0x67, 0, link, link, (int)(offset - upper));
+    return at;
+}
 
-        *at++ = 0x17 | RA << 7 | (uint32_t)upper; /* auipc ra */
-        *at++ = uk_rvp_i_type(0x67, 0, RA, RA, (int)(offset - upper));
-    }
+/* jal where it reaches, which emulators need not look up. */
+static uint32_t *uk_rvp_emit_call(uint32_t *at, const void *to) {
+    const int64_t offset = (int64_t)((uint64_t)to - (uint64_t)at);
+
+    if (!uk_rvp_reaches(offset))
+        return uk_rvp_emit_far(at, RA, to);
+    *at++ = uk_rvp_jal(RA, offset);
     return at;
 }
 
 /*
- * Registers that were saved are read from memory, so that setting one argument cannot overwrite another; the called function
- * preserves the others.
+ * Registers that were saved are read from memory and written there, so that setting one argument cannot overwrite another; the called
+ * function preserves the others.
  */
-static void uk_rvp_make_body(uint32_t *at, const struct uk_rvp_row *row, uint32_t word) {
+static uint32_t *uk_rvp_emit_word(uint32_t *at, const struct uk_rvp_row *row, uint32_t word) {
     const unsigned rd = word >> 7 & 31, rs1 = word >> 15 & 31, rs2 = word >> 20 & 31;
 
-    for (unsigned r = 1; r < 32; r++)
-        if (SAVED >> r & 1 && r != T0)
-            *at++ = uk_rvp_sd(r, SP, uk_rvp_slot(r));
-    *at++ = uk_rvp_sd(T0, SP, LINK);
     if (uk_rvp_reads_rd(row))
         at = uk_rvp_emit_move(at, A0, rd);
     at = uk_rvp_emit_move(at, A1, rs1);
@@ -135,11 +142,32 @@ static void uk_rvp_make_body(uint32_t *at, const struct uk_rvp_row *row, uint32_
         *at++ = uk_rvp_sd(A0, SP, uk_rvp_slot(rd));
     else if (rd)
         *at++ = uk_rvp_addi(rd, A0, 0);
+    return at;
+}
+
+/* The code of a run; NULL: no room. */
+static const uint32_t *uk_rvp_emit_run(const uint32_t *word, uint32_t words) {
+    uint32_t *at = uk_rvp_next_run, *code;
+
+    if ((uint64_t)(at - uk_rvp_runs) + words * (WORD_CODE + 1) + 1 + AROUND > RUN_BYTES / 4)
+        return NULL;
+    for (uint32_t k = 0; k < words; k++)
+        *at++ = word[k];
+    *at++ = words;
+    code = at;
+    for (unsigned r = 1; r < 32; r++)
+        if (SAVED >> r & 1 && r != T0)
+            *at++ = uk_rvp_sd(r, SP, uk_rvp_slot(r));
+    *at++ = uk_rvp_sd(T0, SP, LINK);
+    for (uint32_t k = 0; k < words; k++)
+        at = uk_rvp_emit_word(at, uk_rvp_find(word[k]), word[k]);
     for (unsigned r = 1; r < 32; r++)
         if (SAVED >> r & 1 && r != T0)
             *at++ = uk_rvp_ld(r, SP, uk_rvp_slot(r));
     *at++ = uk_rvp_ld(T0, SP, LINK);
-    *at = uk_rvp_i_type(0x67, 0, ZERO, T0, 0); /* jr t0 */
+    *at++ = uk_rvp_i_type(0x67, 0, ZERO, T0, 0); /* jr t0 */
+    uk_rvp_next_run = at;
+    return code;
 }
 
 static bool uk_rvp_protect(uint64_t from, uint64_t bytes, int protection) {
@@ -150,24 +178,6 @@ static void uk_rvp_flush(const void *from, size_t bytes) {
     __asm__ __volatile__("fence.i" ::: "memory");
     /* On all harts; a system without this call has one hart. */
     syscall(SYS_riscv_flush_icache, (const char *)from, (const char *)from + bytes, 0);
-}
-
-/* The word's body, made if it has none; NULL: no room. */
-static uint32_t *uk_rvp_body(const struct uk_rvp_row *row, uint32_t word) {
-    uint32_t *bodies = uk_rvp_stubs + SITES * SITE_WORDS;
-    size_t i = word * 2654435761u >> 21;
-
-    _Static_assert(2 * BODIES == 1 << 11, "the hash has 11 bits");
-    while (uk_rvp_bodies[i].body && uk_rvp_bodies[i].word != word)
-        i = (i + 1) % (2 * BODIES);
-    if (!uk_rvp_bodies[i].body) {
-        if (uk_rvp_n_bodies == BODIES)
-            return NULL;
-        uk_rvp_make_body(bodies + uk_rvp_n_bodies * BODY_WORDS, row, word);
-        uk_rvp_bodies[i].word = word;
-        uk_rvp_bodies[i].body = ++uk_rvp_n_bodies;
-    }
-    return bodies + (uk_rvp_bodies[i].body - 1) * BODY_WORDS;
 }
 
 /* By one store if it is aligned, else by two, which is safe with a single thread only. */
@@ -187,81 +197,135 @@ bool uk_rvp_write_word(uint64_t pc, uint32_t word, int protection) {
     return true;
 }
 
-static void uk_rvp_make_site(uint64_t pc, const struct uk_rvp_row *row, uint32_t word) {
-    uint32_t *stub = uk_rvp_stubs + uk_rvp_n_sites * SITE_WORDS;
-    const int64_t there = (int64_t)((uint64_t)stub - pc), back = (int64_t)(pc + 4 - (uint64_t)(stub + 5));
+/* Whether a stub can execute it: its use of the stack would be seen where sp is an operand. */
+static bool uk_rvp_is_replaceable(uint32_t word) {
+    const struct uk_rvp_row *row = uk_rvp_find(word);
 
-    if (uk_rvp_n_sites == SITES || !uk_rvp_reaches(there) || !uk_rvp_reaches(back))
+    return row && (word >> 7 & 31) != SP && (word >> 15 & 31) != SP &&
+           !(uk_rvp_reads_rs2(row) && (word >> 20 & 31) == SP);
+}
+
+static uint32_t uk_rvp_word_there(uint64_t pc) {
+    uint32_t word;
+
+    memcpy(&word, (const void *)pc, sizeof word);
+    return word;
+}
+
+/* The words from pc on that follow each other, as far as the page goes, behind which there may be no memory. */
+static uint32_t uk_rvp_collect(uint64_t pc, uint32_t *word) {
+    const uint64_t end = ((pc + 3) | (uk_rvp_page - 1)) + 1;
+    uint32_t n = 0;
+
+    while (n < RUN && pc + 4 * n + 4 <= end && uk_rvp_is_replaceable(uk_rvp_word_there(pc + 4 * n))) {
+        word[n] = uk_rvp_word_there(pc + 4 * n);
+        n++;
+    }
+    return n;
+}
+
+static void uk_rvp_make_site(uint64_t pc) {
+    const unsigned site = uk_rvp_n_sites;
+    uint32_t *stub = uk_rvp_stubs + site * STUB_WORDS, word[RUN];
+    const uint32_t words = uk_rvp_collect(pc, word);
+    const int64_t there = (int64_t)((uint64_t)stub - pc),
+                  back = (int64_t)(pc + 4 * words - (uint64_t)(stub + 4));
+
+    if (site == SITES || !words || !uk_rvp_reaches(there) || !uk_rvp_reaches(back))
         return;
 
-    uint32_t *body = uk_rvp_body(row, word);
+    const uint32_t *code = uk_rvp_emit_run(word, words);
 
-    if (!body)
+    if (!code)
         return;
-    stub[0] = uk_rvp_addi(SP, SP, -FRAME);
-    stub[1] = uk_rvp_sd(T0, SP, uk_rvp_slot(T0));
-    stub[2] = uk_rvp_jal(T0, (char *)body - (char *)(stub + 2));
-    stub[3] = uk_rvp_ld(T0, SP, uk_rvp_slot(T0));
-    stub[4] = uk_rvp_addi(SP, SP, FRAME);
-    stub[5] = uk_rvp_jal(ZERO, back);
-    stub[7] = word;
-    uk_rvp_flush(uk_rvp_stubs, 4 * (SITES * SITE_WORDS + BODIES * BODY_WORDS));
+    _Static_assert(FRAME == 144 && __builtin_popcount(SAVED & ((1u << T0) - 1)) == 1,
+                   "the compressed instructions");
+    stub[0] = 0x7175 | 0xe416u << 16; /* addi sp, sp, -144; sd t0, 8(sp) */
+    uk_rvp_emit_far(stub + 1, T0, code);
+    stub[3] = 0x62a2 | 0x6149u << 16; /* ld t0, 8(sp); addi sp, sp, 144 */
+    stub[4] = uk_rvp_jal(ZERO, back);
+    uk_rvp_sites[site].pc = pc;
+    uk_rvp_sites[site].code = code;
+    uk_rvp_flush(stub, 4 * STUB_WORDS);
+    uk_rvp_flush(code, (size_t)(uk_rvp_next_run - code) * 4);
     /* Taken before the jump is seen: a fork in between may lose a stub, never use it twice. */
     atomic_fetch_add(&uk_rvp_n_sites, 1);
     if (!uk_rvp_write_word(pc, uk_rvp_jal(ZERO, there), PROT_READ | PROT_WRITE | PROT_EXEC))
         atomic_fetch_sub(&uk_rvp_n_sites, 1);
 }
 
+static bool uk_rvp_make_writable(const void *room, uint64_t bytes) {
+    const uint64_t first = (uint64_t)room & ~(uk_rvp_page - 1);
+    const uint64_t end = ((uint64_t)room + bytes - 1) | (uk_rvp_page - 1);
+
+    return uk_rvp_protect(first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
 void uk_rvp_replace_start(void) {
     uk_rvp_page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uk_rvp_replaces = uk_rvp_make_writable(uk_rvp_stubs, 4 * SITES * STUB_WORDS) &&
+                      uk_rvp_make_writable(uk_rvp_runs, RUN_BYTES);
+}
 
-    const uint64_t first = (uint64_t)uk_rvp_stubs & ~(uk_rvp_page - 1);
-    const uint64_t end =
-        ((uint64_t)uk_rvp_stubs + sizeof(uint32_t) * (SITES * SITE_WORDS + BODIES * BODY_WORDS) - 1) |
-        (uk_rvp_page - 1);
+/* The site whose jump this is; SITES: it is none. */
+static unsigned uk_rvp_site_of(uint64_t pc, uint32_t word) {
+    const uint64_t offset = pc + (uint64_t)uk_rvp_jal_offset(word) - (uint64_t)uk_rvp_stubs;
 
-    uk_rvp_replaces = uk_rvp_protect(first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC);
+    return uk_rvp_is_jump(word) && offset < 4 * SITES * STUB_WORDS && offset % (4 * STUB_WORDS) == 0
+               ? (unsigned)(offset / (4 * STUB_WORDS))
+               : SITES;
+}
+
+/* Whether a run that begins before pc has the word there, which follows in it. */
+static bool uk_rvp_is_in_run(uint64_t pc) {
+    for (uint64_t at = pc - 4; at > pc - 4 * RUN && (at & ~(uk_rvp_page - 1)) == (pc & ~(uk_rvp_page - 1));
+         at -= 4) {
+        const uint32_t word = uk_rvp_word_there(at);
+        const unsigned site = uk_rvp_site_of(at, word);
+
+        if (site < SITES)
+            return uk_rvp_sites[site].code[-1] > (pc - at) / 4;
+        if (!uk_rvp_is_replaceable(word))
+            return false;
+    }
+    return false;
 }
 
 void uk_rvp_replace(uint64_t pc, uint32_t word) {
-    const struct uk_rvp_row *row = uk_rvp_find(word);
     const int me = (int)syscall(SYS_getpid);
+    /* The first time the words of a run are trapped one after the other; one that is reached by a jump becomes a site. */
+    const bool follows = uk_rvp_last == pc - 4;
     int busy = 0;
 
-    if (!uk_rvp_replaces || !row || (word >> 7 & 31) == SP || (word >> 15 & 31) == SP ||
-        (uk_rvp_reads_rs2(row) && (word >> 20 & 31) == SP) || (pc % 4 && !__libc_single_threaded))
+    uk_rvp_last = pc;
+    if (!uk_rvp_replaces || !uk_rvp_is_replaceable(word) || (pc % 4 && !__libc_single_threaded) ||
+        (follows && uk_rvp_is_in_run(pc)))
         return;
     if (!atomic_compare_exchange_strong(&uk_rvp_busy, &busy, me) &&
         (busy == me || !atomic_compare_exchange_strong(&uk_rvp_busy, &busy, me)))
         return;
     /* Another thread may have replaced it since. */
-    uint32_t now;
-
-    memcpy(&now, (const void *)pc, 4);
-    if (now == word)
-        uk_rvp_make_site(pc, row, word);
+    if (uk_rvp_word_there(pc) == word)
+        uk_rvp_make_site(pc);
     atomic_store(&uk_rvp_busy, 0);
 }
 
 uint32_t uk_rvp_replaced(uint64_t pc, uint32_t word) {
-    if (!uk_rvp_is_jump(word))
-        return word;
+    const unsigned site = uk_rvp_site_of(pc, word);
 
-    const uint64_t offset = pc + (uint64_t)uk_rvp_jal_offset(word) - (uint64_t)uk_rvp_stubs;
-
-    if (offset >= 4 * SITES * SITE_WORDS || offset % (4 * SITE_WORDS))
-        return word;
-    return uk_rvp_stubs[offset / 4 + 7];
+    return site < SITES ? uk_rvp_sites[site].code[-1 - (int64_t)uk_rvp_sites[site].code[-1]] : word;
 }
 
 bool uk_rvp_get_site(unsigned i, struct uk_rvp_site *site) {
-    const uint32_t *stub = uk_rvp_stubs + i * SITE_WORDS;
-
     if (i >= atomic_load(&uk_rvp_n_sites))
         return false;
-    site->stub = (uint64_t)stub;
-    site->pc = (uint64_t)(stub + 5) + (uint64_t)uk_rvp_jal_offset(stub[5]) - 4;
-    site->word = stub[7];
+
+    const uint32_t *code = uk_rvp_sites[i].code;
+
+    site->stub = (uint64_t)(uk_rvp_stubs + i * STUB_WORDS);
+    site->pc = uk_rvp_sites[i].pc;
+    site->words = code[-1];
+    site->word = code - 1 - site->words;
     site->jump = uk_rvp_jal(ZERO, (int64_t)(site->stub - site->pc));
     return true;
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words of P replaced by jumps to stubs, so that later executions cost no signal:
+ * Words of P replaced by jumps to stubs, so that later executions cost no signal. Words that follow each other are a run, which one
+ * stub executes:
  *
- *   site:  jal x0, stub          was the word of P
- *   stub:  addi sp, sp, -144     one for each site: 8 words, the last of which is the word that was there
- *          sd   t0, 8(sp)
- *          jal  t0, body         one for each word: saves what a C function may change, calls the row's function
- *          ld   t0, 8(sp)
- *          addi sp, sp, 144
- *          jal  x0, site + 4
+ *   site:  jal   x0, stub          was the first word of the run; the others stay where they are
+ *   stub:  addi  sp, sp, -144      one for each site, of 20 bytes
+ *          sd    t0, 8(sp)
+ *          auipc t0, code
+ *          jalr  t0, t0, code      saves what C functions may change, calls those of the words' rows, and loads it
+ *          ld    t0, 8(sp)
+ *          addi  sp, sp, 144
+ *          jal   x0, site + 4 * words
  *
- * Stubs lie in .text, as `jal` reaches 1 MiB: code beyond it, and shared objects, stay as they are.
+ * A word in the middle that is jumped to gets a site of its own. Stubs lie in .text, as `jal` reaches 1 MiB: code beyond it, and
+ * shared objects, stay as they are. The code of runs lies anywhere, behind its words and their number, by which the plugin that counts
+ * instructions knows them.
  */
 #ifndef UK_RVP_REPLACE_H
 #define UK_RVP_REPLACE_H
@@ -37,7 +41,8 @@ static inline bool uk_rvp_is_jump(uint32_t word) {
 /* Site number i; false: there are not so many. */
 struct uk_rvp_site {
     uint64_t pc, stub;
-    uint32_t word, jump;
+    uint32_t jump, words;
+    const uint32_t *word; /* of its run */
 };
 bool uk_rvp_get_site(unsigned i, struct uk_rvp_site *site);
 

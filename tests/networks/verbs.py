@@ -76,6 +76,17 @@ def close(a, b):
     return len(a) == len(b) and all(abs(x - y) <= 1e-5 for x, y in zip(a, b))
 
 
+def check_counts(said, what):
+    """The instructions of layers and of kinds of layers add up to those of the network; each layer that computes something has a line."""
+    table = [line.split() for line in said[said.index("layer kind") :].splitlines()[1:]]
+    layers, kinds = [row for row in table if len(row) == 10], [row for row in table if row[2] == "all"]
+    whole = int(re.search(r"^count: (\d+)", said, re.M).group(1))
+    if any(sum(int(row[5]) for row in rows) != whole for rows in (layers, kinds)) or not all(int(row[5]) for row in layers):
+        fail(f"{what}: {whole} instructions, by layers {layers}, by kinds {kinds}")
+    if len(layers) != sum(int(row[0]) for row in kinds):
+        fail(f"{what}: {len(layers)} layers, {kinds}")
+
+
 def check_runs():
     """Every network on every target: each layer is compared with the interpreter's."""
     for name in small_networks.ALL:
@@ -85,8 +96,9 @@ def check_runs():
                f"memory of {name}")
         expect(r"^check: \d+ layers, [1-9]\d* elements, all: ", run("run", name + ".onnx", "--check=all", "--threads=2"), f"{name} --check=all")
         for target in targets:
-            said = run("run", name + ".onnx", "--target=" + target, "--check", "--count", "--output=emulated.bin")
+            said = run("run", name + ".onnx", "--target=" + target, "--check", "--count=layers", "--output=emulated.bin")
             expect(r"^check: \d+ layers, .*\n(?s:.*)^count: [1-9]\d+ instructions", said, f"{name} for {target}")
+            check_counts(said, f"{name} for {target}")
             got, here = read("emulated.bin"), read("native.bin")
             if got != here if name in small_networks.WHOLE else not close(floats(got), floats(here)):
                 fail(f"{name} for {target}: other outputs than here")

@@ -203,7 +203,7 @@ def cases_of(compiler, opcode, dynamic):
     for patch in ("0", "1"):
         env = {"UK_RVP_PATCH": patch}
         what = f"{compiler.name}, opcode {opcode:#x}, {'dynamic' if dynamic else 'static'}, UK_RVP_PATCH={patch}"
-        for case in ("replaced", "stack_pointer", "unreachable", "used_up", "many_words", "overflow", "threads",
+        for case in ("replaced", "stack_pointer", "unreachable", "used_up", "many_words", "runs", "overflow", "threads",
                      "handlers", "nested", "counts"):  # fmt: skip
             ran = run([*qemu, program, case], env)
             if ran.returncode:
@@ -239,7 +239,8 @@ def counts_of(program, plugin, folder):
             sys.exit(f"{options}: {ran.stderr}")
         text = out.read_text(encoding="ascii")
         functions = {}
-        for line in text.splitlines()[1:]:
+        parts = int(text.split()[2])
+        for line in text.splitlines()[1 + parts :]:
             n, function, mnemonic = line.split()
             functions.setdefault(function, {})[mnemonic] = int(n)
         return text, *map(int, text.split()[:2]), functions

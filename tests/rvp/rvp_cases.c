@@ -61,9 +61,16 @@ FUNCTION(
     "mv t0, sp\n.balign 4\n.globl to_sp_word\nto_sp_word:\n" WORD("0x40a2a100") "mv a0, sp\nmv sp, t0\n");
 FUNCTION(unknown_word, ".balign 4\n", ".globl unknown_word_word\nunknown_word_word:\n" WORD("0x40b57500"));
 FUNCTION(illegal_word, ".balign 4\n", ".globl illegal_word_word\nillegal_word_word:\n.2byte 0\n");
-/* More words than there is room for stubs. */
-FUNCTION(many, ".balign 4\n", ".globl many_word\nmany_word:\n.rept 9000\n" ADD32_A0_A0_A1 ".endr\n");
-/* More different words than there is room for bodies: 11 registers in each place. */
+/* More words, none behind another, than there is room for stubs. */
+FUNCTION(many, ".balign 4\n",
+         ".globl many_word\nmany_word:\n.option push\n.option norvc\n.rept 17000\n" ADD32_A0_A0_A1
+         "nop\n.endr\n.option pop\n");
+/* Seven words in a row; from the second turn on the loop begins with the third. The page ends behind the fifth. */
+FUNCTION(runs, ".balign 4096\n.space 4096 - 24\n",
+         ".option push\n.option norvc\nli t0, 3\n.globl runs_word\nruns_word:\n" ADD32_A0_A0_A1 ADD32_A0_A0_A1
+         "1:\n" ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1
+         "addi t0, t0, -1\nbnez t0, 1b\n.option pop\n");
+/* Many different words in a row: 11 registers in each place. */
 FUNCTION(different, ".balign 4\n",
          "mv t0, a0\nmv t1, a1\nmv t2, a0\nmv a2, a1\nmv a3, a0\nmv t3, a1\nmv t4, a0\nmv t5, a1\nmv t6, "
          "a0\n.balign 4\n.globl different_word\ndifferent_word:\n"
@@ -138,31 +145,72 @@ static void unreachable(void) {
     code[1] = 0x00008067; /* ret */
     __builtin___clear_cache((char *)code, (char *)(code + 2));
     for (int i = 0; i < 2; i++) {
-        CHECK(((uint64_t (*)(uint64_t, uint64_t))code)(A, B) == add32(A, B));
+        CHECK(((uint64_t(*)(uint64_t, uint64_t))code)(A, B) == add32(A, B));
         CHECK(code[0] == word);
         CHECK(shared_add32(A, B) == add32(A, B));
     }
 }
 
 static void used_up(void) {
-    const uint32_t word = at(many_word + 8999);
+    const uint32_t word = at(many_word + 2 * 16999);
     uint64_t sum = A;
 
-    for (int i = 0; i < 9000; i++)
+    for (int i = 0; i < 17000; i++)
         sum = add32(sum, B);
     for (int i = 0; i < 3; i++)
         CHECK(many(A, B) == sum);
-    CHECK((at(many_word) != word) == patched() && at(many_word + 8999) == word);
+    CHECK((at(many_word) != word) == patched() && at(many_word + 2 * 16999) == word);
 }
 
-static void many_words(void) {
-    const uint32_t last = at(different_word + 1330);
-    const uint64_t first = different(A, B);
+static int changed_words(const uint32_t *now, const uint32_t *before, int count) {
+    int n = 0;
 
+    for (int i = 0; i < count; i++)
+        n += at(now + i) != before[i];
+    return n;
+}
+
+/* No word is trapped a second time: one of 64 becomes a jump, and one at the begin of each page. */
+static void many_words(void) {
+    enum { WORDS = 1331 };
+    uint32_t before[WORDS];
+
+    memcpy(before, different_word, sizeof before);
+    const uint64_t first = different(A, B);
+    const int jumps = changed_words(different_word, before, WORDS);
+
+    CHECK(patched() ? jumps >= WORDS / 64 && jumps <= WORDS / 64 + 3 : !jumps);
     for (int i = 0; i < 3; i++)
         CHECK(different(A, B) == first);
-    CHECK(at(different_word + 1330) == last);
+    CHECK(changed_words(different_word, before, WORDS) == jumps);
     printf("%" PRIx64 "\n", first);
+}
+
+/* Words that follow each other: one of them is jumped to, one begins a page, one is changed by the program. */
+static void in_runs(void) {
+    enum { WORDS = 7, TURNS = 3 };
+    const uint64_t page = (uint64_t)(runs_word + 5) & ~UINT64_C(4095);
+    uint32_t before[WORDS], sub32 = at(plain_word) + 0x02000000;
+    uint64_t sum = A, ov = 0;
+
+    memcpy(before, runs_word, sizeof before);
+    for (int i = 0; i < 2 + TURNS * 5; i++)
+        sum = add32(sum, B);
+    for (int i = 0; i < TURNS; i++) {
+        CHECK(runs(A, B) == sum);
+        for (int k = 0; k < WORDS; k++)
+            CHECK((at(runs_word + k) != before[k]) == (patched() && (k == 0 || k == 2 || k == 5)));
+    }
+    /* The sixth word is in a run by its page's first one, the second in that of the first. */
+    CHECK(!mprotect((void *)(page - 4096), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
+    memcpy(runs_word + 1, &sub32, 4);
+    memcpy(runs_word + 6, &sub32, 4);
+    __builtin___clear_cache((char *)(runs_word + 1), (char *)(runs_word + 7));
+    sum = uk_rvp_c_sub32(0, add32(A, B), B, &ov);
+    for (int i = 0; i < TURNS; i++)
+        sum = uk_rvp_c_sub32(0, add32(add32(add32(add32(sum, B), B), B), B), B, &ov);
+    for (int i = 0; i < TURNS; i++)
+        CHECK(runs(A, B) == sum);
 }
 
 /* vxsat: each thread's own, read and written by all forms of the instructions. */
@@ -387,19 +435,13 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"replaced", replaced},
-    {"stack_pointer", stack_pointer},
-    {"unreachable", unreachable},
-    {"used_up", used_up},
-    {"many_words", many_words},
-    {"overflow", overflow},
-    {"threads", in_threads},
-    {"handlers", handlers},
-    {"nested", nested},
-    {"unknown", unknown},
-    {"counts", counts},
-    {"illegal", illegal},
-    {"sent", sent},
+    {"replaced", replaced},       {"stack_pointer", stack_pointer},
+    {"unreachable", unreachable}, {"used_up", used_up},
+    {"many_words", many_words},   {"runs", in_runs},
+    {"overflow", overflow},       {"threads", in_threads},
+    {"handlers", handlers},       {"nested", nested},
+    {"unknown", unknown},         {"counts", counts},
+    {"illegal", illegal},         {"sent", sent},
 };
 
 int main(int argc, char **argv) {

@@ -3,14 +3,15 @@
  * A plugin of qemu's: counts executed instructions, by function and by mnemonic. Arguments: out=FILE, and which ones:
  *
  *   symbol=NAME   that lie in one function
- *   call=NAME     of a call of that function by main, in whatever it calls
+ *   call=NAME     of a call of that function by main, in whatever it calls; besides, of each of its calls in turn
  *   neither       of the whole program, which has to be static: qemu knows the symbols of the main program only
  *   cycles=on     and for how many cycles: see issue()
  *
- * FILE gets a line "INSTRUCTIONS CYCLES" and lines "COUNT FUNCTION MNEMONIC", the largest first.
+ * FILE gets a line "INSTRUCTIONS CYCLES PARTS"; of each call that NAME makes, in order, a line with the instructions until the
+ * next one; then lines "COUNT FUNCTION MNEMONIC", the largest first.
  *
  * Words of RISC-V P, which qemu lacks, are emulated by simulate/rvp, and count as what they are. A word is known by its address
- * before it is replaced by a jump. Functions whose names begin with uk_rvp_ stand for an instruction that has been
+ * before it is replaced by a jump, which executes the words behind it, too: simulate/rvp/replace.h says where they are noted. Functions whose names begin with uk_rvp_ stand for an instruction that has been
  * counted: they do not count, nor does what they call.
  *
  * Debian's qemu-user can load plugins but has no header for them: these are the declarations that are used here, of
@@ -37,6 +38,7 @@ const char *qemu_plugin_insn_symbol(const struct qemu_plugin_insn *insn);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn); /* where it lies in this process */
 char *qemu_plugin_insn_disas(const struct qemu_plugin_insn *insn); /* free it */
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
                                            void (*f)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
@@ -84,6 +86,39 @@ static uint32_t first_word(uint64_t address, uint32_t word) {
         *bucket = p;
     }
     return p && (word & 0xfff) == 0x6f ? p->word : word;
+}
+
+static uint32_t word_of(const struct qemu_plugin_insn *insn) {
+    uint32_t word;
+
+    memcpy(&word, qemu_plugin_insn_data(insn), sizeof word);
+    return word;
+}
+
+/* What the program has in memory at that distance from the instruction. */
+static uint32_t word_at(const struct qemu_plugin_insn *insn, int64_t offset) {
+    uint32_t word;
+
+    memcpy(&word, (const char *)qemu_plugin_insn_haddr(insn) + offset, sizeof word);
+    return word;
+}
+
+/* The distance of the run that the jump of a replaced word leads to: jal to a stub, in which auipc and jalr lead on. */
+static int64_t run_behind(const struct qemu_plugin_insn *insn) {
+    const uint32_t jal = word_of(insn);
+    const int64_t stub =
+        (int64_t)((jal >> 12 & 255) << 12 | (jal >> 20 & 1) << 11 | (jal >> 21 & 1023) << 1) -
+        (jal >> 31 ? 1 << 20 : 0);
+
+    return stub + 4 + (int32_t)(word_at(insn, stub + 4) & ~UINT32_C(0xfff)) +
+           ((int32_t)word_at(insn, stub + 8) >> 20);
+}
+
+/* Whether it is a jump that stands for a word of P. */
+static bool is_replaced(const struct qemu_plugin_insn *insn) {
+    return is_riscv && qemu_plugin_insn_size(insn) == 4 && !uk_rvp_is_opcode(word_of(insn)) &&
+           qemu_plugin_insn_haddr(insn) &&
+           uk_rvp_is_opcode(first_word(qemu_plugin_insn_vaddr(insn), word_of(insn)));
 }
 
 /* ---- what is executed ---- */
@@ -144,37 +179,52 @@ static void find_registers(struct instruction *i, const char *operands) {
     i->reads = registers_in(operands + first);
 }
 
+/* The mnemonic, and of RISC-V the registers. */
+static void read_text(struct instruction *i, const char *text) {
+    const size_t n = strcspn(text, " \t");
+
+    snprintf(i->name, sizeof i->name, "%.*s", (int)n, text);
+    if (is_riscv)
+        find_registers(i, text + n + strspn(text + n, " \t"));
+}
+
+static void describe_word(struct instruction *i, const struct uk_rvp_row *p, uint32_t word) {
+    char text[64];
+
+    uk_rvp_print(word, text, sizeof text);
+    read_text(i, text);
+    i->latency = (unsigned)p->cycles;
+    i->reads |= uk_rvp_reads_rd(p) ? UINT32_C(1) << i->writes : 0;
+}
+
 static void describe(struct instruction *i, const struct qemu_plugin_insn *insn) {
-    char text[64], *own = NULL;
-    const char *name = text;
-    const size_t bytes = qemu_plugin_insn_size(insn);
-    uint32_t word = 0;
+    const bool may_be_p = is_riscv && qemu_plugin_insn_size(insn) == 4;
+    const uint32_t word = may_be_p ? first_word(qemu_plugin_insn_vaddr(insn), word_of(insn)) : 0;
+    const struct uk_rvp_row *p = uk_rvp_find(word);
 
     i->in = qemu_plugin_insn_symbol(insn);
-    memcpy(&word, qemu_plugin_insn_data(insn), bytes < 4 ? bytes : 4);
-    if (is_riscv && bytes == 4)
-        word = first_word(qemu_plugin_insn_vaddr(insn), word);
-
-    const struct uk_rvp_row *p = is_riscv && bytes == 4 && uk_rvp_is_opcode(word) ? uk_rvp_find(word) : NULL;
-
     if (p) {
-        uk_rvp_print(word, text, sizeof text);
-    } else {
-        name = own = qemu_plugin_insn_disas(insn);
-        /* Of RISC-V, qemu's own words begin with the bytes. */
-        if (is_riscv)
-            name += strspn(name + strcspn(name, " "), " ") + strcspn(name, " ");
+        describe_word(i, p, word);
+        return;
     }
-    const size_t n = strcspn(name, " \t");
-
-    snprintf(i->name, sizeof i->name, "%.*s", (int)n, name);
+    char *own = qemu_plugin_insn_disas(insn), *name = own;
+    /* Of RISC-V, qemu's own words begin with the bytes. */
     if (is_riscv)
-        find_registers(i, name + n + strspn(name + n, " \t"));
-    if (p) {
-        i->latency = (unsigned)p->cycles;
-        i->reads |= uk_rvp_reads_rd(p) ? UINT32_C(1) << i->writes : 0;
-    }
+        name += strspn(name + strcspn(name, " "), " ") + strcspn(name, " ");
+    read_text(i, name);
     free(own);
+}
+
+/* The words of a run behind its first one, which has been described. */
+static void describe_run(struct block *b, const struct qemu_plugin_insn *insn, uint32_t words) {
+    const int64_t run = run_behind(insn);
+
+    for (uint32_t k = 1; k < words; k++) {
+        const uint32_t word = word_at(insn, run - 4 - 4 * (int64_t)(words - k));
+
+        b->instruction[b->n].in = b->instruction[b->n - 1].in;
+        describe_word(&b->instruction[b->n++], uk_rvp_find(word), word);
+    }
 }
 
 /*
@@ -202,6 +252,29 @@ static void issue(const struct block *b) {
     cycles += now - before;
 }
 
+/* Calls that the function `call` makes: what it executes itself belongs to the one before, or to the first one. */
+static uint64_t *parts;
+static size_t part_count;
+static uint64_t before_parts;
+
+static void count_part(const struct block *b) {
+    static _Thread_local bool between;
+    const bool begins = between && !b->begins;
+
+    if (begins && !(part_count & (part_count - 1))) {
+        parts = realloc(parts, (part_count ? 2 * part_count : 1) * sizeof *parts);
+        if (!parts)
+            abort();
+    }
+    if (begins)
+        parts[part_count++] = 0;
+    between = b->begins;
+    if (part_count)
+        parts[part_count - 1] += b->n;
+    else
+        before_parts += b->n;
+}
+
 /* What stands for an instruction, and all that it calls, lasts until the function that it is in goes on. */
 static void executed(unsigned int cpu, void *user) {
     static _Thread_local bool called, paused;
@@ -215,21 +288,28 @@ static void executed(unsigned int cpu, void *user) {
         return;
     last = b->in;
     b->executed++;
+    if (*call)
+        count_part(b);
     if (has_cycles)
         issue(b);
 }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     const size_t n = qemu_plugin_tb_n_insns(tb);
-    struct block *b = room(sizeof *b + n * sizeof *b->instruction);
+    const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
+    const uint32_t words = is_replaced(last) ? word_at(last, run_behind(last) - 4) : 1;
+    struct block *b = room(sizeof *b + (n + words) * sizeof *b->instruction);
 
     (void)id;
     for (size_t k = 0; k < n; k++) {
         const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, k);
         const char *in = qemu_plugin_insn_symbol(insn);
 
-        if (!*symbol || (in && !strcmp(in, symbol)))
-            describe(&b->instruction[b->n++], insn);
+        if (*symbol && !(in && !strcmp(in, symbol)))
+            continue;
+        describe(&b->instruction[b->n++], insn);
+        if (insn == last && words > 1)
+            describe_run(b, insn, words);
     }
     if (!b->n) {
         free(b);
@@ -302,7 +382,9 @@ static void ended(qemu_plugin_id_t id, void *user) {
     for (size_t i = 0; i < n; i++)
         sum += all[i].count;
     if (f) {
-        fprintf(f, "%" PRIu64 " %" PRIu64 "\n", sum, (uint64_t)cycles);
+        fprintf(f, "%" PRIu64 " %" PRIu64 " %zu\n", sum, (uint64_t)cycles, part_count);
+        for (size_t i = 0; i < part_count; i++)
+            fprintf(f, "%" PRIu64 "\n", parts[i] + (i ? 0 : before_parts));
         for (size_t i = 0; i < n; i++)
             fprintf(f, "%" PRIu64 " %s %s\n", all[i].count, all[i].in, all[i].name);
         fclose(f);

@@ -17,6 +17,8 @@ struct uk_emulated_counts {
     int64_t cycles; /* estimated by the latencies of RISC-V P's instructions (rvp.def); 0: not asked for */
     int lines;
     struct uk_count *line; /* the largest first */
+    int parts;
+    int64_t *part; /* of uk_emulation_call(): of each call that the function makes, in order */
 };
 
 /* Reads what the plugin (count.c) wrote to `path`. Exit status; free the counts in any case. */

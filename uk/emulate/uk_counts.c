@@ -17,13 +17,27 @@ static struct uk_count *add_line(struct uk_emulated_counts *c) {
     return &c->line[c->lines++];
 }
 
+/* Exit status. */
+static int read_parts(struct uk_emulated_counts *c, FILE *f) {
+    c->part = calloc((size_t)c->parts + 1, sizeof *c->part);
+    if (!c->part)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; i < c->parts; i++)
+        if (fscanf(f, "%" SCNd64, &c->part[i]) != 1)
+            c->parts = i;
+    return UK_EXIT_OK;
+}
+
 int uk_counts_read(struct uk_emulated_counts *c, const char *path, const char *emulator) {
     FILE *f = fopen(path, "r");
-    const bool begins = f && fscanf(f, "%" SCNd64 "%" SCNd64, &c->instructions, &c->cycles) == 2;
+    const bool begins =
+        f && fscanf(f, "%" SCNd64 "%" SCNd64 "%d", &c->instructions, &c->cycles, &c->parts) == 3;
     struct uk_count one;
     int status =
         begins ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "%s loaded no plugin: it counted nothing", emulator);
 
+    if (!status)
+        status = read_parts(c, f);
     while (!status && fscanf(f, "%" SCNd64 " %255s %23s", &one.count, one.function, one.mnemonic) == 3) {
         struct uk_count *line = add_line(c);
 
@@ -39,6 +53,7 @@ int uk_counts_read(struct uk_emulated_counts *c, const char *path, const char *e
 
 void uk_counts_free(struct uk_emulated_counts *c) {
     free(c->line);
+    free(c->part);
     *c = (struct uk_emulated_counts){0};
 }
 

@@ -72,7 +72,12 @@ int uk_net_prepare(struct uk_net_job *j);
 int uk_net_call(struct uk_net_job *j);
 int uk_net_call_layer(struct uk_net_job *j, int layer);
 /* All layers under the emulator, with the instructions counted. Exit status; free the counts in any case. */
-int uk_net_count(struct uk_net_job *j, struct uk_emulated_counts *counts);
+int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts);
+
+/* ---- network_count.c ---- */
+
+/* Runs all layers under the emulator or in the simulator, and prints the instructions, as the options say of each layer. Exit status. */
+int uk_net_count(struct uk_net_job *j);
 
 /* ---- network_check.c, network_time.c ---- */
 

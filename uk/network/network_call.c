@@ -184,7 +184,7 @@ int uk_net_call_layer(struct uk_net_job *j, int layer) {
     return call(j, layer);
 }
 
-int uk_net_count(struct uk_net_job *j, struct uk_emulated_counts *counts) {
+int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts) {
     int32_t status;
     const int failed = emulate(j, ALL, counts);
 

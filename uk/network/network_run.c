@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk run of a network. */
-#include <inttypes.h>
 #include <string.h>
 #include "network.h"
 
@@ -18,6 +17,10 @@ static int check_options(const struct uk_arguments *a) {
                            "--device=%s: a network runs on the device of a --target that is a GPU, as "
                            "amdgcn-gfx90a, gpu or sim",
                            a->device);
+    if (a->count_layers && uk_gpu_kind_of(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--count=layers: the simulator of a GPU counts kernels, each of which is "
+                           "part of a layer; give --count");
     if (a->count && !uk_is_emulated(a->target) && !uk_gpu_is_simulated(a->target))
         return uk_complain(UK_EXIT_USAGE,
                            "--count: the emulator of another architecture or the simulator of a GPU counts; "
@@ -53,23 +56,6 @@ static void print_memory(const struct uk_net_job *j) {
     printf("\n");
 }
 
-static int count(struct uk_net_job *j) {
-    if (j->device)
-        return uk_net_count_device(j);
-    const double n = uk_net_multiply_adds(j);
-    struct uk_emulated_counts counts = {0};
-    const int status = uk_net_count(j, &counts);
-
-    if (!status) {
-        printf("count: %" PRId64 " instructions", counts.instructions);
-        if (n > 0)
-            printf(", %.0f multiply-adds, %.4f instructions for each", n, (double)counts.instructions / n);
-        printf("\n");
-    }
-    uk_counts_free(&counts);
-    return status;
-}
-
 static int call(struct uk_net_job *j) {
     if (j->arguments->check || j->arguments->layers)
         return uk_net_look(j);
@@ -77,7 +63,7 @@ static int call(struct uk_net_job *j) {
     if (slow)
         uk_progress_begin(
             "the code runs under an emulator or a simulator, which is hundreds of times slower");
-    const int status = j->arguments->count ? count(j) : uk_net_call(j);
+    const int status = j->arguments->count ? uk_net_count(j) : uk_net_call(j);
     if (slow)
         uk_progress_end();
     return status;
@@ -94,7 +80,7 @@ static int run(struct uk_net_job *j) {
         status = uk_net_give(j);
     if (!status && j->arguments->count && (j->arguments->check || j->arguments->layers)) {
         uk_net_fill(j);
-        status = count(j);
+        status = uk_net_count(j);
     }
     return !status && j->arguments->time ? uk_net_time(j) : status;
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk run --count of a network: the instructions of all of it, and with =layers of each layer and each kind of layer. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include "network.h"
+
+/* ---- the floor ---- */
+
+static bool is_byte(enum uk_type t) {
+    return t == UK_U8 || t == UK_I8;
+}
+
+/* Whether the tensor lies in memory with the channels of a pixel side by side. */
+static bool has_channels_last(const struct uk_net_job *j, const struct uk_network_tensor *t) {
+    const struct uk_network_layer *l;
+
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
+        if (!strcmp(l->output.name, t->name))
+            return t->rank == 4 && l->order[3] == 1;
+    return false;
+}
+
+/*
+ * Instructions of RISC-V P that products of bytes take: a tile of 4 by 5 outputs has 4 + 5 loads and 20 products of 8 terms in 64-bit
+ * registers, and 3 instructions of a loop that is unrolled 4 times, 0.1864 a term, where the sums are filled to whole registers; then an
+ * output has 2 sums added and 8 instructions to be scaled, rounded and stored. Depthwise a row of a window is a register that serves
+ * four outputs: 0.33 a term, 7 an output, and one to put each element in its plane where channels lie side by side. 0: not known.
+ */
+static double floor_of(const struct uk_net_job *j, const struct uk_network_layer *l) {
+    const double outputs = (double)l->output.elements;
+
+    if (!uk_is_simulated(j->options.target) || l->multiply_adds <= 0 || !l->inputs ||
+        !is_byte(l->input->type))
+        return 0;
+    if (!strcmp(l->kind, "depthwise"))
+        return 0.33 * l->multiply_adds + 7 * outputs +
+               (has_channels_last(j, l->input) ? (double)l->input->elements : 0);
+    return (0.1864 * 8 * ceil(l->multiply_adds / outputs / 8) + 10) * outputs;
+}
+
+/* ---- lines ---- */
+
+/* What a line has: of a layer, or the sum of those of a kind. `floored` are the instructions of those whose floor is known. */
+struct sum {
+    const char *kind;
+    int layers;
+    double multiply_adds, elements, instructions, floored, floor;
+};
+
+static void add(struct sum *to, const struct sum *s) {
+    to->layers += s->layers;
+    to->multiply_adds += s->multiply_adds;
+    to->elements += s->elements;
+    to->instructions += s->instructions;
+    to->floored += s->floored;
+    to->floor += s->floor;
+}
+
+static void print_figures(const struct sum *s) {
+    const bool has_products = s->multiply_adds > 0;
+
+    printf(" %14.0f %14.0f %9.4f", s->multiply_adds, s->instructions,
+           s->instructions / (has_products ? s->multiply_adds : s->elements));
+    if (s->floor > 0)
+        printf(" %14.0f %7.2f", s->floor, s->floored / s->floor);
+    else
+        printf(" %14s %7s", "-", "-");
+}
+
+static void print_layer(int number, const struct uk_network_layer *l, const struct sum *s) {
+    char shape[UK_NETWORK_DIMENSIONS * 22 + 4] = "1";
+    size_t n = 0;
+
+    for (int i = 0; i < l->output.rank; i++)
+        n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%" PRId64, i ? "x" : "", l->output.shape[i]);
+    printf("%5d %-10s %-7s %-16s", number, l->kind, *l->window ? l->window : "-", shape);
+    print_figures(s);
+    printf("  %s\n", l->name);
+}
+
+enum { KINDS = 16 }; /* networks.h names fewer */
+
+static struct sum *sum_of(struct sum kinds[KINDS], const char *kind) {
+    int i = 0;
+
+    while (kinds[i].kind && strcmp(kinds[i].kind, kind))
+        i++;
+    kinds[i].kind = kind;
+    return &kinds[i];
+}
+
+/* A layer without elements is not called. */
+static int print_layers(const struct uk_net_job *j, const struct uk_emulated_counts *counts) {
+    struct sum kinds[KINDS] = {{0}};
+    const struct uk_network_layer *l;
+    int part = 0;
+
+    printf("%5s %-10s %-7s %-16s %14s %14s %9s %14s %7s  %s\n", "layer", "kind", "window", "output",
+           "multiply-adds", "instructions", "each", "floor", "ratio", "name");
+    for (int i = 0; (l = uk_network_layer(j->network, i)); i++) {
+        if (!l->output.elements)
+            continue;
+        if (part == counts->parts)
+            return uk_complain(UK_EXIT_WRONG, "the plugin of the emulator counted %d layers", part);
+        struct sum s = {.layers = 1,
+                        .multiply_adds = l->multiply_adds,
+                        .elements = (double)l->output.elements,
+                        .instructions = (double)counts->part[part++],
+                        .floor = floor_of(j, l)};
+        s.floored = s.floor > 0 ? s.instructions : 0;
+        print_layer(i, l, &s);
+        add(sum_of(kinds, l->kind), &s);
+    }
+    for (const struct sum *s = kinds; s->kind; s++) {
+        printf("%5d %-10s %-7s %-16s", s->layers, s->kind, "all", "-");
+        print_figures(s);
+        printf("\n");
+    }
+    return UK_EXIT_OK;
+}
+
+int uk_net_count(struct uk_net_job *j) {
+    if (j->device)
+        return uk_net_count_device(j);
+    const double n = uk_net_multiply_adds(j);
+    struct uk_emulated_counts counts = {0};
+    int status = uk_net_count_call(j, &counts);
+
+    if (!status && j->arguments->count_layers)
+        status = print_layers(j, &counts);
+    if (!status) {
+        printf("count: %" PRId64 " instructions", counts.instructions);
+        if (n > 0)
+            printf(", %.0f multiply-adds, %.4f instructions for each", n, (double)counts.instructions / n);
+        printf("\n");
+    }
+    uk_counts_free(&counts);
+    return status;
+}
