@@ -384,6 +384,9 @@ struct uk_options {
     /* uk_compile generates no code: uk_module_call interprets the loops as scheduled for the target, blocks and threads of GPUs
      * one after the other, and reports races between threads. */
     bool interpret;
+    /* The automatic schedule is the loops of the statements, without kernels: what kernels are compared with. Steps that a program has
+     * are taken all the same. */
+    bool plain_loops;
 };
 
 enum uk_emit {

@@ -139,6 +139,8 @@ static int parse_arguments(struct uk_arguments *a, const struct uk_command *c, i
             a->positional[a->positionals++] = argv[i];
         }
     }
+    if (a->require_kernels && a->no_kernels)
+        return uk_complain(UK_EXIT_USAGE, "--require-kernels and --no-kernels exclude each other; give one");
     if (a->positionals < c->least)
         return uk_complain(UK_EXIT_USAGE, "uk %s needs a %s: uk %s %s", c->name, c->synopsis, c->name,
                            c->synopsis);

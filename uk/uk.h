@@ -47,8 +47,9 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
-    bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
-    bool check_all, count_layers;
+    bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, explain, is_static,
+        completion;
+    bool check_all, count_layers, sweep;
     bool list, measure;                     /* of uk machine */
     const char *layout, *ta, *tb, *machine; /* of uk gemm */
 };

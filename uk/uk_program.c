@@ -108,6 +108,7 @@ int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     job->options = (struct uk_options){.target = a->target,
                                        .require_kernels = a->require_kernels,
+                                       .plain_loops = a->no_kernels,
                                        .all_candidates = a->all,
                                        .threads = a->threads ? (int)a->threads : 1};
     return UK_EXIT_OK;

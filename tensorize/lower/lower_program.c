@@ -145,7 +145,8 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
         uk_report_fused(s->target, st->statement->right, s->report);
     }
-    if (s->target->interpreted || has_no_kernels(s, st) || ends_tile(st) || is_cheap_copy(s, st))
+    if (s->options->plain_loops || s->target->interpreted || has_no_kernels(s, st) || ends_tile(st) ||
+        is_cheap_copy(s, st))
         return UK_OK;
     if (uk_may_loop(s))
         return uk_note(s->context, st->statement->at, "%s %s runs as plain loops: %s",

@@ -133,7 +133,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     begin = (struct uk_schedule){
         .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
     s->refused = last ? last->refused : NULL;
-    s->as_written = last && last->as_written;
+    s->as_written = o->plain_loops || (last && last->as_written);
     do {
         begin.refused = s->refused;
         begin.as_written = s->as_written;

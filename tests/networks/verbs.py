@@ -104,6 +104,19 @@ def check_runs():
                 fail(f"{name} for {target}: other outputs than here")
 
 
+def check_plain():
+    """Without kernels each layer is right, too; a product takes more instructions."""
+    product = os.path.join(os.path.dirname(__file__), "../../examples/matmul_i8.uk")
+    sizes = [f"--define={size}=32" for size in "MNK"]
+    for target in targets[-1:]:
+        expect(r"^check: \d+ layers, [1-9]\d* elements: ", run("run", "quantized.onnx", "--target=" + target, "--check", "--no-kernels"), "--no-kernels")
+        said = [run("run", product, *sizes, "--target=" + target, "--check", "--count", *more) for more in ([], ["--no-kernels"])]
+        expect("no kernel", said[1], "--no-kernels")
+        counts = [int(re.search(r"^count: (\d+)", text, re.M).group(1)) for text in said]
+        if not 2 * counts[0] < counts[1]:
+            fail(f"instructions with and without kernels: {counts}")
+
+
 def check_gpu():
     """A GPU in the simulator: constants stay there, and each layer is compared."""
     for name in ("convolutions", "integers", "unions"):
@@ -224,6 +237,7 @@ with tempfile.TemporaryDirectory() as work:
     for network, make in small_networks.ALL.items():
         write(network + ".onnx", make())
     check_runs()
+    check_plain()
     check_gpu()
     check_sums()
     check_open()

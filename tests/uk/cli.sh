@@ -101,6 +101,12 @@ expect 2 '' "'two' is one argument too many" run one two
 expect 2 '' 'target needs a value' run matmul.uk --target
 expect 2 '' 'check=yes is unknown; it is one of all' run matmul.uk --check=yes
 expect 2 '' 'time takes no value' run matmul.uk --time=yes
+expect 2 '' 'count=layers: a program has no layers' run matmul.uk --count=layers --target=riscv64
+expect 2 '' 'require-kernels and --no-kernels exclude each other' run matmul.uk --require-kernels --no-kernels
+expect 2 '' 'sweep is for uk bench networks' bench gemm --sweep
+expect 2 '' 'seed: only layers of --sweep are drawn' bench networks x.onnx --seed=3
+expect 2 '' 'sweep: uk bench networks draws the layers; leave out x.onnx' bench networks x.onnx --sweep
+expect 2 '' 'json: with --sweep it needs a file' bench networks --sweep --json
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M=12x
 expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13

@@ -438,6 +438,9 @@ int uk_command_bench(const struct uk_arguments *a) {
     const bool is_gemm = a->positionals && !strcmp(a->positional[0], "gemm");
     if (a->positionals && !strcmp(a->positional[0], "networks"))
         return uk_bench_networks(a);
+    if (a->sweep || uk_given(a, "--seed", 0))
+        return uk_complain(UK_EXIT_USAGE, "%s is for uk bench networks --sweep; leave it out",
+                           a->sweep ? "--sweep" : "--seed");
     if ((a->histogram || a->cycles) && (a->is_static || is_gemm || !uk_is_emulated(a->target)))
         return uk_complain(
             UK_EXIT_USAGE,

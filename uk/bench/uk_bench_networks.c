@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench networks: bench/networks.py, which is inside of uk, runs networks beside ONNX Runtime. */
+/* uk bench networks: bench/networks.py, which is inside of uk, runs networks beside ONNX Runtime, and bench/networks_sweep.py counts the
+ * instructions of layers that are drawn. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "uk_bench.h"
 
-extern const char uk_bench_networks_text[];
+extern const char uk_bench_networks_text[], uk_bench_sweep_text[];
 
 /* The environment that ./uk-setup networks makes in the source folder has what the script imports. */
 static const char *python(void) {
@@ -16,29 +18,52 @@ static const char *python(void) {
     return access(of_setup, X_OK) ? "python3" : of_setup;
 }
 
-int uk_bench_networks(const struct uk_arguments *a) {
+/* A script that is inside of uk, on this program and `count` more arguments. Exit status. */
+static int run_script(const char *text, const char *const *more, int count, const char *failed) {
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    const int models = a->positionals - 1;
 
-    if (models < 1)
-        return uk_complain(UK_EXIT_USAGE, "uk bench networks: no model; give files of ONNX, which "
-                                          "examples/networks/make.py writes");
     if (length < 0)
         return uk_complain(UK_EXIT_WRONG, "/proc/self/exe: %s", strerror(errno));
     self[length] = 0;
-    const char **argv = calloc((size_t)models + 5, sizeof *argv);
+    const char **argv = calloc((size_t)count + 5, sizeof *argv);
     if (!argv)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     argv[0] = python();
     argv[1] = "-c";
-    argv[2] = uk_bench_networks_text;
+    argv[2] = text;
     argv[3] = self;
-    memcpy(argv + 4, a->positional + 1, (size_t)models * sizeof *argv);
+    memcpy(argv + 4, more, (size_t)count * sizeof *argv);
     const int status = uk_run_child((char **)argv);
     const char *program = argv[0];
     free(argv);
     if (status == -1)
         return uk_complain(UK_EXIT_WRONG, "%s cannot be started: %s; install it", program, strerror(errno));
-    return status ? uk_complain(UK_EXIT_WRONG, "uk bench networks: not all models are compared") : UK_EXIT_OK;
+    return status ? uk_complain(UK_EXIT_WRONG, "uk bench networks: %s", failed) : UK_EXIT_OK;
+}
+
+static int sweep(const struct uk_arguments *a) {
+    char seed[40], json[4200];
+    const char *const more[] = {seed, json};
+
+    if (a->positionals > 1)
+        return uk_complain(UK_EXIT_USAGE, "--sweep: uk bench networks draws the layers; leave out %s",
+                           a->positional[1]);
+    if (a->json && !a->json_file)
+        return uk_complain(UK_EXIT_USAGE, "--json: with --sweep it needs a file; give --json=FILE.json");
+    snprintf(seed, sizeof seed, "--seed=%" PRId64, a->seed);
+    snprintf(json, sizeof json, "--json=%s", a->json ? a->json_file : "");
+    return run_script(uk_bench_sweep_text, more, a->json ? 2 : 1, "not all layers are counted");
+}
+
+int uk_bench_networks(const struct uk_arguments *a) {
+    if (a->sweep)
+        return sweep(a);
+    if (uk_given(a, "--seed", 0))
+        return uk_complain(UK_EXIT_USAGE, "--seed: only layers of --sweep are drawn; leave it out");
+    if (a->positionals < 2)
+        return uk_complain(UK_EXIT_USAGE, "uk bench networks: no model; give files of ONNX, which "
+                                          "examples/networks/make.py writes, or --sweep");
+    return run_script(uk_bench_networks_text, a->positional + 1, a->positionals - 1,
+                      "not all models are compared");
 }

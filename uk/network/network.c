@@ -154,6 +154,7 @@ int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
         .network = uk_network_create(),
         .options = {.target = a->target,
                     .require_kernels = a->require_kernels,
+                    .plain_loops = a->no_kernels,
                     .all_candidates = a->all,
                     .threads = a->threads ? (int)a->threads : 1},
     };
