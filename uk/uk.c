@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "remote/remote.h"
 #include "uk_options.h"
 
 static bool parse_integer(const char *text, int64_t *value) {
@@ -179,7 +180,7 @@ static int run_either(const struct uk_command *c, const struct uk_arguments *a) 
                                networks ? "programs" : "networks", a->positional[0],
                                networks ? "network" : "program");
     }
-    return networks ? c->run_network(a) : c->run(a);
+    return uk_run_on_board(a, networks ? c->run_network : c->run);
 }
 
 static int run_command(const struct uk_command *c, int argc, char **argv) {

@@ -52,6 +52,9 @@ struct uk_arguments {
     bool check_all, count_layers, sweep;
     bool list, measure;                     /* of uk machine */
     const char *layout, *ta, *tb, *machine; /* of uk gemm */
+    const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards: see uk/remote/ */
+    bool remote_keep;
+    int64_t cooldown; /* seconds; 0: not given */
 };
 
 /* ---- uk.c, uk_complain.c ---- */
@@ -217,6 +220,8 @@ bool uk_is_interrupted(void);
 /* Runs a program of the PATH to its end. Its status as of waitpid(), or -1 with errno; anything if uk is
  * interrupted. */
 int uk_run_child(char *const argv[]);
+/* The same with these files as its standard ones; -1: uk's own. NULL: all are. */
+int uk_run_child_on(char *const argv[], const int files[3]);
 
 /* ---- uk_progress.c ---- */
 

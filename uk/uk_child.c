@@ -55,17 +55,31 @@ bool uk_is_interrupted(void) {
     return caught;
 }
 
+/* Which of uk's files are its standard ones; -1: uk's own. */
+static int add_files(posix_spawn_file_actions_t *actions, const int files[3]) {
+    int error = 0;
+
+    for (int i = 0; files && i < 3 && !error; i++)
+        if (files[i] >= 0)
+            error = posix_spawn_file_actions_adddup2(actions, files[i], i);
+    return error;
+}
+
 /* In a group of its own, with a pipe that it and all that it starts hold open. 0, or the error. */
-static int start(char *const argv[], int *open_end, pid_t *pid) {
+static int start(char *const argv[], const int files[3], int *open_end, pid_t *pid) {
+    posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int ends[2], error = pipe(ends) ? errno : posix_spawnattr_init(&attributes);
+    int ends[2], error = pipe(ends) ? errno : 0;
 
     if (error)
         return error;
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_init(&actions);
     if (!(error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP)) &&
-        !(error = posix_spawnattr_setpgroup(&attributes, 0)))
-        error = posix_spawnp(pid, argv[0], NULL, &attributes, argv, environ);
+        !(error = posix_spawnattr_setpgroup(&attributes, 0)) && !(error = add_files(&actions, files)))
+        error = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     *open_end = ends[0];
     if (error)
@@ -74,6 +88,10 @@ static int start(char *const argv[], int *open_end, pid_t *pid) {
 }
 
 int uk_run_child(char *const argv[]) {
+    return uk_run_child_on(argv, NULL);
+}
+
+int uk_run_child_on(char *const argv[], const int files[3]) {
     int result = 0, end, error;
     pid_t pid;
     char byte;
@@ -81,7 +99,7 @@ int uk_run_child(char *const argv[]) {
     fflush(stdout);
     if (caught)
         return 0;
-    if ((error = start(argv, &end, &pid))) {
+    if ((error = start(argv, files, &end, &pid))) {
         errno = error;
         return -1;
     }

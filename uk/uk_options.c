@@ -18,6 +18,7 @@ enum {
     MACHINE = 1024
 };
 enum { OF_PROGRAMS = UK_OF_PROGRAMS, OF_NETWORKS = UK_OF_NETWORKS };
+enum { REMOTE = RUN | KERNELS };
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
 const struct uk_command uk_commands[] = {
@@ -68,6 +69,16 @@ const struct uk_option uk_options[] = {
      "kernels: of another architecture, count the instructions that they execute, under qemu"},
     {"--device", "WHERE", UK_OPTION_CHOICE, RUN, FIELD(device), 0, "interp gpu sim",
      "interp: interpret the scheduled loops, and report races; of a GPU's target, gpu or its simulator"},
+    {"--remote", "HOST", UK_OPTION_TEXT, REMOTE, FIELD(remote), 0, NULL,
+     "run on that machine, [USER@]HOST[:PORT], by ssh; nothing is left there"},
+    {"--ssh", "COMMAND", UK_OPTION_TEXT, REMOTE, FIELD(ssh), 0, NULL,
+     "with --remote: in place of ssh, for instance 'ssh -F FILE' (default: UK_SSH of the environment)"},
+    {"--remote-dir", "DIR", UK_OPTION_TEXT, REMOTE, FIELD(remote_dir), 0, NULL,
+     "with --remote: make the folder of a run there (default: TMPDIR there, or /tmp)"},
+    {"--remote-prefix", "COMMAND", UK_OPTION_TEXT, REMOTE, FIELD(remote_prefix), 0, NULL,
+     "with --remote: what stands before programs there, for instance 'taskset -c 3'"},
+    {"--remote-keep", NULL, UK_OPTION_FLAG, REMOTE, FIELD(remote_keep), 0, NULL,
+     "with --remote: keep programs there, in ~/.cache/ukernels, and upload each once"},
     {"--schedule", "FILE", UK_OPTION_TEXT, PROGRAMS | OF_PROGRAMS, FIELD(schedule), 0, "<file>",
      "take the steps from this file instead of the program's own"},
     {"--threads", "N", UK_OPTION_COUNT, PROGRAMS | BENCH | GEMM, FIELD(threads), 1024, NULL,
@@ -90,6 +101,8 @@ const struct uk_option uk_options[] = {
      "compare with the interpreter's every element; of a network's layers 4096, or with =all every one"},
     {"--time", NULL, UK_OPTION_FLAG, RUN, FIELD(time), 0, NULL,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
+    {"--cooldown", "SECONDS", UK_OPTION_COUNT, RUN, FIELD(cooldown), 3600, NULL,
+     "with --remote: let the board rest so long before each sample"},
     {"--count", "layers", UK_OPTION_EXTENT, RUN, FIELD(count), FIELD(count_layers), "layers",
      "for another architecture: count all instructions of the call, under the emulator or in the "
      "simulator; of a network with =layers those of each layer"},

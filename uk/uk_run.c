@@ -8,6 +8,7 @@
 #include <string.h>
 #include "emulate/emulate.h"
 #include "gpu_counts.h"
+#include "remote/remote.h"
 
 /* What was imported as machine code is called, and a note says so. */
 static bool are_inlined(const struct uk_job *job) {
@@ -64,8 +65,8 @@ static bool is_kernel(const struct uk_program *p, const char *name, size_t n) {
 /* The same where there is no module; and what runs the code. Kernels are what it declares before they are linked in. */
 static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
     static const char declaration[] = "\ndeclare ";
-    const char *cpu, *program = uk_emulation_name(e, &cpu), *between = "";
-    char *text;
+    const char *between = "";
+    char *text, where[300];
     size_t length;
     enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_LLVM, &text, &length);
     if (s)
@@ -80,11 +81,11 @@ static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
         between = ",";
     }
     uk_text_free(text);
-    printf("%s, run by %s -cpu %s\n",
+    printf("%s, run %s\n",
            !*between          ? " no kernel"
            : are_inlined(job) ? " (inlined: 0 calls left)"
                               : " (not all inlined, see the notes)",
-           program, cpu);
+           uk_emulation_where(e, where, sizeof where));
     return UK_EXIT_OK;
 }
 
@@ -174,18 +175,37 @@ static int call_emulated(struct run *r, const struct uk_arguments *a) {
     const bool counting = a->count || a->histogram;
     struct uk_emulated_counts counts = {0};
     int32_t refused;
-    uk_progress_begin("the code runs under an emulator, which is hundreds of times slower than a machine");
+    uk_progress_begin(
+        a->remote ? "the code goes to the board and runs there"
+                  : "the code runs under an emulator, which is hundreds of times slower than a machine");
     int status = counting
                      ? uk_emulation_count_run(r->emulation, r->job.program->name, &r->data, &refused, &counts)
                      : uk_emulation_run(r->emulation, &r->data, &refused);
     uk_progress_end();
-    uk_emulation_end(r->emulation);
-    r->emulation = NULL;
+    if (!a->time) {
+        uk_emulation_end(r->emulation);
+        r->emulation = NULL;
+    }
     if (!status)
         status = is_refused(r, refused);
     if (!status && counting)
         status = print_counts(r, &counts, a->histogram);
     uk_counts_free(&counts);
+    return status;
+}
+
+/* On a board, of random values. */
+static int time_there(struct run *r, const struct uk_arguments *a) {
+    const struct uk_timing how = {
+        .rounds = 15, .cooldown = (int)a->cooldown, .flops = uk_operations(r->job.program, r->sizes)};
+    struct uk_board_times times;
+
+    uk_data_random(&r->data);
+    uk_progress_begin("the board measures");
+    const int status = uk_emulation_time_run(r->emulation, &r->data, &how, &times);
+    uk_progress_end();
+    if (!status)
+        uk_board_times_print(&times, &how, uk_traffic(r->job.program, r->sizes));
     return status;
 }
 
@@ -302,10 +322,10 @@ static int check_options(const struct uk_arguments *a) {
     if (a->time && interpret)
         return uk_complain(UK_EXIT_USAGE,
                            "--time: --device=interp interprets, whose speed is not the code's; leave it out");
-    if (a->time && uk_gpu_kind_of(a->target))
+    if (a->time && !a->remote && uk_gpu_kind_of(a->target))
         return uk_complain(UK_EXIT_USAGE, "--time: a simulator's time is not that of target %s; leave it out",
                            a->target);
-    if (a->time && elsewhere)
+    if (a->time && !a->remote && elsewhere)
         return uk_complain(UK_EXIT_USAGE,
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
@@ -349,7 +369,8 @@ static int run(const struct uk_arguments *a) {
     if (!status && a->check)
         status = check(&r);
     if (!status && a->time)
-        status = uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);
+        status =
+            r.module ? uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data) : time_there(&r, a);
     uk_data_free(&r.expected);
     uk_data_free(&r.data);
     uk_module_destroy(r.module);

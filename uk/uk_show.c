@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "remote/remote.h"
 #include "uk.h"
 
 /* Whether it can be called: by code for the target, or in this process. */
@@ -71,13 +72,31 @@ static void warn_of_environment(void) {
                 threads, uk_num_threads());
 }
 
+/* What the board is, and the target that is compiled for it. Exit status. */
+static int describe_board(const struct uk_board *b, const char **target) {
+    static char text[256];
+
+    if (!*target && !(*target = uk_board_target(b, text, sizeof text)))
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: its CPU is %s, and no target is of it", b->text,
+                           b->machine);
+    printf("%s: %s, %s: --target=%s\n\n", b->text, *b->cpu ? b->cpu : "a CPU without a name", b->machine,
+           *target);
+    return UK_EXIT_OK;
+}
+
 int uk_command_kernels(const struct uk_arguments *a) {
     struct uk_job job = {.context = uk_context_create()};
+    const char *target = a->target;
+    int status = UK_EXIT_OK;
 
     if (!job.context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    warn_of_environment();
-    const int status = list_kernels(&job, a->target);
+    if (uk_board_in_use())
+        status = describe_board(uk_board_in_use(), &target);
+    else
+        warn_of_environment();
+    if (!status)
+        status = list_kernels(&job, target);
     uk_job_end(&job);
     return status;
 }

@@ -9,11 +9,11 @@
 #include "base/base.h"
 #include "machine/machine.h"
 
-/* How programs for it run elsewhere; all NULL: not at all. */
+/* How programs for it run elsewhere: under an emulator, if it has one, or on a board; all NULL: not at all. */
 struct uk_emulator {
     const char *program, *triple; /* qemu-user's; clang's, to link with that architecture's C library */
     const char *libc, *libc_package, *libgcc,
-        *libgcc_package;   /* files that linking needs, Debian's packages */
+        *libgcc_package;   /* files that linking needs, Debian's packages; libgcc NULL: clang finds its own */
     const char *lacks;     /* a private feature that programs bring a simulation of along; or NULL */
     const char *directive; /* before a kernel's assembly, which asks for no features itself */
     /* Of those that qemu 7.2 knows, targets' cores in the order in which they are tried; the last one has all that qemu can

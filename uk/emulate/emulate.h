@@ -34,8 +34,21 @@ int uk_counts_print(const struct uk_emulated_counts *c);
 struct uk_emulator;
 /* The emulator of the target's architecture; NULL: its code runs here, or the target is not known. */
 const struct uk_emulator *uk_emulator_of(const char *target);
+/* What clang takes so that the peak of the target can be measured; ended by NULL. */
+const char *const *uk_emulation_flags(const char *target);
 /* The emulator's name of the target's own core if it knows it, else the first CPU that has the target's features. */
 const char *uk_emulator_cpu(const struct uk_emulator *e, const char *target);
+
+/* ---- runner.c ---- */
+
+/* C that a runner has besides: parallel loops, as one thread. */
+extern const char uk_emulation_runtime[];
+/* Writes the source of a main that calls the program's function on these sizes and scalars, and on operands of a file that it maps;
+ * for a board it can also time that. Exit status. */
+int uk_runner_write(const char *path, struct uk_job *job, const int64_t *sizes, const double *scalars,
+                    const struct uk_data *d);
+/* Writes the operands to the file, or reads them from it, with what the function returned. Exit status. */
+int uk_runner_exchange(const char *path, const struct uk_data *d, bool back, int32_t *status);
 
 /* ---- uk_emulate.c: a linked program, in a folder of its own until uk_emulation_end() ---- */
 
@@ -78,12 +91,20 @@ int uk_emulation_call(struct uk_emulation *e, const char *argument, const char *
                       struct uk_emulated_counts *counts);
 /* The path of a file in its folder, for what is exchanged with main. */
 const char *uk_emulation_data(const struct uk_emulation *e);
-/* C that a runner has besides: parallel loops, as one thread. */
-extern const char uk_emulation_runtime[];
 /* The command that runs the program, ended by NULL. */
 char *const *uk_emulation_command(struct uk_emulation *e);
-/* The emulator's name, and which CPU it shows. */
-const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
+/* "by" the emulator and which CPU it shows, or "on" a board; in `text`. */
+const char *uk_emulation_where(const struct uk_emulation *e, char *text, size_t size);
+/* On a board: calls the compiled function again and again, or main with the argument and how often; what it writes is read, or
+ * opened. Exit status. */
+struct uk_timing;
+struct uk_board_times;
+int uk_emulation_measure(struct uk_emulation *e, const char *argument, const struct uk_timing *how,
+                         FILE **out);
+int uk_emulation_time_run(struct uk_emulation *e, const struct uk_data *data, const struct uk_timing *how,
+                          struct uk_board_times *times);
+int uk_emulation_time(struct uk_emulation *e, const char *argument, const struct uk_timing *how,
+                      struct uk_board_times *times);
 
 /* ---- files that the build makes into C ---- */
 
@@ -92,6 +113,10 @@ struct uk_source_file {
     const char *name, *text;
 };
 extern const struct uk_source_file uk_rvp_sources[];
+/* A program that prints the features of its CPU (uk/remote/). */
+extern const struct uk_source_file uk_remote_probe[];
+/* What times a function there: int uk_timing(int32_t (*call)(void), char **argv). */
+extern const struct uk_source_file uk_remote_timing[];
 /* count.c as a shared object. */
 extern const unsigned char uk_count_plugin[];
 extern const size_t uk_count_plugin_size;

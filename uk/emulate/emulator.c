@@ -3,6 +3,7 @@
 #include <string.h>
 #include "target/target.h"
 #include "emulate.h"
+#include "remote/remote.h"
 
 static const struct uk_target *row_of(const char *target) {
     const size_t n = strcspn(target, "+");
@@ -16,7 +17,10 @@ static const struct uk_target *row_of(const char *target) {
 const struct uk_emulator *uk_emulator_of(const char *target) {
     const struct uk_target *t = target ? row_of(target) : NULL;
 
-    return t && t->arch != uk_own_arch() && t->arch->emulator.program ? &t->arch->emulator : NULL;
+    if (!t || !t->arch->emulator.triple)
+        return NULL;
+    /* A board runs this machine's architecture, too. */
+    return uk_board_in_use() || t->arch != uk_own_arch() ? &t->arch->emulator : NULL;
 }
 
 bool uk_is_emulated(const char *target) {
@@ -27,6 +31,16 @@ const char *uk_gpu_kind_of(const char *target) {
     const struct uk_target *t = target ? row_of(target) : NULL;
 
     return t ? t->arch->gpu : NULL;
+}
+
+const char *const *uk_emulation_flags(const char *target) {
+    const struct uk_target *t = row_of(target);
+    static char option[64];
+    static const char *flags[] = {option, NULL};
+
+    snprintf(option, sizeof option, "%s%s", t->arch->bits == 32 ? "-mfpu=neon-vfpv4" : t->arch->cpu_option,
+             t->arch->bits == 32 ? "" : t->cpu);
+    return t->arch == uk_own_arch() || t->arch->bits == 32 ? flags : flags + 1;
 }
 
 /* Whether the core has the feature of n characters. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "target/target.h"
 #include "emulate.h"
+#include "remote/remote.h"
 
 /* ---- the tools ---- */
 
@@ -34,7 +35,7 @@ static bool is_in_path(const char *program) {
 int uk_emulation_check(const char *target) {
     const struct uk_emulator *e = uk_emulator_of(target);
 
-    if (!is_in_path(e->program))
+    if (!uk_board_in_use() && !is_in_path(e->program))
         return uk_complain(UK_EXIT_WRONG,
                            "target %s: its code runs here under %s, which is not installed; install Debian's "
                            "qemu-user, or run the object that uk compile writes on such a machine",
@@ -47,7 +48,7 @@ int uk_emulation_check(const char *target) {
         return uk_complain(UK_EXIT_WRONG,
                            "target %s: there is no C library for it to link with (%s); install Debian's %s",
                            target, e->libc, e->libc_package);
-    if (access(e->libgcc, R_OK))
+    if (e->libgcc && access(e->libgcc, R_OK))
         return uk_complain(UK_EXIT_WRONG,
                            "target %s: there is no library of the compiler's for it to link with (%s); "
                            "install Debian's %s",
@@ -64,7 +65,7 @@ enum { OBJECT, ASSEMBLY, SOURCE, RUNNER, DATA, PLUGIN, COUNT, FILES };
 struct uk_emulation {
     const struct uk_emulator *emulator;
     bool simulates; /* what the emulator lacks is linked in */
-    const char *cpu;
+    const char *cpu, *target;
     char folder[256], path[FILES][300];
     char *command[5]; /* of the runner without an argument */
 };
@@ -110,149 +111,7 @@ void uk_emulation_end(struct uk_emulation *e) {
         uk_release_signals();
 }
 
-/* ---- operands ---- */
-
-enum { HEAD = 64 }; /* the file begins with the function's status */
-
-static size_t data_size(const struct uk_data *d) {
-    size_t n = HEAD;
-
-    for (int i = 0; i < d->count; i++)
-        n += uk_data_room(&d->array[i]);
-    return n;
-}
-
-/* Everything of the operands, guard bytes included, in a file of them alone: to it, or from it with the status. */
-static int exchange(const struct uk_emulation *e, const struct uk_data *d, bool back, int32_t *status) {
-    const char *path = e->path[DATA];
-    FILE *f = fopen(path, back ? "rb" : "wb");
-    char head[HEAD] = {0};
-    bool good = f && (back ? fread(head, HEAD, 1, f) : fwrite(head, HEAD, 1, f)) == 1;
-
-    for (int i = 0; i < d->count && good; i++) {
-        char *memory = d->array[i].memory;
-        const size_t n = uk_data_room(&d->array[i]);
-
-        good = (back ? fread(memory, 1, n, f) : fwrite(memory, 1, n, f)) == n;
-    }
-    if (f && fclose(f))
-        good = false;
-    if (back)
-        memcpy(status, head, sizeof *status);
-    return good ? UK_EXIT_OK
-                : uk_complain(UK_EXIT_WRONG, "%s: cannot %s: %s", path, back ? "read" : "write",
-                              strerror(errno));
-}
-
-/* ---- the runner ---- */
-
-/* Parallel loops run one index after the other: with threads of its own the emulator would show no more. */
-const char uk_emulation_runtime[] =
-    "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
-    "int64_t count);\n"
-    "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
-    "int64_t count) {\n"
-    "    for (int64_t i = 0; i < count; i++)\n"
-    "        task(context, i, 0);\n"
-    "}\n"
-    "int uk_num_threads(void);\n"
-    "int uk_num_threads(void) {\n"
-    "    return 1;\n"
-    "}\n";
-static const char runner_main[] = "int main(int argc, char **argv) {\n"
-                                  "    int file = argc == 2 ? open(argv[1], O_RDWR) : -1;\n";
-
-static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
-    if (type == UK_F16 || type == UK_BF16)
-        uk_put(t, "0x%04x", uk_half_bits(type, value));
-    else
-        uk_put(t, "%a", value);
-}
-
-/* Returns what comes before the next argument. */
-static const char *put_sizes(struct uk_text *t, const struct uk_program *p, const int64_t *sizes) {
-    const char *between = "";
-
-    for (const struct uk_var *v = p->sizes; v; v = v->next)
-        if (!v->defined) {
-            uk_put(t, "%sINT64_C(%" PRId64 ")", between, sizes[v->number]);
-            between = ", ";
-        }
-    return between;
-}
-
-/* Constant tensors are packed there, as packed0 and so on; what refuses the sizes is the call's status. */
-static void put_packing(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
-                        const struct uk_data *d) {
-    size_t at = HEAD;
-
-    for (int i = 0; i < d->count; at += uk_data_room(&d->array[i++])) {
-        const struct uk_array *a = &d->array[i];
-        const char *name = a->tensor->name;
-        const int align = a->tensor->align > 64 ? a->tensor->align : 64;
-
-        if (!a->tensor->is_constant)
-            continue;
-        uk_put(t, "    int64_t bytes%d = %s_packed_%s(", i, p->name, name);
-        put_sizes(t, p, sizes);
-        uk_put(t,
-               ");\n    void *packed%d = bytes%d < 0 ? 0 : aligned_alloc(%d, ((size_t)bytes%d + %d) / %d * "
-               "%d);\n"
-               "    if ((*(int32_t *)(void *)base = packed%d ? %s_pack_%s(",
-               i, i, align, i, align, align, align, i, p->name, name);
-        uk_put(t, "%s(void *)(base + %zu), packed%d) : %d))\n        return 0;\n", put_sizes(t, p, sizes),
-               at + (size_t)((char *)a->origin - a->memory), i, UK_INVALID_SIZE);
-    }
-}
-
-static void put_call(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
-                     const double *scalars, const struct uk_data *d) {
-    size_t at = HEAD;
-    int k = 0;
-
-    put_packing(t, p, sizes, d);
-    uk_put(t, "    *(int32_t *)(void *)base = %s(", p->name);
-    const char *between = put_sizes(t, p, sizes);
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next, between = ", ") {
-        uk_put(t, "%s", between);
-        put_scalar(t, s->type, scalars[k++]);
-    }
-    for (int i = 0; i < d->count; i++, between = ", ") {
-        const struct uk_array *a = &d->array[i];
-
-        if (a->tensor->is_constant)
-            uk_put(t, "%spacked%d", between, i);
-        else
-            uk_put(t, "%s(void *)(base + %zu)", between, at + (size_t)((char *)a->origin - a->memory));
-        at += uk_data_room(a);
-    }
-    uk_put(t, ");\n    return 0;\n}\n");
-}
-
-static int write_runner(const struct uk_emulation *e, struct uk_job *job, const int64_t *sizes,
-                        const double *scalars, const struct uk_data *d) {
-    struct uk_text t = {0};
-    char *header;
-    size_t length;
-    const enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_HEADER, &header, &length);
-
-    if (s)
-        return uk_job_failed(job, s);
-    uk_put(&t, "%s\n#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n%s%s",
-           header, uk_emulation_runtime, runner_main);
-    uk_put(&t,
-           "    char *base = mmap(NULL, %zuu, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
-           "    if (base == MAP_FAILED) {\n        perror(\"runner: the operands\");\n        return 1;\n    "
-           "}\n",
-           data_size(d));
-    put_call(&t, job->program, sizes, scalars, d);
-    uk_text_free(header);
-    const int status = t.failed ? uk_complain(UK_EXIT_WRONG, "out of memory")
-                                : uk_write_output(e->path[SOURCE], t.text, t.length);
-
-    free(t.text);
-    return status;
-}
+/* ---- linking ---- */
 
 enum { SIMULATION = 16 }; /* sources at most */
 
@@ -274,7 +133,7 @@ static int write_simulation(const struct uk_emulation *e, char paths[SIMULATION]
 /* The runner of its source and of the object or assembly at that path. */
 static int link_runner(const struct uk_emulation *e, const char *code) {
     char target[64], paths[SIMULATION][300];
-    char *argv[10 + SIMULATION + 1] = {UK_CLANG,
+    char *argv[10 + SIMULATION + 3] = {UK_CLANG,
                                        target,
                                        "-std=gnu17",
                                        "-O1",
@@ -291,7 +150,9 @@ static int link_runner(const struct uk_emulation *e, const char *code) {
         return UK_EXIT_WRONG;
     while (argv[n])
         n++;
-    argv[n] = "-lm";
+    argv[n++] = "-lm";
+    if (uk_board_in_use())
+        argv[n] = (char *)*uk_emulation_flags(e->target);
     const int result = uk_run_child(argv);
     if (uk_is_interrupted())
         return UK_EXIT_WRONG;
@@ -316,7 +177,8 @@ static int open_emulation(struct uk_emulation **out, const char *target) {
     if (!e)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     e->emulator = uk_emulator_of(target);
-    e->cpu = uk_emulator_cpu(e->emulator, target);
+    e->target = target;
+    e->cpu = uk_board_in_use() ? "" : uk_emulator_cpu(e->emulator, target);
     e->simulates = uk_is_simulated(target);
     return uk_emulation_check(target);
 }
@@ -338,13 +200,38 @@ int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int6
         status = uk_write_output(e->path[OBJECT], object, length);
     uk_text_free(object);
     if (!status)
-        status = write_runner(e, job, sizes, scalars, data);
+        status = uk_runner_write(e->path[SOURCE], job, sizes, scalars, data);
     return status ? status : link_runner(e, e->path[OBJECT]);
 }
 
-const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu) {
-    *cpu = e->cpu;
-    return e->emulator->program;
+const char *uk_emulation_where(const struct uk_emulation *e, char *text, size_t size) {
+    const struct uk_board *b = uk_board_in_use();
+
+    if (b)
+        snprintf(text, size, "on %s (%s)", b->text, *b->cpu ? b->cpu : b->machine);
+    else
+        snprintf(text, size, "by %s -cpu %s", e->emulator->program, e->cpu);
+    return text;
+}
+
+/* The same on a board, to which the file of the operands goes, and back. The argument may end in its path. */
+static int run_there(const struct uk_emulation *e, const char *argument, char *const more[],
+                     const char *out) {
+    static const char data[] = "data";
+    struct uk_board *b = uk_board_in_use();
+    const size_t path = strlen(e->path[DATA]), n = strlen(argument);
+    const bool has_data = n >= path && !strcmp(argument + n - path, e->path[DATA]);
+    char name[64], text[400], *words[8] = {text};
+    int status = uk_board_program(b, e->path[RUNNER], name, sizeof name);
+
+    snprintf(text, sizeof text, "%.*s%s", (int)(has_data ? n - path : n), argument, has_data ? data : "");
+    for (int i = 0; more && more[i] && i < 6; i++)
+        words[i + 1] = more[i];
+    if (!status && has_data)
+        status = uk_board_upload(b, e->path[DATA], data);
+    if (!status)
+        status = uk_board_run(b, name, words, out, out != NULL);
+    return status || !has_data || out ? status : uk_board_download(b, data, e->path[DATA]);
 }
 
 /* The runner on that argument, under the emulator with an option, or none if its name is NULL. Exit status. */
@@ -353,6 +240,8 @@ static int emulate(const struct uk_emulation *e, const char *option, const char 
     const char *argv[8] = {e->emulator->program, "-cpu", e->cpu};
     int n = 3;
 
+    if (uk_board_in_use())
+        return run_there(e, argument, NULL, NULL);
     if (option) {
         argv[n++] = option;
         argv[n++] = value;
@@ -373,12 +262,44 @@ static int emulate(const struct uk_emulation *e, const char *option, const char 
     return UK_EXIT_OK;
 }
 
+int uk_emulation_measure(struct uk_emulation *e, const char *argument, const struct uk_timing *how,
+                         FILE **out) {
+    char rounds[24], rest[24], *words[] = {rounds, rest, NULL};
+
+    snprintf(rounds, sizeof rounds, "%d", how->rounds);
+    snprintf(rest, sizeof rest, "%d", how->cooldown);
+    const int status = run_there(e, argument, words, e->path[COUNT]);
+    if (!status && !(*out = fopen(e->path[COUNT], "r")))
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", e->path[COUNT], strerror(errno));
+    return status;
+}
+
+int uk_emulation_time(struct uk_emulation *e, const char *argument, const struct uk_timing *how,
+                      struct uk_board_times *times) {
+    FILE *f = NULL;
+    int status = uk_emulation_measure(e, argument, how, &f);
+
+    if (!status)
+        status = uk_board_times_read(times, f, how);
+    if (f)
+        fclose(f);
+    return status;
+}
+
+int uk_emulation_time_run(struct uk_emulation *e, const struct uk_data *data, const struct uk_timing *how,
+                          struct uk_board_times *times) {
+    int32_t status;
+    const int failed = uk_runner_exchange(e->path[DATA], data, false, &status);
+
+    return failed ? failed : uk_emulation_time(e, e->path[DATA], how, times);
+}
+
 int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status) {
-    int exit_status = exchange(e, data, false, status);
+    int exit_status = uk_runner_exchange(e->path[DATA], data, false, status);
 
     if (!exit_status)
         exit_status = emulate(e, NULL, NULL, e->path[DATA]);
-    return exit_status ? exit_status : exchange(e, data, true, status);
+    return exit_status ? exit_status : uk_runner_exchange(e->path[DATA], data, true, status);
 }
 
 /* ---- what uk bench --target calls ---- */
@@ -461,9 +382,9 @@ int uk_emulation_call(struct uk_emulation *e, const char *argument, const char *
 
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
                            int32_t *status, struct uk_emulated_counts *counts) {
-    int exit_status = exchange(e, data, false, status);
+    int exit_status = uk_runner_exchange(e->path[DATA], data, false, status);
 
     if (!exit_status)
         exit_status = uk_emulation_call(e, e->path[DATA], name, counts);
-    return exit_status ? exit_status : exchange(e, data, true, status);
+    return exit_status ? exit_status : uk_runner_exchange(e->path[DATA], data, true, status);
 }

@@ -79,6 +79,17 @@ int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts);
 /* Runs all layers under the emulator or in the simulator, and prints the instructions, as the options say of each layer. Exit status. */
 int uk_net_count(struct uk_net_job *j);
 
+/* ---- network_runner.c: where it runs in a program of its own ---- */
+
+/* The file that it maps: a page whose first word is the status, then the block. The argument is LAYER@FILE: a layer, or all, or how
+ * large the file is to be, or, with how often, each layer. */
+enum { UK_NET_HEAD = 4096, UK_NET_ALL = -1, UK_NET_SIZE = -2, UK_NET_EACH = -3 };
+/* Its source, in C; free it. NULL: no memory. */
+char *uk_net_runner(const struct uk_net_job *j);
+/* Times all of it on a board, and prints that; or each layer. Exit status. */
+int uk_net_time_all_there(struct uk_net_job *j);
+int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds);
+
 /* ---- network_check.c, network_time.c ---- */
 
 /* Makes the folder of --layers. Exit status. */

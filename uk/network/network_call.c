@@ -39,36 +39,6 @@ static int prepare_here(struct uk_net_job *j) {
 
 /* ---- under an emulator ---- */
 
-/* The file: a page whose first word is the status, then the block. The argument is LAYER@FILE: a layer, or all, or how large the
- * file is to be. */
-enum { HEAD = 4096, ALL = -1, SIZE = -2 };
-
-static char *runner_text(const char *name) {
-    struct uk_text t = {0};
-
-    uk_put(&t,
-           "#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
-           "<stdlib.h>\n"
-           "#include <sys/mman.h>\n#include <unistd.h>\n%s"
-           "size_t %s_memory(void);\nint %s_run(void *);\nint %s_step(void *, int);\n",
-           uk_emulation_runtime, name, name, name);
-    uk_put(
-        &t,
-        "int main(int argc, char **argv) {\n"
-        "    char *path;\n"
-        "    const long layer = argc == 2 ? strtol(argv[1], &path, 10) : 0;\n"
-        "    const int file = argc == 2 ? open(path + 1, O_RDWR) : -1;\n"
-        "    const size_t bytes = %d + %s_memory();\n"
-        "    if (layer == %d)\n"
-        "        return ftruncate(file, (off_t)bytes) != 0;\n"
-        "    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
-        "    if (base == MAP_FAILED) {\n        perror(\"runner: the memory\");\n        return 1;\n    }\n"
-        "    *(int32_t *)(void *)base = layer < 0 ? %s_run(base + %d) : %s_step(base + %d, (int)layer);\n"
-        "    return 0;\n}\n",
-        HEAD, name, SIZE, name, HEAD, name, HEAD);
-    return t.text;
-}
-
 static int map_file(struct uk_net_job *j) {
     struct stat st;
     const char *path = uk_emulation_data(j->emulation);
@@ -85,8 +55,8 @@ static int map_file(struct uk_net_job *j) {
     if (at == MAP_FAILED)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
     j->mapped = at;
-    j->memory = j->mapped + HEAD;
-    j->bytes = j->mapped_bytes - HEAD;
+    j->memory = j->mapped + UK_NET_HEAD;
+    j->bytes = j->mapped_bytes - UK_NET_HEAD;
     memset(j->memory, 0xa5, j->bytes);
     return UK_EXIT_OK;
 }
@@ -101,21 +71,21 @@ static int emulate(struct uk_net_job *j, int what, struct uk_emulated_counts *co
 
 static int prepare_emulation(struct uk_net_job *j) {
     const double start = bench_seconds();
-    char *object = NULL, *runner = runner_text(uk_network_name(j->network));
+    char *object = NULL, *runner = NULL;
     size_t length;
     int status = uk_emulation_check(j->options.target);
 
-    if (!runner)
-        status = uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status && uk_network_emit_steps(j->network, &j->options, &object, &length))
         status = uk_net_failed(j);
     j->compile_time = bench_seconds() - start;
+    if (!status && !(runner = uk_net_runner(j)))
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status)
         status = uk_emulation_open_object(&j->emulation, j->options.target, runner, object, length);
     if (!status)
         status = uk_write_output(uk_emulation_data(j->emulation), "", 0);
     if (!status)
-        status = emulate(j, SIZE, NULL);
+        status = emulate(j, UK_NET_SIZE, NULL);
     uk_text_free(object);
     free(runner);
     return status ? status : map_file(j);
@@ -172,12 +142,14 @@ static int call(struct uk_net_job *j, int layer) {
                                        : uk_network_run_layer(j->network, j->memory, layer)),
                        layer);
     const int failed = emulate(j, layer, NULL);
+    if (failed)
+        return failed;
     memcpy(&status, j->mapped, sizeof status);
-    return failed ? failed : refused(j, status, layer);
+    return refused(j, status, layer);
 }
 
 int uk_net_call(struct uk_net_job *j) {
-    return call(j, ALL);
+    return call(j, UK_NET_ALL);
 }
 
 int uk_net_call_layer(struct uk_net_job *j, int layer) {
@@ -186,8 +158,8 @@ int uk_net_call_layer(struct uk_net_job *j, int layer) {
 
 int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts) {
     int32_t status;
-    const int failed = emulate(j, ALL, counts);
+    const int failed = emulate(j, UK_NET_ALL, counts);
 
     memcpy(&status, j->mapped, sizeof status);
-    return failed ? failed : refused(j, status, ALL);
+    return failed ? failed : refused(j, status, UK_NET_ALL);
 }

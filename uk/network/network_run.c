@@ -4,7 +4,7 @@
 #include "network.h"
 
 static int check_options(const struct uk_arguments *a) {
-    if (a->time && uk_is_emulated(a->target))
+    if (a->time && !a->remote && uk_is_emulated(a->target))
         return uk_complain(UK_EXIT_USAGE,
                            "--time: target %s runs under an emulator here, whose speed is not the code's; "
                            "--count counts its instructions",
@@ -29,7 +29,8 @@ static int check_options(const struct uk_arguments *a) {
 }
 
 static void print_network(const struct uk_net_job *j) {
-    const char *target = j->options.target ? j->options.target : "native", *cpu;
+    const char *target = j->options.target ? j->options.target : "native";
+    char where[300];
     const double n = uk_net_multiply_adds(j);
 
     const int layers = uk_net_layers(j);
@@ -37,10 +38,8 @@ static void print_network(const struct uk_net_job *j) {
     printf("%s for %s: %d layer%s", uk_network_name(j->network), target, layers, layers == 1 ? "" : "s");
     if (n > 0)
         printf(", %.4g M multiply-adds", 1e-6 * n);
-    if (j->emulation) {
-        const char *program = uk_emulation_name(j->emulation, &cpu);
-        printf(", run by %s -cpu %s", program, cpu);
-    }
+    if (j->emulation)
+        printf(", run %s", uk_emulation_where(j->emulation, where, sizeof where));
     if (uk_net_device_name(j))
         printf(", on %s", uk_net_device_name(j));
     printf("\n");
@@ -61,8 +60,10 @@ static int call(struct uk_net_job *j) {
         return uk_net_look(j);
     const bool slow = j->emulation || j->device;
     if (slow)
-        uk_progress_begin(
-            "the code runs under an emulator or a simulator, which is hundreds of times slower");
+        uk_progress_begin(j->arguments->remote
+                              ? "the code goes to the board and runs there"
+                              : "the code runs under an emulator or a simulator, which is hundreds of "
+                                "times slower");
     const int status = j->arguments->count ? uk_net_count(j) : uk_net_call(j);
     if (slow)
         uk_progress_end();
@@ -82,6 +83,8 @@ static int run(struct uk_net_job *j) {
         uk_net_fill(j);
         status = uk_net_count(j);
     }
+    if (!status && j->arguments->time && j->emulation)
+        uk_net_fill(j);
     return !status && j->arguments->time ? uk_net_time(j) : status;
 }
 

@@ -90,10 +90,11 @@ int uk_net_time(struct uk_net_job *j) {
 
     if (!status) {
         printf("read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
-        status = time_all(&t);
+        status = j->emulation ? uk_net_time_all_there(j) : time_all(&t);
     }
     if (!status)
-        status = time_layers(&t, layers, seconds);
+        status =
+            j->emulation ? uk_net_time_layers_there(j, layers, seconds) : time_layers(&t, layers, seconds);
     if (!status)
         print_slowest(j, layers, seconds);
     free(seconds);

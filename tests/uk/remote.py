@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards: sshd on 127.0.0.1 with keys, a home and a folder for temporary files of its own. Programs and networks are run there natively and,
+behind a prefix, by an emulator; each thing that can go wrong does, and after each of them nothing is left on either side: no file, no
+process.
+
+    remote.py UK SOURCE some|all
+"""
+
+import fcntl
+import os
+import pathlib
+import pwd
+import re
+import resource
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+uk, source, which = sys.argv[1:]
+sys.path.append(source + "/tests/networks")
+import onnx_writer  # pylint: disable=wrong-import-position
+
+SSHD = "/usr/sbin/sshd"
+if not os.access(SSHD, os.X_OK):
+    print(f"remote skipped: {SSHD} is not installed; ./uk-setup test installs it")
+    sys.exit(77)
+PROGRAM = [source + "/examples/matmul.uk", "--define", "M=13", "--define", "N=32", "--define", "K=7"]
+NATIVE = ["--target=x86_64-avx2" if " avx2 " in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8") else "--target=x86_64-generic"]
+ARM = ["--target=aarch64-neon+dotprod", "--remote-prefix=qemu-aarch64 -cpu max"]
+
+top = pathlib.Path(tempfile.mkdtemp(prefix="uk-boards-"))
+failures = []
+daemons = []
+
+
+def write(name, text, mode=0o600):
+    path = top / name
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+    return path
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start_sshd(name, limit=None):
+    """A board: its port, and where it makes temporary files."""
+    port, folder = free_port(), top / name
+    (folder / "tmp").mkdir(parents=True)
+    (folder / "home").mkdir()
+    config = write(name + "/config", f"""Port {port}
+ListenAddress 127.0.0.1
+HostKey {top}/host
+AuthorizedKeysFile {top}/user.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+PidFile none
+MaxSessions 50
+MaxStartups 50
+SetEnv HOME={folder}/home TMPDIR={folder}/tmp PATH={top}/bin:{os.environ["PATH"]}
+""")
+    preexec = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None
+    with open(folder / "log", "w", encoding="utf-8") as log:
+        daemons.append(subprocess.Popen([SSHD, "-D", "-e", "-f", config], stderr=log, preexec_fn=preexec))  # pylint: disable=subprocess-popen-preexec-fn
+    for _ in range(100):
+        with socket.socket() as s:
+            if not s.connect_ex(("127.0.0.1", port)):
+                break
+        time.sleep(0.1)
+    with open(top / "known", "a", encoding="utf-8") as known:
+        known.write(f"[127.0.0.1]:{port} " + " ".join((top / "host.pub").read_text(encoding="utf-8").split()[:2]) + "\n")
+    with open(top / "ssh_config", "a", encoding="utf-8") as config:
+        config.write(f"Host {name}\n  HostName 127.0.0.1\n  Port {port}\n  User {pwd.getpwuid(os.geteuid()).pw_name}\n  IdentityFile {top}/user\n"
+                     f"  IdentitiesOnly yes\n  UserKnownHostsFile {top}/known\n  GlobalKnownHostsFile /dev/null\n")
+    return port
+
+
+def start_all():
+    for key in "host", "user", "stranger":
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", top / key], check=True)
+    if not os.geteuid():
+        os.makedirs("/run/sshd", exist_ok=True)
+    for folder in "bin", "local":
+        (top / folder).mkdir()
+    # Copies of the system's cat that stop where a test wants them to: in a session's folder, without arguments for what comes there, with
+    # one for what goes back.
+    write("bin/cat", f"""#!/bin/sh
+case $PWD in
+*/uk-*)
+    [ $# = 0 ] && what=up || what=down
+    [ $what = down ] || echo up >>{top}/transfers
+    if [ -e {top}/hold-$what ]; then touch {top}/held; exec /bin/sleep 1000; fi ;;
+esac
+exec /bin/cat "$@"
+""", 0o755)
+    # Prefixes: programs that hold, that die, that a clock slows down. A probe, which comes first, is small.
+    is_program = '[ $(/usr/bin/stat -Lc %s "$1") -gt 100000 ]'
+    write("bin/hold", f"#!/bin/sh\n{is_program} && touch {top}/held && exec /bin/sleep 1000\nexec \"$@\"\n", 0o755)
+    write("bin/die", f"#!/bin/sh\n{is_program} && kill -SEGV $$\nexec \"$@\"\n", 0o755)
+    write("bin/slow", "#!/bin/sh\n\"$@\" | sed 's/^cpu .*/cpu 3 performance 600000 2400000/; /^round/s/ [0-9]* [0-9]*$/ 2400000 1800000/'\n", 0o755)
+    start_sshd("board")
+
+
+def words(*options, board="board", ssh="ssh_config"):
+    return [uk, *options, f"--remote={board}", f"--ssh=ssh -F {top}/{ssh}"]
+
+
+ENV = {**os.environ, "TMPDIR": str(top / "local")}
+
+
+def call(*options, **more):
+    return subprocess.run(words(*options, **more), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=ENV, timeout=200)
+
+
+def processes():
+    """Those whose command names this test's folder, but for its own."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            folder = os.readlink(path / "cwd")
+        except OSError:
+            continue
+        if (str(top) in line + folder or f"{top}/" in line) and int(path.name) not in (os.getpid(), *(d.pid for d in daemons)):
+            found.append(line)
+    return found
+
+
+def left():
+    """What is left of commands, here and on the boards."""
+    files = [path for place in (top / "local", *top.glob("*/tmp")) for path in place.iterdir()]
+    return [str(path) for path in files] + processes()
+
+
+def check_left(what):
+    """Each command has cleaned up at its end; one that was killed, or cut off, some time later: sshd may begin what it was asked for."""
+    late = "killed" in what or "cut" in what
+    end, remains, quiet = time.monotonic() + (60 if late else 10), left(), 0
+    while (remains or quiet < (10 if late else 1)) and time.monotonic() < end:
+        time.sleep(0.05)
+        remains = left()
+        quiet = 0 if remains else quiet + 1
+    if remains:
+        failures.append(f"{what}: left {remains}")
+        raise SystemExit
+
+
+def expect(what, done, status, *texts, said=""):
+    out = done.stdout if not status else said or done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("uk: error:")]
+    if done.returncode != status or (status and len(lines) != 1) or not all(re.search(text, out) for text in texts):
+        failures.append(f"{what}: exit status {done.returncode}, {done.stdout!r}, {done.stderr!r}")
+    check_left(what)
+
+
+def wait_for(path, process):
+    while not path.exists() and process.poll() is None:
+        time.sleep(0.02)
+
+
+def children_of(pid):
+    return [int(p.parent.name) for p in pathlib.Path("/proc").glob("[0-9]*/stat") if p.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1] == str(pid)]
+
+
+def hold(phase, end):
+    """Stops a run in a phase of it; then `end` is called with uk's process, and the run is to fail and to leave nothing."""
+    (top / "held").unlink(missing_ok=True)
+    prefix = ["--remote-prefix=hold"] if phase == "running" else []
+    flag = top / {"uploading": "hold-up", "downloading": "hold-down", "running": "no-flag"}[phase]
+    flag.touch()
+    with subprocess.Popen(words("run", *PROGRAM, *NATIVE, *prefix), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV,
+                          stdin=subprocess.DEVNULL) as process:
+        wait_for(top / "held", process)
+        end(process)
+        out, err = process.communicate(timeout=100)
+    flag.unlink()
+    return subprocess.CompletedProcess([], process.returncode, out, err)
+
+
+def cut(_):
+    """Ends all connections on the board's side at once, as when it loses its power."""
+    for pid in children_of(daemons[0].pid):
+        for each in (*children_of(pid), pid):
+            if pathlib.Path(f"/proc/{each}/comm").read_text(encoding="utf-8").startswith("sshd"):
+                os.kill(each, signal.SIGKILL)
+
+
+def test_runs():
+    expect("native", call("run", *PROGRAM, *NATIVE, "--check", "--time"), 0, r"run on board \(", "check: equal", r"time: .*% of the peak", "measured on board")
+    expect("emulated", call("run", *PROGRAM, *ARM, "--check"), 0, r"run on board \(", "check: equal")
+    slow = call("run", *PROGRAM, *NATIVE, "--time", "--remote-prefix=slow")
+    expect("slow", slow, 0, "CPU 3, governor performance, 600 to 2400 MHz", "fell in 15 of 15 samples, in the first of them from 2400 to 1800 MHz")
+    expect("kernels", call("kernels"), 0, r"board: .*x86_64: --target=x86_64-", "uk_sgemm_4x8_generic_c .*yes")
+    network = top / "net.onnx"
+    network.write_bytes(onnx_writer.model([onnx_writer.node("Relu", ["x"], ["y"])], [onnx_writer.value("x", [1, 3])], [onnx_writer.value("y", [1, 3])]))
+    expect("network", call("run", str(network), *NATIVE, "--check", "--time"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal", "slowest layers of 1")
+    expect("network, emulated", call("run", str(network), *ARM, "--check"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal")
+
+
+def test_kept():
+    kept, transfers = top / "board/home/.cache/ukernels", top / "transfers"
+
+    def uploads():
+        transfers.unlink(missing_ok=True)
+        expect("kept", call("run", *PROGRAM, *NATIVE, "--remote-keep"), 0, "run on board")
+        return transfers.read_text(encoding="utf-8").count("up")
+
+    first, second = uploads(), uploads()
+    files = list(kept.iterdir())
+    if (first, second) != (2, 1) or len(files) != 1 or kept.stat().st_mode & 0o777 != 0o700:
+        failures.append(f"kept: {first} and {second} uploads, {files}, mode {kept.stat().st_mode:o}")
+    files[0].write_bytes(b"another program")
+    if uploads() != 2:
+        failures.append("kept: a program that has changed there is used")
+
+
+def test_lock():
+    """Who times while another does is told, and waits."""
+    lock = os.open("/tmp", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with subprocess.Popen(words("run", *PROGRAM, *NATIVE, "--time"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
+        told = any("another timing runs there" in line for line in iter(process.stderr.readline, ""))
+        out, err = process.communicate(timeout=100) if process.poll() is None and not told else ("", "")
+        os.close(lock)
+        out, err = process.communicate(timeout=100)
+    if not told or process.returncode or "measured on board" not in out:
+        failures.append(f"lock: told {told}, exit status {process.returncode}, {out!r}, {err!r}")
+    check_left("lock")
+
+
+def test_refused():
+    run = ("run", *PROGRAM, *NATIVE)
+    expect("no ssh", subprocess.run([uk, *run, "--remote=board", "--ssh=no-such-ssh"], capture_output=True, text=True, check=False, env=ENV), 1,
+           "cannot start no-such-ssh: .*openssh-client")
+    text = (top / "ssh_config").read_text(encoding="utf-8")
+    write("unknown", text.replace(f"{top}/known", "/dev/null"))
+    expect("unknown key", call(*run, ssh="unknown"), 1, "does not know the host's key")
+    write("strange", text.replace(f"{top}/user\n", f"{top}/stranger\n"))
+    expect("refused", call(*run, ssh="strange"), 1, r"Permission denied \(publickey")
+    expect("no host", call(*run, board="none.invalid"), 1, "none.invalid: ssh: .*[Cc]ould not resolve")
+    expect("no port", call(*run, board="[127.0.0.1]:1"), 1, "Connection refused")
+    expect("architecture", call("run", *PROGRAM, ARM[0]), 1, "its CPU is x86_64, and target aarch64-neon.dotprod is aarch64")
+    expect("feature", call("run", *PROGRAM, "--target=aarch64-neon+i8mm", "--remote-prefix=qemu-aarch64 -cpu cortex-a53"), 1, "its CPU lacks i8mm")
+    expect("prefix", call(*run, "--remote-prefix=no-such-prefix -c 3"), 1, "cannot be started there after 'no-such-prefix -c 3'")
+    expect("no folder", call(*run, "--remote-dir=/no/such/folder"), 1, "no folder can be made there: .*No such file")
+    expect("it dies", call(*run, "--remote-prefix=die"), 1, r"ended there by signal 11 \(Segmentation fault\)")
+    start_sshd("full", 200000)
+    expect("no space", call(*run, board="full"), 1, r"cannot be written to .*--remote-dir")
+    test_noexec(run)
+
+
+def test_noexec(run):
+    """A folder that programs cannot run in, if there is one or it can be made."""
+    folder = top / "noexec"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec,size=300k", "none", folder], capture_output=True, check=False).returncode:
+        print("remote: skipped, a full file system and one without programs: mount is not allowed here")
+        return
+    try:
+        expect("noexec", call(*run, f"--remote-dir={folder}"), 1, "programs cannot run in .*noexec")
+        subprocess.run(["mount", "-o", "remount,exec", folder], check=True)
+        expect("no space in a file system", call(*run, f"--remote-dir={folder}"), 1, "cannot be written to .*No space left on device")
+        if list(folder.iterdir()):
+            failures.append(f"noexec: left {list(folder.iterdir())}")
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_words():
+    """Options as words: what is no name is refused before ssh starts, and nothing means anything to a shell."""
+    for name in "-oProxyCommand=x", "user@-x", "a b", "a\tb", "a@", "@b", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "[::1]x", "a$(x)", "a'b", "a;b@c":
+        done = subprocess.run([uk, "run", *PROGRAM, *NATIVE, f"--remote={name}", "--ssh=false"], capture_output=True, text=True, check=False)
+        if done.returncode != 2 or not done.stderr.startswith("uk: error: --remote"):
+            failures.append(f"--remote={name}: exit status {done.returncode}, {done.stderr!r}")
+    port = re.search(r"Port (\d+)", (top / "ssh_config").read_text(encoding="utf-8"))[1]
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    strange = top / "board" / "a 'folder' $(touch x); \"y\" \\"
+    strange.mkdir()
+    options = f"ssh -F /dev/null -i '{top}/user' -o \"UserKnownHostsFile {top}/known\" -o IdentitiesOnly=yes"
+    done = subprocess.run([uk, "run", *PROGRAM, *NATIVE, f"--remote={user}@[127.0.0.1]:{port}", f"--remote-dir={strange}", "--check"], capture_output=True,
+                          text=True, check=False, env={**ENV, "UK_SSH": options}, stdin=subprocess.DEVNULL)
+    expect("a strange folder", done, 0, "check: equal")
+    if list(strange.iterdir()) or list(pathlib.Path("/").glob("x")):
+        failures.append(f"a strange folder: {list(strange.iterdir())}")
+
+
+def test_cuts():
+    for phase, doing in ("uploading", "uploading ./program"), ("running", "the program ran"), ("downloading", "downloading data"):
+        expect(f"cut while {phase}", hold(phase, cut), 1, f"the connection was lost while {doing}")
+    for phase in "uploading", "running", "downloading":
+        for number in signal.SIGKILL, signal.SIGTERM:
+            done = hold(phase, lambda process, number=number: process.send_signal(number))
+            if done.returncode != -number:
+                failures.append(f"killed while {phase} by {number}: exit status {done.returncode}")
+            check_left(f"killed while {phase} by {number}")
+
+
+def test_moments():
+    """Killed at ten moments of a run, from its first connection on."""
+    start = time.monotonic()
+    call("run", *PROGRAM, *NATIVE, "--check")
+    whole = time.monotonic() - start
+    for i in range(10):
+        with subprocess.Popen(words("run", *PROGRAM, *NATIVE, "--check"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV) as process:
+            time.sleep(whole * i / 10)
+            process.kill()
+        check_left(f"killed after {i} tenths")
+
+
+try:  # what is left ends the test: all that follows would find it, too
+    start_all()
+    test_words()
+    if which == "some":
+        test_runs()
+        test_refused()
+        test_cuts()
+    else:
+        test_kept()
+        test_lock()
+        test_moments()
+except SystemExit:
+    pass
+finally:
+    for daemon in daemons:
+        daemon.kill()
+    if not failures:
+        subprocess.run(["rm", "-rf", top], check=True)
+for failure in failures:
+    print(failure)
+if failures:
+    print("files are in", shlex.quote(str(top)))
+print(f"{len(failures)} failures")
+sys.exit(bool(failures))

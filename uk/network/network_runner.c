@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main of a network's code where it runs in a program of its own: under an emulator, or on a board, where it is timed, too. */
+#include <stdlib.h>
+#include <string.h>
+#include "network.h"
+#include "remote/remote.h"
+
+/* ---- the program ---- */
+
+/* What a run overwrites is filled again before the next one. */
+static void put_inputs(struct uk_text *t, const struct uk_net_job *j) {
+    const struct uk_network_tensor *input;
+    static char base[1];
+
+    uk_put(t, "static char *base, *saved;\nstatic const struct {\n    size_t at, bytes;\n} inputs[] = {");
+    for (int i = 0; (input = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
+        uk_put(t, "{%zu, %zu}, ",
+               (size_t)((uintptr_t)uk_network_input(j->network, base, i) - (uintptr_t)base), input->bytes);
+    uk_put(t,
+           "{0, 0}};\n"
+           "static void exchange(int back) {\n"
+           "    char *at = saved;\n"
+           "    for (size_t i = 0; inputs[i].bytes; at += inputs[i++].bytes)\n"
+           "        if (back)\n"
+           "            memcpy(base + %d + inputs[i].at, at, inputs[i].bytes);\n"
+           "        else\n"
+           "            memcpy(at, base + %d + inputs[i].at, inputs[i].bytes);\n"
+           "}\n",
+           UK_NET_HEAD, UK_NET_HEAD);
+}
+
+/* All of it, or each layer in turn as in a run. */
+static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char *name) {
+    put_inputs(t, j);
+    uk_put(t,
+           "static int32_t call(void) {\n"
+           "    exchange(1);\n"
+           "    return %s_run(base + %d);\n"
+           "}\n"
+           "static int each_layer(int rounds) {\n"
+           "    int32_t status = 0;\n"
+           "    for (int r = -1; r < rounds; r++) {\n"
+           "        exchange(1);\n"
+           "        for (int i = 0; i < %d; i++) {\n"
+           "            const double start = uk_seconds();\n"
+           "            status |= %s_step(base + %d, i);\n"
+           "            if (r >= 0)\n"
+           "                printf(\"%%.9g\\n\", uk_seconds() - start);\n"
+           "        }\n"
+           "    }\n"
+           "    return status ? 3 : 0;\n"
+           "}\n"
+           "static int measure(char *block, size_t bytes, long layer, char **argv) {\n"
+           "    base = block;\n"
+           "    saved = malloc(bytes);\n"
+           "    if (!saved)\n"
+           "        return 2;\n"
+           "    exchange(0);\n"
+           "    return layer == %d ? each_layer(atoi(argv[0])) : uk_timing(call, argv);\n"
+           "}\n",
+           name, UK_NET_HEAD, uk_net_layers(j), name, UK_NET_HEAD, UK_NET_EACH);
+}
+
+char *uk_net_runner(const struct uk_net_job *j) {
+    const char *name = uk_network_name(j->network);
+    const bool is_timed = uk_board_in_use();
+    struct uk_text t = {0};
+
+    uk_put(&t,
+           "%s#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
+           "<stdlib.h>\n"
+           "#include <sys/mman.h>\n#include <unistd.h>\n%s"
+           "size_t %s_memory(void);\nint %s_run(void *);\nint %s_step(void *, int);\n",
+           is_timed ? uk_remote_timing[0].text : "", uk_emulation_runtime, name, name, name);
+    if (is_timed)
+        put_timing(&t, j, name);
+    uk_put(
+        &t,
+        "int main(int argc, char **argv) {\n"
+        "    char *path;\n"
+        "    const long layer = argc >= 2 ? strtol(argv[1], &path, 10) : 0;\n"
+        "    const int file = argc >= 2 ? open(path + 1, O_RDWR) : -1;\n"
+        "    const size_t bytes = %d + %s_memory();\n"
+        "    if (layer == %d)\n"
+        "        return ftruncate(file, (off_t)bytes) != 0;\n"
+        "    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
+        "    if (base == MAP_FAILED) {\n        perror(\"runner: the memory\");\n        return 1;\n    }\n"
+        "%s"
+        "    *(int32_t *)(void *)base = layer < 0 ? %s_run(base + %d) : %s_step(base + %d, (int)layer);\n"
+        "    return 0;\n}\n",
+        UK_NET_HEAD, name, UK_NET_SIZE,
+        is_timed ? "    if (argc > 2)\n        return measure(base, bytes, layer, argv + 2);\n" : "", name,
+        UK_NET_HEAD, name, UK_NET_HEAD);
+    return t.text;
+}
+
+/* ---- what a board measures ---- */
+
+enum { ROUNDS = 9 };
+
+static int64_t argument(const struct uk_net_job *j, int what, char *text, size_t size) {
+    return snprintf(text, size, "%d@%s", what, uk_emulation_data(j->emulation));
+}
+
+int uk_net_time_all_there(struct uk_net_job *j) {
+    const struct uk_timing how = {
+        .rounds = 15, .cooldown = (int)j->arguments->cooldown, .flops = 2 * uk_net_multiply_adds(j)};
+    struct uk_board_times times;
+    char text[400];
+
+    argument(j, UK_NET_ALL, text, sizeof text);
+    const int status = uk_emulation_time(j->emulation, text, &how, &times);
+    if (!status)
+        uk_board_times_print(&times, &how, 0);
+    return status;
+}
+
+int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds) {
+    double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);
+    const struct uk_timing how = {.rounds = ROUNDS};
+    char text[400];
+    int n = 0;
+
+    if (!sample)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    argument(j, UK_NET_EACH, text, sizeof text);
+    FILE *f = NULL;
+    int status = uk_emulation_measure(j->emulation, text, &how, &f);
+    while (!status && n < layers * ROUNDS && fscanf(f, "%lf", &sample[n % layers * ROUNDS + n / layers]) == 1)
+        n++;
+    if (f)
+        fclose(f);
+    if (!status && n < layers * ROUNDS)
+        status =
+            uk_complain(UK_EXIT_WRONG, "measuring failed: %d of %d figures came back", n, layers * ROUNDS);
+    for (int i = 0; i < layers && !status; i++)
+        seconds[i] = bench_median(sample + (size_t)i * ROUNDS, ROUNDS);
+    free(sample);
+    return status;
+}

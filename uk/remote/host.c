@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of boards and commands, as the user writes them, and words for the shell there. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "remote.h"
+
+/* ---- [USER@]HOST[:PORT] ---- */
+
+static const char expected[] = "expected [USER@]HOST[:PORT], for instance pi@board or root@[::1]:2222";
+
+/* ssh may pass names on to a shell (ProxyCommand), so that only characters of names are taken. */
+static bool is_name(const char *s, size_t n, const char *also) {
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && !strchr(also, s[i]))
+            return false;
+    return n && *s != '-';
+}
+
+static int take_port(struct uk_host *h, const char *text, const char *port) {
+    char *end;
+    const long n = strtol(port, &end, 10);
+
+    if (!isdigit((unsigned char)*port) || *end || n < 1 || n > 65535)
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%s' is no port; give a number from 1 to 65535", text,
+                           port);
+    h->port = (int)n;
+    return UK_EXIT_OK;
+}
+
+/* The length of the host's name, and what follows it. An address of IPv6 with a port stands in brackets. */
+static size_t find_name(const char **name, const char **rest) {
+    size_t n = strcspn(*name, ":");
+
+    if (**name == '[') {
+        n = strcspn(++*name, "]");
+        *rest = *name + n + ((*name)[n] == ']');
+    } else {
+        *rest = *name + n;
+    }
+    return n;
+}
+
+int uk_host_parse(struct uk_host *h, const char *text) {
+    const char *at = strrchr(text, '@'), *name = at ? at + 1 : text, *rest;
+    const size_t user = at ? (size_t)(at - text) : 0;
+    const bool brackets = *name == '[';
+    const size_t n = find_name(&name, &rest);
+
+    *h = (struct uk_host){.port = 0};
+    for (const char *p = text; *p; p++)
+        if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
+            return uk_complain(UK_EXIT_USAGE, "--remote: the name has a blank or a control character; %s",
+                               expected);
+    if (at && (!is_name(text, user, "._-+@") || user >= sizeof h->user))
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%.*s' is no name of a user; %s", text, (int)user,
+                           text, expected);
+    if (!is_name(name, n, brackets ? "._-:%" : "._-") || n >= sizeof h->name ||
+        (brackets && rest[-1] != ']') || (*rest && *rest != ':'))
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%s' does not begin with the name of a host; %s",
+                           text, at ? at + 1 : text, expected);
+    if (!brackets && strchr(rest + (*rest == ':'), ':'))
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: an address with several ':' stands in brackets; %s",
+                           text, expected);
+    memcpy(h->user, text, user);
+    memcpy(h->name, name, n);
+    return *rest ? take_port(h, text, rest + 1) : UK_EXIT_OK;
+}
+
+/* ---- commands as words ---- */
+
+/* One word from *from to *to; false: a quote is not closed. */
+static bool take_word(const char **from, char **to) {
+    char quote = 0;
+
+    for (; **from && (quote || !isspace((unsigned char)**from)); ++*from) {
+        const char c = **from;
+
+        if (c == '\\' && quote != '\'' && (*from)[1])
+            *(*to)++ = *++*from;
+        else if (quote ? c == quote : c == '\'' || c == '"')
+            quote = quote ? 0 : c;
+        else
+            *(*to)++ = c;
+    }
+    *(*to)++ = 0;
+    return !quote;
+}
+
+int uk_words_split(struct uk_words *w, const char *option, const char *text) {
+    char *to = w->text;
+
+    w->count = 0;
+    if (strlen(text) >= sizeof w->text / 2)
+        return uk_complain(UK_EXIT_USAGE, "%s is too long; at most %zu characters", option,
+                           sizeof w->text / 2 - 1);
+    for (const char *p = text; *(p += strspn(p, " \t\n"));) {
+        if (w->count == UK_WORDS)
+            return uk_complain(UK_EXIT_USAGE, "%s '%s': more than %d words", option, text, UK_WORDS);
+        w->word[w->count++] = to;
+        if (!take_word(&p, &to))
+            return uk_complain(UK_EXIT_USAGE, "%s '%s': a quote is not closed", option, text);
+    }
+    w->word[w->count] = NULL;
+    if (!w->count || !*w->word[0])
+        return uk_complain(UK_EXIT_USAGE, "%s '%s' names no command", option, text);
+    return UK_EXIT_OK;
+}
+
+void uk_put_quoted(struct uk_text *t, const char *word) {
+    uk_put(t, "%s'", t->length ? " " : "");
+    for (; *word; word++)
+        if (*word == '\'')
+            uk_put(t, "'\\''");
+        else
+            uk_put(t, "%c", *word);
+    uk_put(t, "'");
+}

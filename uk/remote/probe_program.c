@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program without a C library, of a few kilobytes: prints the features of the CPU that it runs on, as archs.def names them. What
+ * stands in front of programs (--remote-prefix) may show them another CPU than the board's.
+ */
+typedef unsigned long word;
+enum { AT_HWCAP_ = 16, AT_HWCAP2_ = 26 };
+
+#if defined __x86_64__
+enum { SYS_WRITE = 1, SYS_EXIT = 231 };
+static long call(long number, long a, long b, long c) {
+    long result;
+
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return result;
+}
+__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin\n");
+#elif defined __aarch64__
+enum { SYS_WRITE = 64, SYS_EXIT = 94 };
+static long call(long number, long a, long b, long c) {
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+}
+__asm__(".globl _start\n_start:\n\tmov x0, sp\n\tbl begin\n");
+#elif defined __riscv
+enum { SYS_WRITE = 64, SYS_EXIT = 94 };
+static long call(long number, long a, long b, long c) {
+    register long a7 __asm__("a7") = number, a0 __asm__("a0") = a, a1 __asm__("a1") = b, a2 __asm__("a2") = c;
+
+    __asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2) : "memory");
+    return a0;
+}
+__asm__(".globl _start\n_start:\n\tmv a0, sp\n\tcall begin\n");
+#else /* ARM, where r7 may be the frame pointer of Thumb: this is compiled as ARM code */
+enum { SYS_WRITE = 4, SYS_EXIT = 248 };
+static long call(long number, long a, long b, long c) {
+    register long r7 __asm__("r7") = number, r0 __asm__("r0") = a, r1 __asm__("r1") = b, r2 __asm__("r2") = c;
+
+    __asm__ volatile("svc 0" : "+r"(r0) : "r"(r7), "r"(r1), "r"(r2) : "memory");
+    return r0;
+}
+__asm__(".globl _start\n_start:\n\tmov r0, sp\n\tbl begin\n");
+#endif
+
+static void put(const char *text) {
+    long n = 0;
+
+    while (text[n])
+        n++;
+    call(SYS_WRITE, 1, (long)text, n);
+}
+
+#if defined __x86_64__
+static void cpuid(unsigned leaf, unsigned sub, unsigned r[4]) {
+    __asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(sub));
+}
+/* By leaf, register and bit; `state` is what the system saves of registers (XCR0). */
+static const struct {
+    const char *name;
+    unsigned leaf, sub, reg, bit, state;
+} bits[] = {
+    {"sse2 ", 1, 0, 3, 26, 0},        {"sse3 ", 1, 0, 2, 0, 0},           {"ssse3 ", 1, 0, 2, 9, 0},
+    {"sse4.1 ", 1, 0, 2, 19, 0},      {"sse4.2 ", 1, 0, 2, 20, 0},        {"popcnt ", 1, 0, 2, 23, 0},
+    {"movbe ", 1, 0, 2, 22, 0},       {"avx ", 1, 0, 2, 28, 6},           {"avx2 ", 7, 0, 1, 5, 6},
+    {"fma ", 1, 0, 2, 12, 6},         {"f16c ", 1, 0, 2, 29, 6},          {"bmi ", 7, 0, 1, 3, 0},
+    {"bmi2 ", 7, 0, 1, 8, 0},         {"lzcnt ", 0x80000001, 0, 2, 5, 0}, {"avxvnni ", 7, 1, 0, 4, 6},
+    {"avx512f ", 7, 0, 1, 16, 0xe6},  {"avx512cd ", 7, 0, 1, 28, 0xe6},   {"avx512bw ", 7, 0, 1, 30, 0xe6},
+    {"avx512dq ", 7, 0, 1, 17, 0xe6}, {"avx512vl ", 7, 0, 1, 31, 0xe6},   {"avx512vnni ", 7, 0, 2, 11, 0xe6},
+    {"avx512bf16 ", 7, 1, 0, 5, 0xe6}};
+
+static int has(int i, word hwcap, word hwcap2) {
+    unsigned r[4], low = 0, high = 0;
+
+    (void)hwcap;
+    (void)hwcap2;
+    cpuid(1, 0, r);
+    if (r[2] >> 27 & 1)
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    cpuid(bits[i].leaf & 0x80000000u, 0, r);
+    if (r[0] < bits[i].leaf || (low & bits[i].state) != bits[i].state)
+        return 0;
+    cpuid(bits[i].leaf, bits[i].sub, r);
+    return r[bits[i].reg] >> bits[i].bit & 1;
+}
+#else
+/* Bits of the auxiliary vector, as <asm/hwcap.h> of each architecture numbers them. */
+static const struct {
+    const char *name;
+    int is_second, bit;
+} bits[] =
+#if defined __aarch64__
+    {{"neon ", 0, 1},     {"fullfp16 ", 0, 10}, {"dotprod ", 0, 20},
+     {"fp16fml ", 0, 23}, {"i8mm ", 1, 13},     {"bf16 ", 1, 14}};
+#elif defined __riscv
+    {{"m ", 0, 'm' - 'a'}, {"a ", 0, 0}, {"f ", 0, 'f' - 'a'}, {"d ", 0, 'd' - 'a'}, {"c ", 0, 'c' - 'a'}};
+#else
+    {{"neon ", 0, 12}, {"vfp4 ", 0, 16}, {"hwdiv-arm ", 0, 17}};
+#endif
+
+static int has(int i, word hwcap, word hwcap2) {
+    return (bits[i].is_second ? hwcap2 : hwcap) >> bits[i].bit & 1;
+}
+#endif
+
+/* The stack as the kernel leaves it: the arguments, the environment, the auxiliary vector. */
+__attribute__((used, noreturn)) void begin(word *stack) {
+    word *at = stack + 1 + stack[0] + 1, hwcap = 0, hwcap2 = 0;
+
+    while (*at++)
+        ;
+    for (; at[0]; at += 2) {
+        hwcap = at[0] == AT_HWCAP_ ? at[1] : hwcap;
+        hwcap2 = at[0] == AT_HWCAP2_ ? at[1] : hwcap2;
+    }
+    for (int i = 0; i < (int)(sizeof bits / sizeof *bits); i++)
+        if (has(i, hwcap, hwcap2))
+            put(bits[i].name);
+    put("\n");
+    for (;;)
+        call(SYS_EXIT, 0, 0, 0);
+}

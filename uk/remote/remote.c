@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands with --remote: what their options may be, and the board while they run. */
+#include <string.h>
+#include "emulate/emulate.h"
+#include "remote.h"
+#include "uk_options.h"
+
+/* Options that say nothing without --remote. */
+static int check_alone(const struct uk_arguments *a) {
+    static const char *const options[] = {"--ssh", "--remote-dir", "--remote-prefix", "--remote-keep",
+                                          "--cooldown"};
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        for (int k = 0; k < a->givens; k++)
+            if (!strcmp(a->given[k].option->name, options[i]))
+                return uk_complain(UK_EXIT_USAGE, "%s is about --remote; give --remote=HOST, or leave it out",
+                                   options[i]);
+    return UK_EXIT_OK;
+}
+
+static int check_together(const struct uk_arguments *a) {
+    const bool kernels = !strcmp(a->command, "kernels");
+
+    if (!kernels && (!a->target || !strcmp(a->target, "native") || !strcmp(a->target, "interp")))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--remote: give the --target that is compiled for; uk kernels --remote=%s says "
+                           "which one the board is",
+                           a->remote);
+    if (a->device)
+        return uk_complain(UK_EXIT_USAGE, "--device=%s and --remote exclude each other; give one", a->device);
+    if (a->count || a->histogram || a->cycles)
+        return uk_complain(UK_EXIT_USAGE,
+                           "--%s is of emulators, and --remote is a machine; leave it out, or take --time",
+                           a->count       ? "count"
+                           : a->histogram ? "histogram"
+                                          : "cycles");
+    if (a->remote_dir && *a->remote_dir != '/')
+        return uk_complain(UK_EXIT_USAGE,
+                           "--remote-dir=%s: give a folder from the root, for instance /var/tmp",
+                           a->remote_dir);
+    if (a->cooldown && !a->time && !strcmp(a->command, "run"))
+        return uk_complain(UK_EXIT_USAGE, "--cooldown is about --time; give that, or leave it out");
+    return UK_EXIT_OK;
+}
+
+int uk_run_on_board(const struct uk_arguments *a, int (*run)(const struct uk_arguments *)) {
+    static struct uk_board board;
+    int status = a->remote ? check_together(a) : check_alone(a);
+
+    if (status || !a->remote)
+        return status ? status : run(a);
+    status = uk_board_open(&board, a, a->remote);
+    if (!status && a->target)
+        status = uk_board_fits(&board, a->target);
+    if (!status) {
+        uk_board_use(&board);
+        status = run(a);
+    }
+    uk_board_close(&board);
+    return status;
+}

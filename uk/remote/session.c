@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands on a board, each in a session of its own over the board's connection. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "remote.h"
+
+void uk_last_line(const char *path, char *text, size_t size) {
+    FILE *f = fopen(path, "r");
+    char line[1024];
+
+    *text = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\r\n")] = 0;
+        if (*line)
+            snprintf(text, size, "%s", line);
+    }
+    if (f)
+        fclose(f);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
+
+/* ---- a session ---- */
+
+/*
+ * sshd makes a session the leader of a group of processes. Its number is there for the shell that watches (board.c) before anything
+ * else is done; the folder is gone if that has begun to end everything.
+ */
+static const char before[] = "cd \"$1\" && umask 077 || exit 125\n"
+                             "shift; read -r a b c e g z </proc/$$/stat\n"
+                             "case $g in $$) k=-$$;; *) k=$$;; esac\n"
+                             "echo $k >.t$$ && mv .t$$ group.$$ || exit 125\n";
+static const char after[] = "\ns=$?; rm -f group.$$; exit $s\n";
+enum { FOLDER_GONE = 125, CANNOT_RUN = 126, NOT_FOUND = 127, SIGNALLED = 128, LOST = 255 };
+
+/* What a session wrote to standard error: of this process, as others may use the board too. */
+static void said_path(const struct uk_board *b, char *path, size_t size) {
+    snprintf(path, size, "%s/said.%d", b->guard.folder, (int)getpid());
+}
+
+static void last_said(const struct uk_board *b, char *text, size_t size) {
+    char path[96];
+
+    said_path(b, path, sizeof path);
+    uk_last_line(path, text, size);
+}
+
+static int lost(const struct uk_board *b, const char *doing) {
+    char said[256];
+
+    last_said(b, said, sizeof said);
+    uk_complain(0, "--remote=%s: the connection was lost while %s%s%s", b->text, doing, *said ? ": " : "",
+                said);
+    return -1;
+}
+
+static int run_ssh(struct uk_board *b, const char *command, int in, int out) {
+    const char *argv[UK_BOARD_ARGUMENTS];
+    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    char path[96];
+
+    said_path(b, path, sizeof path);
+    const int said = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    uk_board_command(b, argv, false, command);
+    const int files[3] = {in >= 0 ? in : nowhere, out >= 0 ? out : nowhere, said};
+    const int result = said < 0 || nowhere < 0 ? -1 : uk_run_child_on((char *const *)argv, files);
+    const int error = errno;
+    close(said);
+    close(nowhere);
+    errno = error;
+    return result;
+}
+
+int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char *const words[], int in,
+                   int out) {
+    struct uk_text command = {0}, script = {0};
+
+    uk_put(&script, "%s%s%s", before, body, after);
+    uk_put(&command, "exec sh -c");
+    uk_put_quoted(&command, script.text ? script.text : "");
+    uk_put_quoted(&command, "uk");
+    uk_put_quoted(&command, b->folder);
+    for (; words && *words; words++)
+        uk_put_quoted(&command, *words);
+    const bool failed = script.failed || command.failed;
+    free(script.text);
+    const int result = failed ? -1 : run_ssh(b, command.text, in, out);
+    const int error = failed ? ENOMEM : errno;
+    free(command.text);
+    if (uk_is_interrupted())
+        return -1;
+    if (result < 0) {
+        uk_complain(0, "cannot start %s: %s", b->ssh.word[0], strerror(error));
+        return -1;
+    }
+    if (WIFSIGNALED(result) || WEXITSTATUS(result) == LOST || WEXITSTATUS(result) == FOLDER_GONE)
+        return lost(b, doing);
+    return WEXITSTATUS(result);
+}
+
+/* ---- files ---- */
+
+/* What is being done, with the file's size. */
+static void name_transfer(char *text, size_t size, const char *verb, const char *name, off_t bytes) {
+    snprintf(text, size, "%s %s (%lld bytes)", verb, name, (long long)bytes);
+}
+
+int uk_board_upload(struct uk_board *b, const char *path, const char *name) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *const words[] = {(char *)name, NULL};
+    char doing[128], said[256];
+    struct stat st;
+
+    if (file < 0 || fstat(file, &st)) {
+        if (file >= 0)
+            close(file);
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+    }
+    name_transfer(doing, sizeof doing, "uploading", name, st.st_size);
+    const int result = uk_board_shell(b, doing, "cat >\"$1\" && chmod 700 \"$1\"", words, file, -1);
+    close(file);
+    if (result <= 0)
+        return result ? UK_EXIT_WRONG : UK_EXIT_OK;
+    last_said(b, said, sizeof said);
+    return uk_complain(
+        UK_EXIT_WRONG,
+        "--remote=%s: %s (%lld bytes) cannot be written to %s: %s; --remote-dir=DIR takes another place",
+        b->text, name, (long long)st.st_size, b->folder, *said ? said : "no reason was given");
+}
+
+int uk_board_download(struct uk_board *b, const char *name, const char *path) {
+    /* It may be mapped: it is never shorter than it was. */
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    char *const words[] = {(char *)name, NULL};
+    char doing[128], said[256];
+
+    if (file < 0)
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+    snprintf(doing, sizeof doing, "downloading %s", name);
+    const int result = uk_board_shell(b, doing, "cat \"$1\"", words, -1, file);
+    const off_t length = lseek(file, 0, result ? SEEK_END : SEEK_CUR);
+    if ((close(file) || truncate(path, length)) && !result)
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+    if (result <= 0)
+        return result ? UK_EXIT_WRONG : UK_EXIT_OK;
+    last_said(b, said, sizeof said);
+    return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s cannot be read there: %s", b->text, name, said);
+}
+
+/* ---- programs ---- */
+
+/* With --remote-keep: $1 is its SHA-256, $2 the file in the folder that has just come. What is kept is hashed before it is used. */
+static const char find_kept[] =
+    "c=$HOME/.cache/ukernels; [ -f \"$c/$1\" ] || exit 1\n"
+    "chmod 700 \"$c\" && echo \"$1  $c/$1\" | sha256sum -c >/dev/null 2>&1 && ln -s \"$c/$1\" \"$2\"";
+static const char keep[] =
+    "c=$HOME/.cache/ukernels; echo \"$1  $2\" | sha256sum -c >/dev/null || exit 1\n"
+    "mkdir -p \"$c\" && chmod 700 \"$c\" && cp \"$2\" \"$c/.$1.$$\" && mv \"$c/.$1.$$\" \"$c/$1\"";
+
+static int keep_program(struct uk_board *b, const char *hash, const char *name) {
+    char *const words[] = {(char *)hash, (char *)name, NULL};
+    char said[256];
+    const int result = uk_board_shell(b, "keeping the program", keep, words, -1, -1);
+
+    if (result <= 0)
+        return result ? UK_EXIT_WRONG : UK_EXIT_OK;
+    last_said(b, said, sizeof said);
+    return uk_complain(UK_EXIT_WRONG,
+                       "--remote-keep: the program cannot be kept in ~/.cache/ukernels of %s: %s", b->text,
+                       said);
+}
+
+int uk_board_program(struct uk_board *b, const char *path, char *name, size_t size) {
+    char hash[UK_SHA256_TEXT];
+    size_t length;
+    char *bytes = uk_read_file(path, &length);
+
+    if (!bytes)
+        return UK_EXIT_WRONG;
+    uk_sha256(bytes, length, hash);
+    free(bytes);
+    snprintf(name, size, "./program-%.16s", hash);
+    for (int i = 0; i < b->uploads; i++)
+        if (!strcmp(b->uploaded[i], hash))
+            return UK_EXIT_OK;
+    char *const words[] = {hash, name, NULL};
+    const int kept = b->arguments->remote_keep
+                         ? uk_board_shell(b, "looking for the program", find_kept, words, -1, -1)
+                         : 1;
+    int status = kept < 0 ? UK_EXIT_WRONG : kept ? uk_board_upload(b, path, name) : UK_EXIT_OK;
+    if (!status && kept && b->arguments->remote_keep)
+        status = keep_program(b, hash, name);
+    if (!status && b->uploads < UK_BOARD_PROGRAMS)
+        memcpy(b->uploaded[b->uploads++], hash, sizeof hash);
+    return status;
+}
+
+static int failed_there(const struct uk_board *b, const char *name, int result) {
+    char said[256];
+
+    last_said(b, said, sizeof said);
+    if (result > SIGNALLED && strsignal(result - SIGNALLED))
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: the program was ended there by signal %d (%s)",
+                           b->text, result - SIGNALLED, strsignal(result - SIGNALLED));
+    if (result == CANNOT_RUN || result == NOT_FOUND)
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s cannot be started there%s%s%s: %s", b->text, name,
+                           b->prefix.count ? " after '" : "",
+                           b->prefix.count ? b->arguments->remote_prefix : "", b->prefix.count ? "'" : "",
+                           said);
+    return uk_complain(UK_EXIT_WRONG, "--remote=%s: the program failed there with exit status %d: %s",
+                       b->text, result, said);
+}
+
+/* Any user may lock the folder /tmp; who has to wait is told. */
+static int tell_of_lock(struct uk_board *b) {
+    if (!b->has_flock)
+        fprintf(stderr, "uk: %s has no flock: what others time there at once may disturb\n", b->text);
+    const int result =
+        b->has_flock ? uk_board_shell(b, "looking at the lock", "flock -n 9 9</tmp", NULL, -1, -1) : 0;
+
+    if (result > 0)
+        fprintf(stderr, "uk: %s: another timing runs there; waiting for it to end\n", b->text);
+    return result < 0 ? UK_EXIT_WRONG : UK_EXIT_OK;
+}
+
+int uk_board_run(struct uk_board *b, const char *name, char *const words[], const char *out, bool locked) {
+    char *argv[2 * UK_WORDS + 2];
+    int n = 0, file = -1, status = UK_EXIT_OK;
+
+    for (int i = 0; i < b->prefix.count; i++)
+        argv[n++] = b->prefix.word[i];
+    argv[n++] = (char *)name;
+    for (; words && *words && n < 2 * UK_WORDS; words++)
+        argv[n++] = *words;
+    argv[n] = NULL;
+    if (locked && (status = tell_of_lock(b)))
+        return status;
+    if (out && (file = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", out, strerror(errno));
+    const int result =
+        uk_board_shell(b, "the program ran",
+                       locked && b->has_flock ? "exec 9</tmp; flock 9; \"$@\"" : "\"$@\"", argv, -1, file);
+    if (file >= 0)
+        close(file);
+    return result > 0 ? failed_there(b, name, result) : result ? UK_EXIT_WRONG : UK_EXIT_OK;
+}
+
+void uk_board_stop(struct uk_board *b) {
+    uk_board_shell(b, "ending the program",
+                   "for f in group.*; do [ $f = group.$$ ] || { read -r k <$f && kill -KILL $k; }; rm -f $f; "
+                   "done 2>/dev/null; true",
+                   NULL, -1, -1);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was measured on a board. */
+#include <string.h>
+#include "remote.h"
+
+enum { ROUNDS = 256 };
+
+/* A frequency that fell by more than the steps in which it is read. */
+static bool has_fallen(long before, long after) {
+    return before > 0 && (double)after < 0.97 * (double)before;
+}
+
+int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how) {
+    double seconds[ROUNDS], peak[ROUNDS], percent[ROUNDS];
+    long before, after;
+    int n = 0;
+
+    *t = (struct uk_board_times){.cpu = -1};
+    if (fscanf(f, "cpu %d %31s %ld %ld", &t->cpu, t->governor, &t->least, &t->most) == 4)
+        while (n < ROUNDS &&
+               fscanf(f, " round %lf %lf %ld %ld", &seconds[n], &peak[n], &before, &after) == 4) {
+            if (!t->fell) {
+                t->before = before;
+                t->after = after;
+            }
+            t->fell += has_fallen(before, after);
+            percent[n] = peak[n] > 0 ? 100 * how->flops / seconds[n] / peak[n] : 0;
+            n++;
+        }
+    if (n < how->rounds || !n)
+        return uk_complain(UK_EXIT_WRONG, "measuring failed: %d of %d rounds came back", n, how->rounds);
+    if (!strcmp(t->governor, "-"))
+        t->governor[0] = 0;
+    t->rounds = n;
+    t->seconds = bench_median(seconds, n);
+    t->fastest = seconds[0];
+    t->slowest = seconds[n - 1];
+    t->percent = bench_median(percent, n);
+    t->peak = bench_median(peak, n);
+    return UK_EXIT_OK;
+}
+
+static void print_cpu(const struct uk_board_times *t) {
+    const struct uk_board *b = uk_board_in_use();
+
+    printf("measured on %s: %s, CPU %d, ", b->text, *b->cpu ? b->cpu : b->machine, t->cpu);
+    if (!*t->governor)
+        printf("whose governor and frequencies Linux does not say there\n");
+    else
+        printf("governor %s, %ld to %ld MHz, %ld MHz while measuring\n", t->governor, t->least / 1000,
+               t->most / 1000, t->before / 1000);
+    if (t->fell)
+        printf("the frequency fell in %d of %d samples, in the first of them from %ld to %ld MHz; "
+               "--cooldown=SECONDS lets the "
+               "board rest before each\n",
+               t->fell, t->rounds, t->before / 1000, t->after / 1000);
+}
+
+void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing *how, double bytes) {
+    printf("time: %.4f ms (%.4f..%.4f)", 1e3 * t->seconds, 1e3 * t->fastest, 1e3 * t->slowest);
+    if (bytes > 0)
+        printf(", %.1f GB/s", 1e-9 * bytes / t->seconds);
+    if (how->flops > 0)
+        printf(", %.1f GFLOP/s", 1e-9 * how->flops / t->seconds);
+    if (how->flops > 0 && !(bytes > 0))
+        printf(", %.1f %% of the peak of multiply-adds measured beside it there (%.1f GFLOP/s, 1 thread)",
+               t->percent, 1e-9 * t->peak);
+    printf("\n");
+    print_cpu(t);
+}
