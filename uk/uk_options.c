@@ -18,7 +18,7 @@ enum {
     MACHINE = 1024
 };
 enum { OF_PROGRAMS = UK_OF_PROGRAMS, OF_NETWORKS = UK_OF_NETWORKS };
-enum { REMOTE = RUN | KERNELS };
+enum { REMOTE = RUN | BENCH | KERNELS };
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
 const struct uk_command uk_commands[] = {
@@ -101,7 +101,7 @@ const struct uk_option uk_options[] = {
      "compare with the interpreter's every element; of a network's layers 4096, or with =all every one"},
     {"--time", NULL, UK_OPTION_FLAG, RUN, FIELD(time), 0, NULL,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
-    {"--cooldown", "SECONDS", UK_OPTION_COUNT, RUN, FIELD(cooldown), 3600, NULL,
+    {"--cooldown", "SECONDS", UK_OPTION_COUNT, RUN | BENCH, FIELD(cooldown), 3600, NULL,
      "with --remote: let the board rest so long before each sample"},
     {"--count", "layers", UK_OPTION_EXTENT, RUN, FIELD(count), FIELD(count_layers), "layers",
      "for another architecture: count all instructions of the call, under the emulator or in the "

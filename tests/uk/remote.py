@@ -200,6 +200,8 @@ def test_runs():
     slow = call("run", *PROGRAM, *NATIVE, "--time", "--remote-prefix=slow")
     expect("slow", slow, 0, "CPU 3, governor performance, 600 to 2400 MHz", "fell in 15 of 15 samples, in the first of them from 2400 to 1800 MHz")
     expect("kernels", call("kernels"), 0, r"board: .*x86_64: --target=x86_64-", "uk_sgemm_4x8_generic_c .*yes")
+    kernel = "uk_sgemm_4x8_generic_c"
+    expect("bench", call("bench", *NATIVE, kernel), 0, rf"{kernel} +time: .* GFLOP/s, .*% of the peak", "measured on board")
     network = top / "net.onnx"
     network.write_bytes(onnx_writer.model([onnx_writer.node("Relu", ["x"], ["y"])], [onnx_writer.value("x", [1, 3])], [onnx_writer.value("y", [1, 3])]))
     expect("network", call("run", str(network), *NATIVE, "--check", "--time"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal", "slowest layers of 1")

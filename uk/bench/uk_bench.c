@@ -436,7 +436,12 @@ int uk_command_bench(const struct uk_arguments *a) {
     if (status)
         return status;
     const bool is_gemm = a->positionals && !strcmp(a->positional[0], "gemm");
-    if (a->positionals && !strcmp(a->positional[0], "networks"))
+    const bool is_networks = a->positionals && !strcmp(a->positional[0], "networks");
+    if (a->remote && (is_gemm || is_networks || a->is_static))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--remote: kernels alone are timed there; leave out %s, or --remote",
+                           a->is_static ? "--static" : a->positional[0]);
+    if (is_networks)
         return uk_bench_networks(a);
     if (a->sweep || uk_given(a, "--seed", 0))
         return uk_complain(UK_EXIT_USAGE, "%s is for uk bench networks --sweep; leave it out",

@@ -4,6 +4,8 @@
  * qemu-user's, for each step of k and each multiply-add, or each element of vectors; on request by mnemonic, and as cycles
  * of the core whose latencies RISC-V P's draft lists. That says nothing of time.
  *
+ * With --remote=HOST the kernel is timed there instead.
+ *
  * The kernel runs on a whole tile with two numbers of steps; the difference is the loop's, all of it.
  */
 #include <inttypes.h>
@@ -12,10 +14,12 @@
 #include <string.h>
 #include "emulate/emulate.h"
 #include "registry/operation.h"
+#include "remote/remote.h"
 #include "uk_bench.h"
 
-/* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices. */
-enum { FEW = 64, MANY = 576, LD = 2048 };
+/* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices,
+ * which does not put them into the same sets of a cache. */
+enum { FEW = 64, MANY = 576, LD = 2064 };
 
 /* What a kernel goes through: the parameter that says how far, how much of it is a step, and what each step does so many of. */
 struct work {
@@ -112,10 +116,10 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     int pointers = 0;
 
     uk_put(t,
-           "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
-           "static _Alignas(64) char memory[6][16 << 20];\nint main(int argc, char **argv) {\n"
-           "    const int64_t steps = argc == 2 ? atoll(argv[1]) : 0;\n    %s%s(",
-           uk_kernel_symbol(k), uk_kernel_parameters(k),
+           "%s#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
+           "static _Alignas(64) char memory[6][16 << 20];\nstatic int64_t steps;\n"
+           "static int32_t call(void) {\n    %s%s(",
+           uk_board_in_use() ? uk_remote_timing[0].text : "", uk_kernel_symbol(k), uk_kernel_parameters(k),
            work_of(k).parameter ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", uk_kernel_symbol(k));
     for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
         uk_put(t, "%s", between);
@@ -127,7 +131,10 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
         if (p[n] == ')')
             break;
     }
-    uk_put(t, ");\n    return 0;\n}\n");
+    uk_put(t,
+           ");\n    return 0;\n}\nint main(int argc, char **argv) {\n"
+           "    steps = argc >= 2 ? atoll(argv[1]) : 0;\n    return %s;\n}\n",
+           uk_board_in_use() ? "uk_timing(call, argv + 2)" : "call()");
     return t->failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
 }
 
@@ -175,6 +182,24 @@ static void print_cycles(const struct uk_kernel *k, const struct uk_emulated_cou
                step / work_of(k).units, work_of(k).unit);
 }
 
+/* On a board nothing is counted. */
+static int time_kernel(struct uk_emulation *e, const struct uk_kernel *k, const struct uk_arguments *a) {
+    const struct work w = work_of(k);
+    const int steps = 4 * FEW * w.step, flops = strcmp(w.unit, "element") ? 2 : 1;
+    const struct uk_timing how = {
+        .rounds = 7, .cooldown = (int)a->cooldown, .flops = flops * w.units * steps / w.step};
+    struct uk_board_times times;
+    char argument[32];
+
+    snprintf(argument, sizeof argument, "%d", steps);
+    const int status = uk_emulation_time(e, argument, &how, &times);
+    if (!status) {
+        printf("%-34s ", uk_kernel_symbol(k));
+        uk_board_times_print(&times, &how, 0);
+    }
+    return status;
+}
+
 static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cycles,
                       struct uk_emulated_counts runs[RUNS]) {
     int status = UK_EXIT_OK;
@@ -203,9 +228,11 @@ static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const s
     int status = put_runner(&runner, k);
     if (!status)
         status = uk_emulation_open_kernel(&e, a->target, runner.text, assembly);
-    if (!status)
+    if (!status && uk_board_in_use())
+        status = time_kernel(e, k, a);
+    else if (!status)
         status = count_runs(e, k, a->cycles, runs);
-    if (!status)
+    if (!status && !uk_board_in_use())
         print_steps(k, runs);
     if (!status && a->histogram)
         print_histogram(runs);
@@ -229,7 +256,7 @@ static int count_row(struct uk_context *c, const struct uk_kernel *k, const stru
     if (work_of(k).units == 0 && a->positionals)
         return uk_complain(
             UK_EXIT_WRONG,
-            "%s is neither a product nor one of vectors, whose instructions a step are counted",
+            "%s is neither a product nor one of vectors, whose instructions a step are counted, or timed",
             uk_kernel_symbol(k));
     if (work_of(k).units > 0 && (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
         return count_kernel(c, k, a);

@@ -40,20 +40,20 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
     return UK_EXIT_OK;
 }
 
+/* What does not change is said once. */
 static void print_cpu(const struct uk_board_times *t) {
     const struct uk_board *b = uk_board_in_use();
+    static int said = -1;
 
+    if (said == t->cpu)
+        return;
+    said = t->cpu;
     printf("measured on %s: %s, CPU %d, ", b->text, *b->cpu ? b->cpu : b->machine, t->cpu);
     if (!*t->governor)
         printf("whose governor and frequencies Linux does not say there\n");
     else
         printf("governor %s, %ld to %ld MHz, %ld MHz while measuring\n", t->governor, t->least / 1000,
                t->most / 1000, t->before / 1000);
-    if (t->fell)
-        printf("the frequency fell in %d of %d samples, in the first of them from %ld to %ld MHz; "
-               "--cooldown=SECONDS lets the "
-               "board rest before each\n",
-               t->fell, t->rounds, t->before / 1000, t->after / 1000);
 }
 
 void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing *how, double bytes) {
@@ -67,4 +67,8 @@ void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing
                t->percent, 1e-9 * t->peak);
     printf("\n");
     print_cpu(t);
+    if (t->fell)
+        printf("the frequency fell in %d of %d samples, in the first of them from %ld to %ld MHz; "
+               "--cooldown=SECONDS lets the board rest before each\n",
+               t->fell, t->rounds, t->before / 1000, t->after / 1000);
 }
