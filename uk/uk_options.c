@@ -18,7 +18,7 @@ enum {
     MACHINE = 1024
 };
 enum { OF_PROGRAMS = UK_OF_PROGRAMS, OF_NETWORKS = UK_OF_NETWORKS };
-enum { REMOTE = RUN | BENCH | KERNELS };
+enum { REMOTE = RUN | TUNE | BENCH | KERNELS };
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
 const struct uk_command uk_commands[] = {
@@ -70,7 +70,7 @@ const struct uk_option uk_options[] = {
     {"--device", "WHERE", UK_OPTION_CHOICE, RUN, FIELD(device), 0, "interp gpu sim",
      "interp: interpret the scheduled loops, and report races; of a GPU's target, gpu or its simulator"},
     {"--remote", "HOST", UK_OPTION_TEXT, REMOTE, FIELD(remote), 0, NULL,
-     "run on that machine, [USER@]HOST[:PORT], by ssh; nothing is left there"},
+     "run on that machine, [USER@]HOST[:PORT], by ssh; nothing is left there; tune: on A,B,..."},
     {"--ssh", "COMMAND", UK_OPTION_TEXT, REMOTE, FIELD(ssh), 0, NULL,
      "with --remote: in place of ssh, for instance 'ssh -F FILE' (default: UK_SSH of the environment)"},
     {"--remote-dir", "DIR", UK_OPTION_TEXT, REMOTE, FIELD(remote_dir), 0, NULL,
@@ -101,7 +101,7 @@ const struct uk_option uk_options[] = {
      "compare with the interpreter's every element; of a network's layers 4096, or with =all every one"},
     {"--time", NULL, UK_OPTION_FLAG, RUN, FIELD(time), 0, NULL,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
-    {"--cooldown", "SECONDS", UK_OPTION_COUNT, RUN | BENCH, FIELD(cooldown), 3600, NULL,
+    {"--cooldown", "SECONDS", UK_OPTION_COUNT, RUN | TUNE | BENCH, FIELD(cooldown), 3600, NULL,
      "with --remote: let the board rest so long before each sample"},
     {"--count", "layers", UK_OPTION_EXTENT, RUN, FIELD(count), FIELD(count_layers), "layers",
      "for another architecture: count all instructions of the call, under the emulator or in the "

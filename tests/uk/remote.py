@@ -66,7 +66,7 @@ PermitRootLogin prohibit-password
 PidFile none
 MaxSessions 50
 MaxStartups 50
-SetEnv HOME={folder}/home TMPDIR={folder}/tmp PATH={top}/bin:{os.environ["PATH"]}
+SetEnv HOME={folder}/home TMPDIR={folder}/tmp UK_REMOTE_LOCK={folder} PATH={top}/bin:{os.environ["PATH"]}
 """)
     preexec = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None
     with open(folder / "log", "w", encoding="utf-8") as log:
@@ -186,9 +186,9 @@ def hold(phase, end):
     return subprocess.CompletedProcess([], process.returncode, out, err)
 
 
-def cut(_):
+def cut(daemon):
     """Ends all connections on the board's side at once, as when it loses its power."""
-    for pid in children_of(daemons[0].pid):
+    for pid in children_of(daemon.pid):
         for each in (*children_of(pid), pid):
             if pathlib.Path(f"/proc/{each}/comm").read_text(encoding="utf-8").startswith("sshd"):
                 os.kill(each, signal.SIGKILL)
@@ -227,7 +227,7 @@ def test_kept():
 
 def test_lock():
     """Who times while another does is told, and waits."""
-    lock = os.open("/tmp", os.O_RDONLY)
+    lock = os.open(top / "board", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with subprocess.Popen(words("run", *PROGRAM, *NATIVE, "--time"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
         told = any("another timing runs there" in line for line in iter(process.stderr.readline, ""))
@@ -297,13 +297,42 @@ def test_words():
 
 def test_cuts():
     for phase, doing in ("uploading", "uploading ./program"), ("running", "the program ran"), ("downloading", "downloading data"):
-        expect(f"cut while {phase}", hold(phase, cut), 1, f"the connection was lost while {doing}")
+        expect(f"cut while {phase}", hold(phase, lambda _: cut(daemons[0])), 1, f"the connection was lost while {doing}")
     for phase in "uploading", "running", "downloading":
         for number in signal.SIGKILL, signal.SIGTERM:
             done = hold(phase, lambda process, number=number: process.send_signal(number))
             if done.returncode != -number:
                 failures.append(f"killed while {phase} by {number}: exit status {done.returncode}")
             check_left(f"killed while {phase} by {number}")
+
+
+def test_tune():
+    """Three boards, of which one comes to no end, and one loses its connection when it has measured something."""
+    write("bin/lame", f"#!/bin/sh\ncase $PWD in */lame/*) [ $(/usr/bin/stat -Lc %s \"$1\") -gt 100000 ] && [ -e {top}/lame-now ] && exec /bin/sleep 1000;; esac\n"
+          "exec \"$@\"\n", 0o755)
+    start_sshd("lame")
+    start_sshd("dying")
+    best = top / "best.uk"
+    program = [source + "/examples/matmul.uk", "--size=M=24", "--size=N=32", "--size=K=16", *NATIVE]
+    with subprocess.Popen(words("tune", *program, "--trials=9", "--trial-limit=2", "-o", str(best), "--remote-prefix=lame", board="board,lame,none.invalid,dying"),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
+        said = ""
+        for line in iter(process.stderr.readline, ""):
+            said += line
+            if "trial 1:" in line:
+                (top / "lame-now").touch()
+                cut(daemons[-1])
+        process.wait(timeout=300)
+    (top / "lame-now").unlink(missing_ok=True)
+    texts = ("none.invalid leaves", "dying leaves: .*connection was lost", "lame leaves: it did not end", "[0-9]+ schedules measured")
+    if process.returncode or not best.exists() or not all(re.search(text, said) for text in texts):
+        failures.append(f"tune: exit status {process.returncode}, {said}")
+    expect("the schedule", call("run", *program, f"--schedule={best}", "--check"), 0, "check: equal")
+    check_left("tune, cut")
+    best.unlink()
+    done = call("tune", *program, "--trials=3", "-o", str(best), board="none.invalid,other.invalid")
+    if done.returncode != 1 or best.exists() or "no board is left" not in done.stderr:
+        failures.append(f"tune without a board: exit status {done.returncode}, {done.stderr!r}")
 
 
 def test_moments():
@@ -328,6 +357,7 @@ try:  # what is left ends the test: all that follows would find it, too
     else:
         test_kept()
         test_lock()
+        test_tune()
         test_moments()
 except SystemExit:
     pass

@@ -19,6 +19,8 @@ struct uk_board *uk_board_in_use(void) {
 
 void uk_board_use(struct uk_board *b) {
     in_use = b;
+    /* What programs here leave behind is found there. */
+    setenv("TMPDIR", b->guard.folder, 1);
 }
 
 /* ---- the shell there ---- */
@@ -266,7 +268,6 @@ int uk_board_open(struct uk_board *b, const struct uk_arguments *a, const char *
     b->holds = true;
     if ((status = uk_guard_begin(&b->guard)))
         return status;
-    setenv("TMPDIR", b->guard.folder, 1);
     snprintf(b->control, sizeof b->control, "%s/s", b->guard.folder);
     status = start_master(b);
     if (!status)

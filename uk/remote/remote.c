@@ -47,15 +47,16 @@ int uk_run_on_board(const struct uk_arguments *a, int (*run)(const struct uk_arg
     static struct uk_board board;
     int status = a->remote ? check_together(a) : check_alone(a);
 
-    if (status || !a->remote)
+    /* Tuning takes several. */
+    if (status || !a->remote || !strcmp(a->command, "tune"))
         return status ? status : run(a);
     status = uk_board_open(&board, a, a->remote);
+    if (!status)
+        uk_board_use(&board);
     if (!status && a->target)
         status = uk_board_fits(&board, a->target);
-    if (!status) {
-        uk_board_use(&board);
+    if (!status)
         status = run(a);
-    }
     uk_board_close(&board);
     return status;
 }

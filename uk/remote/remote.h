@@ -96,6 +96,8 @@ int uk_board_program(struct uk_board *b, const char *path, char *name, size_t si
 /* Runs a program that is there, after the words of --remote-prefix, with its standard output in a file, or nowhere if that is
  * NULL. `locked`: alone among those of all users who time there. */
 int uk_board_run(struct uk_board *b, const char *name, char *const words[], const char *out, bool locked);
+/* Removes the programs and operands that are in the folder. */
+void uk_board_forget(struct uk_board *b);
 /* Ends all that runs there. */
 void uk_board_stop(struct uk_board *b);
 
@@ -116,10 +118,12 @@ struct uk_timing {
 };
 struct uk_board_times {
     double seconds, fastest, slowest, percent, peak; /* medians of the rounds, but fastest and slowest */
-    int rounds, cpu, fell;                           /* in so many rounds the frequency fell */
-    long before, after; /* kHz, of the first such round; else of the last round */
-    char governor[32];  /* "": unknown */
-    long least, most;   /* kHz; 0: unknown */
+    double cost,
+        interval; /* seconds by operations of the peak beside them, and how far that may be off, of 1 */
+    int rounds, cpu, fell; /* in so many rounds the frequency fell */
+    long before, after;    /* kHz, of the first such round; else of the last round */
+    char governor[32];     /* "": unknown */
+    long least, most;      /* kHz; 0: unknown */
 };
 /* Exit status. */
 int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how);

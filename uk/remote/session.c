@@ -218,12 +218,13 @@ static int failed_there(const struct uk_board *b, const char *name, int result) 
                        b->text, result, said);
 }
 
-/* Any user may lock the folder /tmp; who has to wait is told. */
+/* Any user may lock the folder /tmp, or another one that all agree on; who has to wait is told. */
 static int tell_of_lock(struct uk_board *b) {
     if (!b->has_flock)
         fprintf(stderr, "uk: %s has no flock: what others time there at once may disturb\n", b->text);
-    const int result =
-        b->has_flock ? uk_board_shell(b, "looking at the lock", "flock -n 9 9</tmp", NULL, -1, -1) : 0;
+    const int result = b->has_flock ? uk_board_shell(b, "looking at the lock",
+                                                     "flock -n 9 9<${UK_REMOTE_LOCK:-/tmp}", NULL, -1, -1)
+                                    : 0;
 
     if (result > 0)
         fprintf(stderr, "uk: %s: another timing runs there; waiting for it to end\n", b->text);
@@ -246,10 +247,16 @@ int uk_board_run(struct uk_board *b, const char *name, char *const words[], cons
         return uk_complain(UK_EXIT_WRONG, "%s: %s", out, strerror(errno));
     const int result =
         uk_board_shell(b, "the program ran",
-                       locked && b->has_flock ? "exec 9</tmp; flock 9; \"$@\"" : "\"$@\"", argv, -1, file);
+                       locked && b->has_flock ? "exec 9<${UK_REMOTE_LOCK:-/tmp}; flock 9; \"$@\"" : "\"$@\"",
+                       argv, -1, file);
     if (file >= 0)
         close(file);
     return result > 0 ? failed_there(b, name, result) : result ? UK_EXIT_WRONG : UK_EXIT_OK;
+}
+
+void uk_board_forget(struct uk_board *b) {
+    b->uploads = 0;
+    uk_board_shell(b, "removing files", "rm -f program-* data", NULL, -1, -1);
 }
 
 void uk_board_stop(struct uk_board *b) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was measured on a board. */
+#include <math.h>
 #include <string.h>
 #include "remote.h"
 
@@ -11,7 +12,7 @@ static bool has_fallen(long before, long after) {
 }
 
 int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how) {
-    double seconds[ROUNDS], peak[ROUNDS], percent[ROUNDS];
+    double seconds[ROUNDS], peak[ROUNDS], percent[ROUNDS], cost[ROUNDS];
     long before, after;
     int n = 0;
 
@@ -25,6 +26,7 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
             }
             t->fell += has_fallen(before, after);
             percent[n] = peak[n] > 0 ? 100 * how->flops / seconds[n] / peak[n] : 0;
+            cost[n] = seconds[n] * (peak[n] > 0 ? peak[n] : 1);
             n++;
         }
     if (n < how->rounds || !n)
@@ -37,6 +39,8 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
     t->slowest = seconds[n - 1];
     t->percent = bench_median(percent, n);
     t->peak = bench_median(peak, n);
+    t->cost = bench_median(cost, n);
+    t->interval = (cost[n - 1 - n / 4] - cost[n / 4]) / t->cost / sqrt(n);
     return UK_EXIT_OK;
 }
 

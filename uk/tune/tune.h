@@ -4,6 +4,7 @@
 #define UK_TUNE_H
 
 #include "emulate/emulate.h"
+#include "remote/remote.h"
 
 enum tune_outcome {
     TUNE_OK,
@@ -25,8 +26,10 @@ struct tune_trial {
     double seconds; /* per call; of another architecture's code instructions */
     double speed;   /* over the reference's, measured in turns with it */
     double noise;   /* of TUNE_FINAL rounds and more: how far the reference is from itself */
+    double cost;    /* on a board: multiply-adds that it could have done meanwhile */
     int rounds;
     bool is_start;
+    bool is_whole; /* on boards: it has been measured */
     char message[256];
 };
 
@@ -69,19 +72,54 @@ int tune_log_add(const struct tune_log *l, const struct tune_trial *t, int numbe
 void tune_log_close(struct tune_log *l);
 const char *tune_outcome_text(enum tune_outcome outcome);
 
+/* What the process of a trial reports. */
+struct tune_report {
+    enum tune_outcome outcome;
+    double seconds, speed, noise, cost;
+    int rounds;
+    bool is_lost; /* on a board: that is the board's fault */
+    char message[256];
+};
+
 /* ---- tune_count.c: trials of another architecture's code ---- */
 
 struct tune_bench;
 /* In the process of the trial: runs the steps' code once on the data, counting. */
 enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *count, char *message,
                              size_t size);
+/* In the process of a trial: standard error becomes a file, whose last text becomes the message of what it then was. */
+void tune_said_begin(void);
+enum tune_outcome tune_said(char *message, size_t size);
 /* Of a trial's seconds or instructions. */
 const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32]);
+
+/* ---- tune_boards.c: trials on boards ---- */
+
+struct tune_board {
+    struct uk_board board;
+    bool is_out; /* it failed, or is slow */
+    double cost; /* of the reference there; 0: not measured */
+};
+/* Those of --remote, if it is given. Exit status; close them in any case. */
+int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a);
+void tune_boards_close(struct tune_bench *b);
+int tune_boards_left(const struct tune_bench *b);
+/* In the process of the trial: runs and times the steps' code on the board in use. */
+void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r);
+/* Measures up to as many trials as there are boards at once; `only`: on that board, else NULL. False: not all of them have been. */
+bool tune_measure_there(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
+                        volatile int *interrupted, struct tune_board *only);
+/* What the others are compared with, on each board; *t is the first one's. */
+bool tune_reference_there(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted);
 
 /* ---- tune_trial.c: one trial in a process of its own ---- */
 
 struct tune_bench {
     struct uk_job job;
+    struct tune_board *board; /* NULL: its code runs here, or is counted */
+    char *board_names;
+    int boards, cooldown;
+    const char *reference_steps;
     bool is_counted;            /* its code runs under an emulator: instructions take the place of seconds */
     int64_t *sizes, *arguments; /* all of them; those that the function takes */
     double *scalars;
@@ -96,6 +134,14 @@ struct tune_bench {
     void *user;           /* its argument */
 };
 
+/* Starts the process of a trial, which reports to *in; -1 with a reason in errno. */
+int tune_start(struct tune_bench *b, const char *steps, int rounds, int *in);
+/* The reference's results are kept, those of others compared with them. */
+bool tune_compare(struct tune_bench *b, struct tune_report *r);
+/* As before the trial; with what the process reported; with how it ended without. */
+void tune_clear(struct tune_trial *t);
+void tune_take(struct tune_trial *t, const struct tune_report *r);
+void tune_describe_end(struct tune_trial *t, int status, double limit);
 /* Sizes, operands, shared memory; no reference yet. Exit status. */
 int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a);
 void tune_bench_free(struct tune_bench *b);

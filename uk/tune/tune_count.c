@@ -16,7 +16,14 @@ const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32
     return text;
 }
 
-/* What uk said last on standard error, which is that file, as the reason. */
+void tune_said_begin(void) {
+    const int said = memfd_create("uk tune", 0);
+
+    dup2(said, STDERR_FILENO);
+    close(said);
+}
+
+/* What uk said on standard error, as the reason. */
 static void take_message(int file, char *message, size_t size) {
     char text[2048];
     ssize_t n = pread(file, text, sizeof text - 1, 0);
@@ -34,30 +41,32 @@ static enum tune_outcome outcome_of(const char *message) {
     return strstr(message, late) ? TUNE_TIMEOUT : strstr(message, "by signal ") ? TUNE_CRASH : TUNE_REFUSED;
 }
 
+enum tune_outcome tune_said(char *message, size_t size) {
+    take_message(STDERR_FILENO, message, size);
+    return outcome_of(message);
+}
+
 enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *count, char *message,
                              size_t size) {
     struct uk_emulated_counts counts = {0};
     struct uk_emulation *e = NULL;
     int32_t refused = 0;
-    int said = memfd_create("uk tune", 0);
 
     if (uk_program_schedule(b->job.program, "candidate", steps, strlen(steps))) {
         snprintf(message, size, "%s", uk_context_message(b->job.context));
         return TUNE_REFUSED;
     }
-    dup2(said, STDERR_FILENO);
+    tune_said_begin();
     int status = uk_emulation_begin(&e, &b->job, b->sizes, b->scalars, &b->data);
-    if (!status && ftruncate(said, 0)) /* notes of the compiler */
-        status = UK_EXIT_WRONG;
-    if (!status)
+    if (!status) {
+        tune_said_begin(); /* without notes of the compiler */
         status = uk_emulation_count_run(e, b->job.program->name, &b->data, &refused, &counts);
+    }
     uk_emulation_end(e);
     *count = (double)counts.instructions;
     uk_counts_free(&counts);
-    if (status) {
-        take_message(said, message, size);
-        return outcome_of(message);
-    }
+    if (status)
+        return tune_said(message, size);
     if (refused) {
         snprintf(message, size, "the function refused its arguments: %s",
                  uk_status_text((enum uk_status)refused));

@@ -62,7 +62,9 @@ static int make_key(struct tune_log *l, struct uk_job *job) {
         hash(&h, rest);
     }
     /* Counts are the same on each. */
-    if (!uk_is_emulated(job->options.target))
+    if (uk_board_in_use())
+        hash(&h, uk_board_in_use()->cpu);
+    else if (!uk_is_emulated(job->options.target))
         hash_cpu(&h);
     snprintf(l->key, sizeof l->key, "%016" PRIx64, h);
     return UK_EXIT_OK;
@@ -84,7 +86,7 @@ static const char *text_in(const cJSON *o, const char *name) {
 
 /* What a call's cost is called. */
 static const char *unit(const struct tune_log *l) {
-    return uk_is_emulated(l->arguments->target) ? "instructions" : "seconds";
+    return uk_is_emulated(l->arguments->target) && !uk_board_in_use() ? "instructions" : "seconds";
 }
 
 /* One line; false if it is no trial. */

@@ -54,8 +54,9 @@ int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a) {
     if (status)
         return status;
     struct uk_program *p = b->job.program;
-    b->is_counted = uk_is_emulated(a->target);
-    if (!a->threads && !b->is_counted)
+    b->is_counted = uk_is_emulated(a->target) && !b->board;
+    b->cooldown = (int)a->cooldown;
+    if (!a->threads && !b->is_counted && !b->board)
         b->job.options.threads = uk_num_threads();
     b->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->sizes);
     b->arguments = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->arguments);
@@ -102,17 +103,10 @@ enum uk_status tune_set_reference(struct tune_bench *b, const char *steps) {
     b->shared->known = false;
     b->reference_seconds = 0;
     b->reference = NULL;
-    return b->is_counted ? UK_OK : compile(b, steps, &b->reference);
+    return b->is_counted || b->board ? UK_OK : compile(b, steps, &b->reference);
 }
 
 /* ---- in the child ---- */
-
-struct report {
-    enum tune_outcome outcome;
-    double seconds, speed, noise;
-    int rounds;
-    char message[256];
-};
 
 /* Integers up to this are exact in the type. */
 static double exact_limit(enum uk_type type) {
@@ -139,7 +133,7 @@ static void keep_results(struct tune_bench *b) {
     b->shared->known = true;
 }
 
-static bool same_results(const struct tune_bench *b, struct report *r) {
+static bool same_results(const struct tune_bench *b, struct tune_report *r) {
     char *at = b->shared->bytes;
 
     for (int t = 0; b->shared->known && b->shared->comparable && t < b->data.count; t++) {
@@ -161,6 +155,13 @@ static bool same_results(const struct tune_bench *b, struct report *r) {
                 return false;
             }
     }
+    return true;
+}
+
+bool tune_compare(struct tune_bench *b, struct tune_report *r) {
+    if (b->shared->known)
+        return same_results(b, r);
+    keep_results(b);
     return true;
 }
 
@@ -189,7 +190,7 @@ static void run_call(void *user) {
 }
 
 /* True if a few calls show that the candidate is too slow. */
-static bool is_hopeless(const struct tune_bench *b, struct call *c, struct report *r) {
+static bool is_hopeless(const struct tune_bench *b, struct call *c, struct tune_report *r) {
     double least = HUGE_VAL, begun = bench_seconds();
 
     if (!(b->reference_seconds > 0))
@@ -209,7 +210,7 @@ static bool is_hopeless(const struct tune_bench *b, struct call *c, struct repor
 }
 
 static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, int rounds,
-                                       struct report *r) {
+                                       struct tune_report *r) {
     struct call call[2];
     struct uk_module *m;
 
@@ -253,7 +254,7 @@ static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, 
     return TUNE_OK;
 }
 
-static enum tune_outcome count_candidate(struct tune_bench *b, const char *steps, struct report *r) {
+static enum tune_outcome count_candidate(struct tune_bench *b, const char *steps, struct tune_report *r) {
     const enum tune_outcome outcome = tune_count(b, steps, &r->seconds, r->message, sizeof r->message);
 
     if (outcome != TUNE_OK)
@@ -268,7 +269,7 @@ static enum tune_outcome count_candidate(struct tune_bench *b, const char *steps
 }
 
 static void be_child(struct tune_bench *b, const char *steps, int rounds, int out) {
-    struct report r = {0};
+    struct tune_report r = {0};
     int nowhere = open("/dev/null", O_RDWR);
 
     const rlim_t seconds = (rlim_t)ceil(b->limit * b->job.options.threads);
@@ -282,7 +283,10 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    r.outcome = b->is_counted ? count_candidate(b, steps, &r) : try_candidate(b, steps, rounds, &r);
+    if (b->board)
+        tune_there(b, steps, rounds, &r);
+    else
+        r.outcome = b->is_counted ? count_candidate(b, steps, &r) : try_candidate(b, steps, rounds, &r);
     _exit(write(out, &r, sizeof r) == sizeof r ? 0 : 1);
 }
 
@@ -290,7 +294,7 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
 
 /* What the child reports before the deadline; false: nothing whole. */
 static bool receive(const struct tune_bench *b, int in, double deadline, volatile int *interrupted,
-                    struct report *r, bool *late) {
+                    struct tune_report *r, bool *late) {
     size_t have = 0;
 
     *late = false;
@@ -314,7 +318,7 @@ static bool receive(const struct tune_bench *b, int in, double deadline, volatil
     return have == sizeof *r;
 }
 
-static void describe_end(struct tune_trial *t, int status, double limit) {
+void tune_describe_end(struct tune_trial *t, int status, double limit) {
     t->outcome = TUNE_CRASH;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
         t->outcome = TUNE_TIMEOUT;
@@ -327,50 +331,68 @@ static void describe_end(struct tune_trial *t, int status, double limit) {
     }
 }
 
-bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted) {
-    int pipes[2], status = 0;
-    struct report r;
-    bool late;
-
+void tune_clear(struct tune_trial *t) {
     t->message[0] = 0;
     t->outcome = TUNE_REFUSED;
     t->seconds = t->speed = 0;
     t->rounds = 0;
+}
+
+void tune_take(struct tune_trial *t, const struct tune_report *r) {
+    t->outcome = r->outcome;
+    t->seconds = r->seconds;
+    t->speed = r->speed;
+    t->noise = r->noise;
+    t->rounds = r->rounds;
+    memcpy(t->message, r->message, sizeof t->message);
+}
+
+int tune_start(struct tune_bench *b, const char *steps, int rounds, int *in) {
+    int pipes[2];
+
     fflush(NULL);
-    if (pipe(pipes)) {
-        snprintf(t->message, sizeof t->message, "no pipe: %s", strerror(errno));
-        return !*interrupted;
-    }
-    pid_t child = fork();
+    if (pipe2(pipes, O_CLOEXEC))
+        return -1;
+    const pid_t child = fork();
     if (!child) {
         close(pipes[0]);
-        be_child(b, t->steps, rounds, pipes[1]);
+        be_child(b, steps, rounds, pipes[1]);
     }
     close(pipes[1]);
-    const double latest = bench_seconds() + CLOCK * b->limit;
-    bool whole = child > 0 && receive(b, pipes[0], fmin(latest, b->end), interrupted, &r, &late);
-    close(pipes[0]);
+    *in = pipes[0];
+    if (child < 0)
+        close(pipes[0]);
+    return child;
+}
+
+bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted) {
+    int in, status = 0;
+    struct tune_report r;
+    bool late;
+
+    if (b->board)
+        return tune_measure_there(b, t, 1, rounds, interrupted, NULL);
+    tune_clear(t);
+    const pid_t child = tune_start(b, t->steps, rounds, &in);
     if (child < 0) {
         snprintf(t->message, sizeof t->message, "no process: %s", strerror(errno));
         return !*interrupted;
     }
+    const double latest = bench_seconds() + CLOCK * b->limit;
+    bool whole = receive(b, in, fmin(latest, b->end), interrupted, &r, &late);
+    close(in);
     /* One that has started others ends them first, and removes its files. */
     if (!whole && (late || *interrupted))
         kill(child, b->is_counted ? SIGTERM : SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (whole) {
-        t->outcome = r.outcome;
-        t->seconds = r.seconds;
-        t->speed = r.speed;
-        t->noise = r.noise;
-        t->rounds = r.rounds;
-        memcpy(t->message, r.message, sizeof t->message);
+        tune_take(t, &r);
     } else if (late) {
         t->outcome = TUNE_TIMEOUT;
         snprintf(t->message, sizeof t->message, "not done after %.1f s", CLOCK * b->limit);
     } else {
-        describe_end(t, status, b->limit);
+        tune_describe_end(t, status, b->limit);
     }
     return !*interrupted && (whole || !late || latest < b->end);
 }

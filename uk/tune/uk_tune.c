@@ -38,10 +38,12 @@ struct tune {
     bool reference_is_auto;
     double begun, limit;
     int most, measured, count[TUNE_OUTCOMES];
-    double peak, best;      /* operations per second; speed */
-    double reference_bound; /* seconds that its kernels take at least */
-    double best_cost;       /* of the best, by the cost rule; 0: nothing is known */
-    double shown;           /* when progress was printed last */
+    double peak, best;          /* operations per second; speed */
+    double reference_bound;     /* seconds that its kernels take at least */
+    double best_cost;           /* of the best, by the cost rule; 0: nothing is known */
+    double shown;               /* when progress was printed last */
+    struct tune_trial *pending; /* that wait until there is one for each board */
+    int pendings;
 };
 
 static volatile int interrupted; /* the signal's number */
@@ -118,7 +120,8 @@ static void show_counts(const struct tune *t) {
 /* ---- one schedule ---- */
 
 static bool is_over(const struct tune *t) {
-    return interrupted || passed(t) >= search_share * t->limit || t->measured >= t->most;
+    return interrupted || passed(t) >= search_share * t->limit || t->measured + t->pendings >= t->most ||
+           (t->bench.board && !tune_boards_left(&t->bench));
 }
 
 /* Seconds that the kernels of these steps take at least; 0: not known. */
@@ -159,11 +162,35 @@ static int keep(struct tune *t, struct tune_trial trial) {
     return status;
 }
 
+/* Measures what waits, on all boards at once. Exit status; what has no end in time is not kept. */
+static int flush(struct tune *t) {
+    int status = UK_EXIT_OK;
+
+    if (t->pendings)
+        tune_measure_there(&t->bench, t->pending, t->pendings, TUNE_QUICK, &interrupted, NULL);
+    for (int i = 0; i < t->pendings; i++) {
+        t->measured += t->pending[i].is_whole;
+        if (t->pending[i].is_whole && !status)
+            status = keep(t, t->pending[i]);
+        else
+            uk_text_free(t->pending[i].steps);
+    }
+    t->pendings = 0;
+    return status;
+}
+
+static bool is_pending(const struct tune *t, const char *steps) {
+    for (int i = 0; i < t->pendings; i++)
+        if (!strcmp(t->pending[i].steps, steps))
+            return true;
+    return false;
+}
+
 /* Takes over the steps. Exit status; what has no end in time is not kept. */
 static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
     struct tune_trial trial = {.steps = steps, .is_start = is_start};
 
-    *is_new = !tune_find(&t->search, steps);
+    *is_new = !tune_find(&t->search, steps) && !is_pending(t, steps);
     if (!*is_new) {
         uk_text_free(steps);
         return UK_EXIT_OK;
@@ -173,6 +200,10 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
                                                   : TUNE_OK;
     if (trial.outcome != TUNE_OK)
         return keep(t, trial);
+    if (t->bench.board) {
+        t->pending[t->pendings++] = trial;
+        return t->pendings >= tune_boards_left(&t->bench) ? flush(t) : UK_EXIT_OK;
+    }
     bool is_slow = t->bench.is_counted || t->bench.reference_seconds > 0.1;
     bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_QUICK, &interrupted);
     /* What looks best may owe it to noise, and the search goes on from it. */
@@ -201,7 +232,8 @@ static int try_reference(struct tune *t, char *steps) {
     } else if (status) {
         trial.outcome = TUNE_REFUSED;
         snprintf(trial.message, sizeof trial.message, "%s", uk_context_message(t->bench.job.context));
-    } else if (!tune_measure(&t->bench, &trial, TUNE_QUICK, &interrupted)) {
+    } else if (!(t->bench.board ? tune_reference_there(&t->bench, &trial, &interrupted)
+                                : tune_measure(&t->bench, &trial, TUNE_QUICK, &interrupted))) {
         uk_text_free(steps);
         return UK_EXIT_OK;
     } else {
@@ -217,6 +249,7 @@ static int try_reference(struct tune *t, char *steps) {
             uk_text_free(steps);
             return uk_complain(UK_EXIT_WRONG, "out of memory");
         }
+        t->bench.reference_steps = t->reference;
     }
     if (!known)
         return keep(t, trial);
@@ -269,7 +302,7 @@ static int run_starts(struct tune *t) {
             break;
         status = take_start(t, steps);
     }
-    return status;
+    return status ? status : flush(t);
 }
 
 /* ---- the search ---- */
@@ -310,7 +343,7 @@ static int search(struct tune *t) {
             status = consider(t, steps, false, &is_new);
         repeated = is_new ? 0 : repeated + 1;
     }
-    return status;
+    return status ? status : flush(t);
 }
 
 /* ---- the decision ---- */
@@ -391,7 +424,8 @@ static int decide(struct tune *t, const char **steps, double *speed) {
         else
             fprintf(stderr, "the best failed when it was measured again: %s\n", last.message);
     }
-    if (!status && !interrupted && passed(t) < t->limit) {
+    if (!status && !interrupted && passed(t) < t->limit &&
+        !(t->bench.board && !tune_boards_left(&t->bench))) {
         fprintf(stderr, "nothing is faster: the result is %s\n", name);
         *steps = t->reference;
     }
@@ -431,16 +465,21 @@ static int write_result(const struct tune *t, const struct uk_arguments *a, cons
 /* ---- the command ---- */
 
 static int prepare(struct tune *t, const struct uk_arguments *a) {
-    int status = tune_bench_create(&t->bench, a);
+    int status = tune_boards_open(&t->bench, a);
 
+    if (!status)
+        status = tune_bench_create(&t->bench, a);
     if (status)
         return status;
+    if (t->bench.boards && !(t->pending = calloc((size_t)t->bench.boards, sizeof *t->pending)))
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
     if (t->bench.job.options.target && !strcmp(t->bench.job.options.target, "interp"))
         return uk_complain(UK_EXIT_USAGE,
                            "target interp has no speed to tune; name a machine, or leave --target out");
-    enum uk_status runs =
-        t->bench.is_counted ? UK_OK : uk_target_runs(t->bench.job.context, t->bench.job.options.target);
-    if (t->bench.is_counted && (status = uk_emulation_check(t->bench.job.options.target)))
+    enum uk_status runs = t->bench.is_counted || t->bench.board
+                              ? UK_OK
+                              : uk_target_runs(t->bench.job.context, t->bench.job.options.target);
+    if ((t->bench.is_counted || t->bench.board) && (status = uk_emulation_check(t->bench.job.options.target)))
         return status;
     if (runs)
         return uk_job_failed(&t->bench.job, runs);
@@ -454,7 +493,7 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     t->bench.tick = show_progress;
     t->bench.user = t;
     t->search.random = (uint64_t)a->seed;
-    for (int i = 0; i < 3 && !t->bench.is_counted; i++) {
+    for (int i = 0; i < 3 && !t->bench.is_counted && !t->bench.board; i++) {
         double peak = bench_peak(uk_target_isa(t->bench.job.options.target), t->bench.job.options.threads);
 
         t->peak = peak > t->peak ? peak : t->peak;
@@ -501,6 +540,10 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG,
                            "interrupted: %s has the best so far, %.3f x the speed of the start%s", where,
                            speed, a->log ? "; the same command goes on from the log" : "");
+    if (!decided && t->bench.board && !tune_boards_left(&t->bench))
+        return uk_complain(UK_EXIT_WRONG,
+                           "no board is left: %s has the best so far, %.3f x the speed of the start", where,
+                           speed);
     if (!decided)
         fprintf(stderr, "the time is over: %s has the best so far, %.3f x the speed of the start\n", where,
                 speed);
@@ -522,5 +565,7 @@ int uk_command_tune(const struct uk_arguments *a) {
     tune_free(&t.search);
     free(t.reference);
     tune_bench_free(&t.bench);
+    tune_boards_close(&t.bench);
+    free(t.pending);
     return status;
 }

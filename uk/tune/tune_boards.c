@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * uk tune --remote=A,B,...: candidates are shared out, one at a time on each board. A process here compiles one and has it run and
+ * timed there. Times are multiplied by the rate of multiply-adds measured beside them, so that clocks that move do not matter, and a
+ * candidate is compared with the reference on the same board alone.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tune.h"
+
+enum { MOST = 16 };
+enum {
+    CLOCK = 4,
+    CONNECTION = 10
+}; /* a trial has so many times its limit, and seconds for what goes to and fro */
+
+/* ---- boards ---- */
+
+int tune_boards_left(const struct tune_bench *b) {
+    int n = 0;
+
+    for (int i = 0; i < b->boards; i++)
+        n += !b->board[i].is_out;
+    return n;
+}
+
+static void leave(struct tune_board *board, const char *why) {
+    board->is_out = true;
+    fprintf(stderr, "%s leaves: %s\n", board->board.text, why);
+}
+
+/* Those that cannot be reached are said, and are not in the way of the others. */
+int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a) {
+    int status = UK_EXIT_OK;
+
+    if (!a->remote)
+        return UK_EXIT_OK;
+    if (!(b->board_names = strdup(a->remote)) || !(b->board = calloc(MOST, sizeof *b->board)))
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (char *name, *rest = b->board_names; (name = strsep(&rest, ","));) {
+        if (b->boards == MOST)
+            return uk_complain(UK_EXIT_USAGE, "--remote: more than %d boards", MOST);
+        struct tune_board *board = &b->board[b->boards++];
+
+        status = uk_board_open(&board->board, a, name);
+        if (status == UK_EXIT_USAGE)
+            return status;
+        if (!status)
+            status = uk_board_fits(&board->board, a->target);
+        if (status)
+            leave(board, "see above");
+    }
+    if (!tune_boards_left(b))
+        return b->boards == 1 ? status : uk_complain(UK_EXIT_WRONG, "--remote: no board is left");
+    for (int i = b->boards - 1; i >= 0; i--)
+        if (!b->board[i].is_out)
+            uk_board_use(&b->board[i].board);
+    return UK_EXIT_OK;
+}
+
+void tune_boards_close(struct tune_bench *b) {
+    for (int i = 0; i < b->boards; i++)
+        uk_board_close(&b->board[i].board);
+    free(b->board);
+    free(b->board_names);
+}
+
+/* ---- in the process of a trial ---- */
+
+/* The steps as a program on the board, which has run and has computed the right result. */
+static enum tune_outcome have_there(struct tune_bench *b, const char *steps, struct uk_emulation **e,
+                                    struct tune_report *r) {
+    int32_t refused = 0;
+    int status;
+
+    if (uk_program_schedule(b->job.program, "candidate", steps, strlen(steps))) {
+        snprintf(r->message, sizeof r->message, "%s", uk_context_message(b->job.context));
+        return TUNE_REFUSED;
+    }
+    status = uk_emulation_begin(e, &b->job, b->sizes, b->scalars, &b->data);
+    tune_said_begin();
+    if (!status)
+        status = uk_emulation_run(*e, &b->data, &refused);
+    if (status)
+        return tune_said(r->message, sizeof r->message);
+    if (refused) {
+        snprintf(r->message, sizeof r->message, "the function refused its arguments: %s",
+                 uk_status_text((enum uk_status)refused));
+        return TUNE_REFUSED;
+    }
+    return tune_compare(b, r) ? TUNE_OK : TUNE_WRONG;
+}
+
+static int time_there(struct tune_bench *b, struct uk_emulation *e, int rounds,
+                      struct uk_board_times *times) {
+    const struct uk_timing how = {.rounds = rounds, .cooldown = b->cooldown};
+
+    return uk_emulation_time_run(e, &b->data, &how, times);
+}
+
+/* Again with more rounds until the interval is small. */
+static int time_alone(struct tune_bench *b, struct uk_emulation *e, struct tune_report *r) {
+    const double small = 0.01;
+    struct uk_board_times times = {.interval = HUGE_VAL};
+    int status = UK_EXIT_OK;
+
+    for (int rounds = 5; rounds <= 40 && times.interval > small && !status; rounds *= 2)
+        status = time_there(b, e, rounds, &times);
+    r->seconds = times.seconds;
+    r->cost = times.cost;
+    r->rounds = times.rounds;
+    return status;
+}
+
+/* In turns with the reference, which is compared with itself too. */
+static int time_in_turns(struct tune_bench *b, struct uk_emulation *candidate, struct uk_emulation *reference,
+                         struct tune_report *r) {
+    enum { TURNS = 4, ROUNDS = 5 };
+    double mine[TURNS], its[TURNS];
+    struct uk_board_times times;
+    int status = UK_EXIT_OK;
+
+    for (int i = 0; i < TURNS && !status; i++) {
+        status = time_there(b, reference, ROUNDS, &times);
+        its[i] = times.cost;
+        if (!status)
+            status = time_there(b, candidate, ROUNDS, &times);
+        mine[i] = times.cost;
+        r->seconds = times.seconds;
+    }
+    if (status)
+        return status;
+    r->cost = bench_median(mine, TURNS);
+    r->speed = bench_median(its, TURNS) / r->cost;
+    r->noise = (its[TURNS - 1] - its[0]) / bench_median(its, TURNS);
+    r->rounds = TURNS * ROUNDS;
+    return UK_EXIT_OK;
+}
+
+static enum tune_outcome try_there(struct tune_bench *b, const char *steps, int rounds,
+                                   struct tune_report *r) {
+    struct uk_emulation *e = NULL, *reference = NULL;
+    enum tune_outcome outcome = have_there(b, steps, &e, r);
+    int status = UK_EXIT_OK;
+
+    if (outcome == TUNE_OK && rounds >= TUNE_FINAL) {
+        outcome = have_there(b, b->reference_steps, &reference, r);
+        if (outcome == TUNE_OK)
+            status = time_in_turns(b, e, reference, r);
+    } else if (outcome == TUNE_OK) {
+        status = time_alone(b, e, r);
+    }
+    if (status)
+        outcome = tune_said(r->message, sizeof r->message);
+    uk_emulation_end(reference);
+    uk_emulation_end(e);
+    return outcome;
+}
+
+/* Whatever went wrong, the board's fault is that it is gone or takes no more files. */
+void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r) {
+    r->outcome = try_there(b, steps, rounds, r);
+    if (r->outcome != TUNE_OK)
+        r->is_lost = strstr(r->message, "cannot be written to") ||
+                     uk_board_shell(uk_board_in_use(), "looking for it", "true", NULL, -1, -1);
+    uk_board_forget(uk_board_in_use());
+}
+
+/* ---- in the parent ---- */
+
+struct place {
+    struct tune_trial *trial;
+    struct tune_board *board, *slow; /* where it runs, NULL: it waits; where it came to no end */
+    pid_t process;
+    int in;
+    double latest;
+    bool done, whole;
+};
+
+static bool is_free(const struct tune_board *board, const struct place *place, int n) {
+    for (int i = 0; i < n; i++)
+        if (!place[i].done && place[i].board == board)
+            return false;
+    return !board->is_out;
+}
+
+/* What waits begins on boards that are free; what there is none for is given up. */
+static void begin(struct tune_bench *b, struct place *place, int n, int rounds, struct tune_board *only) {
+    for (int i = 0; i < n; i++) {
+        struct place *p = &place[i];
+
+        if (p->done || p->board)
+            continue;
+        for (int k = 0; k < b->boards && !p->board; k++)
+            if (is_free(&b->board[k], place, n) && &b->board[k] != p->slow && (!only || only == &b->board[k]))
+                p->board = &b->board[k];
+        if (p->board) {
+            uk_board_use(&p->board->board);
+            p->process = tune_start(b, p->trial->steps, rounds, &p->in);
+            p->latest = bench_seconds() + CLOCK * b->limit + CONNECTION;
+        }
+        if (!p->board || p->process < 0) {
+            int running = 0;
+
+            for (int k = 0; k < n; k++)
+                running += !place[k].done && place[k].board && &place[k] != p;
+            p->done = p->process < 0 || !running;
+        }
+    }
+}
+
+/* It has reported, or has ended without. */
+static void finish(struct tune_bench *b, struct place *p, const struct tune_report *r, bool whole) {
+    int status = 0;
+    char why[300];
+
+    close(p->in);
+    while (waitpid(p->process, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (whole && r->is_lost) {
+        snprintf(why, sizeof why, "%s", r->message);
+        leave(p->board, why);
+        p->board = NULL;
+        return;
+    }
+    if (whole)
+        tune_take(p->trial, r);
+    else
+        tune_describe_end(p->trial, status, b->limit);
+    if (whole && r->outcome == TUNE_OK && !(p->trial->speed > 0))
+        p->trial->speed = p->board->cost > 0 ? p->board->cost / r->cost : 1;
+    p->trial->cost = whole ? r->cost : 0;
+    if (p->slow && p->trial->outcome == TUNE_OK)
+        leave(p->slow, "it did not end a program in time that another board ends");
+    p->done = p->whole = true;
+}
+
+/* It comes to no end: by the board's fault if it ends on another one. */
+static void end_late(struct tune_bench *b, struct place *p) {
+    struct tune_board *board = p->board;
+    int others = tune_boards_left(b) - !board->is_out;
+
+    kill(p->process, SIGTERM);
+    close(p->in);
+    while (waitpid(p->process, NULL, 0) < 0 && errno == EINTR)
+        ;
+    uk_board_stop(&board->board);
+    uk_board_forget(&board->board);
+    if (uk_board_shell(&board->board, "looking for it", "true", NULL, -1, -1)) {
+        leave(board, "it does not answer");
+        p->board = NULL;
+    } else if (!p->slow && others) {
+        p->slow = board;
+        p->board = NULL;
+    } else {
+        p->trial->outcome = TUNE_TIMEOUT;
+        snprintf(p->trial->message, sizeof p->trial->message, "not done after %.1f s",
+                 CLOCK * b->limit + CONNECTION);
+        p->done = p->whole = true;
+    }
+}
+
+static void wait_for_one(struct tune_bench *b, struct place *place, int n) {
+    struct pollfd fds[MOST];
+    int count = 0;
+
+    for (int i = 0; i < n; i++)
+        if (!place[i].done && place[i].board)
+            fds[count++] = (struct pollfd){.fd = place[i].in, .events = POLLIN};
+    if (!count)
+        return;
+    if (poll(fds, (nfds_t)count, 1000) <= 0)
+        b->tick(b->user);
+    for (int i = 0, k = 0; i < n; i++) {
+        struct place *p = &place[i];
+        struct tune_report r;
+
+        if (p->done || !p->board)
+            continue;
+        if (fds[k++].revents)
+            finish(b, p, &r, read(p->in, &r, sizeof r) == sizeof r);
+        else if (bench_seconds() > fmin(p->latest, b->end + CONNECTION))
+            end_late(b, p);
+    }
+}
+
+/* All that runs ends: nothing more is wanted. */
+static void give_up(struct place *place, int n) {
+    for (int i = 0; i < n; i++) {
+        if (place[i].done || !place[i].board)
+            continue;
+        kill(place[i].process, SIGTERM);
+        close(place[i].in);
+        while (waitpid(place[i].process, NULL, 0) < 0 && errno == EINTR)
+            ;
+        uk_board_stop(&place[i].board->board);
+    }
+}
+
+static bool any_left(const struct place *place, int n) {
+    for (int i = 0; i < n; i++)
+        if (!place[i].done)
+            return true;
+    return false;
+}
+
+bool tune_measure_there(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
+                        volatile int *interrupted, struct tune_board *only) {
+    struct place place[MOST] = {{.trial = NULL}};
+    bool whole = true;
+
+    for (int i = 0; i < n; i++) {
+        place[i] = (struct place){.trial = &trials[i]};
+        tune_clear(&trials[i]);
+    }
+    while (any_left(place, n) && !*interrupted) {
+        begin(b, place, n, rounds, only);
+        wait_for_one(b, place, n);
+        if (only && only->is_out)
+            break;
+    }
+    give_up(place, n);
+    for (int i = 0; i < n; i++) {
+        trials[i].is_whole = place[i].whole;
+        whole &= place[i].whole;
+    }
+    return whole && !*interrupted;
+}
+
+bool tune_reference_there(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted) {
+    bool any = false;
+
+    for (int i = 0; i < b->boards && !*interrupted; i++) {
+        struct tune_trial trial = *t;
+
+        if (b->board[i].is_out || !tune_measure_there(b, &trial, 1, TUNE_QUICK, interrupted, &b->board[i]))
+            continue;
+        if (trial.outcome != TUNE_OK && any) {
+            leave(&b->board[i], trial.message);
+            continue;
+        }
+        b->board[i].cost = trial.cost;
+        if (!any)
+            *t = trial;
+        any = true;
+        if (trial.outcome != TUNE_OK)
+            break;
+    }
+    return any && !*interrupted;
+}
