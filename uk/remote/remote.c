@@ -26,6 +26,10 @@ static int check_together(const struct uk_arguments *a) {
                            "--remote: give the --target that is compiled for; uk kernels --remote=%s says "
                            "which one the board is",
                            a->remote);
+    if (a->target && uk_gpu_kind_of(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--remote: target %s is a GPU, and boards run code of CPUs; leave one of both out",
+                           a->target);
     if (a->device)
         return uk_complain(UK_EXIT_USAGE, "--device=%s and --remote exclude each other; give one", a->device);
     if (a->count || a->histogram || a->cycles)
