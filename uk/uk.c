@@ -222,6 +222,8 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    if (uk_is_relay(argc, argv))
+        return uk_relay(argv);
     int status = dispatch(argc, argv);
     if (fflush(stdout) || ferror(stdout))
         return uk_complain(UK_EXIT_WRONG, "cannot write to standard output: %s", strerror(errno));

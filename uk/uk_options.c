@@ -18,7 +18,7 @@ enum {
     MACHINE = 1024
 };
 enum { OF_PROGRAMS = UK_OF_PROGRAMS, OF_NETWORKS = UK_OF_NETWORKS };
-enum { REMOTE = RUN | TUNE | BENCH | KERNELS };
+enum { REMOTE = RUN | TUNE | VERIFY | BENCH | KERNELS };
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
 const struct uk_command uk_commands[] = {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk verify: the kernels that a program declares, one of the registry, or all that a target has, against their declarations. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "emulate/emulate.h"
+#include "remote/remote.h"
 
 /* Where the code of another architecture, or of a GPU, runs. */
 struct elsewhere {
@@ -15,10 +17,16 @@ struct elsewhere {
 static enum uk_status link_elsewhere(void *user, const char *source, const char *object, size_t length,
                                      char *const **argv) {
     struct elsewhere *e = user;
+    char *relayed = uk_board_in_use() ? uk_relay_guest(source) : NULL;
 
-    e->status = uk_emulation_open_object(&e->emulation, e->target, source, object, length);
-    if (!e->status)
-        *argv = uk_emulation_command(e->emulation);
+    if (uk_board_in_use() && !relayed)
+        e->status = uk_complain(UK_EXIT_WRONG, "out of memory");
+    else
+        e->status =
+            uk_emulation_open_object(&e->emulation, e->target, relayed ? relayed : source, object, length);
+    free(relayed);
+    if (!e->status && !(*argv = uk_emulation_command(e->emulation)))
+        e->status = UK_EXIT_WRONG;
     return e->status ? UK_IO : UK_OK;
 }
 

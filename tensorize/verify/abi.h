@@ -27,7 +27,7 @@ struct abi_value {
 };
 /* The same for a function of any prototype, on x86-64 and RISC-V only. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count);
-/* Whether the access that a handler of SIGSEGV or SIGBUS was called for is one that writes; on RISC-V only. */
+/* Whether the access that a handler of SIGSEGV or SIGBUS was called for is one that writes; on x86-64 and RISC-V only. */
 bool abi_is_write(const void *context);
 
 #endif

@@ -3,9 +3,11 @@
  * The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, the control word and an empty
  * stack of the x87, no upper halves in use, and nothing written above the arguments on the stack.
  */
+#define _GNU_SOURCE /* REG_ERR */
 #include <cpuid.h>
 #include <stddef.h>
 #include <string.h>
+#include <ucontext.h>
 #include "abi.h"
 
 enum { REGISTERS = 6, INTEGERS = 6, VECTORS = 8, STACK_WORDS = 64, GUARD_WORDS = 32 };
@@ -216,4 +218,10 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
     for (int i = 0; i < count; i++)
         value[i + 1].bits = (uint64_t)words[i];
     return abi_call_values(function, value, count + 1);
+}
+
+bool abi_is_write(const void *context) {
+    const ucontext_t *u = context;
+
+    return u->uc_mcontext.gregs[REG_ERR] & 2;
 }

@@ -202,8 +202,7 @@ static enum uk_status load_device(struct job *j, struct uk_program *p, const str
 /* The code where it can be called: here, or in a process that the caller's runner has a command for. */
 static enum uk_status load(struct job *j, struct uk_program *p, const struct uk_target *t) {
     const struct uk_verify_runner *own = j->options->runner;
-    const struct uk_verify_runner *r =
-        own && own->link && t->arch != uk_own_arch() && uk_verify_has_guest(t->arch->name) ? own : NULL;
+    const struct uk_verify_runner *r = own && own->link && uk_verify_has_guest(t->arch->name) ? own : NULL;
     LLVMMemoryBufferRef object = NULL;
     struct uk_text source = {0};
 

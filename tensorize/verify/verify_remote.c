@@ -24,7 +24,7 @@ enum { PAGE = 4096 };
 
 static const struct {
     const char *arch, *source;
-} guests[] = {{"riscv64", uk_verify_guest_riscv64}};
+} guests[] = {{"riscv64", uk_verify_guest_riscv64}, {"x86_64", uk_verify_guest_x86_64}};
 
 bool uk_verify_has_guest(const char *arch) {
     for (size_t i = 0; i < sizeof guests / sizeof *guests; i++)
@@ -113,11 +113,12 @@ static size_t lay_out(const struct uk_verifier *v, size_t *spans) {
     return PAGE + *spans + pages;
 }
 
-static bool grow(struct uk_remote *r, size_t bytes) {
-    if (bytes <= r->bytes)
-        return true;
+/* The file is as long as the case is, as all of it may be sent somewhere; the mapping stays as long as it was. */
+static bool fit(struct uk_remote *r, size_t bytes) {
     if (ftruncate(r->file, (off_t)bytes))
         return false;
+    if (bytes <= r->bytes)
+        return true;
     void *more = mremap(r->guest, r->bytes, bytes, MREMAP_MAYMOVE);
     if (more == MAP_FAILED)
         return false;
@@ -212,7 +213,7 @@ enum uk_remote_result uk_remote_call(struct uk_verifier *v, const struct abi_val
     const size_t bytes = lay_out(v, &spans);
     char byte = 0;
 
-    if (!grow(v->remote, bytes))
+    if (!fit(v->remote, bytes))
         return UK_REMOTE_NO_ROOM;
     write_case(v, value);
     exchange(v, spans, false);

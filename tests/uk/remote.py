@@ -208,6 +208,32 @@ def test_runs():
     expect("network, emulated", call("run", str(network), *ARM, "--check"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal")
 
 
+def test_verify():
+    """A kernel of the registry, and one that writes behind its operand: on the board as here."""
+    expect("verify", call("verify", "uk_sgemm_4x8_generic_c", *NATIVE), 0, "compute: ok, [0-9]+ cases", "update: ok, [0-9]+ cases")
+    for statement, said in ("c[n] = 0;", r"add compute: .*\bc\b"), ("__builtin_trap();", "add compute: .*an instruction that this CPU does not have"):
+        write("add.uk", f"""pragma import c \"\"\"
+void add(long n, const float *a, float *c) {{
+    for (long i = 0; i < n; i++)
+        c[i] = a[i] + a[i];
+    {statement}
+}}
+\"\"\"
+intrinsic add
+  tensor a f32 [I]
+  tensor c f32 [I]
+  assume 1 <= I <= 12
+  c[i] = a[i] + a[i]
+  compute void add(i64 I, ptr a, ptr c)
+end
+""")
+        here = subprocess.run([uk, "verify", top / "add.uk", *NATIVE], capture_output=True, text=True, check=False)
+        there = call("verify", str(top / "add.uk"), *NATIVE)
+        if there.returncode != 1 or there.stdout != here.stdout or there.stderr or not re.search(said, there.stdout):
+            failures.append(f"verify, {statement}: {there.returncode}, {there.stdout!r}, {there.stderr!r}; here {here.stdout!r}")
+        check_left("verify")
+
+
 def test_kept():
     kept, transfers = top / "board/home/.cache/ukernels", top / "transfers"
 
@@ -358,6 +384,7 @@ try:  # what is left ends the test: all that follows would find it, too
     test_words()
     if which == "some":
         test_runs()
+        test_verify()
         test_refused()
         test_cuts()
     else:

@@ -91,7 +91,8 @@ int uk_emulation_call(struct uk_emulation *e, const char *argument, const char *
                       struct uk_emulated_counts *counts);
 /* The path of a file in its folder, for what is exchanged with main. */
 const char *uk_emulation_data(const struct uk_emulation *e);
-/* The command that runs the program, ended by NULL. */
+/* The command that runs the program, ended by NULL; on a board, that relays what it reads and writes. NULL: what is wrong has been
+ * said. */
 char *const *uk_emulation_command(struct uk_emulation *e);
 /* "by" the emulator and which CPU it shows, or "on" a board; in `text`. */
 const char *uk_emulation_where(const struct uk_emulation *e, char *text, size_t size);
@@ -115,6 +116,8 @@ struct uk_source_file {
 extern const struct uk_source_file uk_rvp_sources[];
 /* A program that prints the features of its CPU (uk/remote/). */
 extern const struct uk_source_file uk_remote_probe[];
+/* What receives cases of uk verify there. */
+extern const struct uk_source_file uk_remote_relay[];
 /* What times a function there: int uk_timing(int32_t (*call)(void), char **argv). */
 extern const struct uk_source_file uk_remote_timing[];
 /* count.c as a shared object. */

@@ -340,6 +340,11 @@ int uk_emulation_open_object(struct uk_emulation **out, const char *target, cons
 }
 
 char *const *uk_emulation_command(struct uk_emulation *e) {
+    struct uk_board *b = uk_board_in_use();
+    char name[64];
+
+    if (b)
+        return uk_board_program(b, e->path[RUNNER], name, sizeof name) ? NULL : uk_relay_command(b, name);
     e->command[0] = (char *)e->emulator->program;
     e->command[1] = "-cpu";
     e->command[2] = (char *)e->cpu;

@@ -86,6 +86,8 @@ void uk_board_command(const struct uk_board *b, const char *argv[UK_BOARD_ARGUME
  * status there, or -1 if it did not end there; `doing` names it in what is said then. */
 int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char *const words[], int in,
                    int out);
+/* The words of such a command as the shell there takes them; free it. NULL: no memory. */
+char *uk_board_script(const struct uk_board *b, const char *body, char *const words[]);
 /* The last line of a file of what programs said, cut to size, without control characters. */
 void uk_last_line(const char *path, char *text, size_t size);
 /* Files to the folder and back. */
@@ -128,6 +130,16 @@ struct uk_board_times {
 /* Exit status. */
 int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how);
 void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing *how, double bytes);
+
+/* ---- relay.c: a guest of uk verify on a board ---- */
+
+/* Its source, with what receives cases there; free it. NULL: no memory. */
+char *uk_relay_guest(const char *source);
+/* The command that has the file's cases run by the program there; it stays until the next call. NULL: what is wrong has been said. */
+char *const *uk_relay_command(struct uk_board *b, const char *program);
+/* Whether uk has been started as that command, and what it then does. */
+bool uk_is_relay(int argc, char **argv);
+int uk_relay(char **argv);
 
 /* ---- remote.c ---- */
 

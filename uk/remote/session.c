@@ -78,8 +78,7 @@ static int run_ssh(struct uk_board *b, const char *command, int in, int out) {
     return result;
 }
 
-int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char *const words[], int in,
-                   int out) {
+char *uk_board_script(const struct uk_board *b, const char *body, char *const words[]) {
     struct uk_text command = {0}, script = {0};
 
     uk_put(&script, "%s%s%s", before, body, after);
@@ -91,9 +90,19 @@ int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char
         uk_put_quoted(&command, *words);
     const bool failed = script.failed || command.failed;
     free(script.text);
-    const int result = failed ? -1 : run_ssh(b, command.text, in, out);
-    const int error = failed ? ENOMEM : errno;
+    if (!failed)
+        return command.text;
     free(command.text);
+    return NULL;
+}
+
+int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char *const words[], int in,
+                   int out) {
+    char *command = uk_board_script(b, body, words);
+    const int result = command ? run_ssh(b, command, in, out) : -1;
+    const int error = command ? errno : ENOMEM;
+
+    free(command);
     if (uk_is_interrupted())
         return -1;
     if (result < 0) {
