@@ -106,22 +106,43 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
 /* UK_OK, or the first failure among the calls that built the program. */
 enum uk_status uk_program_status(const struct uk_program *p);
 
+/* The name of the generated function. */
+const char *uk_program_name(const struct uk_program *p);
 /* The arguments of the generated function, in order: sizes, scalars, tensors; i counts from 0. Sizes that have been defined
- * are still counted here. For a program with an error these return 0, NULL, -1, UK_TYPES or false. */
+ * are still counted here. For a program with an error these, and its name, are 0, NULL, -1, UK_TYPES or false. */
 int uk_program_sizes(const struct uk_program *p);
 const char *uk_program_size_name(const struct uk_program *p, int i);
 /* The `size` item's value, or -1. */
 int64_t uk_program_size_default(const struct uk_program *p, int i);
 int uk_program_scalars(const struct uk_program *p);
 const char *uk_program_scalar_name(const struct uk_program *p, int i);
+enum uk_type uk_program_scalar_type(const struct uk_program *p, int i);
 int uk_program_tensors(const struct uk_program *p); /* temps are not counted */
 const char *uk_program_tensor_name(const struct uk_program *p, int i);
 enum uk_type uk_program_tensor_type(const struct uk_program *p, int i);
 bool uk_program_tensor_written(const struct uk_program *p, int i);
+/* Whether a statement reads it; `+=` and the like read what they add to. */
+bool uk_program_tensor_read(const struct uk_program *p, int i);
+bool uk_program_tensor_constant(const struct uk_program *p, int i);
+/* What the origin's address has to be a multiple of, in bytes: what the program states, or one element. 0: no such tensor. */
+int uk_program_tensor_alignment(const struct uk_program *p, int i);
+/* The tensor as it lies in memory: its dimensions, which are those of its layout, if it has one; and for these sizes (all of them, in
+ * order) how many elements dimension d has, those of `over` among them, and how far apart they are. -1: there is none, or overflow. */
+int uk_program_tensor_dims(const struct uk_program *p, int i);
+int64_t uk_program_tensor_extent(const struct uk_program *p, int i, int d, const int64_t *sizes);
+int64_t uk_program_tensor_stride(const struct uk_program *p, int i, int d, const int64_t *sizes);
 /* How many elements the tensor's memory must have, from the origin to the last one, for these sizes (all of them, defined
  * ones too, in order). -1: overflow. */
 int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes);
 
+/* The sizes for which arrays of the caller are the program's tensors. extents[i] has an element for each dimension of tensor i as it lies
+ * in memory, or is NULL: nothing is known of that tensor. strides[i] is the same for the distances of its elements; strides, or one of
+ * them, NULL: they are as the program says. `sizes` has all of them, in order; what is negative is not known, and is found if an extent,
+ * a stride or an assumption with == is linear in it. A stride that nothing gives becomes the least possible one. UK_INVALID_SIZE: a
+ * size cannot be found, an array is not what the program says, or an assumption does not hold; the message names which. `sizes` may
+ * have changed then. */
+enum uk_status uk_program_solve_sizes(struct uk_program *p, const int64_t *const extents[],
+                                      const int64_t *const strides[], int64_t *sizes);
 /* Explains why the generated function returns UK_INVALID_SIZE for these sizes (all of them, in order): the message names the
  * first condition that does not hold, in the program's terms: a negative size, a stride that is too small, an assumption, an
  * access outside of its tensor; then a condition of the schedule for the options (NULL: all defaults). UK_OK: the function

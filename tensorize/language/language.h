@@ -475,6 +475,8 @@ bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterat
 /* Whether two extents are the same expression, or made equal by `assume ==`. */
 bool uk_same_extent(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b);
 
+/* The i-th tensor argument, from 0 on; NULL: there is none, or the program cannot be used. */
+const struct uk_tensor *uk_argument_at(const struct uk_program *p, int i);
 /* Stored elements from the origin to the last one, for values of the sizes; -1: overflow, or a negative
  * extent. */
 int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const struct uk_var *, void *),

@@ -103,6 +103,10 @@ bool uk_has_size_arguments(const struct uk_program *p) {
     return v;
 }
 
+const char *uk_program_name(const struct uk_program *p) {
+    return usable(p) ? p->name : NULL;
+}
+
 int uk_program_sizes(const struct uk_program *p) {
     return usable(p) ? p->size_count : 0;
 }
@@ -135,15 +139,27 @@ int uk_program_scalars(const struct uk_program *p) {
     return n;
 }
 
-const char *uk_program_scalar_name(const struct uk_program *p, int i) {
+static const struct uk_scalar *scalar_at(const struct uk_program *p, int i) {
     const struct uk_scalar *s = usable(p) && i >= 0 ? p->scalars : NULL;
 
     for (; s && i; s = s->next)
         i--;
+    return s;
+}
+
+const char *uk_program_scalar_name(const struct uk_program *p, int i) {
+    const struct uk_scalar *s = scalar_at(p, i);
+
     return s ? s->name : NULL;
 }
 
-static const struct uk_tensor *argument_at(const struct uk_program *p, int i) {
+enum uk_type uk_program_scalar_type(const struct uk_program *p, int i) {
+    const struct uk_scalar *s = scalar_at(p, i);
+
+    return s ? s->type : UK_TYPES;
+}
+
+const struct uk_tensor *uk_argument_at(const struct uk_program *p, int i) {
     const struct uk_tensor *t = usable(p) && i >= 0 ? p->tensors : NULL;
 
     for (; t; t = t->next)
@@ -161,19 +177,19 @@ int uk_program_tensors(const struct uk_program *p) {
 }
 
 const char *uk_program_tensor_name(const struct uk_program *p, int i) {
-    const struct uk_tensor *t = argument_at(p, i);
+    const struct uk_tensor *t = uk_argument_at(p, i);
 
     return t ? t->name : NULL;
 }
 
 enum uk_type uk_program_tensor_type(const struct uk_program *p, int i) {
-    const struct uk_tensor *t = argument_at(p, i);
+    const struct uk_tensor *t = uk_argument_at(p, i);
 
     return t ? t->type : UK_TYPES;
 }
 
 bool uk_program_tensor_written(const struct uk_program *p, int i) {
-    const struct uk_tensor *t = argument_at(p, i);
+    const struct uk_tensor *t = uk_argument_at(p, i);
 
     return t && t->is_written;
 }
@@ -205,7 +221,7 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 }
 
 int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes) {
-    const struct uk_tensor *t = argument_at(p, i);
+    const struct uk_tensor *t = uk_argument_at(p, i);
 
     return t && (sizes || !p->size_count) ? uk_tensor_elements(t, size_value, (void *)(uintptr_t)sizes) : -1;
 }

@@ -229,6 +229,10 @@ def sizes(w):
     return w.keep((ctypes.c_int64 * 3)(4, 3, 5))
 
 
+def extents(w, *values):
+    return w.array(w.array(*(values or (4, 3)), of=ctypes.c_int64), None, None)
+
+
 def data(w):
     return w.array(*(w.keep((ctypes.c_float * 64)()) for _ in range(3)))
 
@@ -264,9 +268,12 @@ GOOD = {
     "uk_program_interpret_elements": Good(lambda w: (w.p, sizes(w), scalars(w), data(w), 2, 1, w.out(ctypes.c_int64), w.out(ctypes.c_float),
                                                      w.out(ctypes.c_double))),
     "uk_program_tensor_elements": Good(lambda w: (w.p, 0, sizes(w))),
-    **{f"uk_program_{what}": Good(lambda w: (w.p,)) for what in ("sizes", "scalars", "tensors")},
+    "uk_program_solve_sizes": Good(lambda w: (w.p, extents(w), extents(w, 3, 1), sizes(w))),
+    **{f"uk_program_tensor_{what}": Good(lambda w: (w.p, 0, 1, sizes(w))) for what in ("extent", "stride")},
+    **{f"uk_program_{what}": Good(lambda w: (w.p,)) for what in ("name", "sizes", "scalars", "tensors")},
     **{f"uk_program_{what}": Good(lambda w: (w.p, 0))
-       for what in ("size_name", "size_default", "scalar_name", "tensor_name", "tensor_type", "tensor_written")},
+       for what in ("size_name", "size_default", "scalar_name", "scalar_type", "tensor_name", "tensor_type", "tensor_written", "tensor_read",
+                    "tensor_constant", "tensor_alignment", "tensor_dims")},
     "uk_size": Good(lambda w: (w.p, b"M")),
     "uk_size_default": Good(lambda w: (w.p, b"M", 64)),
     "uk_iterator": Good(lambda w: (w.p, b"m")),
@@ -369,6 +376,8 @@ HARMLESS = {
     ("uk_program_parse", 1): ("b''", "b'no such thing'", "b'\\xff\\xfe'", "b'long'"), 
     ("uk_program_schedule", 1): ("b''", "b'no such thing'", "b'\\xff\\xfe'", "b'long'"), ("uk_program_schedule", 2): EMPTY,
     ("uk_schedule_change", 2): EMPTY, ("uk_schedule_bound", 2): EMPTY, ("uk_schedule_cost", 2): EMPTY,
+    # As the program says.
+    ("uk_program_solve_sizes", 2): NULL,
     # This CPU; the kernel's own instruction set.
     ("uk_target_runs", 1): NULL, ("uk_kernel_fits", 2): NULL, ("uk_kernel_peak_share", 2): NULL, ("uk_kernel_emit", 2): NULL,
     **{(name, i): A_LONG_NAME for name, i in (("uk_size", 1), ("uk_size_default", 1), ("uk_iterator", 1), ("uk_scalar", 1), ("uk_tensor", 1), ("uk_temp", 1),
