@@ -34,9 +34,12 @@ ALSO = {"simulate/amdgpu": ("driver.h",), "simulate/rvp": ("names.h",)}
 ELSEWHERE = {"simulate/rvp"}
 MOST_IN_A_CIRCLE = 4
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
-OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "rvp", "tree"}
+OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "python", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
 SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel|operation)\.h|machine/arch\.h")
+# The modules of python/ukernels, in the order in which they use one another; __init__ shows what users see. That it calls only functions of
+# public headers, tests/python compares.
+PYTHON = ("about", "errors", "library", "arrays", "output", "program", "function", "gemm", "registry", "tuning", "networks", "__init__")
 # Libraries that only these rooms include.
 ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify", "amdgpu")}
 
@@ -119,6 +122,21 @@ def check_kernels():
             header = find(path, name)
             if header and header.parts[0] not in ("asm", "intrinsics") and not SHARED.fullmatch(name):
                 failures.append(f"{path} includes {name}: a kernel takes its contract, and templates beside it")
+
+
+def check_python():
+    folder = source / "python/ukernels"
+    for path in sorted(folder.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if path.stem not in PYTHON:
+            failures.append(f"python/ukernels/{path.name} is no module of PYTHON; add it there")
+            continue
+        names = re.findall(r"^\s*from \.(\w+) import", text, re.M)
+        for line in re.findall(r"^\s*from \. import (.*)", text, re.M):
+            names += re.findall(r"(\w+)(?: as \w+)?", line.split("#")[0])
+        for name in names:
+            if name in PYTHON and PYTHON.index(name) >= PYTHON.index(path.stem):
+                failures.append(f"python/ukernels/{path.name} imports {name}, which stands after it")
 
 
 def objects():
@@ -240,6 +258,7 @@ check_names()
 check_symbols()
 check_heads()
 check_tests()
+check_python()
 if "--print" in sys.argv:
     print_order()
 for failure in failures:

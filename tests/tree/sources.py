@@ -5,8 +5,8 @@ import pathlib
 import sys
 
 root = pathlib.Path(sys.argv[1])
-folders = ("ukernels", "asm", "intrinsics", "simulate", "tensorize", "uk", "bench", "tests", "examples")
-endings = (".c", ".h", ".S", ".ld", ".def", ".def.in", ".cmake.in", ".py", ".sh", ".ini", "meson.build")
+folders = ("ukernels", "asm", "intrinsics", "simulate", "tensorize", "uk", "bench", "tests", "examples", "python")
+endings = (".c", ".h", ".S", ".ld", ".def", ".def.in", ".cmake.in", ".py", ".py.in", ".sh", ".ini", "meson.build")
 files = [path for folder in folders for path in sorted((root / folder).rglob("*")) if path.name.endswith(endings)]
 files += [root / name for name in ("meson.build", "meson_options.txt", "uk-setup", ".ci/run")]
 wrong = 0

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor programs, matrix products and networks of ukernels on arrays of NumPy.
+
+    import numpy as np
+    import ukernels as uk
+
+    f = uk.compile("tensor A f32 [M, K]\\ntensor B f32 [K, N]\\ntensor C f32 [M, N]\\nC[m, n] = sum(k) A[m, k] * B[k, n]")
+    A, B = np.ones((6, 5), np.float32), np.ones((5, 4), np.float32)
+    C = f(A, B)
+
+Arrays are not copied: what is no array of NumPy's is taken by numpy.from_dlpack. What does not fit, by its type, shape, strides, because
+it is read-only or overlaps what is written, is refused by name before anything is computed, and so is whatever the library refuses:
+exceptions derive from Error. While the library computes, other threads run. The libraries are found where this package is installed;
+UK_PREFIX in the environment names another installation, such as build/stage of a source tree.
+"""
+
+from __future__ import annotations
+
+from . import library as _library
+from .errors import (ArgumentError, ArrayTypeError, Error, FileError, OutOfMemoryError, ProgramError, UnsupportedError, WrongResultError)
+from .function import Bound, Function, Tensor, compile
+from .gemm import Epilogue, dgemm, igemm, num_threads, set_num_threads, sgemm
+from .networks import Network, network
+from .registry import Kernel, kernels, verify
+from .tuning import tune
+
+__version__: str = _library.kernels().uk_version().decode()
+__all__ = [
+    "ArgumentError", "ArrayTypeError", "Bound", "Epilogue", "Error", "FileError", "Function", "Kernel", "Network", "OutOfMemoryError",
+    "ProgramError", "Tensor", "UnsupportedError", "WrongResultError", "compile", "dgemm", "igemm", "kernels", "network", "num_threads",
+    "set_num_threads", "sgemm", "tune", "verify",
+]

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor programs as functions of arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from dataclasses import dataclass
+from typing import Any, Mapping, NoReturn, Optional, Sequence, Union
+
+import numpy as np
+
+from . import errors, library
+from .arrays import DTYPES, RANGES, TYPES, address_of, aligned, as_array, check_type, dense_strides, element_strides, new_array
+from .errors import ArgumentError, ArrayTypeError, error_of
+from .output import save_all
+from .program import Program
+
+Output = Union[None, np.ndarray, Sequence[Any]]
+# So many shapes of arrays are remembered; then all are forgotten.
+MOST_SHAPES = 256
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor argument: as the program declares it, and as it lies in memory."""
+
+    name: str
+    type: str
+    dims: int
+    is_read: bool
+    is_written: bool
+    is_constant: bool
+    alignment: int
+    kind: int
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What follows from the shapes of the arrays of a call."""
+
+    sizes: Any  # those that are not defined
+    sizes_at: int
+    all_sizes: Any
+    shapes: tuple[tuple[int, ...], ...]
+    strides: tuple[tuple[int, ...], ...]  # in elements
+    spans: tuple[int, ...]  # bytes from the first to behind the last element
+    is_dense: tuple[bool, ...]  # row-major, and aligned as NumPy aligns
+
+
+def _free(context: library.Context, program: Optional[int], module: Optional[int]) -> None:
+    context.api.uk_module_destroy(module)
+    context.api.uk_program_destroy(program)
+    context.close()
+
+
+class Function:
+    """A compiled program. Made by compile(); it may be called from many threads at once.
+
+    Inputs are given in the order of the program, or by name; scalars, and sizes that no array's shape gives, by name. Outputs are
+    made anew, or given as `out`: an array, or for several outputs a sequence in the order of the program, with None for a new one.
+    An output that the program reads as well (`+=`) has to be given. Arrays have the shape and the strides of the memory that the
+    program declares: that of the layout, if a tensor has one, and what `over` says is part of it.
+    """
+
+    def __init__(self, source: Union[str, os.PathLike[str]], *, name: Optional[str], target: str, threads: int,
+                 require_kernels: bool, define: Mapping[str, int], schedule: Optional[str]) -> None:
+        self._program = Program(source, name=name, target=target, threads=threads, require_kernels=require_kernels,
+                                define=define, schedule=schedule)
+        p = self._program
+        self._context, self._api = p.context, p.context.api
+        self._module = p.module
+        self._finalizer = weakref.finalize(self, _free, p.context, p.handle, p.module)
+        self.tensors = tuple(self._tensor(i) for i in range(self._api.uk_program_tensors(p.handle)))
+        self._inputs = tuple(i for i, t in enumerate(self.tensors) if not t.is_written)
+        self._outputs = tuple(i for i, t in enumerate(self.tensors) if t.is_written)
+        self._scalars = {name: self._api.uk_program_scalar_type(p.handle, i)
+                         for i, name in enumerate(p.names("scalar"))}
+        self._sizes = {name: i for i, name in enumerate(p.names("size"))}
+        self._places = {t.name: i for i, t in enumerate(self.tensors)}
+        self._known: dict[Any, Shapes] = {}
+        self._pointers = ctypes.c_void_p * max(len(self.tensors), 1)
+        self._has_constants = any(t.is_constant for t in self.tensors)
+        self._rows = tuple(enumerate(self.tensors))
+        self._is_shared = p.is_shared
+        self._call = self._api.uk_module_call
+
+    def _tensor(self, i: int) -> Tensor:
+        api, p = self._api, self._program.handle
+        kind = api.uk_program_tensor_type(p, i)
+        return Tensor(api.uk_program_tensor_name(p, i).decode(), TYPES[kind], api.uk_program_tensor_dims(p, i),
+                      api.uk_program_tensor_read(p, i), api.uk_program_tensor_written(p, i), api.uk_program_tensor_constant(p, i),
+                      api.uk_program_tensor_alignment(p, i), kind, DTYPES[kind])
+
+    # ---- calls ----
+
+    def __call__(self, *inputs: Any, out: Output = None, **named: Any) -> Any:
+        """Computes the outputs, and returns them: an array, or a tuple of several."""
+        arrays, scalars, given = self._arrange(inputs, out, named)
+        shapes, addresses = self._prepare(arrays, given)
+        kept = self._pack(shapes, addresses) if self._has_constants else None
+        pointers = self._pointers(*addresses)
+        if self._is_shared:
+            status = self._call(self._module, shapes.sizes_at, scalars, pointers)
+        else:
+            status = self._call_locked(self._module, shapes.sizes_at, scalars, pointers)
+        del kept  # what was packed had to be there until now
+        if status:
+            self._fail(status, shapes)
+        return arrays[self._outputs[0]] if len(self._outputs) == 1 else self._results(arrays)
+
+    def bind(self, *inputs: Any, out: Output = None, **named: Any) -> Bound:
+        """The call with these arguments, checked once: an object that is called without any. It reads and writes the same arrays each
+        time; new outputs are made once. Constant tensors are packed here, and are not looked at again."""
+        arrays, scalars, given = self._arrange(inputs, out, named)
+        shapes, addresses = self._prepare(arrays, given)
+        kept = self._pack(shapes, addresses) if self._has_constants else []
+        return Bound(self, shapes, scalars, self._pointers(*addresses), self._results(arrays), (arrays, kept))
+
+    def _call_locked(self, *arguments: Any) -> int:
+        """Where the code uses the program, which one thread at a time may do; or where there is no code."""
+        if not self._module:
+            self._program.refuse_to_run()
+        with self._context.lock:
+            return self._call(*arguments)  # type: ignore[no-any-return]
+
+    def _results(self, arrays: list[Any]) -> Any:
+        if len(self._outputs) == 1:
+            return arrays[self._outputs[0]]
+        return tuple(arrays[i] for i in self._outputs)
+
+    def _fail(self, status: int, shapes: Shapes) -> NoReturn:
+        """The library's reason for a status of the function."""
+        p = self._program
+        if status == errors.INVALID_SIZE:
+            with self._context.lock:
+                self._context.check(self._api.uk_program_check_sizes(p.handle, p.options, shapes.all_sizes))
+        raise error_of(status, f"{p.name}: {library.status_text(status)}")
+
+    # ---- arguments ----
+
+    def _arrange(self, inputs: Sequence[Any], out: Output, named: dict[str, Any]) -> tuple[list[Any], Any, Optional[dict[str, int]]]:
+        """The arrays in the order of the tensors, None for a new one; the scalars; sizes that are given."""
+        arrays: list[Any] = [None] * len(self.tensors)
+        if len(inputs) > len(self._inputs):
+            raise ArgumentError(f"{self._program.name} takes {self._list(self._inputs)}, and {len(inputs)} arrays were given")
+        for i, value in zip(self._inputs, inputs):
+            arrays[i] = value
+        if out is not None:
+            self._take_outputs(arrays, out)
+        if named or self._scalars:
+            scalars, given = self._take_named(arrays, named)
+        else:
+            scalars, given = None, None
+        return arrays, scalars, given
+
+    def _refuse_missing(self, t: Tensor) -> NoReturn:
+        how = "is read as well as written; give it as out" if t.is_written else "is missing; give an array"
+        raise ArgumentError(f"{self._program.name}: {t.name} {how}")
+
+    def _take_outputs(self, arrays: list[Any], out: Any) -> None:
+        if len(self._outputs) == 1 and not isinstance(out, (tuple, list)):
+            out = (out,)
+        if not isinstance(out, (tuple, list)) or len(out) != len(self._outputs):
+            raise ArgumentError(f"out is for {self._list(self._outputs)}; give an array for each, in this order")
+        for i, value in zip(self._outputs, out):
+            arrays[i] = value
+
+    def _take_named(self, arrays: list[Any], named: dict[str, Any]) -> tuple[Any, dict[str, int]]:
+        scalars = (ctypes.c_double * max(len(self._scalars), 1))()
+        given: dict[str, int] = {}
+        missing = [name for name in self._scalars if name not in named]
+        if missing:
+            raise ArgumentError(f"{self._program.name}: scalar {missing[0]} is missing; give {missing[0]}=")
+        for name, value in named.items():
+            if name in self._scalars:
+                scalars[list(self._scalars).index(name)] = _scalar(name, self._scalars[name], value)
+            elif name in self._sizes:
+                given[name] = _size(name, value)
+            elif name not in self._places:
+                raise ArgumentError(f"{self._program.name} has no tensor, scalar or size {name}")
+            elif arrays[self._places[name]] is not None:
+                raise ArgumentError(f"{self._program.name}: {name} is given twice")
+            else:
+                arrays[self._places[name]] = value
+        return scalars, given
+
+    def _list(self, places: Sequence[int]) -> str:
+        return ", ".join(self.tensors[i].name for i in places) or "no arrays"
+
+    def _prepare(self, arrays: list[Any], given: Optional[dict[str, int]]) -> tuple[Shapes, list[int]]:
+        """Checks all, makes new outputs; the sizes, and the addresses of the tensors."""
+        parts: list[Any] = []
+        addresses: list[int] = []
+        for i, t in self._rows:
+            a = arrays[i]
+            if a is None:
+                if t.is_read or not t.is_written:
+                    self._refuse_missing(t)
+                parts.append(None)
+                addresses.append(0)
+                continue
+            if type(a) is not np.ndarray:
+                a = arrays[i] = as_array(a, t.name)
+            if a.dtype is not t.dtype:
+                check_type(a, t.kind, t.name)
+            parts += (a.shape, a.strides)
+            if t.is_written and not a.flags.writeable:
+                raise ArgumentError(f"{t.name} is written, and the array is read-only; copy it, or set its flag WRITEABLE")
+            address = address_of(a)
+            if address % t.alignment:
+                raise ArgumentError(f"{t.name} lies at an address that is no multiple of {t.alignment} bytes, as the program has it; copy it")
+            addresses.append(address)
+        if given:
+            parts += sorted(given.items())
+        key = tuple(parts)
+        shapes = self._known.get(key) or self._learn(key, arrays, given or {})
+        self._make_outputs(arrays, addresses, shapes)
+        return shapes, addresses
+
+    def _make_outputs(self, arrays: list[Any], addresses: list[int], shapes: Shapes) -> None:
+        """Makes those that are not given, and checks that those that are given overlap nothing."""
+        spans = shapes.spans
+        for i in self._outputs:
+            t = self.tensors[i]
+            if arrays[i] is None:
+                if shapes.is_dense[i]:
+                    a = arrays[i] = np.zeros(shapes.shapes[i], t.dtype)
+                else:
+                    a = arrays[i] = new_array(shapes.shapes[i], shapes.strides[i], spans[i], t.dtype, t.alignment)
+                addresses[i] = address_of(a)
+                continue
+            begin, end = addresses[i], addresses[i] + spans[i]
+            for k, other in enumerate(addresses):
+                if other < end and begin < other + spans[k] and k != i:
+                    raise ArgumentError(f"{t.name} is written, and its memory overlaps that of {self.tensors[k].name}; give another array",
+                                        errors.OVERLAP)
+
+    def _learn(self, key: tuple[Any, ...], arrays: list[Any], given: dict[str, int]) -> Shapes:
+        """The sizes that the arrays have, by the library, which refuses those that do not fit."""
+        api, p, count = self._api, self._program.handle, max(len(self.tensors), 1)
+        extents, strides = (ctypes.c_void_p * count)(), (ctypes.c_void_p * count)()
+        kept = []
+        for i, t in enumerate(self.tensors):
+            a = arrays[i]
+            if a is None:
+                continue
+            if a.ndim != t.dims:
+                raise ArgumentError(f"{t.name} has {t.dims} dimensions, and the array has {a.ndim}", errors.INVALID_SIZE)
+            of = ctypes.c_int64 * max(a.ndim, 1)
+            kept += [of(*a.shape), of(*element_strides(a, t.name))]
+            extents[i], strides[i] = (ctypes.addressof(values) for values in kept[-2:])
+        sizes = (ctypes.c_int64 * max(len(self._sizes), 1))(*(given.get(name, -1) for name in self._sizes))
+        with self._context.lock:
+            self._context.check(api.uk_program_solve_sizes(p, extents, strides, sizes))
+            rows = [[tuple(what(p, i, d, sizes) for d in range(t.dims)) for i, t in enumerate(self.tensors)]
+                    for what in (api.uk_program_tensor_extent, api.uk_program_tensor_stride)]
+            spans = tuple(api.uk_program_tensor_elements(p, i, sizes) * t.dtype.itemsize for i, t in enumerate(self.tensors))
+        passed = [sizes[i] for name, i in self._sizes.items() if name not in self._program.define]
+        arguments = (ctypes.c_int64 * max(len(passed), 1))(*passed)
+        is_dense = tuple(strides == dense_strides(shape) and t.alignment <= t.dtype.itemsize
+                         for t, shape, strides in zip(self.tensors, *rows))
+        shapes = Shapes(arguments, ctypes.addressof(arguments), sizes, tuple(rows[0]), tuple(rows[1]), spans, is_dense)
+        if len(self._known) >= MOST_SHAPES:
+            self._known.clear()
+        self._known[key] = shapes
+        return shapes
+
+    def _pack(self, shapes: Shapes, addresses: list[int]) -> list[np.ndarray]:
+        """Puts the packed form of constant tensors in their places."""
+        kept = []
+        if not self._module:
+            self._program.refuse_to_run()
+        for i, t in enumerate(self.tensors):
+            if not t.is_constant:
+                continue
+            with self._context.lock:
+                count = self._api.uk_module_packed_bytes(self._module, shapes.sizes, i)
+                if count < 0:
+                    self._context.check(self._api.uk_program_check_sizes(self._program.handle, self._program.options, shapes.all_sizes))
+                packed = aligned(max(count, 0), np.dtype(np.uint8), max(t.alignment, 64))
+                self._context.check(self._api.uk_module_pack(self._module, shapes.sizes, i, addresses[i], packed.ctypes.data))
+            kept.append(packed)
+            addresses[i] = packed.ctypes.data
+        return kept
+
+    # ---- what was compiled ----
+
+    @property
+    def name(self) -> str:
+        """The name of the C function."""
+        return self._program.name
+
+    @property
+    def schedule(self) -> str:
+        """The steps, as compile()'s `schedule` takes them; those that were chosen automatically among them."""
+        return self._program.emit("schedule").decode()
+
+    @property
+    def loops(self) -> str:
+        """The loops and the calls of kernels."""
+        return self._program.emit("loops").decode()
+
+    @property
+    def asm(self) -> str:
+        """The assembly."""
+        return self._program.emit("asm").decode()
+
+    @property
+    def text(self) -> str:
+        """The program as text."""
+        return self._program.text()
+
+    @property
+    def notes(self) -> str:
+        """What the compiler remarked: stages that run as plain loops, for instance."""
+        return self._program.notes
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that are inlined."""
+        found, i = [], 0
+        while True:
+            name = self._api.uk_module_kernel(self._module, i) if self._module else None
+            if name is None:
+                return tuple(found)
+            found.append(name.decode())
+            i += 1
+
+    def explain(self) -> str:
+        """For each stage the kernels that were considered, and why one was taken or does not fit."""
+        return self._program.explain()
+
+    def save(self, path: Union[str, os.PathLike[str]], *, header: Union[None, str, os.PathLike[str]] = None) -> None:
+        """Writes what the path's ending says: .o an object, .so a shared object, .s assembly, .ll LLVM's IR; and the C header."""
+        save_all(self._program.emit, path, header)
+
+    def __repr__(self) -> str:
+        p = self._program
+        return f"<ukernels function {p.name}({', '.join(t.name for t in self.tensors)}) for {p.target}>"
+
+
+class Bound:
+    """A call whose arguments were checked. `out` has its outputs: an array, or a tuple of several."""
+
+    def __init__(self, function: Function, shapes: Shapes, scalars: Any, pointers: Any, out: Any, kept: Any) -> None:
+        self._function, self._shapes, self._kept = function, shapes, (scalars, pointers, kept)
+        self.out = out
+        if not function._module:
+            function._program.refuse_to_run()
+        self._arguments = (function._module, shapes.sizes_at, ctypes.addressof(scalars) if scalars is not None else None,
+                           ctypes.addressof(pointers))
+        self._call = function._call if function._is_shared else function._call_locked
+
+    def __call__(self) -> Any:
+        """Computes the outputs, and returns them."""
+        status = self._call(*self._arguments)
+        if status:
+            self._function._fail(status, self._shapes)
+        return self.out
+
+
+def _scalar(name: str, kind: int, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArrayTypeError(f"scalar {name} is a {type(value).__name__}; give a number") from None
+    if kind in RANGES:
+        low, high = RANGES[kind]
+        if number != value or int(value) != value or not low <= int(value) <= high or int(number) != int(value):
+            raise ArgumentError(f"scalar {name} is {value}, which is no {TYPES[kind]} that a double has exactly; give another number")
+    return number
+
+
+def _size(name: str, value: Any) -> int:
+    try:
+        size = value.__index__()
+    except AttributeError:
+        raise ArrayTypeError(f"size {name} is a {type(value).__name__}; give an integer") from None
+    if not 0 <= size < 2**63:
+        raise ArgumentError(f"size {name} is {size}; give a number from 0 to 2^63 - 1")
+    return int(size)
+
+
+def compile(source: Union[str, os.PathLike[str]], *, target: str = "native", threads: int = 1, name: Optional[str] = None,
+            define: Optional[Mapping[str, int]] = None, schedule: Optional[str] = None, require_kernels: bool = False) -> Function:
+    """Compiles a tensor program: its text, or the path of a file of it (a path object, or a str that ends in .uk).
+
+    target: "native", or a name that `uk help targets` lists; for another CPU the function can be saved and not called. threads: more
+    than 1 lets automatic schedules make a loop parallel; how many run is set_num_threads()'s. name: of the C function. define: sizes
+    that become constants. schedule: steps in place of the program's. require_kernels: plain loops are an error.
+    """
+    return Function(source, name=name, target=target, threads=threads, require_kernels=require_kernels,
+                    define=dict(define or {}), schedule=schedule)

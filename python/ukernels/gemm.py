@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products of libukernels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+
+from . import errors, library
+from .arrays import DTYPES, TYPES, address_of, as_array, check_type, element_strides, overlap
+from .errors import ArgumentError, error_of
+
+F64, F32, I32, I8, U8 = (TYPES.index(name) for name in ("f64", "f32", "i32", "i8", "u8"))
+ROW_MAJOR, COLUMN_MAJOR = 0, 1
+SCALE, CLAMP = 1, 2  # enum uk_epilogue_flag
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """What is done to each element of C last: min(max(scale * c + row_bias[i] + column_bias[j], low), high); None is left out.
+
+    relu is Epilogue(low=0). The biases are vectors of C's type, a row_bias of as many elements as C has rows.
+    """
+
+    scale: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    row_bias: Any = None
+    column_bias: Any = None
+
+
+class _Matrix:
+    """A matrix, and how its memory can be read: by rows, by columns, or either."""
+
+    __slots__ = ("address", "array", "by_columns", "by_rows")
+
+    def __init__(self, value: Any, kind: int, name: str) -> None:
+        a = value if type(value) is np.ndarray else as_array(value, name)
+        check_type(a, kind, name)
+        if a.ndim != 2:
+            raise ArgumentError(f"{name} has {a.ndim} dimensions; give a matrix")
+        (rows, columns), (down, along) = a.shape, element_strides(a, name)
+        is_empty = rows == 0 or columns == 0
+        self.by_rows = is_empty or ((columns == 1 or along == 1) and (rows == 1 or down >= columns))
+        self.by_columns = is_empty or ((rows == 1 or down == 1) and (columns == 1 or along >= rows))
+        if not self.by_rows and not self.by_columns:
+            raise ArgumentError(f"{name} has strides of {down} and {along} elements; its rows or its columns have to be contiguous: copy it")
+        self.array, self.address = a, address_of(a)
+
+    def leading(self, layout: int) -> int:
+        """The leading dimension."""
+        a = self.array
+        return a.strides[layout] // a.itemsize if a.shape[layout] > 1 else max(a.shape[1 - layout], 1)
+
+
+def _output(out: Any, a: _Matrix, b: _Matrix, kind: int, beta: float) -> _Matrix:
+    """C, made anew if it is not given."""
+    shape = a.array.shape[0], b.array.shape[1]
+    if a.array.shape[1] != b.array.shape[0]:
+        raise ArgumentError(f"A has {a.array.shape[1]} columns, and B has {b.array.shape[0]} rows; give matrices that can be multiplied")
+    if out is None:
+        if beta:
+            raise ArgumentError("beta is not 0, and there is no out whose values it multiplies; give out")
+        return _Matrix(np.empty(shape, DTYPES[kind]), kind, "out")
+    c = _Matrix(out, kind, "out")
+    if c.array.shape != shape:
+        raise ArgumentError(f"out is {c.array.shape[0]} x {c.array.shape[1]}, and the product is {shape[0]} x {shape[1]}; give a matrix of that shape")
+    if not c.array.flags.writeable:
+        raise ArgumentError("out is read-only; give another array")
+    for name, other in (("A", a), ("B", b)):
+        if overlap(c.array, other.array):
+            raise ArgumentError(f"out overlaps {name}; give another array", errors.OVERLAP)
+    return c
+
+
+def _vector(value: Any, kind: int, length: int, name: str, c: _Matrix) -> Any:
+    v = as_array(value, name)
+    check_type(v, kind, name)
+    if v.shape != (length,):
+        raise ArgumentError(f"{name} has the shape {v.shape}; give a vector of {length} elements")
+    if length > 1 and v.strides[0] != v.itemsize:
+        raise ArgumentError(f"{name} has a stride of {v.strides[0]} bytes; its elements have to be contiguous: copy it")
+    if overlap(c.array, v):
+        raise ArgumentError(f"out overlaps {name}; give another array", errors.OVERLAP)
+    return v
+
+
+def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, list[Any]]:
+    """The structure, and the arrays that it points to."""
+    made, kept = library.EPILOGUES[letter](), []
+    if e.scale is not None:
+        made.flags, made.scale = SCALE, e.scale
+    if e.low is not None or e.high is not None:
+        made.flags |= CLAMP
+        made.low, made.high = -math.inf if e.low is None else e.low, math.inf if e.high is None else e.high
+    for field, length in (("row_bias", c.array.shape[0]), ("column_bias", c.array.shape[1])):
+        if getattr(e, field) is not None:
+            kept.append(_vector(getattr(e, field), kind, length, field, c))
+            setattr(made, field, kept[-1].ctypes.data)
+    return made, kept
+
+
+def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float, beta: float, out: Any, epilogue: Optional[Epilogue]) -> Any:
+    a, b = _Matrix(A, kinds[0], "A"), _Matrix(B, kinds[1], "B")
+    c = _output(out, a, b, kinds[2], beta)
+    api = library.kernels()
+    layout = ROW_MAJOR if c.by_rows else COLUMN_MAJOR
+    shape, operands = [layout], []
+    for x in (a, b):
+        is_same = x.by_rows if layout == ROW_MAJOR else x.by_columns
+        shape.append(0 if is_same else 1)
+        operands.append((x.address, x.leading(layout if is_same else 1 - layout)))
+    shape += [c.array.shape[0], c.array.shape[1], a.array.shape[1]]
+    ldc = c.leading(layout)
+    if epilogue is not None:
+        plan = library.GemmPlan()
+        made, kept = _epilogue(epilogue, letter, kinds[2], c)
+        status = getattr(api, f"uk_{letter}gemm_plan")(plan, *shape, operands[0][1], operands[1][1], ldc, None)
+        if not status:
+            run = getattr(api, f"uk_{letter}gemm_run")
+            status = run(plan, alpha, operands[0][0], operands[1][0], beta, c.address, made, None)
+        del kept  # the biases have to be there until now
+    elif letter == "i":
+        status = api.uk_igemm(*shape, *operands[0], *operands[1], beta, c.address, ldc)
+    else:
+        status = getattr(api, f"uk_{letter}gemm")(*shape, alpha, *operands[0], *operands[1], beta, c.address, ldc)
+    if status:
+        raise error_of(status, f"{letter}gemm: {library.status_text(status)}")
+    return c.array
+
+
+def sgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
+    """alpha A B + beta out, then the epilogue, in float32. Matrices are transposed by A.T; rows or columns have to be contiguous."""
+    return _gemm("s", (F32, F32, F32), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
+
+
+def dgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
+    """The same in float64."""
+    return _gemm("d", (F64, F64, F64), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
+
+
+def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
+    """A B + beta out, of uint8 and int8 in int32, exactly."""
+    if not isinstance(beta, int) or not -2**31 <= beta < 2**31:
+        raise ArgumentError(f"beta is {beta!r}; give an integer of 32 bits")
+    return _gemm("i", (U8, I8, I32), A, B, 1, beta, out, None)  # type: ignore[no-any-return]
+
+
+def num_threads() -> int:
+    """How many threads products and parallel loops use."""
+    return int(library.kernels().uk_num_threads())
+
+
+def set_num_threads(threads: int) -> None:
+    """Sets the number, 1 to 1024, for the whole process; 0: the default again, UK_NUM_THREADS or the number of CPUs."""
+    status = library.kernels().uk_set_num_threads(threads)
+    if status:
+        raise error_of(status, f"threads is {threads}; give a number from 1 to 1024, or 0 for the default")

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C libraries: where they are, and the prototypes of what is called. Calls release the GIL.
+
+They are looked for in the folder that UK_PREFIX in the environment names (`bin` and `lib` of an installation, build/stage for
+instance), else where this package was installed together with them, else where the loader looks. Each is loaded at its first use:
+matrix products need no LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+import shutil
+import threading
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any, Iterator, Optional
+
+from .errors import OutOfMemoryError, UnsupportedError, error_of
+
+try:
+    from . import about  # meson writes it
+except ImportError:
+    about = None  # type: ignore[assignment]
+
+SOVERSION: str = about.SOVERSION if about else ""
+HERE = pathlib.Path(__file__).resolve().parent
+# Outputs through pointers.
+VOID_OUT, TEXT_OUT, LENGTH_OUT = POINTER(c_void_p), POINTER(c_void_p), POINTER(c_size_t)
+
+
+class Options(ctypes.Structure):
+    """struct uk_options"""
+
+    _fields_ = [("target", c_char_p), ("require_kernels", c_bool), ("all_candidates", c_bool), ("threads", c_int),
+                ("workspace_argument", c_bool), ("interpret", c_bool)]
+
+
+class VerifyOptions(ctypes.Structure):
+    """struct uk_verify_options"""
+
+    _fields_ = [("target", c_char_p), ("seed", c_uint64), ("cases", c_int), ("seconds", c_int), ("runner", c_void_p)]
+
+
+class GemmPlan(ctypes.Structure):
+    """struct uk_gemm_plan, whose address is a multiple of 16 because that of every large ctypes object is."""
+
+    _fields_ = [("opaque", ctypes.c_ubyte * 1280)]
+
+
+class NetworkTensor(ctypes.Structure):
+    """struct uk_network_tensor"""
+
+    _fields_ = [("name", c_char_p), ("type", c_int), ("rank", c_int), ("shape", c_int64 * 8), ("elements", c_size_t),
+                ("bytes", c_size_t), ("is_boolean", c_bool)]
+
+
+class NetworkOptions(ctypes.Structure):
+    """struct uk_network_options"""
+
+    _fields_ = [("shapes", POINTER(NetworkTensor)), ("shape_count", c_int), ("size_names", POINTER(c_char_p)),
+                ("size_values", POINTER(c_int64)), ("size_count", c_int), ("constants", POINTER(NetworkTensor)),
+                ("constant_data", POINTER(c_void_p)), ("constant_count", c_int)]
+
+
+def epilogue_type(real: Any) -> Any:
+    """struct uk_sgemm_epilogue or uk_dgemm_epilogue"""
+    fields = [("flags", ctypes.c_uint), ("scale", real), ("low", real), ("high", real), ("row_bias", c_void_p), ("column_bias", c_void_p)]
+    return type("Epilogue", (ctypes.Structure,), {"_fields_": fields})
+
+
+EPILOGUES = {"s": epilogue_type(c_float), "d": epilogue_type(c_double)}
+_SHAPE = [c_int, c_int, c_int, c_int64, c_int64, c_int64]
+
+
+def _products(letter: str, real: Any) -> dict[str, tuple[Any, list[Any]]]:
+    operands = [real, c_void_p, c_int64, c_void_p, c_int64, real, c_void_p, c_int64]
+    return {
+        f"uk_{letter}gemm": (c_int, [*_SHAPE, *operands]),
+        f"uk_{letter}gemm_plan": (c_int, [POINTER(GemmPlan), *_SHAPE, c_int64, c_int64, c_int64, c_void_p]),
+        f"uk_{letter}gemm_run": (c_int, [POINTER(GemmPlan), real, c_void_p, c_void_p, real, c_void_p, POINTER(EPILOGUES[letter]), c_void_p]),
+    }
+
+
+_KERNEL = [c_void_p]
+PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
+    "ukernels": {
+        "uk_status_text": (c_char_p, [c_int]),
+        "uk_version": (c_char_p, []),
+        "uk_num_threads": (c_int, []),
+        "uk_set_num_threads": (c_int, [c_int]),
+        "uk_cpu_status": (c_int, [POINTER(c_char_p)]),
+        "uk_kernel_count": (c_int, []),
+        "uk_kernel_at": (c_void_p, [c_int]),
+        "uk_kernel_find": (c_void_p, [c_char_p]),
+        **{f"uk_kernel_{what}": (c_char_p, _KERNEL) for what in ("symbol", "op", "isa", "impl", "arch", "features", "parameters")},
+        **{f"uk_kernel_{what}": (c_int, _KERNEL) for what in ("mr", "nr", "kr")},
+        "uk_kernel_runs_here": (c_bool, _KERNEL),
+        "uk_kernel_declaration": (c_size_t, [c_void_p, c_char_p, c_size_t]),
+        **_products("s", c_float),
+        **_products("d", c_double),
+        "uk_igemm": (c_int, [*_SHAPE, c_void_p, c_int64, c_void_p, c_int64, c_int32, c_void_p, c_int64]),
+    },
+    "uktensorize": {
+        "uk_tensorize_version": (c_char_p, []),
+        "uk_context_create": (c_void_p, []),
+        "uk_context_destroy": (None, [c_void_p]),
+        "uk_context_message": (c_char_p, [c_void_p]),
+        "uk_context_notes": (c_char_p, [c_void_p]),
+        "uk_text_free": (None, [c_void_p]),
+        "uk_program_parse": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t, VOID_OUT]),
+        "uk_program_schedule": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t]),
+        "uk_program_destroy": (None, [c_void_p]),
+        "uk_program_print": (c_int, [c_void_p, TEXT_OUT]),
+        "uk_program_name": (c_char_p, [c_void_p]),
+        "uk_program_define": (c_int, [c_void_p, c_char_p, c_int64]),
+        **{f"uk_program_{what}": (c_int, [c_void_p]) for what in ("sizes", "scalars", "tensors")},
+        **{f"uk_program_{what}_name": (c_char_p, [c_void_p, c_int]) for what in ("size", "scalar", "tensor")},
+        **{f"uk_program_{what}": (c_int, [c_void_p, c_int])
+           for what in ("scalar_type", "tensor_type", "tensor_dims", "tensor_alignment")},
+        **{f"uk_program_tensor_{what}": (c_bool, [c_void_p, c_int]) for what in ("written", "read", "constant")},
+        "uk_program_tensor_elements": (c_int64, [c_void_p, c_int, c_void_p]),
+        **{f"uk_program_tensor_{what}": (c_int64, [c_void_p, c_int, c_int, c_void_p]) for what in ("extent", "stride")},
+        "uk_program_solve_sizes": (c_int, [c_void_p, VOID_OUT, VOID_OUT, c_void_p]),
+        "uk_program_check_sizes": (c_int, [c_void_p, POINTER(Options), c_void_p]),
+        "uk_compile": (c_int, [c_void_p, POINTER(Options), VOID_OUT]),
+        "uk_module_destroy": (None, [c_void_p]),
+        "uk_module_call": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
+        "uk_module_kernel": (c_char_p, [c_void_p, c_int]),
+        "uk_module_packed_bytes": (c_int64, [c_void_p, c_void_p, c_int]),
+        "uk_module_pack": (c_int, [c_void_p, c_void_p, c_int, c_void_p, c_void_p]),
+        "uk_emit": (c_int, [c_void_p, POINTER(Options), c_int, TEXT_OUT, LENGTH_OUT]),
+        "uk_explain": (c_int, [c_void_p, POINTER(Options), TEXT_OUT]),
+        "uk_target_runs": (c_int, [c_void_p, c_char_p]),
+        "uk_verify": (c_int, [c_void_p, POINTER(VerifyOptions), TEXT_OUT]),
+        "uk_verify_kernel": (c_int, [c_void_p, c_void_p, POINTER(VerifyOptions), TEXT_OUT]),
+    },
+    "uknetworks": {
+        "uk_network_create": (c_void_p, []),
+        "uk_network_destroy": (None, [c_void_p]),
+        "uk_network_message": (c_char_p, [c_void_p]),
+        "uk_network_read_file": (c_int, [c_void_p, c_char_p, POINTER(NetworkOptions)]),
+        "uk_network_value": (POINTER(NetworkTensor), [c_void_p, c_int, c_int]),
+        "uk_network_name": (c_char_p, [c_void_p]),
+        "uk_network_compile": (c_int, [c_void_p, POINTER(Options)]),
+        "uk_network_emit": (c_int, [c_void_p, POINTER(Options), c_int, TEXT_OUT, LENGTH_OUT]),
+        "uk_network_memory": (c_size_t, [c_void_p]),
+        **{f"uk_network_{what}": (c_void_p, [c_void_p, c_void_p, c_int]) for what in ("input", "output")},
+        "uk_network_run": (c_int, [c_void_p, c_void_p]),
+    },
+}
+# A library of this list needs those in front of it.
+ORDER = ("ukernels", "uktensorize", "uknetworks")
+
+
+def prefix() -> Optional[pathlib.Path]:
+    """The installation that UK_PREFIX names."""
+    given = os.environ.get("UK_PREFIX")
+    return pathlib.Path(given) if given else None
+
+
+def folders() -> Iterator[pathlib.Path]:
+    """Where the libraries may be."""
+    given = prefix()
+    if given:
+        yield given / "lib"
+        yield from sorted((given / "lib").glob("*-linux-gnu*"))
+        return
+    if about:
+        yield HERE / about.LIBRARIES
+    yield HERE.parent / ".ukernels.mesonpy.libs"
+
+
+def path_of(name: str) -> str:
+    """The library's file; its name alone, which the loader looks for, where no folder has it."""
+    file = f"lib{name}.so" + (f".{SOVERSION}" if SOVERSION else "")
+    for folder in folders():
+        if (folder / file).exists():
+            return str(folder / file)
+    if prefix():
+        raise UnsupportedError(f"UK_PREFIX is {prefix()}, which has no lib/{file}; name the folder of an installation, or build/stage")
+    return file
+
+
+def program() -> str:
+    """The command uk of the same installation."""
+    given = prefix()
+    places = [given / "bin" / "uk"] if given else [HERE / about.PROGRAM] if about else []
+    for place in places:
+        if place.exists():
+            return str(place)
+    found = None if given else shutil.which("uk")
+    if not found:
+        raise UnsupportedError("the command uk was not found; install it, or name its installation in UK_PREFIX")
+    return found
+
+
+_lock = threading.RLock()
+
+
+@functools.lru_cache(maxsize=None)
+def load(name: str) -> Any:
+    """The library, with the prototypes of its functions."""
+    with _lock:
+        before = ORDER.index(name)
+        if before:
+            load(ORDER[before - 1])
+        path = path_of(name)
+        try:
+            library = ctypes.CDLL(path)
+        except OSError as failure:
+            raise UnsupportedError(f"lib{name} cannot be loaded: {failure}; install it, or name its installation in UK_PREFIX") from None
+        for function, (result, arguments) in PROTOTYPES[name].items():
+            try:
+                found = getattr(library, function)
+            except AttributeError:
+                raise UnsupportedError(f"{path} has no {function}: it is older than this package; install both anew") from None
+            found.restype, found.argtypes = result, arguments
+        return library
+
+
+def kernels() -> Any:
+    """libukernels"""
+    return load("ukernels")
+
+
+def tensorize() -> Any:
+    """libuktensorize"""
+    return load("uktensorize")
+
+
+def networks() -> Any:
+    """libuknetworks"""
+    return load("uknetworks")
+
+
+def status_text(status: int) -> str:
+    """The library's words for a status."""
+    text: bytes = kernels().uk_status_text(status)
+    return text.decode()
+
+
+def take_text(pointer: c_void_p, length: Optional[int] = None) -> bytes:
+    """A text that the library has returned, as bytes; the library's copy is freed."""
+    try:
+        return ctypes.string_at(pointer.value or 0, -1 if length is None else length)
+    finally:
+        tensorize().uk_text_free(pointer)
+
+
+class Context:
+    """A context of libuktensorize: one thread at a time may use it, which holds `lock`."""
+
+    def __init__(self) -> None:
+        self.api = tensorize()
+        self.lock = threading.Lock()
+        self.handle = self.api.uk_context_create()
+        if not self.handle:
+            raise OutOfMemoryError("there is no memory for a context")
+
+    def check(self, status: int) -> None:
+        """Raises the context's message. The lock is held."""
+        if status:
+            message: bytes = self.api.uk_context_message(self.handle)
+            raise error_of(status, message.decode(errors="replace") or status_text(status))
+
+    def close(self) -> None:
+        """Frees it."""
+        self.api.uk_context_destroy(self.handle)

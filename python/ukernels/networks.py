@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trained networks of ONNX, compiled by libuknetworks."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from . import library
+from .arrays import DTYPES, TYPES, aligned, as_array, check_type, overlap
+from .errors import OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
+from .output import EMIT, save_all
+
+INPUT, OUTPUT = 0, 1
+MOST_DIMENSIONS = 8
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or an output of a network."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    dtype: Any
+    kind: int
+    is_boolean: bool
+
+
+class Network:
+    """A compiled network. It may be called from many threads at once; each call has a block of memory of its own, which is kept."""
+
+    def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int],
+                 constants: Mapping[str, Any], target: str, threads: int) -> None:
+        self._api = library.networks()
+        self._path = os.fspath(path)
+        handle = self._api.uk_network_create()
+        if not handle:
+            raise OutOfMemoryError("there is no memory for a network")
+        self._handle = handle
+        self._finalizer = weakref.finalize(self, self._api.uk_network_destroy, handle)
+        self._options = library.Options(target=target.encode(), threads=threads)
+        self._read(shapes, sizes, constants)
+        self.inputs = self._values(INPUT)
+        self.outputs = self._values(OUTPUT)
+        self._unsupported = ""
+        self._compile(target)
+        self._blocks: list[np.ndarray] = []
+        self._emit_lock = threading.Lock()
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise error_of(status, self._api.uk_network_message(self._handle).decode(errors="replace") or library.status_text(status))
+
+    def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int], constants: Mapping[str, Any]) -> None:
+        data = {name: np.ascontiguousarray(as_array(value, name)) for name, value in constants.items()}
+        given = [_tensor(name, shape) for name, shape in shapes.items()]
+        fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes) for name, a in data.items()]
+        names = (ctypes.c_char_p * max(len(sizes), 1))(*(name.encode() for name in sizes))
+        options = library.NetworkOptions(
+            shapes=(library.NetworkTensor * max(len(given), 1))(*given), shape_count=len(given), size_names=names,
+            size_values=(ctypes.c_int64 * max(len(sizes), 1))(*sizes.values()), size_count=len(sizes),
+            constants=(library.NetworkTensor * max(len(fixed), 1))(*fixed), constant_count=len(fixed),
+            constant_data=(ctypes.c_void_p * max(len(fixed), 1))(*(a.ctypes.data for a in data.values())))
+        self._check(self._api.uk_network_read_file(self._handle, os.fsencode(self._path), options))
+
+    def _compile(self, target: str) -> None:
+        context = library.Context()
+        try:
+            status = context.api.uk_target_runs(context.handle, target.encode())
+            message = context.api.uk_context_message(context.handle).decode(errors="replace")
+        finally:
+            context.close()
+        self._unsupported = message if status else ""
+        if not status:
+            self._check(self._api.uk_network_compile(self._handle, self._options))
+            self._memory = self._api.uk_network_memory(self._handle)
+
+    def _values(self, role: int) -> tuple[Value, ...]:
+        found: list[Value] = []
+        while True:
+            tensor = self._api.uk_network_value(self._handle, role, len(found))
+            if not tensor:
+                return tuple(found)
+            t = tensor.contents
+            dtype = np.dtype(bool) if t.is_boolean else DTYPES[t.type]
+            found.append(Value(t.name.decode(), "bool" if t.is_boolean else TYPES[t.type], tuple(t.shape[:t.rank]), dtype, t.type, t.is_boolean))
+
+    def _check_value(self, value: Any, v: Value) -> np.ndarray:
+        a = as_array(value, v.name)
+        if not v.is_boolean:
+            check_type(a, v.kind, v.name)
+        elif a.dtype != np.bool_:
+            raise ArrayTypeError(f"{v.name} has elements of {a.dtype}, and booleans are wanted; convert it by astype")
+        if a.shape != v.shape:
+            raise ArgumentError(f"{v.name} has the shape {a.shape}, and the network takes {v.shape}; give an array of that shape")
+        return a
+
+    def _arrange(self, inputs: Sequence[Any], named: Optional[Mapping[str, Any]]) -> list[np.ndarray]:
+        given = dict(zip((v.name for v in self.inputs), inputs))
+        if len(inputs) > len(self.inputs):
+            raise ArgumentError(f"the network takes {len(self.inputs)} arrays, and {len(inputs)} were given")
+        for name, value in (named or {}).items():
+            if name not in (v.name for v in self.inputs):
+                raise ArgumentError(f"the network has no input {name}; its inputs are {', '.join(v.name for v in self.inputs)}")
+            if name in given:
+                raise ArgumentError(f"{name} is given twice")
+            given[name] = value
+        for v in self.inputs:
+            if v.name not in given:
+                raise ArgumentError(f"{v.name} is missing; give an array")
+        return [self._check_value(given[v.name], v) for v in self.inputs]
+
+    def _results(self, out: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        if out is None:
+            return [np.empty(v.shape, v.dtype) for v in self.outputs]
+        if len(self.outputs) == 1 and not isinstance(out, (tuple, list)):
+            out = (out,)
+        if not isinstance(out, (tuple, list)) or len(out) != len(self.outputs):
+            raise ArgumentError(f"out is for {', '.join(v.name for v in self.outputs)}; give an array for each, in this order")
+        made = [np.empty(v.shape, v.dtype) if value is None else self._check_value(value, v) for value, v in zip(out, self.outputs)]
+        for i, (a, v) in enumerate(zip(made, self.outputs)):
+            if not a.flags.writeable:
+                raise ArgumentError(f"{v.name} is written, and the array is read-only; give another")
+            for other, w in [*zip(arrays, self.inputs), *zip(made[:i], self.outputs)]:
+                if overlap(a, other):
+                    raise ArgumentError(f"{v.name} is written, and overlaps {w.name}; give another array", OVERLAP)
+        return made
+
+    def __call__(self, *inputs: Any, out: Any = None, feed: Optional[Mapping[str, Any]] = None) -> Any:
+        """Runs the network on inputs in its order, or by name in `feed`; returns the output, or a tuple of several. Arrays may have any
+        strides: they are copied into the network's memory, and out of it."""
+        if self._unsupported:
+            raise error_of(UNSUPPORTED, self._unsupported)
+        arrays = self._arrange(inputs, feed)
+        results = self._results(out, arrays)
+        try:
+            block = self._blocks.pop()
+        except IndexError:
+            block = aligned(self._memory, np.dtype(np.uint8), 64)
+        base = block.ctypes.data
+        for i, (a, v) in enumerate(zip(arrays, self.inputs)):
+            np.copyto(self._view(block, self._api.uk_network_input(self._handle, base, i), v), a.view(v.dtype), casting="no")
+        status = self._api.uk_network_run(self._handle, base)
+        if status:
+            self._blocks.append(block)
+            raise error_of(status, f"{self._path}: {library.status_text(status)}")
+        for i, (a, v) in enumerate(zip(results, self.outputs)):
+            np.copyto(a.view(v.dtype), self._view(block, self._api.uk_network_output(self._handle, base, i), v), casting="no")
+        self._blocks.append(block)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @staticmethod
+    def _view(block: np.ndarray, address: int, v: Value) -> np.ndarray:
+        """The value in the block; a place in another block, of a constant output for instance, is taken as it is."""
+        dtype = np.dtype(np.uint8) if v.is_boolean else v.dtype
+        count = int(np.prod(v.shape, dtype=np.int64))
+        if count == 0:
+            return np.empty(v.shape, v.dtype)
+        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+        return np.frombuffer(memory, dtype).reshape(v.shape).view(v.dtype)
+
+    def _emit(self, what: str) -> bytes:
+        data, length = ctypes.c_void_p(), ctypes.c_size_t()
+        with self._emit_lock:
+            self._check(self._api.uk_network_emit(self._handle, self._options, EMIT[what], ctypes.byref(data), ctypes.byref(length)))
+        return library.take_text(data, length.value)
+
+    def save(self, path: Union[str, os.PathLike[str]], *, header: Union[None, str, os.PathLike[str]] = None) -> None:
+        """Writes .o an object or .so a shared object, and the C header."""
+        save_all(self._emit, path, header)
+
+    def __repr__(self) -> str:
+        return f"<ukernels network {self._path}({', '.join(v.name for v in self.inputs)})>"
+
+
+def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, size: int = 0) -> library.NetworkTensor:
+    if len(shape) > MOST_DIMENSIONS:
+        raise ArgumentError(f"the shape of {name} has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are possible")
+    tensor = library.NetworkTensor(name=name.encode(), type=kind, rank=len(shape), elements=elements, bytes=size)
+    tensor.shape[:len(shape)] = [int(extent) for extent in shape]
+    return tensor
+
+
+def _kind(a: np.ndarray, name: str) -> int:
+    """The enum uk_type of a constant's elements."""
+    for kind, dtype in enumerate(DTYPES):
+        if dtype == a.dtype:
+            return kind
+    raise ArrayTypeError(f"{name} has elements of {a.dtype}; one of {', '.join(map(str, DTYPES))} is possible; convert it by astype")
+
+
+def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,
+            constants: Optional[Mapping[str, Any]] = None, target: str = "native", threads: int = 1) -> Network:
+    """Reads and compiles a network. shapes: of inputs, by name, and sizes: values of named dimensions, where the file leaves them open;
+    constants: values of inputs that decide shapes, which are no inputs then; target and threads as for compile()."""
+    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, target=target, threads=threads)

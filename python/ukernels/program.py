@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tensor program and its module, as the C API has them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from typing import Mapping, NoReturn, Optional, Union
+
+from . import library
+from .errors import ArgumentError, FileError, UnsupportedError
+from .output import EMIT
+
+Source = Union[str, "os.PathLike[str]"]
+
+
+def path_of(source: Source) -> Optional[pathlib.Path]:
+    """The path, unless it is a text."""
+    if not isinstance(source, str):
+        return pathlib.Path(source)
+    return pathlib.Path(source) if source.endswith(".uk") and "\n" not in source else None
+
+
+def text_of(source: Source, name: Optional[str] = None) -> tuple[bytes, bytes]:
+    """The text of a program, and the file's name, for messages, imports and the function."""
+    path = path_of(source)
+    if path is None:
+        return str(source).encode(), f"{name or 'program'}.uk".encode()
+    try:
+        return path.read_bytes(), os.fsencode(path if name is None else path.with_name(f"{name}.uk"))
+    except OSError as failure:
+        raise FileError(f"{path} cannot be read: {failure.strerror}") from None
+
+
+def parse(context: library.Context, source: Source, name: Optional[str] = None) -> ctypes.c_void_p:
+    """A program of the context, whose lock is held."""
+    text, file = text_of(source, name)
+    handle = ctypes.c_void_p()
+    context.check(context.api.uk_program_parse(context.handle, file, text, len(text), ctypes.byref(handle)))
+    return handle
+
+
+class Program:
+    """A program, its options, and the module if this CPU runs it. `_free` of function.py frees all three."""
+
+    def __init__(self, source: Source, *, name: Optional[str], target: str, threads: int, require_kernels: bool,
+                 define: Mapping[str, int], schedule: Optional[str]) -> None:
+        if not isinstance(threads, int) or not 0 <= threads <= 1024:
+            raise ArgumentError(f"threads is {threads!r}; give a number from 1 to 1024")
+        self.target, self.define = target, dict(define)
+        self.context = library.Context()
+        self.handle: Optional[int] = None
+        self.module: Optional[int] = None
+        self.options = library.Options(target=target.encode(), threads=threads, require_kernels=require_kernels)
+        self.unsupported = ""
+        try:
+            with self.context.lock:
+                self._make(source, name, schedule)
+        except BaseException:
+            self.context.api.uk_program_destroy(self.handle)
+            self.context.close()
+            raise
+        # Interpreted modules use their program at each call.
+        self.is_shared = bool(self.module) and target != "interp"
+
+    def _make(self, source: Source, name: Optional[str], schedule: Optional[str]) -> None:
+        context, api = self.context, self.context.api
+        self.handle = parse(context, source, name).value
+        for size, value in self.define.items():
+            context.check(api.uk_program_define(self.handle, size.encode(), value))
+        if schedule is not None:
+            steps = schedule.encode()
+            context.check(api.uk_program_schedule(self.handle, b"schedule", steps, len(steps)))
+        self.notes = ""
+        try:
+            context.check(api.uk_target_runs(context.handle, self.options.target))
+        except UnsupportedError as failure:
+            self.unsupported = str(failure)
+        if self.unsupported:
+            self._emit("header")  # what is wrong with the program is said now
+        else:
+            module = ctypes.c_void_p()
+            context.check(api.uk_compile(self.handle, self.options, ctypes.byref(module)))
+            self.module = module.value
+            self.notes = api.uk_context_notes(context.handle).decode(errors="replace")
+        self.name = api.uk_program_name(self.handle).decode()
+
+    def _emit(self, what: str) -> bytes:
+        data, length = ctypes.c_void_p(), ctypes.c_size_t()
+        self.context.check(self.context.api.uk_emit(self.handle, self.options, EMIT[what], ctypes.byref(data), ctypes.byref(length)))
+        return library.take_text(data, length.value)
+
+    def emit(self, what: str) -> bytes:
+        """A stage of the compilation."""
+        with self.context.lock:
+            return self._emit(what)
+
+    def text(self) -> str:
+        """The program as text."""
+        text = ctypes.c_void_p()
+        with self.context.lock:
+            self.context.check(self.context.api.uk_program_print(self.handle, ctypes.byref(text)))
+            return library.take_text(text).decode()
+
+    def explain(self) -> str:
+        """uk_explain()"""
+        text = ctypes.c_void_p()
+        with self.context.lock:
+            self.context.check(self.context.api.uk_explain(self.handle, self.options, ctypes.byref(text)))
+            return library.take_text(text).decode()
+
+    def names(self, what: str) -> list[str]:
+        """Of the sizes or the scalars."""
+        api = self.context.api
+        count = getattr(api, f"uk_program_{what}s")(self.handle)
+        return [getattr(api, f"uk_program_{what}_name")(self.handle, i).decode() for i in range(count)]
+
+    def refuse_to_run(self) -> NoReturn:
+        """Says why there is no code in this process."""
+        raise UnsupportedError(f"{self.name}: {self.unsupported}")

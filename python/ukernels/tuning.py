@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search for schedules, by the command `uk tune`, whose trials are processes of their own."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+from typing import Mapping, Optional, Union
+
+from . import library
+from .errors import ArgumentError, Error
+from .program import Source, path_of
+
+
+def _environment() -> dict[str, str]:
+    """Where a wheel has put the libraries, the command does not find them itself."""
+    folder = os.path.dirname(library.path_of("ukernels"))
+    paths = [folder] if folder else []
+    paths += filter(None, [os.environ.get("LD_LIBRARY_PATH")])
+    return {**os.environ, **({"LD_LIBRARY_PATH": ":".join(paths)} if paths else {})}
+
+
+def tune(source: Source, *, target: str = "native", threads: Optional[int] = None, define: Optional[Mapping[str, int]] = None,
+         sizes: Optional[Mapping[str, int]] = None, schedule: Optional[str] = None, time_limit: Optional[float] = None,
+         trials: Optional[int] = None, seed: Optional[int] = None, log: Union[None, str, os.PathLike[str]] = None,
+         require_kernels: bool = False) -> str:
+    """Looks for a schedule that is faster than the automatic one, as `uk tune` does (60 seconds, if nothing else is said), and returns it:
+    compile(source, schedule=tune(source)).
+
+    source: a text or a path, as for compile(). sizes: those of the calls that are timed, by name. define: sizes that become constants.
+    schedule: steps to begin with. time_limit: seconds. trials: measure at most so many. log: a file of trials, which a later call goes on
+    from.
+    """
+    options = [f"--target={target}"]
+    for option, values in (("define", define or {}), ("size", sizes or {})):
+        options += [f"--{option}={name}={value}" for name, value in values.items()]
+    for option, value in (("threads", threads), ("time-limit", time_limit), ("trials", trials), ("seed", seed), ("log", log)):
+        if value is not None:
+            options.append(f"--{option}={os.fspath(value) if option == 'log' else value}")  # type: ignore[arg-type]
+    if require_kernels:
+        options.append("--require-kernels")
+    path = path_of(source)
+    if path is not None and not pathlib.Path(path).is_file():
+        raise ArgumentError(f"{path} is no file")
+    return _run(options, "-" if path is None else os.path.abspath(path), str(source) if path is None else None, schedule)
+
+
+def _run(options: list[str], file: str, text: Optional[str], schedule: Optional[str]) -> str:
+    """The command's output, its schedule being read through a pipe: no file is left."""
+    command, passed = [library.program(), "tune", file, *options], ()
+    if schedule is not None:
+        reading = _pipe(schedule)
+        command.append(f"--schedule=/proc/self/fd/{reading}")
+        passed = (reading,)
+    try:
+        done = subprocess.run(command, input=text if text is not None else "", capture_output=True, text=True, check=False,
+                              env=_environment(), pass_fds=passed)
+    finally:
+        for handle in passed:
+            os.close(handle)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"uk tune ended with {done.returncode}"]
+        raise Error("\n".join(said))
+    return done.stdout
+
+
+def _pipe(text: str) -> int:
+    """The end of a file without a name that has the text."""
+    handle = os.memfd_create("schedule")
+    os.write(handle, text.encode())
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of ONNX."""
+
+import numpy as np
+import pytest
+from conftest import Foreign, numbers
+from onnx_writer import BOOL, INT64, model, node, tensor, value
+
+import ukernels as uk
+
+
+@pytest.fixture
+def product(tmp_path):
+    """y = relu(x w), of any number of rows."""
+    path = tmp_path / "product.onnx"
+    w = numbers(5, 9, seed=2)
+    path.write_bytes(model([node("MatMul", ["x", "w"], ["p"]), node("Relu", ["p"], ["y"])], [value("x", ["rows", 5])], [value("y", ["rows", 9])],
+                           [tensor("w", [5, 9], w.ravel().tolist())]))
+    return path, w
+
+
+def test_network(product, tmp_path):
+    path, w = product
+    x = numbers(4, 5)
+    wanted = np.maximum(x @ w, 0)
+    for net in (uk.network(path, shapes={"x": (4, 5)}), uk.network(str(path), sizes={"rows": 4})):
+        assert np.array_equal(net(x), wanted) and np.array_equal(net(feed={"x": x}), wanted)
+        assert net.inputs[0].shape == (4, 5) and net.outputs[0].name == "y"
+        out = np.empty((9, 4), np.float32).T
+        assert net(Foreign(numbers(8, 10)[::2, ::2]), out=out) is out
+        assert np.array_equal(out, np.maximum(numbers(8, 10)[::2, ::2] @ w, 0))
+    net.save(tmp_path / "product.o", header=tmp_path / "product.h")
+    assert "product" in (tmp_path / "product.h").read_text()
+
+
+def test_several_outputs(tmp_path):
+    path = tmp_path / "less.onnx"
+    path.write_bytes(model([node("Less", ["x", "y"], ["less"]), node("Add", ["x", "y"], ["sum"])], [value("x", [2, 3]), value("y", [2, 3])],
+                           [value("less", [2, 3], BOOL), value("sum", [2, 3])]))
+    x, y = numbers(2, 3), numbers(2, 3, seed=2)
+    less, total = uk.network(path)(x, y)
+    assert less.dtype == np.bool_ and np.array_equal(less, x < y) and np.array_equal(total, x + y)
+
+
+def test_constants(tmp_path):
+    path = tmp_path / "reshape.onnx"
+    path.write_bytes(model([node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])], [value("x", [2, 6]), value("shape", [2], INT64)],
+                           [value("y", ["a", "b"])]))
+    x = numbers(2, 6)
+    net = uk.network(path, constants={"shape": np.array([4, 3])})
+    assert [v.name for v in net.inputs] == ["x"] and np.array_equal(net(x), np.maximum(x.reshape(4, 3), 0))
+    with pytest.raises(uk.ProgramError, match="shape"):
+        uk.network(path)
+    with pytest.raises(uk.ArrayTypeError, match="shape has elements of complex128"):
+        uk.network(path, constants={"shape": np.array([4, 3], complex)})
+
+
+def test_refused(product):
+    path, _ = product
+    x = numbers(4, 5)
+    net = uk.network(path, sizes={"rows": 4})
+    read_only = np.zeros((4, 9), np.float32)
+    read_only.flags.writeable = False
+    memory = np.zeros(60, np.float32)
+    for arguments, message in (
+        (((),), "x is a tuple"), ((), "x is missing"), ((x, x), "takes 1 arrays, and 2 were given"), ((x[:3],), r"x has the shape \(3, 5\)"),
+        ((x.astype(float),), "x has elements of float64"),
+    ):
+        with pytest.raises(uk.ArgumentError, match=message):
+            net(*arguments)
+    for given, out, message in ((x, read_only, "y is written, and the array is read-only"), (x, np.zeros((4, 8), np.float32), "y has the shape"),
+                                (memory[:20].reshape(4, 5), memory[10:46].reshape(4, 9), "y is written, and overlaps x")):
+        with pytest.raises(uk.ArgumentError, match=message):
+            net(given, out=out)
+    with pytest.raises(uk.ArgumentError, match="no input z"):
+        net(feed={"z": x})
+    with pytest.raises(uk.Error, match="rows|x"):
+        uk.network(path)
+    with pytest.raises(uk.Error, match="none.onnx"):
+        uk.network(path.with_name("none.onnx"))
+    other = uk.network(path, sizes={"rows": 4}, target="aarch64-neon")
+    with pytest.raises(uk.UnsupportedError, match="aarch64"):
+        other(x)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused by name, before anything is written."""
+
+import numpy as np
+import pytest
+from conftest import MATMUL, numbers
+
+import ukernels as uk
+
+A, B = numbers(7, 5), numbers(5, 9, seed=2)
+READ_ONLY = np.zeros((7, 9), np.float32)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize("arrays, message", [
+    ((A.astype(np.float64), B), "A has elements of float64, and f32 is wanted: float32"),
+    ((A, B.astype(">f4")), "B has elements of >f4, and f32 is wanted"),
+    ((A, B.astype(object)), "B has elements of object, and f32 is wanted"),
+    ((A.tolist(), B), "A is a list; give an array of NumPy, or what has __dlpack__"),
+    ((A, None), "B is missing; give an array"),
+    ((A,), "B is missing; give an array"),
+    ((A, B, B), "takes A, B, and 3 arrays were given"),
+    ((A[0], B), "A has 2 dimensions, and the array has 1"),
+    ((A, B[:4]), "dimension 0 of B has 4 elements, and the program says K = 5; give an array of that shape"),
+    ((A[:, ::2], B[:3]), "elements along dimension 1 of A are 2 apart, and the program says 1"),
+    ((A, B[:, ::2]), "elements along dimension 0 of B are 9 apart, and the program says N = 5"),
+    ((A[::-1], B), "elements along dimension 0 of A are -5 apart, and the program says lda = 5"),
+    ((np.broadcast_to(A[0], (7, 5)), B), "the stride lda of dimension 0 of A is 0"),
+    ((np.ndarray((7, 5), np.float32, bytes(1000), 0, (22, 4)), B), "A has strides of .* bytes, which are no multiples"),
+    ((np.ndarray((7, 5), np.float32, bytes(1000), 2), B), "A lies at an address that is no multiple of 4 bytes"),
+])
+def test_inputs(matmul, arrays, message):
+    out = np.full((7, 9), 3, np.float32)
+    with pytest.raises(uk.ArgumentError, match=message):
+        matmul(*arrays, out=out)
+    with pytest.raises(uk.ArgumentError, match=message):
+        matmul.bind(*arrays, out=out)
+    assert (out == 3).all()
+
+
+@pytest.mark.parametrize("out, message", [
+    (READ_ONLY, "C is written, and the array is read-only"),
+    (np.zeros((7, 8), np.float32), "dimension 1 of C has 8 elements, and the program says N = 9"),
+    (np.zeros((7, 9)), "C has elements of float64"),
+    (np.zeros((9, 7), np.float32).T, "elements along dimension 0 of C are 1 apart"),
+    (np.broadcast_to(np.zeros(9, np.float32), (7, 9)), "C is written, and the array is read-only|0 apart"),
+    ([], "out is for C"),
+])
+def test_outputs(matmul, out, message):
+    with pytest.raises(uk.ArgumentError, match=message):
+        matmul(A, B, out=out)
+
+
+def test_overlap(matmul):
+    memory = numbers(200)
+    a, b = memory[:35].reshape(7, 5), memory[35:80].reshape(5, 9)
+    before = memory.copy()
+    for at, name in ((0, "A"), (34, "A|B"), (79, "B")):
+        with pytest.raises(uk.ArgumentError, match=f"C is written, and its memory overlaps that of ({name})"):
+            matmul(a, b, out=memory[at:at + 63].reshape(7, 9))
+    assert np.array_equal(memory, before)
+    assert np.array_equal(matmul(a, b, out=memory[80:143].reshape(7, 9)), a @ b)
+
+
+def test_interleaved_arrays_overlap():
+    """The generated function compares ranges of addresses."""
+    f = uk.compile("tensor X f32 [M, N] stride [ldx, 1]\ntensor Y f32 [M, N] stride [ldy, 1]\nY[m, n] = X[m, n] + 1")
+    both = numbers(5, 8)
+    with pytest.raises(uk.ArgumentError, match="Y is written, and its memory overlaps that of X"):
+        f(both[:, :4], out=both[:, 4:])
+    f(both[:2], out=both[2:4])
+    assert np.array_equal(both[2:4], both[:2] + 1)
+
+
+@pytest.mark.parametrize("named, message", [
+    ({"D": A}, "has no tensor, scalar or size D"),
+    ({"A": A}, "A is given twice"),
+    ({"M": 8}, "dimension 0 of A has 7 elements, and the program says M = 8"),
+    ({"M": -1}, "size M is -1"),
+    ({"M": 7.0}, "size M is a float"),
+])
+def test_names(matmul, named, message):
+    with pytest.raises(uk.ArgumentError, match=message):
+        matmul(A, B, **named)
+
+
+def test_scalars():
+    f = uk.compile("tensor X i32 [N]\ntensor Y i32 [N]\nscalar s i32\nY[i] = X[i] * s")
+    x = np.arange(4, dtype=np.int32)
+    assert np.array_equal(f(x, s=-3), x * -3) and np.array_equal(f(x, s=np.int8(2)), x * 2)
+    for value, message in ((2**31, "which is no i32"), (0.5, "which is no i32"), (np.nan, "which is no i32"), ("2x", "s is a str")):
+        with pytest.raises(uk.ArgumentError, match=message):
+            f(x, s=value)
+
+
+def test_bad_index():
+    f = uk.compile("tensor X f32 [N]\ntensor I i32 [M]\ntensor Y f32 [M]\nY[i] = X[I[i]]")
+    x = numbers(5)
+    assert np.array_equal(f(x, np.array([4, 0], np.int32)), x[[4, 0]])
+    with pytest.raises(uk.ArgumentError, match="an index is outside of its tensor") as caught:
+        f(x, np.array([5], np.int32))
+    assert caught.value.status == 14
+
+
+def test_condition_that_the_function_alone_tests():
+    f = uk.compile("size N, M\ntensor X f32 [N]\ntensor Y f32 [M]\nY[i] = X[i + 2]")
+    x, y = numbers(5), np.zeros(4, np.float32)
+    with pytest.raises(uk.ArgumentError, match="dimension 0 of X is indexed by 5 and its extent is 5"):
+        f(x, out=y)
+    with pytest.raises(uk.ArgumentError, match="dimension 0 of X is indexed by 5"):
+        f.bind(x, out=y)()
+
+
+@pytest.mark.parametrize("options, kind, message", [
+    ({"source": "tensor A f32 [N"}, uk.ProgramError, "program.uk:1:.*error"),
+    ({"source": "A[i] = 1"}, uk.ProgramError, "program.uk:1:1: error"),
+    ({"source": ""}, uk.ProgramError, "no statement"),
+    ({"source": MATMUL, "name": "while"}, uk.ProgramError, ".*"),
+    ({"target": "riscv46"}, uk.ArgumentError, "riscv46"),
+    ({"threads": -1}, uk.ArgumentError, "threads is -1"),
+    ({"threads": 1025}, uk.ArgumentError, "threads is 1025"),
+    ({"define": {"Q": 3}}, uk.ArgumentError, "Q is no size"),
+    ({"schedule": "split C.q 4 -> a b"}, uk.ProgramError, "schedule:1"),
+    ({"schedule": "tensorize C.m uk_sgemm_6x16_avx2_asm"}, uk.ProgramError, "schedule:1"),
+    ({"source": "no_such.uk"}, uk.FileError, "no_such.uk cannot be read"),
+])
+def test_compile(options, kind, message):
+    if options.get("name") == "while":  # the library chooses another name
+        assert uk.compile(**options).name == "while_"
+        return
+    with pytest.raises(kind, match=message):
+        uk.compile(**{"source": MATMUL, **options})
+
+
+def test_other_targets():
+    f = uk.compile(MATMUL, target="aarch64-neon")
+    assert "fmla" in f.asm and f.kernels == ()
+    for call in (lambda: f(A, B), lambda: f.bind(A, B)):
+        with pytest.raises(uk.UnsupportedError, match="aarch64"):
+            call()
+    gpu = uk.compile(MATMUL, target="amdgcn-gfx90a")
+    with pytest.raises(uk.UnsupportedError, match="GPU|gfx90a"):
+        gpu(A, B)
