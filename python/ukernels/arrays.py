@@ -28,7 +28,8 @@ def as_array(value: Any, name: str) -> np.ndarray:
         return value
     if hasattr(value, "__dlpack__"):
         try:
-            return np.from_dlpack(value)
+            array: np.ndarray = np.from_dlpack(value)
+            return array
         except (BufferError, RuntimeError, TypeError, ValueError) as failure:
             raise ArrayTypeError(f"{name}: numpy.from_dlpack does not take this {type(value).__name__}: {failure}") from None
     raise ArrayTypeError(f"{name} is a {type(value).__name__}; give an array of NumPy, or what has __dlpack__")
@@ -53,10 +54,10 @@ def address_of(array: np.ndarray) -> int:
 def element_strides(array: np.ndarray, name: str) -> tuple[int, ...]:
     """The strides in elements."""
     size = array.itemsize
-    strides = tuple(stride // size for stride in array.strides)
-    if any(stride % size for stride in array.strides):
-        raise ArgumentError(f"{name} has strides of {array.strides} bytes, which are no multiples of its elements' {size}; copy it")
-    return strides
+    for stride in array.strides:
+        if stride % size:
+            raise ArgumentError(f"{name} has strides of {array.strides} bytes, which are no multiples of its elements' {size}; copy it")
+    return tuple([stride // size for stride in array.strides])
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
@@ -71,7 +72,8 @@ def aligned(count: int, dtype: np.dtype[Any], alignment: int) -> np.ndarray:
     """A vector of zeros at a multiple of so many bytes, a power of two."""
     memory = np.zeros(count * dtype.itemsize + alignment, np.uint8)
     at = -memory.ctypes.data % alignment
-    return memory[at:at + count * dtype.itemsize].view(dtype)
+    vector: np.ndarray = memory[at:at + count * dtype.itemsize].view(dtype)
+    return vector
 
 
 def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -83,7 +85,7 @@ def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def new_array(shape: Sequence[int], strides: Sequence[int], span: int, dtype: np.dtype[Any], alignment: int) -> np.ndarray:
+def new_array(shape: Sequence[int], strides: Sequence[int], span: int, dtype: np.dtype[Any], alignment: int) -> Any:
     """An array of zeros; strides in elements, span: bytes from the first to behind the last element."""
     if span == 0:
         return np.zeros(tuple(shape), dtype)

@@ -321,13 +321,12 @@ class Function:
     @property
     def kernels(self) -> tuple[str, ...]:
         """The kernels that are inlined."""
-        found, i = [], 0
+        found: list[str] = []
         while True:
-            name = self._api.uk_module_kernel(self._module, i) if self._module else None
+            name = self._api.uk_module_kernel(self._module, len(found)) if self._module else None
             if name is None:
                 return tuple(found)
             found.append(name.decode())
-            i += 1
 
     def explain(self) -> str:
         """For each stage the kernels that were considered, and why one was taken or does not fit."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import os
 import pathlib
 import shutil
@@ -20,9 +21,9 @@ from typing import Any, Iterator, Optional
 from .errors import OutOfMemoryError, UnsupportedError, error_of
 
 try:
-    from . import about  # meson writes it
+    about: Any = importlib.import_module(f"{__package__}.about")  # the build writes it
 except ImportError:
-    about = None  # type: ignore[assignment]
+    about = None
 
 SOVERSION: str = about.SOVERSION if about else ""
 HERE = pathlib.Path(__file__).resolve().parent

@@ -53,7 +53,7 @@ class Program:
         self.handle: Optional[int] = None
         self.module: Optional[int] = None
         self.options = library.Options(target=target.encode(), threads=threads, require_kernels=require_kernels)
-        self.unsupported = ""
+        self.unsupported = self.notes = self.name = ""
         try:
             with self.context.lock:
                 self._make(source, name, schedule)
@@ -72,7 +72,6 @@ class Program:
         if schedule is not None:
             steps = schedule.encode()
             context.check(api.uk_program_schedule(self.handle, b"schedule", steps, len(steps)))
-        self.notes = ""
         try:
             context.check(api.uk_target_runs(context.handle, self.options.target))
         except UnsupportedError as failure:

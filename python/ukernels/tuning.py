@@ -48,11 +48,12 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
 
 def _run(options: list[str], file: str, text: Optional[str], schedule: Optional[str]) -> str:
     """The command's output, its schedule being read through a pipe: no file is left."""
-    command, passed = [library.program(), "tune", file, *options], ()
+    command = [library.program(), "tune", file, *options]
+    passed: list[int] = []
     if schedule is not None:
         reading = _pipe(schedule)
         command.append(f"--schedule=/proc/self/fd/{reading}")
-        passed = (reading,)
+        passed.append(reading)
     try:
         done = subprocess.run(command, input=text if text is not None else "", capture_output=True, text=True, check=False,
                               env=_environment(), pass_fds=passed)

@@ -114,7 +114,7 @@ def test_types(kind):
     x = numbers(5, dtype=TYPES[kind])
     y = f(x)
     assert y.dtype == TYPES[kind] and np.array_equal(y, x)
-    for other, dtype in TYPES.items():
+    for dtype in TYPES.values():
         if dtype != TYPES[kind]:
             with pytest.raises(uk.ArrayTypeError, match=f"X has elements of {np.dtype(dtype)}, and {kind} is wanted"):
                 f(np.zeros(5, dtype))
