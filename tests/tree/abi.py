@@ -62,7 +62,7 @@ def layouts(nodes):
 
 def shown(library):
     """The functions that a library shows, but for kernels."""
-    names = [line.split()[-1].split("@")[0] for line in run(nm, "-D", "--defined-only", library).splitlines()]
+    names = [line.split()[-1].split("@")[0] for line in run(nm, "-D", "--defined-only", library).splitlines() if " A " not in line]
     return sorted(name for name in names if not re.fullmatch(r"uk_\w+_\d+x\d+_\w+", name))
 
 

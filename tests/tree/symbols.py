@@ -2,8 +2,8 @@
 """What the built files refer to and show to others.
 
     symbols.py NM READELF BUILD VERSION: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,
-    their text needs no relocation, isl is inside, and who only calls kernels loads no LLVM. Their names have the version up to
-    where interfaces may change.
+    their text needs no relocation, isl is inside, and who only calls kernels loads no LLVM. Their names, and the versions of their symbols,
+    have the version up to where interfaces may change.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ failures = []
 
 def symbols(path, *options):
     out = subprocess.run([nm, *options, path], check=True, capture_output=True, text=True).stdout
-    return [line.split()[-1] for line in out.splitlines() if line and not line.endswith(":")]
+    return [line.split()[-1].split("@")[0] for line in out.splitlines() if line and not line.endswith(":") and " A " not in line]
 
 
 # Position-independent code names the table of offsets; sanitizers add their own calls to native objects.
@@ -74,10 +74,16 @@ for line in subprocess.run([readelf, "-dW", blas], check=True, capture_output=Tr
 
 # Before 1.0 a minor version may change interfaces (CHANGELOG.md).
 major, minor, _ = version.split(".")
+number = major + (f".{minor}" if major == "0" else "")
 for path in (build / "ukernels/libukernels.so", blas, build / "tensorize/libuktensorize.so", build / "networks/libuknetworks.so", simulator):
-    wanted_name = f"{path.name}.{major}" + (f".{minor}" if major == "0" else "")
-    if path.exists() and f"[{wanted_name}]" not in subprocess.run([readelf, "-dW", path], check=True, capture_output=True, text=True).stdout:
-        failures.append(f"{path.name} does not name itself {wanted_name}")
+    if not path.exists():
+        continue
+    if f"[{path.name}.{number}]" not in subprocess.run([readelf, "-dW", path], check=True, capture_output=True, text=True).stdout:
+        failures.append(f"{path.name} does not name itself {path.name}.{number}")
+    wanted_version = f"{path.stem[3:].upper()}_{number}"
+    for line in subprocess.run([nm, "-D", "--defined-only", path], check=True, capture_output=True, text=True).stdout.splitlines():
+        if " A " not in line and not line.endswith(f"@@{wanted_version}"):
+            failures.append(f"{path.name} shows {line.split()[-1]}, which is not of version {wanted_version}")
 
 print("\n".join(failures) or f"{len(bitcode)} kernels, all freestanding")
 sys.exit(1 if failures else 0)
