@@ -3,7 +3,8 @@
 # What `meson install` puts into the default prefix (Debian's libdir is lib/<triple>), found by pkg-config and by CMake,
 # where it was installed to (the folder staged by the build) and where it was moved. Arguments: the source tree, the build
 # folder, the folder where it is staged, and what is moved: `staged` for a copy of that; `built` for a build with Debian's
-# folders, in one of its own inside that one, with its kernels, which UK_OBJECTS and UK_BITCODE name.
+# folders, in one of its own inside that one, with its kernels, which UK_OBJECTS and UK_BITCODE name: of the tarball that `meson dist`
+# makes, or of the source tree, where there is no git or something is not committed.
 set -Eeuo pipefail
 source=$1 build=$2/installed stage=$3
 examples=$source/examples
@@ -14,8 +15,16 @@ trap 'echo "install.sh: line $LINENO: $BASH_COMMAND failed" >&2' ERR
 if [[ $4 == staged ]]; then
     cp -a "$stage" "$work/moved"
 else
+    tree=$source
+    if [[ -e $source/.git && -z $(git -C "$source" status --porcelain --untracked-files=no) ]]; then
+        meson dist -C "$2" --no-tests --formats xztar >"$build.log" || { cat "$build.log"; exit 1; }
+        tree=$build.tree build=$build.dist
+        rm -rf "$tree"
+        mkdir "$tree"
+        tar -C "$tree" --strip-components=1 -xf "$2"/meson-dist/ukernels-*.tar.xz
+    fi
     # Meson finds that libdir by itself where dpkg-dev is installed.
-    [[ -f $build/build.ninja ]] || meson setup "$build" "$source" --buildtype=plain --libdir="lib/$(gcc -print-multiarch)" \
+    [[ -f $build/build.ninja ]] || meson setup "$build" "$tree" --buildtype=plain --libdir="lib/$(gcc -print-multiarch)" \
         -Dtests=disabled -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" >"$build.log" || { cat "$build.log"; exit 1; }
     { ninja -C "$build" && DESTDIR=$work/first meson install -C "$build" --no-rebuild; } >"$build.log" ||
         { tail -n 50 "$build.log"; exit 1; }

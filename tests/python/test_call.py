@@ -55,6 +55,13 @@ def test_outputs_of_other_strides():
 def test_dlpack(matmul):
     a, b = numbers(7, 5), numbers(5, 9, seed=2)
     assert np.array_equal(matmul(Foreign(a), Foreign(b)), a @ b)
+    out = np.zeros((7, 9), np.float32)
+    if np.from_dlpack(Foreign(out)).flags.writeable:
+        matmul(a, b, out=Foreign(out))
+        assert np.array_equal(out, a @ b)
+    else:
+        with pytest.raises(uk.ArgumentError, match="C is written, and the array is read-only"):
+            matmul(a, b, out=Foreign(out))
     g = matmul.bind(Foreign(a), b)
     a[:] = numbers(7, 5, seed=3)  # it was not copied
     assert np.array_equal(g(), a @ b)
