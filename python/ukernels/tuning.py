@@ -13,14 +13,6 @@ from .errors import ArgumentError, Error
 from .program import Source, path_of
 
 
-def _environment() -> dict[str, str]:
-    """Where a wheel has put the libraries, the command does not find them itself."""
-    folder = os.path.dirname(library.path_of("ukernels"))
-    paths = [folder] if folder else []
-    paths += filter(None, [os.environ.get("LD_LIBRARY_PATH")])
-    return {**os.environ, **({"LD_LIBRARY_PATH": ":".join(paths)} if paths else {})}
-
-
 def tune(source: Source, *, target: str = "native", threads: Optional[int] = None, define: Optional[Mapping[str, int]] = None,
          sizes: Optional[Mapping[str, int]] = None, schedule: Optional[str] = None, time_limit: Optional[float] = None,
          trials: Optional[int] = None, seed: Optional[int] = None, log: Union[None, str, os.PathLike[str]] = None,
@@ -56,7 +48,7 @@ def _run(options: list[str], file: str, text: Optional[str], schedule: Optional[
         passed.append(reading)
     try:
         done = subprocess.run(command, input=text if text is not None else "", capture_output=True, text=True, check=False,
-                              env=_environment(), pass_fds=passed)
+                              pass_fds=passed)
     finally:
         for handle in passed:
             os.close(handle)

@@ -113,6 +113,10 @@ def test_refused_products(arguments, message):
 
 def test_overlapping_products():
     a = numbers(5, 5)
+    read_only = numbers(5, 5)
+    read_only.flags.writeable = False
+    with pytest.raises(uk.ArgumentError, match="out is read-only"):
+        uk.sgemm(a, a, out=read_only)
     with pytest.raises(uk.ArgumentError, match="out overlaps A"):
         uk.sgemm(a, numbers(5, 5), out=a)
     with pytest.raises(uk.ArgumentError, match="out overlaps B"):

@@ -11,6 +11,7 @@ import pytest
 from conftest import MATMUL, numbers
 
 import ukernels as uk
+from ukernels.function import MOST_SHAPES
 
 CALLS = 1_000_000
 
@@ -60,6 +61,22 @@ def test_functions_do_not_leak():
         make()
     gc.collect()
     assert resident() - before < 2 << 20
+
+
+def test_texts_do_not_leak(matmul):
+    for _ in range(100):
+        matmul.text  # noqa: B018
+    before = resident()
+    for _ in range(30_000):
+        matmul.text  # noqa: B018
+    assert resident() - before < 2 << 20
+
+
+def test_shapes_are_forgotten():
+    f = uk.compile(MATMUL, target="interp")
+    for rows in range(MOST_SHAPES + 10):
+        f(np.zeros((rows, 1), np.float32), np.zeros((1, 1), np.float32))
+    assert len(f._known) == 10
 
 
 def test_threads(matmul):
