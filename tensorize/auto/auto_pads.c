@@ -7,8 +7,9 @@
  *
  * The copy is one of each image, or of the rows of the image that a row of windows reads, which stay in the cache: if it is cheap
  * to copy each row as often as windows hold it, and if what the sum reads beside the image stays in the second-level cache, from
- * which each row of windows reads it again. Where that is no constant it may have to be packed, outside of the loops over rows and
- * images: then a copy is made only if the value demands one, of each image.
+ * which each row of windows reads it again. Windows of channels of their own, whose few terms make copies a larger part, have rows
+ * too: a second image would be most of what a network's layers have in memory. Where the other operand is no constant it may have
+ * to be packed, outside of the loops over rows and images: then a copy is made only if the value demands one, of each image.
  */
 #include <math.h>
 #include <string.h>
@@ -220,8 +221,8 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
                           ? uk_values_estimate(s, st, st->loop[i])
                           : 1;
     }
-    return along && uk_is_cheap(s, st, copied) && others_are_constant(st, operand) &&
-                   others_stay(s, st, operand)
+    return along && (uk_is_cheap(s, st, copied) || has_common_neighbours(st, operand)) &&
+                   others_are_constant(st, operand) && others_stay(s, st, operand)
                ? rows
                : NULL;
 }
