@@ -147,7 +147,8 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
             continue;
         }
         for (struct uk_stage *g = st; g; g = g->in_group) {
-            enum uk_status status = is_fused(g, d, inner) ? UK_OK : uk_fuse_pair(s, g, loop_of_dimension(g, d));
+            enum uk_status status =
+                is_fused(g, d, inner) ? UK_OK : uk_fuse_pair(s, g, loop_of_dimension(g, d));
 
             if (status)
                 return status;
@@ -200,7 +201,8 @@ static bool is_row_of_pixels(const struct uk_stage *st) {
 }
 
 /*
- * How many loops what follows the tiles shares with them. What a tile has stored can be read only when its last sums are
+ * How many loops what follows the tiles shares with them. Without vectors, it follows each tile: it then keeps what it needs for each
+ * column, a bias and a scale, in registers for all rows, and no core of this kind runs ahead of a store. Else, what a tile has stored can be read only when its last sums are
  * complete, and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
  * first-level cache, measured.
  */
@@ -210,8 +212,8 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
 
     if (!st->match) /* nothing to add up */
         return st->loops && !uk_is_reduced(st, st->loop[0]);
-    if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general || is_variable(s, st) ||
-        is_row_of_pixels(st))
+    if (columns < 1 || last < 1 || s->target->vectors.bytes < 16 || y->tensor->layout ||
+        y->index[last].general || is_variable(s, st) || is_row_of_pixels(st))
         return st->tile;
     const struct uk_loop *l = st->loop[columns], *outer = st->loop[columns - 1];
     if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||
