@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PTX of programs: NVIDIA's assembler takes it as it is written, spills no more bytes than SPILLS says, nothing lies in local
-memory, and blocks have their shape.
+memory, blocks have their shape, and no negation is left that the assembler computes wrong (tensorize/link/device.c).
 
     ptx.py UK SOURCE FOLDER [all]
 
@@ -35,6 +35,7 @@ X1[i] += log(X[i]) * erf(X[i]) + pow(X[i], 1.5) + floor(X[i]) - ceil(X[i])
 D1[i] = exp(D[i]) - tanh(D[i]) * min(D[i], 2.0)
 D1[i] += log(D[i]) * erf(D[i]) + pow(D[i], 1.5) + floor(D[i]) - ceil(D[i])
 I1[i] = i32(X[i]) + (I[i] << 3) + (I[i] >> 2)
+I1[i] += max(max(-(I[i] + i32(B[i])), I[i] * i32(B[i])), i32(B[i]))
 B1[i] = u8(X[i])
 H1[i] = H[i] * f16(X[i])
 G1[i] = G[i] + bf16(D[i])
@@ -57,8 +58,8 @@ for program in PROGRAMS:
     text = out.read_text(encoding="ascii")
     kernels = re.findall(r"^\.visible \.entry (\w+)\(", text, re.M)
     blocks = re.findall(r"^\.reqntid (\d+), (\d+), (\d+)$", text, re.M)
-    if "\0" in text or not kernels or len(blocks) != len(kernels) or re.search(r"\.local|\.extern", text):
-        sys.exit(f"{program}: {len(kernels)} kernels, {len(blocks)} shapes of blocks, or something local or undefined\n{text}")
+    if "\0" in text or not kernels or len(blocks) != len(kernels) or re.search(r"\.local|\.extern|neg\.s32", text):
+        sys.exit(f"{program}: {len(kernels)} kernels, {len(blocks)} shapes of blocks, or something local, undefined or negated\n{text}")
     if not ptxas:
         continue
     said = subprocess.run([ptxas, "-arch=sm_80", "-v", out, "-o", folder / "cubin"], capture_output=True, text=True, check=False)
