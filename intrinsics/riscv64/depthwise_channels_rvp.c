@@ -220,10 +220,10 @@ void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     struct part p = {
         .ldi = ldi, .ldr = ldr, .lds = lds, .ldfr = ldfr, .ldfs = ldfs, .ldy = ldy, .acc = acc, .m = m};
-    const int64_t nothing = r <= 0 || s <= 0;
+    const int64_t by_register = r > 0 && s > 0 && n >= REGISTER ? n : 0;
 
 #pragma GCC unroll 1
-    for (int64_t j = 0; j < n && !nothing && n >= REGISTER; j += REGISTER) {
+    for (int64_t j = 0; j < by_register; j += REGISTER) {
         const int64_t begin = j + REGISTER <= n ? j : n - REGISTER;
 
         p.x = x + begin;
@@ -233,7 +233,7 @@ void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr,
         window(p, r, s);
     }
 #pragma GCC unroll 1
-    for (int64_t j = 0; j < n && (nothing || n < REGISTER); j++)
+    for (int64_t j = by_register; j < n; j++)
 #pragma GCC unroll 1
         for (int64_t i = 0; i < m; i++) {
             const uint32_t sum = (uint32_t)single(&p, x + i * ldi + j, f + j, r, s);
