@@ -35,7 +35,7 @@ class Options(ctypes.Structure):
     """struct uk_options"""
 
     _fields_ = [("target", c_char_p), ("require_kernels", c_bool), ("all_candidates", c_bool), ("threads", c_int),
-                ("workspace_argument", c_bool), ("interpret", c_bool)]
+                ("workspace_argument", c_bool), ("interpret", c_bool), ("plain_loops", c_bool)]
 
 
 class VerifyOptions(ctypes.Structure):

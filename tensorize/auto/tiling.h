@@ -85,7 +85,7 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
 
 /* auto_long_sums.c: the loop at `position` and the next one become one. */
 enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
-/* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous? */
+/* Are the loop at `position` and the next one of a sum of products, of constant extents, along which an operand is contiguous? */
 bool uk_is_long_sum(const struct uk_stage *st, int position);
 /* Such loops that are one in all that is read become one. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);

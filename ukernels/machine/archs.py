@@ -58,7 +58,8 @@ def private_features():
 
 
 def emulated():
-    return {name: arch for name, arch in architectures().items() if arch["emulator"]}
+    """Those that an emulator runs; of this machine's own only what linking needs is in its row."""
+    return {name: arch for name, arch in architectures().items() if arch["emulator"] and "program" in arch["emulator"]}
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Functions:
 
     def __init__(self, path, nm):
         self.library = ctypes.CDLL(path)
-        shown = [line.split()[-1] for line in nm.splitlines()]
+        shown = [line.split()[-1].split("@")[0] for line in nm.splitlines() if " A " not in line]  # which are versions
         self.functions = {name: re.fullmatch(r"(cblas_)?([sd])gemm(_batch_strided)?(_64_|_64|64_|_)?", name) for name in shown}
 
 
