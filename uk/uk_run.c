@@ -323,8 +323,8 @@ static int check_options(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE,
                            "--time: --device=interp interprets, whose speed is not the code's; leave it out");
     if (a->time && !a->remote && uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE, "--time: a simulator's time is not that of target %s; leave it out",
-                           a->target);
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: target %s is a GPU's, which uk does not time; leave it out", a->target);
     if (a->time && !a->remote && elsewhere)
         return uk_complain(UK_EXIT_USAGE,
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "

@@ -3,7 +3,6 @@
  * Programs for GPUs have two modules: that of the kernels, which becomes an image for the device's driver, and that of the
  * function which launches them. With the image in the second one the build goes on as that of a CPU's code.
  */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"
@@ -44,40 +43,14 @@ enum uk_status uk_host_begin(struct uk_build *b) {
     return UK_OK;
 }
 
-/*
- * A line of PTX. NVIDIA's assembler (ptxas 13.0, and that of driver 580, for sm_90 and above -O0) drops a negation whose result is
- * an operand of two maxima or minima of integers: max(max(q, -a), c) becomes max(max(q, a), c), as an H200 shows. A complement plus
- * 1 it computes as it is written.
- */
-static void put_line(struct uk_text *t, const char *line, size_t n) {
-    static const char negation[] = "\tneg.s32 \t";
-    const size_t head = sizeof negation - 1;
-    const char *comma = n > head && !memcmp(line, negation, head) ? memchr(line, ',', n) : NULL;
-
-    if (comma)
-        uk_put(t, "\tnot.b32 \t%.*s\tadd.s32 \t%.*s, %.*s, 1;\n", (int)(n - head), line + head,
-               (int)(comma - line - (ptrdiff_t)head), line + head, (int)(comma - line - (ptrdiff_t)head),
-               line + head);
-    else
-        uk_put(t, "%.*s", (int)n, line);
-}
-
 static enum uk_status copy_text(struct uk_build *b, LLVMMemoryBufferRef text, char **bytes, size_t *length) {
-    const char *at = LLVMGetBufferStart(text), *end = at + LLVMGetBufferSize(text);
-    struct uk_text t = {0};
+    const size_t n = LLVMGetBufferSize(text);
 
-    while (at < end) {
-        const char *last = memchr(at, '\n', (size_t)(end - at)), *next = last ? last + 1 : end;
-
-        put_line(&t, at, (size_t)(next - at));
-        at = next;
-    }
-    if (t.failed || !t.text) {
-        uk_text_free(t.text);
+    if (!(*bytes = malloc(n + 1)))
         return uk_out_of_memory(b->context);
-    }
-    *bytes = t.text;
-    *length = t.length;
+    memcpy(*bytes, LLVMGetBufferStart(text), n);
+    (*bytes)[n] = 0;
+    *length = n;
     return UK_OK;
 }
 

@@ -185,6 +185,9 @@ bool uk_is_runtime_symbol(const char *name);
 enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t);
 /* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
 enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **bytes, size_t *length);
+/* ptx.c: takes the text of a module for NVIDIA's GPUs, and gives it without what their assembler computes wrong; NULL if it fails. */
+enum uk_status uk_mend_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx);
+
 /* name_words.c: a copy of assembly in which words that LLVM has no names for have theirs, as comments; uk_text_free(*bytes). */
 enum uk_status uk_name_words(struct uk_context *c, const struct uk_arch *arch, const char *text, size_t n,
                              char **bytes, size_t *length);

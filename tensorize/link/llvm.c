@@ -79,7 +79,9 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
     LLVMBool failed = LLVMTargetMachineEmitToMemoryBuffer(b->machine, b->module, type, &error, out);
 
     if (!failed && !b->diagnostics.length)
-        return type == LLVMObjectFile ? complete(b, out) : UK_OK;
+        return type == LLVMObjectFile            ? complete(b, out)
+               : b->target->arch->kernel.is_text ? uk_mend_ptx(b->context, out)
+                                                 : UK_OK;
     if (!failed && *out)
         LLVMDisposeMemoryBuffer(*out);
     *out = NULL;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PTX of programs: NVIDIA's assembler takes it as it is written, spills no more bytes than SPILLS says, nothing lies in local
-memory, blocks have their shape, and no negation is left that the assembler computes wrong (tensorize/link/device.c).
+memory, blocks have their shape, and no negation is left that the assembler computes wrong (tensorize/link/ptx.c).
 
     ptx.py UK SOURCE FOLDER [all]
 

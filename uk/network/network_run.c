@@ -10,8 +10,8 @@ static int check_options(const struct uk_arguments *a) {
                            "--count counts its instructions",
                            a->target);
     if (a->time && uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE, "--time: a simulator's time is not that of target %s; leave it out",
-                           a->target);
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: target %s is a GPU's, which uk does not time; leave it out", a->target);
     if (a->device && (!strcmp(a->device, "interp") || !uk_gpu_kind_of(a->target)))
         return uk_complain(UK_EXIT_USAGE,
                            "--device=%s: a network runs on the device of a --target that is a GPU, as "
