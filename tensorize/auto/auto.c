@@ -398,9 +398,10 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, s
 
     if (status || (borders && (status = choose_quietly(s, st, UK_PAD_VALUE, &p))))
         return status;
+    const bool fits = p.fit.intrinsic, groups = borders && uk_wants_groups(s, st);
     const enum uk_zeros zeros =
-        p.fit.intrinsic && uk_zeros_pay(s, st, &p.fit, p.cycles) ? UK_ZEROS_FOR_SUMS : UK_ZEROS_LEFT;
-    if ((p.fit.intrinsic && (status = uk_copy_borders(s, st, p.fit.transposed, zeros))) ||
+        fits ? uk_zeros_pay(s, st, &p.fit, p.cycles) ? UK_ZEROS_FOR_SUMS : UK_ZEROS_LEFT : UK_ZEROS_FOR_SUMS;
+    if (((fits || groups) && (status = uk_copy_borders(s, st, p.fit.transposed, zeros))) ||
         (windows && (status = choose_quietly(s, st, UK_PAD_GUARD, &q))) ||
         (takes_windows(&q) && (status = uk_copy_borders(s, st, false, UK_ZEROS_FOR_WINDOWS))) ||
         (copies && (status = uk_fuse_sums(s, st))))

@@ -25,10 +25,9 @@ bool uk_is_long_sum(const struct uk_stage *st, int position) {
 
         contiguous |= uk_poly_is_int(&c, &step) && step == 1;
     }
-    /* what follows the sum has to know its end, and a product of sizes has no name */
+    /* what follows the sum has to know its end, which is that of a multiple of a size */
     return st->operands > 2 && contiguous && uk_constant_extent(st, st->loop[position]) >= 0 &&
-           uk_constant_extent(st, st->loop[position + 1]) >= 0 && uk_is_reduced(st, st->loop[position]) &&
-           uk_is_reduced(st, st->loop[position + 1]);
+           uk_is_reduced(st, st->loop[position]) && uk_is_reduced(st, st->loop[position + 1]);
 }
 
 /* From the innermost pair on: what one fusion makes may be one with the loop outside of it. */

@@ -76,6 +76,19 @@ static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     return least;
 }
 
+/* Is the operand contiguous along the loop, whatever others do: its channels, and no pixels of a window? */
+static bool is_line(const struct uk_stage *st, int operand, const struct uk_loop *l) {
+    const struct uk_operand *x = &st->operand[operand];
+    struct uk_poly c = uk_coefficient(x, l->id);
+    int64_t step;
+
+    for (int d = 0; d < x->tensor->stored_dims; d++)
+        for (int i = 0; i < st->loops && x->index[d].coefficient[l->id]; i++)
+            if (st->loop[i] != l && x->index[d].coefficient[st->loop[i]->id])
+                return false;
+    return uk_poly_is_int(&c, &step) && step == 1;
+}
+
 /* Would kernels refuse sums of windows in place because they are no whole groups? They read on in a copy. */
 static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     const struct uk_loop *outer = joined(s, st, operand), *last = NULL;
@@ -87,7 +100,8 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
             last = st->loop[i];
             sums++;
         }
-    if (sums < 2 || st->operands != 3 || (n = uk_constant_extent(st, last)) < 0 || of_outer < 0)
+    if (sums < 2 || st->operands != 3 || !is_line(st, operand, last) ||
+        (n = uk_constant_extent(st, last)) < 0 || of_outer < 0)
         return false;
     group = least_group(s, st);
     return group > 1 && n * of_outer % group;
@@ -155,6 +169,13 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
     return true;
 }
 
+bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st) {
+    for (int o = 1; o < st->operands && st->statement->reduce == UK_REDUCE_SUM; o++)
+        if (helps_sums(s, st, o) && lacks_groups(s, st, o))
+            return true;
+    return false;
+}
+
 bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st) {
     for (int o = 1; o < st->operands; o++)
         if (wants_copy(s, st, o, UK_ZEROS_FOR_SUMS))
@@ -196,6 +217,24 @@ static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, 
     return bytes <= (double)uk_l2_share(s);
 }
 
+/* Does another loop of the output, inside of the one at `position`, go over the operand: the rows of a kernel's tile? */
+static bool has_rows_inside(const struct uk_stage *st, int operand, int position) {
+    for (int i = position + 1; i < st->loops; i++)
+        if (!uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[operand], st->loop[i]))
+            return true;
+    return false;
+}
+
+/* The last loop that chooses an image, and leaves a kernel its rows; NULL: there is none. */
+static struct uk_loop *image_of_rows(const struct uk_stage *st, int operand) {
+    struct uk_loop *image = uk_image_loop(st, operand, NULL);
+    int position = image ? uk_loop_position(st, image) : -1;
+
+    while (position >= 0 && !has_rows_inside(st, operand, position))
+        position--;
+    return position < 0 ? NULL : st->loop[position];
+}
+
 /* The loop over rows of windows, the first one that chooses no image, if another one goes along a row; NULL: there is none, or
  * copies of its rows do not pay. */
 static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct uk_stage *st, int operand,
@@ -203,13 +242,10 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
     const struct uk_operand *x = &st->operand[operand];
     const int first = image ? uk_loop_position(st, image) + 1 : 0;
     struct uk_loop *rows = first < st->loops ? st->loop[first] : NULL;
-    bool along = false;
     double copied = 1;
 
-    if (!rows || uk_is_reduced(st, rows) || !uk_depends(x, rows))
+    if (!rows || uk_is_reduced(st, rows) || !uk_depends(x, rows) || !has_rows_inside(st, operand, first))
         return NULL;
-    for (int i = first + 1; i < st->loops; i++)
-        along |= !uk_is_reduced(st, st->loop[i]) && uk_depends(x, st->loop[i]);
     for (int d = 0; d < x->tensor->dims; d++) {
         if (!x->index[d].coefficient[rows->id]) {
             copied *= uk_size_estimate(s, x->tensor->shape[d]);
@@ -221,7 +257,7 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
                           ? uk_values_estimate(s, st, st->loop[i])
                           : 1;
     }
-    return along && (uk_is_cheap(s, st, copied) || has_common_neighbours(st, operand)) &&
+    return (uk_is_cheap(s, st, copied) || has_common_neighbours(st, operand)) &&
                    others_are_constant(st, operand) && others_stay(s, st, operand)
                ? rows
                : NULL;
@@ -245,7 +281,7 @@ enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool 
         if (!wants_copy(s, st, o, zeros))
             continue;
         const struct uk_tensor *x = st->operand[o].tensor;
-        struct uk_loop *image = whole ? NULL : uk_image_loop(st, o, NULL);
+        struct uk_loop *image = whole ? NULL : image_of_rows(st, o);
         struct uk_loop *rows = whole ? NULL : rows_of_windows(s, st, o, image), *place = rows ? rows : image;
         struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
 

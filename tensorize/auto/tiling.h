@@ -80,12 +80,15 @@ bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st);
 /* Whether a kernel of windows may compute the stage once the zeros of its pads are in memory: most products are none for it. */
 bool uk_may_take_zeros(const struct uk_stage *st);
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros);
+/* Are there sums of no whole groups, which kernels take from a copy and not from where they are? */
+bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st);
 /* Do copies with zeros pay, where the kernel of the fit would take so many cycles in all? */
 bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles);
 
 /* auto_long_sums.c: the loop at `position` and the next one become one. */
 enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
-/* Are the loop at `position` and the next one of a sum of products, of constant extents, along which an operand is contiguous? */
+/* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous, and is the first one's extent a
+ * constant? */
 bool uk_is_long_sum(const struct uk_stage *st, int position);
 /* Such loops that are one in all that is read become one. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);

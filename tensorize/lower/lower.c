@@ -281,6 +281,25 @@ static bool ends_in(const struct uk_nest *n, const struct uk_stage *st) {
     return false;
 }
 
+/* The size that the extent is, or a positive multiple of; NULL: it is neither. */
+static const struct uk_var *size_of(const struct uk_index *e) {
+    while (e->op == UK_I_MUL) {
+        const bool first = uk_index_is_int(e->a, NULL);
+        int64_t c;
+
+        if (!uk_index_is_int(first ? e->a : e->b, &c) || c <= 0)
+            return NULL;
+        e = first ? e->b : e->a;
+    }
+    return e->op == UK_I_VAR ? e->var : NULL;
+}
+
+static bool is_raised(const struct uk_nest *n, const struct uk_index *e) {
+    const struct uk_var *v = size_of(e);
+
+    return v && uk_is_raised(n->s, v);
+}
+
 /* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
  * tile, must run all the same. */
 static enum uk_status raise_sizes(struct uk_nest *n) {
@@ -295,13 +314,14 @@ static enum uk_status raise_sizes(struct uk_nest *n) {
 
             if (!st->reduced[v] || uk_index_is_int(e, &c))
                 continue;
-            if (e->op != UK_I_VAR)
+            const struct uk_var *size = size_of(e);
+            if (!size)
                 return uk_fail(n->s->context, UK_UNSUPPORTED, st->statement->at,
                                "stage %s: the sum over %s ends in an outer loop, and its extent is no size; "
                                "attach what follows outside of the sum",
                                st->name, st->statement->iterator[v]->name);
-            if (!uk_is_raised(n->s, e->var) && n->s->raised < UK_MAX_SIZES)
-                n->s->raised_size[n->s->raised++] = e->var;
+            if (!uk_is_raised(n->s, size) && n->s->raised < UK_MAX_SIZES)
+                n->s->raised_size[n->s->raised++] = size;
         }
     }
     return UK_OK;
@@ -315,7 +335,7 @@ static bool must_exist(const struct uk_nest *n, int iterator) {
 
     if (n->main->reduced[iterator] && uk_index_is_int(e, &c))
         return false;
-    if (!n->main->reduced[iterator] || (e->op == UK_I_VAR && uk_is_raised(n->s, e->var)))
+    if (!n->main->reduced[iterator] || is_raised(n, e))
         return true;
     for (int i = 1; i < n->stages; i++)
         if (!n->member[i].stage->is_copy)
@@ -358,7 +378,7 @@ static struct uk_node *guarded(struct uk_nest *n, struct uk_node *body) {
     for (int i = 0; i < n->main->iterators; i++) {
         struct uk_index *e = n->main->statement->extent[i];
 
-        if (!must_exist(n, i) || (n->main->reduced[i] && e->op == UK_I_VAR && uk_is_raised(n->s, e->var)) ||
+        if (!must_exist(n, i) || (n->main->reduced[i] && is_raised(n, e)) ||
             (uk_index_is_int(e, &c) && c >= 1))
             continue;
         struct uk_index *one = uk_index_op(a, UK_I_GE, e, uk_index_int(a, 1));

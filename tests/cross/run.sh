@@ -81,6 +81,17 @@ done
 for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point conv2d_requantize_{float,upward,doubling}; do
     says 'check: (equal|within)' $program.uk --size H=7 --size W=5 --size C=24 --size O=9 --target=riscv64-p --check
 done
+# Constant weights: the columns of a window and its channels are one sum, its rows are runs; groups of 8 that the channels do not fill,
+# which read on in a copy; tiles of 4 x 8, their edges, and less.
+for size in 13:3:8 6:20:35 4:1:9 9:24:16 2:5:9; do
+    IFS=: read -r width channels columns <<<"$size"
+    for program in conv2d_3x3_u8i8 conv2d_3x3_zero_point; do
+        sed -E '/^assume C/d; /^tensor F /s/$/ constant/' $program.uk >"$work/runs.uk"
+        computes 'uk_igemm_(runs|ra)_4x[48]_rvp_' "$work/runs.uk" --define N=2 --define H=5 --define W=$width --define C=$channels \
+            --define O=$columns --target=riscv64-p --check
+        grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
+    done
+done
 # Whole tiles, edges of rows and columns, and planes that are narrower than a register; the border's copy is no kernel's.
 depthwise() {
     computes 'uk_u8dw[3c]_.*qemu-riscv64' "$@" --target=riscv64-p --check
