@@ -150,4 +150,34 @@ enum uk_status tune_set_reference(struct tune_bench *b, const char *steps);
 /* Measures t->steps in turns with the reference. False: interrupted, or the end came first. */
 bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted);
 
+/* ---- tune_decide.c: the end of a search ---- */
+
+struct tune {
+    struct tune_bench bench;
+    struct tune_search search;
+    struct tune_log log;
+    char *reference; /* steps */
+    bool reference_is_auto;
+    double begun, limit;
+    int most, measured, count[TUNE_OUTCOMES];
+    double peak, best;          /* operations per second; speed */
+    double reference_bound;     /* seconds that its kernels take at least */
+    double best_cost;           /* of the best, by the cost rule; 0: nothing is known */
+    double shown;               /* when progress was printed last */
+    struct tune_trial *pending; /* that wait until there is one for each board */
+    int pendings;
+    volatile int *interrupted; /* the number of the signal that ends the search; 0: none has come */
+};
+
+/* Seconds since the search began. */
+double tune_passed(const struct tune *t);
+/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. *steps is NULL if
+ * there was no time for that. Exit status. */
+int tune_decide(struct tune *t, const char **steps, double *speed);
+/* What is written when nothing was decided: the fastest so far, if it is no slower than the reference. */
+const char *tune_best_so_far(const struct tune *t, double *speed);
+/* Writes the schedule, with what it is the result of. Exit status. */
+int tune_write(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed,
+               bool decided);
+
 #endif

@@ -17,43 +17,20 @@
 
 enum {
     TIME_LIMIT = 60,
-    PROGRESS = 5, /* seconds between two lines of it */
-    FINALISTS = 8,
-    DECISIONS = 3,
+    PROGRESS = 5,   /* seconds between two lines of it */
     REPEATED = 300, /* so many changes in a row that lead to known schedules: there is nothing new */
 };
 
 static const double search_share = 0.8; /* of the time; the rest is for deciding */
-static const double least_gain = 0.005; /* less than this is never more than noise */
 /* A bound must be above the best time by this, and above the reference's bound: the best may owe its time to noise. */
 static const double bound_margin = 1.1;
 /* What the cost rule puts so far behind the best is not run. */
 static const double behind_margin = 30;
 
-struct tune {
-    struct tune_bench bench;
-    struct tune_search search;
-    struct tune_log log;
-    char *reference; /* steps */
-    bool reference_is_auto;
-    double begun, limit;
-    int most, measured, count[TUNE_OUTCOMES];
-    double peak, best;          /* operations per second; speed */
-    double reference_bound;     /* seconds that its kernels take at least */
-    double best_cost;           /* of the best, by the cost rule; 0: nothing is known */
-    double shown;               /* when progress was printed last */
-    struct tune_trial *pending; /* that wait until there is one for each board */
-    int pendings;
-};
-
 static volatile int interrupted; /* the signal's number */
 
 static void interrupt(int number) {
     interrupted = number;
-}
-
-static double passed(const struct tune *t) {
-    return bench_seconds() - t->begun;
 }
 
 /* What the cost rule says of these steps; 0: nothing. */
@@ -71,9 +48,9 @@ static void show_progress(void *user) {
     struct tune *t = user;
     bool terminal = isatty(STDERR_FILENO);
 
-    if (!terminal && passed(t) < t->shown + PROGRESS)
+    if (!terminal && tune_passed(t) < t->shown + PROGRESS)
         return;
-    t->shown = passed(t);
+    t->shown = tune_passed(t);
     fprintf(stderr, "%s%6.1f s", terminal ? "\r\033[K" : "", t->shown);
     if (isfinite(t->limit))
         fprintf(stderr, " of %.0f", t->limit);
@@ -91,12 +68,12 @@ static void show_trial(struct tune *t, const struct tune_trial *trial) {
     if (trial->outcome == TUNE_OK && trial->speed > t->best) {
         t->best = trial->speed;
         t->best_cost = cost(t, trial->steps);
-        t->shown = passed(t);
-        fprintf(stderr, "%s%6.1f s, trial %d: %s, %.3f x the speed of the start\n", clear, passed(t),
+        t->shown = tune_passed(t);
+        fprintf(stderr, "%s%6.1f s, trial %d: %s, %.3f x the speed of the start\n", clear, tune_passed(t),
                 t->measured, tune_cost_text(&t->bench, trial->seconds, text), trial->speed);
     } else if (trial->outcome != TUNE_OK && trial->outcome < TUNE_BOUND &&
                (trial->outcome != TUNE_REFUSED || !t->reference)) {
-        fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", clear, passed(t), t->measured,
+        fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", clear, tune_passed(t), t->measured,
                 tune_outcome_text(trial->outcome), trial->message);
     }
     show_progress(t);
@@ -105,7 +82,7 @@ static void show_trial(struct tune *t, const struct tune_trial *trial) {
 static void show_counts(const struct tune *t) {
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\r\033[K");
-    fprintf(stderr, "%d schedules measured in %.1f s", t->measured, passed(t));
+    fprintf(stderr, "%d schedules measured in %.1f s", t->measured, tune_passed(t));
     for (int i = TUNE_REFUSED; i < TUNE_BOUND; i++)
         if (t->count[i])
             fprintf(stderr, ", %d %s", t->count[i], tune_outcome_text((enum tune_outcome)i));
@@ -120,7 +97,7 @@ static void show_counts(const struct tune *t) {
 /* ---- one schedule ---- */
 
 static bool is_over(const struct tune *t) {
-    return interrupted || passed(t) >= search_share * t->limit || t->measured + t->pendings >= t->most ||
+    return interrupted || tune_passed(t) >= search_share * t->limit || t->measured + t->pendings >= t->most ||
            (t->bench.board && !tune_boards_left(&t->bench));
 }
 
@@ -346,122 +323,6 @@ static int search(struct tune *t) {
     return status ? status : flush(t);
 }
 
-/* ---- the decision ---- */
-
-/* The fastest of the first look get a second one, and are then in its order; as many as worked. Exit status. */
-static int second_look(struct tune *t, int *finalist, int *count) {
-    int looked[FINALISTS], n = 0, status = UK_EXIT_OK;
-    const struct tune_trial *ranked;
-
-    *count = 0;
-    for (int rank = 0; n < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
-        if (strcmp(ranked->steps, t->reference))
-            looked[n++] = (int)(ranked - t->search.trial);
-    for (int i = 0; i < n && !status && passed(t) < t->limit; i++) {
-        struct tune_trial *f = &t->search.trial[looked[i]], trial = *f;
-        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN, at = *count;
-
-        if (!tune_measure(&t->bench, &trial, rounds, &interrupted))
-            return UK_EXIT_OK;
-        *f = trial;
-        status = tune_log_add(&t->log, f, looked[i]);
-        if (f->outcome != TUNE_OK)
-            continue;
-        for (; at && t->search.trial[finalist[at - 1]].speed < f->speed; at--)
-            finalist[at] = finalist[at - 1];
-        finalist[at] = looked[i];
-        ++*count;
-    }
-    return status;
-}
-
-/* Of counts, which have no noise, the least. */
-static const char *least_count(const struct tune *t, const char *name, double *speed) {
-    const struct tune_trial *best = tune_rank(&t->search, 0);
-    char text[32];
-
-    if (!best || best->speed <= 1) {
-        fprintf(stderr, "nothing takes fewer instructions: the result is %s\n", name);
-        return t->reference;
-    }
-    fprintf(stderr, "the best is %.3f x as fast as %s by instructions, %s\n", best->speed, name,
-            tune_cost_text(&t->bench, best->seconds, text));
-    *speed = best->speed;
-    return best->steps;
-}
-
-/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. *steps is NULL if
- * there was no time for that. Exit status. */
-static int decide(struct tune *t, const char **steps, double *speed) {
-    const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
-    int finalist[FINALISTS], count, status;
-    char text[32];
-
-    *steps = NULL;
-    *speed = 1;
-    if (t->bench.is_counted) {
-        *steps = least_count(t, name, speed);
-        return UK_EXIT_OK;
-    }
-    status = second_look(t, finalist, &count);
-    t->bench.limit *= 4;
-    for (int i = 0; i < count && i < DECISIONS && !status && !interrupted; i++) {
-        struct tune_trial last = t->search.trial[finalist[i]];
-
-        if (!tune_measure(&t->bench, &last, TUNE_FINAL, &interrupted))
-            return UK_EXIT_OK;
-        double noise = last.noise > least_gain ? last.noise : least_gain;
-        if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
-            *steps = last.steps;
-            *speed = last.speed;
-            fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %s\n", last.speed, name, noise,
-                    tune_cost_text(&t->bench, last.seconds, text));
-            return UK_EXIT_OK;
-        }
-        if (last.outcome == TUNE_OK)
-            fprintf(stderr, "%s is %.3f x as fast as %s, no more than noise (%.3f)\n",
-                    i ? "another" : "the best", last.speed, name, noise);
-        else
-            fprintf(stderr, "the best failed when it was measured again: %s\n", last.message);
-    }
-    if (!status && !interrupted && passed(t) < t->limit &&
-        !(t->bench.board && !tune_boards_left(&t->bench))) {
-        fprintf(stderr, "nothing is faster: the result is %s\n", name);
-        *steps = t->reference;
-    }
-    return status;
-}
-
-/* What is written when nothing was decided: the fastest so far, if it is no slower than the reference. */
-static const char *best_so_far(const struct tune *t, double *speed) {
-    const struct tune_trial *best = tune_rank(&t->search, 0);
-    bool faster = best && best->speed > 1 + least_gain;
-
-    *speed = faster ? best->speed : 1;
-    return faster ? best->steps : t->reference;
-}
-
-static int write_result(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed,
-                        bool decided) {
-    struct uk_text text = {0};
-
-    uk_put(&text, "# uk tune: %s for %s, %d thread%s", t->bench.job.program->name,
-           t->bench.job.options.target ? t->bench.job.options.target : "native", t->bench.job.options.threads,
-           t->bench.job.options.threads > 1 ? "s" : "");
-    for (const struct uk_var *v = t->bench.job.program->sizes; v; v = v->next)
-        uk_put(&text, ", %s=%lld", v->name, (long long)t->bench.sizes[v->number]);
-    if (steps != t->reference)
-        uk_put(&text, ": %.3f x the speed of %s%s\n", speed, t->reference_is_auto ? "auto" : "the start",
-               decided ? "" : ", in a first look");
-    else
-        uk_put(&text, ": %s\n", t->reference_is_auto ? "auto" : "the first that works");
-    uk_put(&text, "schedule\n%s", steps);
-    int status = text.text ? uk_write_output(a->out, text.text, text.length)
-                           : uk_complain(UK_EXIT_WRONG, "out of memory");
-    free(text.text);
-    return status;
-}
-
 /* ---- the command ---- */
 
 static int prepare(struct tune *t, const struct uk_arguments *a) {
@@ -528,12 +389,12 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
     if (!t->reference)
         return uk_complain(UK_EXIT_WRONG,
                            "no schedule worked; see the --log, or give more --time-limit or --trial-limit");
-    if (!interrupted && (status = decide(t, &steps, &speed)))
+    if (!interrupted && (status = tune_decide(t, &steps, &speed)))
         return status;
     bool decided = steps;
     if (!decided)
-        steps = best_so_far(t, &speed);
-    if ((status = write_result(t, a, steps, speed, decided)))
+        steps = tune_best_so_far(t, &speed);
+    if ((status = tune_write(t, a, steps, speed, decided)))
         return status;
     const char *where = a->out ? a->out : "standard output";
     if (interrupted)
@@ -551,7 +412,7 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
 }
 
 int uk_command_tune(const struct uk_arguments *a) {
-    struct tune t = {.log.file = -1};
+    struct tune t = {.log.file = -1, .interrupted = &interrupted};
     char threads[32];
 
     /* The pool reads the environment once, at its first use. */

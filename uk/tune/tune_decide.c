@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a search: the fastest are looked at once more, and the best takes turns with the reference. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tune.h"
+
+enum { FINALISTS = 8, DECISIONS = 3 };
+
+static const double least_gain = 0.005; /* less than this is never more than noise */
+
+double tune_passed(const struct tune *t) {
+    return bench_seconds() - t->begun;
+}
+
+/* The fastest of the first look get a second one, and are then in its order; as many as worked. Exit status. */
+static int second_look(struct tune *t, int *finalist, int *count) {
+    int looked[FINALISTS], n = 0, status = UK_EXIT_OK;
+    const struct tune_trial *ranked;
+
+    *count = 0;
+    for (int rank = 0; n < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
+        if (strcmp(ranked->steps, t->reference))
+            looked[n++] = (int)(ranked - t->search.trial);
+    for (int i = 0; i < n && !status && tune_passed(t) < t->limit; i++) {
+        struct tune_trial *f = &t->search.trial[looked[i]], trial = *f;
+        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN, at = *count;
+
+        if (!tune_measure(&t->bench, &trial, rounds, t->interrupted))
+            return UK_EXIT_OK;
+        *f = trial;
+        status = tune_log_add(&t->log, f, looked[i]);
+        if (f->outcome != TUNE_OK)
+            continue;
+        for (; at && t->search.trial[finalist[at - 1]].speed < f->speed; at--)
+            finalist[at] = finalist[at - 1];
+        finalist[at] = looked[i];
+        ++*count;
+    }
+    return status;
+}
+
+/* Of counts, which have no noise, the least. */
+static const char *least_count(const struct tune *t, const char *name, double *speed) {
+    const struct tune_trial *best = tune_rank(&t->search, 0);
+    char text[32];
+
+    if (!best || best->speed <= 1) {
+        fprintf(stderr, "nothing takes fewer instructions: the result is %s\n", name);
+        return t->reference;
+    }
+    fprintf(stderr, "the best is %.3f x as fast as %s by instructions, %s\n", best->speed, name,
+            tune_cost_text(&t->bench, best->seconds, text));
+    *speed = best->speed;
+    return best->steps;
+}
+
+int tune_decide(struct tune *t, const char **steps, double *speed) {
+    const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
+    int finalist[FINALISTS], count, status;
+    char text[32];
+
+    *steps = NULL;
+    *speed = 1;
+    if (t->bench.is_counted) {
+        *steps = least_count(t, name, speed);
+        return UK_EXIT_OK;
+    }
+    status = second_look(t, finalist, &count);
+    t->bench.limit *= 4;
+    for (int i = 0; i < count && i < DECISIONS && !status && !*t->interrupted; i++) {
+        struct tune_trial last = t->search.trial[finalist[i]];
+
+        if (!tune_measure(&t->bench, &last, TUNE_FINAL, t->interrupted))
+            return UK_EXIT_OK;
+        double noise = last.noise > least_gain ? last.noise : least_gain;
+        if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
+            *steps = last.steps;
+            *speed = last.speed;
+            fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %s\n", last.speed, name, noise,
+                    tune_cost_text(&t->bench, last.seconds, text));
+            return UK_EXIT_OK;
+        }
+        if (last.outcome == TUNE_OK)
+            fprintf(stderr, "%s is %.3f x as fast as %s, no more than noise (%.3f)\n",
+                    i ? "another" : "the best", last.speed, name, noise);
+        else
+            fprintf(stderr, "the best failed when it was measured again: %s\n", last.message);
+    }
+    if (!status && !*t->interrupted && tune_passed(t) < t->limit &&
+        !(t->bench.board && !tune_boards_left(&t->bench))) {
+        fprintf(stderr, "nothing is faster: the result is %s\n", name);
+        *steps = t->reference;
+    }
+    return status;
+}
+
+const char *tune_best_so_far(const struct tune *t, double *speed) {
+    const struct tune_trial *best = tune_rank(&t->search, 0);
+    bool faster = best && best->speed > 1 + least_gain;
+
+    *speed = faster ? best->speed : 1;
+    return faster ? best->steps : t->reference;
+}
+
+int tune_write(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed,
+               bool decided) {
+    struct uk_text text = {0};
+
+    uk_put(&text, "# uk tune: %s for %s, %d thread%s", t->bench.job.program->name,
+           t->bench.job.options.target ? t->bench.job.options.target : "native", t->bench.job.options.threads,
+           t->bench.job.options.threads > 1 ? "s" : "");
+    for (const struct uk_var *v = t->bench.job.program->sizes; v; v = v->next)
+        uk_put(&text, ", %s=%lld", v->name, (long long)t->bench.sizes[v->number]);
+    if (steps != t->reference)
+        uk_put(&text, ": %.3f x the speed of %s%s\n", speed, t->reference_is_auto ? "auto" : "the start",
+               decided ? "" : ", in a first look");
+    else
+        uk_put(&text, ": %s\n", t->reference_is_auto ? "auto" : "the first that works");
+    uk_put(&text, "schedule\n%s", steps);
+    int status = text.text ? uk_write_output(a->out, text.text, text.length)
+                           : uk_complain(UK_EXIT_WRONG, "out of memory");
+    free(text.text);
+    return status;
+}
