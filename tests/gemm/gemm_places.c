@@ -150,16 +150,15 @@ static void lines_lie_between_pages(void **state) {
 static void tiles_pack_the_next_panel(void **state) {
     const struct uk_gemm_options one_thread = {.threads = 1};
     const struct uk_machine before = smaller;
-    const struct gemm_figures *const usual = uk_gemm_type_f32()->figures;
-    /* Copies cost nothing, and operands in place much. */
-    struct gemm_figures copies_pay = *usual;
 
     (void)state;
+    /* Each line comes late from a slow L2, but for those of one stream, so that copies in panels pay. */
     smaller.part[1].size = 1 << 20;
-    copies_pay.is_far = true;
-    copies_pay.conflict = copies_pay.translate = copies_pay.far = 100;
-    copies_pay.fused_packing = copies_pay.beside = 0;
-    uk_gemm_f32.figures = uk_gemm_f64.figures = &copies_pay;
+    smaller.part[0].size = 4096;
+    smaller.part[0].ways = smaller.core.l1.lines = smaller.core.prefetch.streams = 1;
+    smaller.core.l2.bytes = 1;
+    smaller.core.l2.latency = 1000;
+    smaller.core.serial_transfers = true;
     for (int64_t rows = 53; rows <= 56; rows++)
         for (int column_major = 0; column_major < 2; column_major++) {
             const int64_t m = column_major ? 230 : rows, n = column_major ? rows : 230;
@@ -173,7 +172,6 @@ static void tiles_pack_the_next_panel(void **state) {
                     assert_int_equal(packing_runs, 2);
             }
         }
-    uk_gemm_f32.figures = uk_gemm_f64.figures = usual;
     smaller = before;
     if (!tiles_can_pack) {
         print_message("gemm_places: skipped, panels packed by tiles: no kernel that runs here does so\n");

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOMS = (
-    ("ukernels", "machine registry cost gpu runtime gemm blas"),
+    ("ukernels", "machine registry view cost gpu runtime gemm blas"),
     ("simulate", "rvp"),
     ("bench", ""),
     ("tensorize", "base target language stages polyhedra interpret schedule match auto lower codegen link verify"),

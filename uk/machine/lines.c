@@ -62,6 +62,9 @@ void uk_lines_end(struct uk_lab *lab) {
     uk_say(lab, "alias",
            fmax(0, uk_point_cycles(lab, &after_store, NULL, ALIASED, 0) -
                        uk_point_cycles(lab, &after_store, NULL, ALONE, 0)));
+    uk_cannot(
+        lab, "serial_transfers",
+        "it would take loads, lines from L2 and multiply-adds in one loop, which no microbenchmark here has");
     uk_say(lab, "absent", uk_point_cycles(lab, &absent, NULL, 0, 0));
     uk_say_beside(lab, "absent, at random", "cycles", uk_point_cycles(lab, &absent, NULL, 1, 0), NAN);
 }

@@ -5,13 +5,15 @@
  * machine's row only.
  *
  *     kernel.c    instructions of a kernel's k iteration on the ports of a core
+ *     stream.c    a loop nest: its instructions, and the lines that its operands bring from each cache and from memory
  *
- * Uses machine.
+ * Uses machine, view (the lines of an operand).
  */
 #ifndef UK_COST_H
 #define UK_COST_H
 
 #include "machine/machine.h"
+#include "view/view.h"
 
 /* Instructions on vectors of one width; merges are those loads that fill a part of a register, and count among the loads too.
  * Others only need to be issued. */
@@ -22,5 +24,26 @@ struct uk_counts {
 /* Cycles that these instructions take where they are repeated: the most of what the issue width allows and of
  * what each set of ports takes for the instructions that may go to its ports only. Latencies are not counted. */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
+
+enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
+
+/* A loop nest around a body of straight code, the outermost loop first. */
+struct uk_loop_nest {
+    int loops, operands;
+    int64_t extent[UK_NEST_LOOPS];
+    struct uk_loop_operand {
+        int bytes; /* of an element, to which it is aligned */
+        /* What the body accesses of it: so many runs of so many bytes, `pitch` bytes apart. */
+        int64_t runs, length, pitch;
+        int64_t stride[UK_NEST_LOOPS]; /* bytes that the loop moves it; 0: the loop accesses the same again */
+        bool is_written;               /* as well as read, or only; its lines go back */
+        bool is_prefetched;            /* by instructions, as early as is needed */
+    } operand[UK_NEST_OPERANDS];
+    double instructions,
+        loads; /* cycles of all instructions, and of those of the ports that load, with all operands in L1 */
+};
+
+/* Cycles that the nest takes where it runs again and again on the same operands; never less than its instructions do. */
+double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n);
 
 #endif

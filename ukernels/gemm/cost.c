@@ -7,63 +7,17 @@
  *                   per row and the vectors of B
  *     the latency of an FMA, which every sum of the tile has to wait for
  * A tile takes CALL cycles more for the call, its jumps, and its part of C, which is read and written once per
- * block of k.
+ * block of k. A tile that is transposed on its way to C takes another call, and COLUMN cycles for each of its columns.
  *
- * Copies. Packing is bound by loads and stores of lines that are neither in L1 nor in L2: COPY cycles per byte,
- * once per element, in either direction. If the first row of tiles packs B while it computes, the cost is a
- * figure of the machine (fused_packing), and so it is where tiles pack the next micro-panel of A, two rows each
- * (beside). A copy of A in rows takes more (ROWS; TRANSPOSE where columns become rows), and its tiles read as
- * many streams as they have rows.
- *
- * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far
- * apart that they share too few sets of L1, each line is fetched again for each element (conflict, per row and
- * k iteration). A micro-panel of B is read again by every panel of rows: if the block's lines do not fit into
- * the sets of L2 that they map to, they come from L3, and the kernels' prefetches hide only a part of that
- * (far, per line). Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the
- * sets. If a block's rows lie in more pages than the first-level TLB has entries, each new page costs
- * its translation (translate); rows that do not begin with cache lines cost more, too (crossing). figures.c has
- * these figures. Tiles that read B in place prefetch its next rows; tiles that read a packed B prefetch the
- * next rows of A, which the hardware prefetcher does not see as streams if they are short. That is worth
- * something (unprefetched) where not all operands fit into L2, and where a full tile's columns are among the
- * product's: the narrower tile of the last columns prefetches nothing. Rows of A that each begin in a page of
- * their own, more pages than the second-level TLB has entries, cost a page walk each for every block of columns.
- * Where A is column-major, the elements of a k iteration are in one line or two. If L1 keeps too few of a block's
- * lines, each comes again for every tile of the row (columns.near, or .far if L2 loses it too), and so do
- * translations.
- *
- * Blocks. A block of B, kc x nc, takes half of L2, or BLOCK bytes of a larger one: the packed operands pass
- * through L2 as well. k is split into equal blocks of about KC if it is longer than GEMM_K_WHOLE: C is read and
- * written once per block, but a long block has few columns, for each of which the panels of A come from L3.
- * Where L3 is far, k is not split if all of B, of few columns, takes no more than half of L2: rows of A are
- * then read once and in full, not in runs of kc that lie in different pages. Nor is k split for a small product
- * (direct.h) that is computed by tiles: it has one sum for each element.
+ * Operands. A way is one or several loop nests (cost/stream.c): the tiles, of which B may be in place for the first panel of rows and packed
+ * for the others; and the copies that are made beside them. So rows that share sets of a cache, pages that are not among a TLB's, lines
+ * that come from the last cache or memory, and vectors across two lines cost what the machine's row says, wherever they appear.
  */
 #include "cost.h"
 #include <limits.h>
 
-enum { CALL = 40, KC = 512, NEAR = 12, BLOCK = 512 << 10 };
-static const double COPY = GEMM_COPY, ROWS = 0.11, TRANSPOSE = GEMM_TRANSPOSE, FLAT = 1.12;
-
-/* How many lines that are `stride` bytes apart the cache keeps. */
-static int64_t kept(const struct uk_cache *c, int64_t stride) {
-    const int64_t way = c->size / c->ways,
-                  step = stride & -stride; /* the largest power of two that divides it */
-    const int64_t sets = step >= way ? 1 : step <= GEMM_LINE ? way / GEMM_LINE : way / step;
-
-    return sets * c->ways;
-}
-
-/* Whether rows that reach so far have more pages than the first TLB has entries. */
-static bool misses_tlb(const struct gemm_type *t, int64_t bytes) {
-    return bytes > t->machine->core.tlb.first * t->machine->core.tlb.page;
-}
-
-/* New pages for each row, `stride` bytes after the one before: at most one. */
-static double pages_of(const struct gemm_type *t, int64_t stride) {
-    const int64_t page = t->machine->core.tlb.page;
-
-    return (double)gemm_least(stride, page) / (double)page;
-}
+enum { CALL = 40, COLUMN = 10, NEAR = 12 };
+static const double FLAT = 1.12;
 
 static double larger(double a, double b) {
     return a > b ? a : b;
@@ -79,9 +33,9 @@ static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr
     return larger(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
 }
 
-/* Cycles of all tiles of a product, with all operands in L1 and L2. */
-double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
-                          int64_t n, int64_t iterations) {
+/* Instructions of all tiles of a product, of `rows` rows each. */
+static double instructions_of(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
+                              int64_t n, int64_t iterations) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
     double cycles = (double)(high * wide) * iteration_cost(t, k->row_step, rows, t->nr);
 
@@ -100,138 +54,8 @@ double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *
     return uk_cost_cycles(core, uk_core_vectors(core, INT_MAX), &n);
 }
 
-int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
-    const int64_t even = gemm_parts(m, gemm_parts(m, k->mr));
-
-    return gemm_parts(even, k->row_step) * k->row_step;
-}
-
-/* Whether the tiles prefetch into L2 what is read of B next: if B comes from L3 or memory, and so few panels of
- * rows read it that this matters. A column-major B is packed, and A is then read in rows; without the prefetch
- * that copy waits for all of B. Of a B in place the first panel of rows waits for a part, if more than half of
- * B is not in L2; where a single panel reads B, memory bounds the time and nothing is gained. Tiles that read
- * packed panels of A prefetch the next one where it comes from a far L3 and a tile has enough k iterations. */
-bool uk_gemm_prefetches(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
-    const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
-                  near = p->type->machine->part[1].size;
-
-    if (!t->prefetching[form])
-        return false;
-    if (form == GEMM_PANELS)
-        return p->type->figures->is_far && p->k >= 128;
-    if (form == GEMM_RA)
-        return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
-    return panels > 1 && panels <= 8 && size > 2 * near;
-}
-
-/* Whether the rows of A that a tile reads in place map to so few sets of L1 that they evict each other. */
-bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
-    return p->a_step == 1 &&
-           gemm_least(p->m, t->mr) * 3 / 2 > kept(&p->type->machine->part[0], p->a_row * p->type->size);
-}
-
-/* A column-major A in place: the cycles in which all tiles of a row but the first fetch A's lines again. */
-static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
-    const struct gemm_figures *f = p->type->figures;
-    const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
-    const double apart = (double)(stride < GEMM_LINE ? GEMM_LINE : stride) / GEMM_LINE;
-    const double wide = 1 + (double)((t->mr - 1) * p->type->size) / GEMM_LINE,
-                 lines = wide < apart ? wide : apart;
-    const double block = (double)kc * lines;
-    double iteration = 0;
-
-    if (misses_tlb(p->type, kc * stride))
-        iteration += f->columns.translate * pages_of(p->type, stride);
-    if (block > (double)kept(&p->type->machine->part[1], stride))
-        iteration += f->columns.far * lines;
-    else if (block > (double)kept(&p->type->machine->part[0], stride) / 2)
-        iteration += f->columns.near * lines;
-    return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * iteration;
-}
-
-int64_t uk_gemm_room(const struct gemm_plan *p) {
-    return gemm_least(p->type->machine->part[1].size / 2, BLOCK) / p->type->size;
-}
-
-int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
-    const int64_t most = room / kc / t->nr * t->nr, few = 4 * t->nr;
-
-    return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), t->nr) * t->nr;
-}
-
-/* Whether a row has enough tiles to pack the next micro-panel of A. */
-static bool tiles_pack(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
-    const int64_t columns = gemm_least(p->n, uk_gemm_columns(t, p->n, kc, uk_gemm_room(p)));
-
-    return t->packing && uk_gemm_prefetches(p, t, GEMM_PANELS) && p->a_step == 1 &&
-           columns >= t->mr / 2 * t->nr && uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
-}
-
-double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc,
-                      enum gemm_source source, enum gemm_source b) {
-    const int size = p->type->size;
-    const struct gemm_figures *f = p->type->figures;
-    const struct uk_core *core = &p->type->machine->core;
-    const double elements = (double)p->m * (double)p->k, copy = f->columns.copy;
-    double cycles = 0;
-
-    if (source == GEMM_COPIED && b == GEMM_COPIED && tiles_pack(p, t, kc))
-        return elements * size * f->beside;
-    if (source == GEMM_COPIED)
-        return elements * size * (p->a_step == 1 ? COPY : copy);
-    if (source == GEMM_ROWS)
-        return elements * size * (p->a_step == 1 ? ROWS : TRANSPOSE - COPY + copy);
-    if (p->a_step == 1 && p->m > core->tlb.second && p->a_row * size >= core->tlb.page)
-        cycles +=
-            elements * (double)p->n * size / (double)(p->type->machine->part[1].size / 2) * core->tlb.walk;
-    if (uk_gemm_conflicts(p, t))
-        cycles += elements * (double)gemm_parts(p->n, t->nr) * f->conflict;
-    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * core->tlb.page &&
-        ((p->m + p->n) * p->k + p->m * p->n) * size > p->type->machine->part[1].size)
-        cycles += elements * size / GEMM_LINE * f->unprefetched;
-    if (p->a_step != 1)
-        cycles += columns_again(p, t, kc);
-    return cycles;
-}
-
 bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
     return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
-}
-
-/* Whether rows of B map to so few sets of L2 that a block of KC rows would fill half of those sets. */
-static bool shares_sets(const struct gemm_plan *p) {
-    return KC > kept(&p->type->machine->part[1], p->b_step * p->type->size) / 2;
-}
-
-/* Whether k is split in two because few panels of rows read a B that comes from a far L3 or memory. Fetching B
- * then takes so much of the time that reading half as many of its rows at once, in half as many pages and ways
- * of a set, outweighs reading and writing C twice. Where rows of B share sets it does so for up to 8 panels,
- * even if only half of B is not in L2. */
-static bool passes(const struct gemm_plan *p, const struct gemm_tile *t) {
-    const bool shared = shares_sets(p);
-
-    return p->type->figures->is_far && p->b_column == 1 && p->m > 2 * t->mr &&
-           gemm_parts(p->m, t->mr) <= (shared ? 8 : 6) &&
-           p->n * p->k * p->type->size > p->type->machine->part[1].size / (shared ? 2 : 1);
-}
-
-double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
-                      enum gemm_source source) {
-    const int size = p->type->size;
-    const double elements = (double)p->n * (double)p->k, again = (double)gemm_parts(p->m, t->mr) - 1;
-    const int64_t stride = p->b_step * size;
-    const struct gemm_figures *f = p->type->figures;
-    double cycles = 0;
-
-    if (source == GEMM_COPIED)
-        return elements * size * (uk_gemm_fuses_packing(p, t, a) ? f->fused_packing : COPY);
-    if (kc > kept(&p->type->machine->part[1], stride) / (f->is_far ? 1 : 2))
-        cycles += elements * size / GEMM_LINE * f->far;
-    if (misses_tlb(p->type, kc * stride))
-        cycles += elements / t->nr * pages_of(p->type, stride) * f->translate;
-    if (stride % GEMM_LINE)
-        cycles += elements / t->nr * f->crossing;
-    return cycles * again;
 }
 
 /* Cycles of a row of C for n columns and a k iteration; a narrower tile may compute the last columns. */
@@ -276,24 +100,219 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
     return best;
 }
 
-/* Whether k is not split although it is long: rows of A are read once, while B stays in L2. Where rows of A
- * conflict, rows of more than two tiles read a packed A, and a packed panel of a long block would not stay in
- * the cache. */
-static bool streams(const struct gemm_plan *p, const struct gemm_tile *t) {
-    return p->type->figures->is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
-           p->n * p->k * p->type->size <= p->type->machine->part[1].size / 2 &&
-           (p->n <= 2 * t->nr || !uk_gemm_conflicts(p, t));
+/* The loops of a product by tiles, the outermost first. */
+enum loop { K_BLOCKS, COLUMN_BLOCKS, PANELS, TILES, ITERATIONS, LOOPS };
+
+/* An operand, with the elements that each loop moves it by. */
+struct moved {
+    struct uk_loop_operand o;
+    int64_t by[LOOPS];
+};
+
+static struct moved new_operand(int64_t runs, int64_t length, int64_t pitch) {
+    return (struct moved){.o = {.runs = runs, .length = length, .pitch = pitch}};
 }
 
-int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
-    const int64_t room = p->type->machine->part[1].size / 2 / p->type->size / (4 * t->nr);
-    const bool few = passes(p, t);
-    const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
-    const int64_t most = room > longest ? longest : room < 128 ? 128 : room;
+/* Adds an operand of elements of so many bytes to a nest of which `extent` has all loops: those of one iteration are left out. */
+static void add_operand(struct uk_loop_nest *n, struct moved m, int size, const int64_t *extent) {
+    struct uk_loop_operand *o = &n->operand[n->operands++];
+    int loops = 0;
 
-    if (p->whole || p->k <= gemm_least(room, whole) || p->k <= most + most / 4 || streams(p, t))
-        return p->k;
-    const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
+    *o = m.o;
+    o->bytes = size;
+    o->length *= size;
+    o->pitch *= size;
+    for (int i = 0; i < LOOPS; i++)
+        if (extent[i] > 1) {
+            n->extent[loops] = extent[i];
+            o->stride[loops++] = m.by[i] * size;
+        }
+    n->loops = loops;
+}
 
-    return gemm_parts(gemm_parts(p->k, gemm_parts(p->k, most)), group) * group;
+/* A, as it is read from there. */
+static struct moved a_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+    struct moved a;
+
+    if (w->a == GEMM_COPIED) {
+        a = new_operand(1, w->rows, 0);
+        a.by[ITERATIONS] = w->tile->mr;
+        a.by[PANELS] = w->kc * w->tile->mr;
+    } else if (w->a == GEMM_ROWS) {
+        const int64_t leading = uk_gemm_leading(w->kc, p->type->size);
+
+        a = new_operand(w->rows, 1, leading);
+        a.by[ITERATIONS] = 1;
+        a.by[PANELS] = leading * w->rows;
+    } else {
+        a = p->a_step == 1 ? new_operand(w->rows, 1, p->a_row) : new_operand(1, w->rows, 0);
+        a.by[ITERATIONS] = p->a_step;
+        a.by[K_BLOCKS] = p->a_step * w->kc;
+        a.by[PANELS] = p->a_row * w->rows;
+    }
+    return a;
+}
+
+static struct moved b_of(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t nc,
+                         enum gemm_source source) {
+    const int64_t nr = w->tile->nr;
+    struct moved b = new_operand(1, gemm_least(nr, p->n), 0);
+
+    b.by[ITERATIONS] = source == GEMM_COPIED ? nr : p->b_step;
+    b.by[TILES] = source == GEMM_COPIED ? w->kc * nr : nr;
+    if (source == GEMM_IN_PLACE) {
+        b.by[COLUMN_BLOCKS] = nc;
+        b.by[K_BLOCKS] = p->b_step * w->kc;
+    }
+    return b;
+}
+
+/* If transposed, columns of a tile lie together, not rows. */
+static struct moved c_of(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t nc) {
+    const int64_t width = gemm_least(w->tile->nr, p->n), row = p->transposed ? 1 : p->ldc,
+                  column = p->transposed ? p->ldc : 1;
+    struct moved c =
+        p->transposed ? new_operand(width, w->rows, p->ldc) : new_operand(w->rows, width, p->ldc);
+
+    c.by[TILES] = w->tile->nr * column;
+    c.by[COLUMN_BLOCKS] = nc * column;
+    c.by[PANELS] = w->rows * row;
+    c.o.is_written = true;
+    return c;
+}
+
+/* Columns of a block of B. */
+static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+    return gemm_least(uk_gemm_columns(w->tile, p->n, w->kc, uk_gemm_room(p)), p->n);
+}
+
+/* Cycles of the tiles of so many panels of rows, B from `source`; packs: they copy it into panels, too. */
+static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t panels,
+                         enum gemm_source source, bool packs) {
+    const struct gemm_tile *t = w->tile;
+    const int size = p->type->size;
+    const int64_t nc = columns_of(p, w);
+    const int64_t extent[LOOPS] = {gemm_parts(p->k, w->kc), gemm_parts(p->n, nc), panels,
+                                   gemm_parts(nc, t->nr), gemm_least(w->kc, p->k)};
+    const double vectors = (double)gemm_parts(gemm_least(t->nr, p->n), t->lanes),
+                 iterations = (double)panels * (double)gemm_parts(p->n, t->nr) * (double)p->k;
+    const double crossing = source == GEMM_IN_PLACE && p->b_step * size % GEMM_LINE
+                                ? vectors * t->lanes * size / GEMM_LINE * p->type->machine->core.split
+                                : 0;
+    struct uk_loop_nest n = {.operands = 0};
+
+    n.loads = iterations * ((vectors + (double)w->rows) / uk_ports_rate(&t->vectors->load) + crossing);
+    n.instructions =
+        instructions_of(t, t->kernel[w->form], w->rows, gemm_least(p->m, panels * w->rows), p->n, p->k);
+    if (packs)
+        n.instructions += iterations * vectors / uk_ports_rate(&t->vectors->store);
+    n.instructions = larger(n.instructions, n.loads);
+    if (!w->a_is_free) {
+        struct moved a = a_of(p, w);
+
+        a.o.is_prefetched = w->prefetches && w->form == GEMM_PANELS;
+        add_operand(&n, a, size, extent);
+    }
+    struct moved b = b_of(p, w, nc, source);
+
+    b.o.is_prefetched = w->prefetches && source == GEMM_IN_PLACE;
+    add_operand(&n, b, size, extent);
+    add_operand(&n, c_of(p, w, nc), p->type->c_size, extent);
+    if (packs) {
+        add_operand(&n, b_of(p, w, nc, GEMM_COPIED), size, extent);
+        n.operand[n.operands - 1].is_written = true;
+    }
+    return uk_cost_nest(p->type->machine, &n);
+}
+
+/* A copy of lines of k elements, `step` apart, the lines `across`, in panels of `width` lines; or, with 0, in rows. It goes block by block
+ * of kc elements of so many lines to the same memory. */
+struct copy {
+    int64_t lines, kc, block, step, across, width;
+    bool is_prefetched;
+};
+
+/* Its instructions. Where lines become columns or the other way, a square of vectors takes a shuffle a vector for each doubling. */
+static double copy_instructions(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c,
+                                double *loads) {
+    const bool transposes = c->width ? c->across != 1 : c->step != 1;
+    const int64_t panels = c->width ? gemm_parts(c->lines, c->width) : 1,
+                  wide = gemm_parts(c->width ? c->width : c->lines, t->lanes);
+    const double vectors = (double)(panels * wide) * (double)p->k;
+    struct uk_counts n = {.load = vectors, .other = vectors};
+
+    for (int l = t->lanes; transposes && l > 1; l /= 2)
+        n.shuffle += vectors;
+    *loads = vectors / uk_ports_rate(&t->vectors->load);
+    return larger(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
+}
+
+/* What one step of the copy reads and writes: a k iteration of a panel whose lines are contiguous, or as many as a vector has elements of
+ * other ones; of rows a vector, or a square of vectors that is transposed. */
+static void bodies_of(const struct copy *c, int lanes, int64_t leading, struct moved *from, struct moved *to,
+                      int64_t *lines, int64_t *terms) {
+    *lines = c->width ? c->width : c->step == 1 ? 1 : lanes;
+    *terms = c->width && c->across == 1 ? 1 : lanes;
+    *from = c->across == 1 ? new_operand(*terms, *lines, c->step) : new_operand(*lines, *terms, c->across);
+    *to = c->width ? new_operand(1, *lines * *terms, 0) : new_operand(*lines, *terms, leading);
+    to->by[ITERATIONS] = c->width ? *lines * *terms : *terms;
+    to->by[PANELS] = *lines * (c->width ? c->kc : leading);
+    to->o.is_written = true;
+}
+
+static double copy_cost(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c) {
+    const int64_t block = gemm_least(c->block, c->lines);
+    int64_t lines, terms;
+    struct uk_loop_nest n = {.operands = 0};
+    struct moved from, to;
+
+    bodies_of(c, t->lanes, uk_gemm_leading(c->kc, p->type->size), &from, &to, &lines, &terms);
+    const int64_t extent[LOOPS] = {gemm_parts(p->k, c->kc), gemm_parts(c->lines, block),
+                                   gemm_parts(block, lines), 1, gemm_parts(gemm_least(c->kc, p->k), terms)};
+    from.o.is_prefetched = c->is_prefetched;
+    from.by[ITERATIONS] = terms * c->step;
+    from.by[PANELS] = lines * c->across;
+    from.by[COLUMN_BLOCKS] = block * c->across;
+    from.by[K_BLOCKS] = c->kc * c->step;
+    n.instructions = copy_instructions(p, t, c, &n.loads);
+    add_operand(&n, from, p->type->size, extent);
+    add_operand(&n, to, p->type->size, extent);
+    return uk_cost_nest(p->type->machine, &n);
+}
+
+static struct copy copy_of_a(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+    return (struct copy){p->m, w->kc, p->m, p->a_step, p->a_row, w->a == GEMM_COPIED ? w->rows : 0, false};
+}
+
+double uk_gemm_a_copy_least(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+    const struct copy a = copy_of_a(p, w);
+    double loads;
+
+    return w->a == GEMM_IN_PLACE ? 0 : copy_instructions(p, w->tile, &a, &loads);
+}
+
+double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+    const struct gemm_tile *t = w->tile;
+    const int64_t panels = gemm_parts(p->m, w->rows);
+    const struct copy a = copy_of_a(p, w), b = {p->n,
+                                                w->kc,
+                                                columns_of(p, w),
+                                                p->b_step,
+                                                p->b_column,
+                                                t->nr,
+                                                w->prefetches && w->form == GEMM_RA};
+    const double copy = w->a == GEMM_IN_PLACE ? 0 : copy_cost(p, t, &a);
+
+    if (w->b == GEMM_IN_PLACE)
+        return copy + tiles_cost(p, w, panels, GEMM_IN_PLACE, false);
+    if (!uk_gemm_fuses_packing(p, t, w->a))
+        return copy + copy_cost(p, t, &b) + tiles_cost(p, w, panels, GEMM_COPIED, false);
+    return copy + tiles_cost(p, w, 1, GEMM_IN_PLACE, true) +
+           (panels > 1 ? tiles_cost(p, w, panels - 1, GEMM_COPIED, false) : 0);
+}
+
+double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
+    const int64_t tiles = gemm_parts(p->m, p->rows) * gemm_parts(p->n, p->tile->nr);
+
+    return (double)tiles * CALL + (double)(gemm_parts(p->m, p->rows) * p->n) * COLUMN;
 }

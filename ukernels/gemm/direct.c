@@ -53,7 +53,7 @@ static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k,
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
     const double vectors = k->fma / k->mr, iteration = rows * vectors * t->fma_cycles / groups;
-    const double each = t->figures->split * (vectors == 3 ? 2. / 3 : 1);
+    const double each = gemm_split(t) * (vectors == 3 ? 2. / 3 : 1);
 
     return each * vectors * groups * larger(HIDDEN - iteration, 0) / HIDDEN;
 }
@@ -148,7 +148,7 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
 static double column_split_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                                   int iterations) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const bool splits = s->type->figures->split > 0 && s->n % s->lanes && is_whole;
+    const bool splits = s->type->last_is_far && s->n % s->lanes && is_whole;
 
     return is_transposed(k)
                ? transposed_cycles(s->type, k, rows, columns, iterations)
@@ -283,7 +283,7 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
                          : p->n < t->many || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
-/* Small products with a long k also are those of so few columns that k is not split (streams in cost.c): rows
+/* Small products with a long k also are those of so few columns that k is not split: rows
  * of A are read once, while B stays in L2, a block of rows at a time where several kernels compute the columns.
  * But where rows of A share a set of L1, a kernel must not have more rows than the set has ways. Rows of B
  * longer than GEMM_WIDE, up to twice that, only if no rows of A share a set and rows of B begin with cache

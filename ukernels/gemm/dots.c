@@ -39,7 +39,7 @@ static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
 
 double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
                            int64_t ldb) {
-    return cycles(t, m, n, k, lda, ldb, t->figures->split);
+    return cycles(t, m, n, k, lda, ldb, gemm_split(t));
 }
 
 /* Cycles by kernels with vectors of columns, B in place or transposed first. */

@@ -31,6 +31,7 @@ typedef void gemv_n_function(int64_t k, const ELEMENT *a, int64_t lda, const ELE
 typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *y,
                              int64_t acc, int64_t ahead, int64_t n);
 typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
+typedef void transpose_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t ldd, int64_t m);
 
 static void call_prefetching(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                              int64_t acc, int64_t nr) {
@@ -368,28 +369,35 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
 }
 
 /* By blocks of 16 x 16, so that each cache line is used completely while it is in L1. */
+static void transpose_plainly(int64_t m, int64_t k, const ELEMENT *s, int64_t row, int64_t step, ELEMENT *d,
+                              int64_t ldd) {
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < m; i++)
+            d[i * ldd + p] = s[i * row + p * step];
+}
+
+/* Rows of a column-major source, so many at a time that the lines of the copy stay in L1 until they are full. A kernel writes as many
+ * columns as it has, the last ones a second time. */
 static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *source, int64_t row,
                       int64_t step, void *to, int64_t ldd) {
-    enum { BLOCK = 16 };
+    enum { ROWS = 64 };
+    const struct uk_kernel *kernel =
+        row == 1 && k >= (t->transpose_rows ? t->transpose_rows->mr : k + 1) ? t->transpose_rows : NULL;
     const ELEMENT *s = source;
     ELEMENT *d = to;
 
-    (void)t;
-    if (step == 1) {
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t p = 0; p < k; p++)
-                d[i * ldd + p] = s[i * row + p];
-        return;
-    }
-    for (int64_t p0 = 0; p0 < k; p0 += BLOCK) {
-        const int64_t p1 = p0 + BLOCK < k ? p0 + BLOCK : k;
+    for (int64_t i = 0; i < m && step == 1; i++)
+        memcpy(d + i * ldd, s + i * row, (size_t)k * sizeof(ELEMENT));
+    for (int64_t i = 0; i < m && step != 1; i += ROWS) {
+        const int64_t rows = m - i < ROWS ? m - i : ROWS;
 
-        for (int64_t i0 = 0; i0 < m; i0 += BLOCK) {
-            const int64_t i1 = i0 + BLOCK < m ? i0 + BLOCK : m;
+        if (!kernel)
+            transpose_plainly(rows, k, s + i * row, row, step, d + i * ldd, ldd);
+        for (int64_t p = 0; kernel && p < k; p += kernel->mr) {
+            const int64_t q = p < k - kernel->mr ? p : k - kernel->mr;
 
-            for (int64_t i = i0; i < i1; i++)
-                for (int64_t p = p0; p < p1; p++)
-                    d[i * ldd + p] = s[i * row + p * step];
+            ((transpose_function *)kernel->function)(rows, s + i + q * step, step, d + i * ldd + q, ldd,
+                                                     kernel->mr);
         }
     }
 }

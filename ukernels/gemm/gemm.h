@@ -6,7 +6,7 @@
  *     igemm.c, i32.c     the same of bytes
  *     plan.c             a call's path
  *     path.h, paths.c    the paths that a product can take, a table; running a plan; task.c has what all of them need
- *     plan_tiles.c       kernel, blocks and threads of a product by tiles: the least of what cost.c estimates
+ *     plan_tiles.c       kernel, blocks and threads of a product by tiles: the least of what cost.c estimates; blocks.c
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      the path of tiles: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     vector.c, dots.c   the paths of matrix-vector products, and of products computed as inner products
@@ -47,8 +47,8 @@ struct gemm_tile {
     int mr, nr;
     int lanes; /* elements of a vector */
     const struct uk_core *core;
-    const struct uk_vectors *vectors;               /* the core's vectors of that width */
-    const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
+    const struct uk_vectors *vectors;                 /* the core's vectors of that width */
+    const struct uk_kernel *kernel[GEMM_FORMS + 1];   /* by form; NULL: none */
     const struct uk_variant *prefetching[GEMM_FORMS]; /* that prefetch what the next tiles read; or NULL */
     const struct uk_variant *packing; /* of PANELS: that packs rows of the next micro-panel; or NULL */
 };
@@ -175,10 +175,10 @@ struct gemm_plan {
     int64_t a_padding;               /* elements behind a first panel that is a copy in rows; or 0 */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
-    const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
-    const struct uk_kernel *first;    /* of the first rows, with fused packing of B; NULL: the tile's */
+    const struct uk_kernel *tail;         /* of the last columns; NULL: the tile's */
+    const struct uk_kernel *first;        /* of the first rows, with fused packing of B; NULL: the tile's */
     const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
-    const struct gemm_direct *direct; /* the kernels of a small product; NULL: it is not a small one */
+    const struct gemm_direct *direct;     /* the kernels of a small product; NULL: it is not a small one */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
     int threads;
@@ -208,12 +208,12 @@ static inline bool gemm_is_plan(const struct gemm_plan *plan) {
 
 /* An element type: what depends on it, and its kernels that run on this CPU. */
 struct gemm_type {
-    const char *name; /* "sgemm" */
+    const char *name;        /* "sgemm" */
     enum uk_element element; /* of the kernels that the registry has for it */
     enum uk_element group;   /* with is_mixed: of the kernels that pack groups of terms of A and of B */
-    int size, c_size; /* of an element of A and B, and of C */
-    bool is_mixed;    /* A and B have different types, by kernels that read groups of terms */
-    int kr;           /* terms of a group; with is_mixed its kernel's */
+    int size, c_size;        /* of an element of A and B, and of C */
+    bool is_mixed;           /* A and B have different types, by kernels that read groups of terms */
+    int kr;                  /* terms of a group; with is_mixed its kernel's */
     void (*tile_row)(const struct gemm_tile_row *s);
     void (*vector_n)(const struct gemm_vector *v);
     void (*vector_t)(const struct gemm_vector *v);
@@ -228,7 +228,6 @@ struct gemm_type {
                       int64_t step, void *d, int64_t ldd);
     /* The machine that products are planned for, and what is looked up for it. */
     const struct uk_machine *machine;
-    const struct gemm_figures *figures;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
     /* The tile for n columns, of n < GEMM_WIDTHS. */
@@ -247,17 +246,20 @@ struct gemm_type {
     int many; /* from so many columns on they take several blocks of columns; GEMM_WIDTHS at most */
     const struct uk_kernel *transpose,
         *transpose_few[2]; /* transposes B's columns, or NULL; pack_t of one vector of columns, and of two */
-    const struct uk_kernel *panel_first; /* fused packing of two vectors of columns of B; or NULL */
-    int64_t way;                         /* bytes of a way of L1, a power of two */
-    int few_rows;                        /* its associativity: how many lines a set holds */
-    int64_t near, last;                  /* elements of a quarter of L2, and of the last-level cache */
-    int64_t second_way;                  /* bytes of a way of L2 */
-    int64_t prefetch_ahead;              /* bytes, uk_gemm_ahead */
-    bool last_is_far;                    /* cost.h's is_far */
-    const struct uk_vectors *vectors;    /* the widest of its tiles */
-    double fma_cycles;                   /* of an independent multiply-add of the widest vectors */
-    int fma_latency;                     /* of one that waits for the one before */
-    _Atomic bool ready;                  /* all is filled in */
+    const struct uk_kernel *transpose_rows; /* transposes any rows; or NULL */
+    const struct uk_kernel *panel_first;    /* fused packing of two vectors of columns of B; or NULL */
+    int64_t way;                            /* bytes of a way of L1, a power of two */
+    int few_rows;                           /* its associativity: how many lines a set holds */
+    int64_t near, last;                     /* elements of a quarter of L2, and of the last-level cache */
+    int64_t second_way;                     /* bytes of a way of L2 */
+    int64_t prefetch_ahead;                 /* bytes */
+    /* Whether a line comes from the last cache more slowly, with as many in flight as L1 allows, than the shortest k iteration of a tile
+     * takes, the latency of a multiply-add: so it does behind a ring or a mesh of slices. */
+    bool last_is_far;
+    const struct uk_vectors *vectors; /* the widest of its tiles */
+    double fma_cycles;                /* of an independent multiply-add of the widest vectors */
+    int fma_latency;                  /* of one that waits for the one before */
+    _Atomic bool ready;               /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
@@ -294,6 +296,9 @@ enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, co
 /* The path of tiles, as path.h has it; and of types that are mixed. */
 enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small);
 enum uk_status uk_gemm_plan_groups(struct gemm_plan *p);
+/* The plan of the product by tiles that a plan has, by the i-th of all choices instead of the best; for measuring what the best one
+ * is. UK_NO_MATCH: that one is none for this product; UK_INVALID_ARGUMENT: there are fewer. */
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i);
 
 /* ---- plan.c ---- */
 

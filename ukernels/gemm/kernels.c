@@ -164,6 +164,7 @@ static void take(struct gemm_type *t, const struct uk_kernel *k) {
         break;
     case UK_OP_TRANSPOSE:
         take_one(&t->transpose, k);
+        t->transpose_rows = t->transpose;
         break;
     case UK_OP_PACK_N:
         take_pack(t->pack_n, &t->packs_n, k, false);
@@ -207,9 +208,16 @@ static void set_fma(struct gemm_type *t) {
     t->fma_latency = core->fma_latency;
 }
 
+/* The prefetch distance in bytes for a matrix that comes from L3 or memory: what memory delivers during its
+ * latency; 0 where the hardware prefetches past the end of a page, so that no page begins with misses. */
+static int64_t ahead(const struct uk_machine *m) {
+    return m->core.prefetch.past_page
+               ? 0
+               : (int64_t)(m->uncore.latency * m->uncore.bytes) / GEMM_LINE * GEMM_LINE;
+}
+
 static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->machine = machine;
-    t->figures = uk_gemm_figures_of(machine);
     take_kernels(t);
     drop_generic(t);
     while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
@@ -225,8 +233,8 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->near = part[1].size / 4 / t->size;
     t->last = part[2].size / t->size;
     t->second_way = part[1].size / part[1].ways;
-    t->last_is_far = t->figures->is_far;
-    t->prefetch_ahead = uk_gemm_ahead(t->machine);
+    t->last_is_far = machine->uncore.cache.latency > machine->core.fma_latency * machine->core.l1.lines;
+    t->prefetch_ahead = ahead(machine);
     set_fma(t);
     uk_gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
@@ -271,7 +279,6 @@ static const struct uk_kernel *group_pack_of(const struct gemm_type *t, enum uk_
 
 static void look_up_groups(struct gemm_type *t, const struct uk_machine *machine) {
     t->machine = machine;
-    t->figures = uk_gemm_figures_of(machine);
     const struct uk_kernel *k = best_of_groups(t);
 
     if (!k)

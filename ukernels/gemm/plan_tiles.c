@@ -3,11 +3,11 @@
  * Which kernel, blocking and threads a product by tiles takes: the least of the costs that cost.c estimates.
  *
  * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose
- * tiles are transposed when they are stored to C: GEMM_TRANSPOSE per byte of C instead of GEMM_COPY per byte of
- * B, where k is one block. The width of the tile depends on n alone, or on m where C is transposed.
+ * tiles are transposed when they are stored to C, where k is one block. The width of the tile depends on n alone, or on m where C is transposed.
  */
 #include "cost.h"
-#include "direct.h"
+#include "path.h"
+#include <string.h>
 
 /* Forms that take B in place take panels too. */
 static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum gemm_source a,
@@ -25,45 +25,43 @@ static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum gemm
     }
 }
 
-struct choice {
-    const struct gemm_tile *tile;
-    enum gemm_form form;
-    enum gemm_source a, b;
-    int64_t rows;
-    double cycles;
-};
+/* The tile whose width suits the columns best; NULL: there is none. */
+static const struct gemm_tile *width_of(const struct gemm_plan *p) {
+    return p->n < GEMM_WIDTHS ? p->type->for_columns[p->n] : uk_gemm_width_for(p->type, p->n, false);
+}
 
-/* The cheapest form and sources of the operands for this tile; the search ends at one that costs nothing beside
- * the tiles. Among equal ones the form with fewer strides. */
-static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
+/* The form with the fewest strides that takes operands from there. */
+static bool find_form(const struct gemm_plan *p, struct uk_gemm_way *w) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
-    const int64_t kc = uk_gemm_k_block(p, t);
-    struct choice c = {.tile = t};
-    double tiles = 0;
 
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const enum gemm_form f = c.form = forms[i];
-
-        if (!t->kernel[f])
-            continue;
-        if (!c.rows) {
-            c.rows = uk_gemm_panel_rows(t->kernel[f], p->m);
-            tiles = uk_gemm_tiles_cost(t, t->kernel[f], c.rows, p->m, p->n, p->k);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (w->tile->kernel[forms[i]] && form_takes(forms[i], p, w->a, w->b)) {
+            w->form = forms[i];
+            return true;
         }
-        for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
-            for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
-                c.a = (enum gemm_source)a;
-                c.b = (enum gemm_source)b;
-                if (!form_takes(c.form, p, c.a, c.b) ||
-                    (c.a == GEMM_COPIED && p->b_column != 1 && uk_gemm_prefetches(p, t, GEMM_RA)))
-                    continue;
-                c.cycles = tiles + uk_gemm_a_cost(p, t, kc, c.a, c.b) + uk_gemm_b_cost(p, t, kc, c.a, c.b);
-                if (!best->tile || c.cycles < best->cycles)
-                    *best = c;
-                if (c.cycles == tiles)
-                    return;
-            }
+    return false;
+}
+
+/* Sources of both operands, and whether k is whole where it would be split. */
+enum { SOURCES = GEMM_COPIED + 1, WAYS = SOURCES * 2 * 2 };
+
+/* The i-th way, of WAYS for each tile, to compute the product; false: there is none. */
+static bool find_way(const struct gemm_plan *p, const struct gemm_tile *width, int i, struct uk_gemm_way *w) {
+    const struct gemm_tile *t = &p->type->tile[i / WAYS];
+
+    w->tile = t;
+    w->a = (enum gemm_source)(i / 2 % SOURCES);
+    w->b = i % 2 ? GEMM_COPIED : GEMM_IN_PLACE;
+    if (!width || t->nr != width->nr || t->lanes != width->lanes || !find_form(p, w))
+        return false;
+    w->kc = uk_gemm_k_block(p, t);
+    if (i % WAYS >= WAYS / 2) {
+        if (w->kc == p->k || p->n * p->k * p->type->size > p->type->machine->part[1].size / 2)
+            return false;
+        w->kc = p->k;
     }
+    w->rows = uk_gemm_panel_rows(t->kernel[w->form], p->m);
+    return true;
 }
 
 /* The kernel of the last columns, if there is a narrower tile whose kernel takes A in the same form. */
@@ -97,7 +95,7 @@ static void split(struct gemm_plan *p) {
     for (int64_t r = 1; r <= threads && r <= row_panels; r++) {
         const int64_t c = gemm_least(threads / r, column_panels);
         const double h = (double)gemm_parts(row_panels, r), w = (double)gemm_parts(column_panels, c);
-        /* A panel of A packed again costs as GEMM_COPY does beside its tiles. */
+        /* Packing a panel of A again takes a fiftieth of the time of its tiles. */
         const double again = 0.02 * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
 
         if (h * w / area + again < best) {
@@ -114,7 +112,7 @@ static bool has_fused_packing(const struct gemm_plan *p) {
            uk_gemm_fuses_packing(p, p->tile, (enum gemm_source)p->a_source);
 }
 
-static void block(struct gemm_plan *p, const struct choice *c) {
+static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
     int64_t columns, rows, room = uk_gemm_room(p);
 
@@ -124,9 +122,9 @@ static void block(struct gemm_plan *p, const struct choice *c) {
     p->b_source = (unsigned char)c->b;
     p->rows = c->rows;
     p->cycles = c->cycles;
-    p->kc = uk_gemm_k_block(p, c->tile);
+    p->kc = c->kc;
     split(p);
-    p->prefetching = uk_gemm_prefetches(p, c->tile, c->form) ? c->tile->prefetching[c->form] : NULL;
+    p->prefetching = c->prefetches ? c->tile->prefetching[c->form] : NULL;
     if (p->prefetching && c->form != GEMM_PANELS)
         room /= 2; /* the other half is for what is prefetched */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
@@ -151,15 +149,73 @@ static void block(struct gemm_plan *p, const struct choice *c) {
     p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
 }
 
-static enum uk_status plan_tiles(struct gemm_plan *p) {
-    const struct gemm_type *type = p->type;
-    const struct gemm_tile *suits =
-        p->n < GEMM_WIDTHS ? type->for_columns[p->n] : uk_gemm_width_for(type, p->n, false);
-    struct choice best = {0};
+/* Takes the variant that prefetches, where it takes less. */
+static void choose_prefetching(const struct gemm_plan *p, struct uk_gemm_way *w) {
+    struct uk_gemm_way with = *w;
 
-    for (int i = 0; i < type->tiles && suits; i++)
-        if (type->tile[i].nr == suits->nr && type->tile[i].lanes == suits->lanes)
-            consider(p, &type->tile[i], &best);
+    with.prefetches = w->tile->prefetching[w->form] && (w->form != GEMM_RA || p->b_column != 1);
+    if (with.prefetches && (with.cycles = uk_gemm_way_cost(p, &with)) < w->cycles)
+        *w = with;
+}
+
+/* The cheapest way; among equal ones the first. Ways with a copy of A come after those without, and are left out where that gains less
+ * than its instructions take. */
+static struct uk_gemm_way find_best(const struct gemm_plan *p) {
+    const struct gemm_tile *width = width_of(p);
+    struct uk_gemm_way w = {0}, best = {0};
+    double without_a = 0;
+
+    for (int i = 0; i < p->type->tiles * WAYS; i++) {
+        if (!find_way(p, width, i, &w))
+            continue;
+        if (w.a != GEMM_IN_PLACE && best.tile && !without_a) {
+            struct uk_gemm_way bound = best;
+
+            bound.a_is_free = true;
+            without_a = uk_gemm_way_cost(p, &bound);
+        }
+        if (without_a && without_a + uk_gemm_a_copy_least(p, &w) >= best.cycles)
+            continue;
+        w.cycles = uk_gemm_way_cost(p, &w);
+        if (!best.tile || w.cycles < best.cycles)
+            best = w;
+    }
+    if (best.tile)
+        choose_prefetching(p, &best);
+    return best;
+}
+
+/* A thread remembers the last products' ways: estimates take some 5 us, as long as a product of 60 cubed. */
+enum { REMEMBERED = 8, SIZES = 9 };
+static _Thread_local struct {
+    const struct gemm_type *type;
+    const struct uk_machine *machine;
+    int64_t size[SIZES];
+    struct uk_gemm_way way;
+} remembered[REMEMBERED];
+static _Thread_local unsigned forgotten; /* the next one to be */
+
+static struct uk_gemm_way best_way(const struct gemm_plan *p) {
+    const int64_t size[SIZES] = {
+        p->m, p->n, p->k, p->a_row, p->a_step, p->b_step, p->b_column, p->ldc, p->whole | p->transposed << 1};
+    int i = 0;
+
+    while (i < REMEMBERED && (remembered[i].type != p->type || remembered[i].machine != p->type->machine ||
+                              memcmp(remembered[i].size, size, sizeof size)))
+        i++;
+    if (i == REMEMBERED) {
+        i = (int)(forgotten++ % REMEMBERED);
+        memcpy(remembered[i].size, size, sizeof size);
+        remembered[i].way = find_best(p);
+        remembered[i].type = p->type;
+        remembered[i].machine = p->type->machine;
+    }
+    return remembered[i].way;
+}
+
+static enum uk_status plan_tiles(struct gemm_plan *p) {
+    const struct uk_gemm_way best = best_way(p);
+
     if (!best.tile)
         return UK_UNSUPPORTED;
     block(p, &best);
@@ -167,14 +223,31 @@ static enum uk_status plan_tiles(struct gemm_plan *p) {
     return UK_OK;
 }
 
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i) {
+    struct uk_gemm_way c = {0};
+
+    if (i >= p->type->tiles * WAYS)
+        return UK_INVALID_ARGUMENT;
+    if (!find_way(p, width_of(p), i, &c))
+        return UK_NO_MATCH;
+    c.cycles = uk_gemm_way_cost(p, &c);
+    p->path = &uk_gemm_tiles;
+    p->direct = NULL;
+    p->tail = NULL;
+    block(p, &c);
+    find_tail(p);
+    return UK_OK;
+}
+
 /* Kernels that read groups of terms: both operands in panels, by the one tile that there is. */
 enum uk_status uk_gemm_plan_groups(struct gemm_plan *p) {
     const struct gemm_tile *t = p->type->tile;
-    struct choice c = {.tile = t, .form = GEMM_PANELS, .a = GEMM_COPIED, .b = GEMM_COPIED};
+    struct uk_gemm_way c = {.tile = t, .form = GEMM_PANELS, .a = GEMM_COPIED, .b = GEMM_COPIED};
 
     if (!p->type->tiles)
         return UK_UNSUPPORTED;
     c.rows = uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m);
+    c.kc = uk_gemm_k_block(p, t);
     c.cycles = (double)(gemm_parts(p->m, c.rows) * gemm_parts(p->n, t->nr)) *
                (double)gemm_parts(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
     block(p, &c);
@@ -198,19 +271,21 @@ static struct gemm_plan transposed(const struct gemm_plan *p) {
     return q;
 }
 
+/* The transposed C has to be estimated to gain so much: on Zen 3 products whose estimates differ by less were up to a tenth slower by it. */
+static const double certain = 1.1;
+
 /* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in
  * place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile whose
  * width suits m may be better, too. */
 static enum uk_status plan_either(struct gemm_plan *p) {
     struct gemm_plan q = transposed(p);
     const enum uk_status status = plan_tiles(p);
-    const double c = (double)p->m * (double)p->n * p->type->size * GEMM_TRANSPOSE;
 
-    if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n ||
-        c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
+    if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n || plan_tiles(&q) ||
+        q.kc < q.k)
         return status;
-    q.cycles += c;
-    if (q.cycles * p->type->figures->transposed < p->cycles)
+    q.cycles += uk_gemm_transposed_c_cost(&q);
+    if (q.cycles * certain < p->cycles)
         *p = q;
     return UK_OK;
 }
@@ -229,7 +304,7 @@ static bool plan_small(struct gemm_plan *p) {
         return false;
     if (p->a_step == 1 && p->m > first->ways / 2 &&
         p->a_row * p->type->size % (first->size / first->ways) == 0)
-        return false; /* rows that share a set: a_cost has this included */
+        return false; /* rows that share a set */
     const struct uk_kernel *k = t->kernel[form];
     /* One call takes as many rows as there is scratch for. */
     const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_SCRATCH / k->nr : k->mr);

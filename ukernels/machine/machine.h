@@ -72,7 +72,9 @@ struct uk_core {
     } prefetch;
     double
         split; /* cycles that a load of a vector across two lines takes more than others do, one after the other */
-    double alias; /* cycles that a load waits for a store before it a multiple of 4 KB away */
+    bool
+        serial_transfers; /* between L1, L2 and the last cache: one after the other, and none while loads read L1 */
+    double alias;         /* cycles that a load waits for a store before it a multiple of 4 KB away */
     double
         absent; /* cycles of a store to a line that is in neither cache, one after the other, from the last cache */
     struct {

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What nests cost by the lines that they move: on a machine on which only the misses of one cache, or of the TLB, take time, a cycle each,
+ * beside a cache of that size and as many ways, with random replacement, that every access goes through. Estimates may be a third less.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cost/cost.h"
+
+enum { LINE = 64, WAYS_MOST = 64, SETS_MOST = 1024 };
+
+struct simulated {
+    int64_t unit, held[SETS_MOST][WAYS_MOST];
+    int sets, ways;
+    uint64_t random, misses;
+};
+
+static struct simulated cache;
+
+static void reset(int64_t unit, int sets, int ways) {
+    cache = (struct simulated){.unit = unit, .sets = sets, .ways = ways, .random = 1};
+    memset(cache.held, 0xff, sizeof cache.held);
+}
+
+static void look(int64_t address) {
+    const int64_t u = address / cache.unit;
+    int64_t *set = cache.held[u % cache.sets];
+
+    for (int w = 0; w < cache.ways; w++)
+        if (set[w] == u)
+            return;
+    cache.misses++;
+    cache.random = cache.random * 6364136223846793005u + 1442695040888963407u;
+    set[(cache.random >> 33) % (uint64_t)cache.ways] = u;
+}
+
+/* All accesses of the nest; operands lie 1 GB and a few lines apart. */
+static void run(const struct uk_loop_nest *n) {
+    int64_t index[UK_NEST_LOOPS] = {0};
+
+    for (;;) {
+        int i = n->loops - 1;
+
+        for (int o = 0; o < n->operands; o++) {
+            const struct uk_loop_operand *x = &n->operand[o];
+            int64_t at = (o + 1) * (((int64_t)1 << 30) + 27 * LINE);
+
+            for (int j = 0; j < n->loops; j++)
+                at += index[j] * x->stride[j];
+            for (int64_t r = 0; r < x->runs; r++, at += x->pitch)
+                for (int64_t b = at / cache.unit; b <= (at + x->length - 1) / cache.unit; b++)
+                    look(b * cache.unit);
+        }
+        while (i >= 0 && ++index[i] == n->extent[i])
+            index[i--] = 0;
+        if (i < 0)
+            return;
+    }
+}
+
+/* Tiles of 6 x 16 floats: rows of A in place, `pitch` bytes apart, and panels of B; 100 k iterations, 20 tiles, 6 panels of rows. */
+static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
+    return (struct uk_loop_nest){.loops = 3,
+                                 .operands = 3,
+                                 .extent = {6, tiles, k},
+                                 .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false},
+                                             {4, 1, 64, 0, {0, 64 * k, 64}, false, false},
+                                             {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false}}};
+}
+
+/* Rows of B in place, `pitch` bytes apart. */
+static struct uk_loop_nest in_place(int64_t pitch, int64_t k, int64_t tiles) {
+    struct uk_loop_nest n = product(1000, k, tiles);
+
+    n.operand[1].stride[1] = 64;
+    n.operand[1].stride[2] = pitch;
+    return n;
+}
+
+/* Windows of 3 x 3 pixels of 8 channels, stride 2, in rows of 128 pixels: output rows, columns; taps and channels. */
+static struct uk_loop_nest windows(void) {
+    return (struct uk_loop_nest){.loops = 5,
+                                 .operands = 1,
+                                 .extent = {20, 60, 3, 3, 8},
+                                 .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false}}};
+}
+
+static const struct {
+    const char *what;
+    int kind;
+    int64_t pitch, k, tiles;
+} nests[] = {
+    {"all in the cache", 0, 1000, 50, 2},
+    {"panels of B that leave it", 0, 1000, 200, 20},
+    {"rows of A that share a set", 0, 4096, 200, 20},
+    {"rows of A that share some sets", 0, 1024, 200, 20},
+    {"a long k", 0, 2000, 1500, 4},
+    {"B in place", 1, 2000, 200, 20},
+    {"B in place, in few sets", 1, 4096, 200, 20},
+    {"B in place, in some sets", 1, 1024, 300, 10},
+    {"windows", 2, 0, 0, 0},
+};
+
+static struct uk_loop_nest nest_of(size_t i) {
+    return nests[i].kind == 2
+               ? windows()
+               : (nests[i].kind ? in_place : product)(nests[i].pitch, nests[i].k, nests[i].tiles);
+}
+
+/* Nothing takes time but what is set. */
+static struct uk_machine nothing_costs(void) {
+    static const struct uk_cache free = {1 << 30, 16, 0, 1e12, 1};
+    struct uk_machine m = {.part = {free, free, free}};
+
+    m.core.l1 = m.core.l2 = m.uncore.cache = free;
+    m.core.serial_transfers = true;
+    m.core.prefetch.streams = 16;
+    m.core.tlb.first = m.core.tlb.second = 1 << 20;
+    m.core.tlb.page = 4096;
+    m.uncore.bytes = 1e12;
+    return m;
+}
+
+static void check(size_t i, const char *where, double got, double least_misses) {
+    /* In a nest that runs again and again, what is kept costs nothing. */
+    const double misses = (double)cache.misses;
+
+    if (got > 1.2 * misses + least_misses || got < 0.65 * misses - least_misses)
+        fail_msg("%s: %.0f misses of %s, %.0f in a cache that is run", nests[i].what, got, where, misses);
+}
+
+static void lines_come_from_l2(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
+        const struct uk_loop_nest n = nest_of(i);
+        struct uk_machine m = nothing_costs();
+
+        m.part[0].size = 32768;
+        m.part[0].ways = 8;
+        m.core.l2.bytes = LINE; /* a cycle for each line */
+        reset(LINE, 64, 8);
+        run(&n);
+        cache.misses = 0;
+        run(&n);
+        check(i, "L1", uk_cost_nest(&m, &n), 80);
+    }
+}
+
+static void pages_are_translated(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
+        const struct uk_loop_nest n = nest_of(i);
+        struct uk_machine m = nothing_costs();
+
+        m.core.tlb.first = 64;
+        m.core.tlb.latency = 1;
+        reset(4096, 1, 64);
+        run(&n);
+        cache.misses = 0;
+        run(&n);
+        check(i, "the TLB", uk_cost_nest(&m, &n), 80);
+    }
+}
+
+/* Instructions are the least, and all that there is where nothing is moved. */
+static void instructions_are_the_least(void **state) {
+    struct uk_loop_nest n = nest_of(0);
+    const struct uk_machine m = nothing_costs();
+
+    (void)state;
+    n.instructions = 5000;
+    n.loads = 4000;
+    assert_true(uk_cost_nest(&m, &n) >= 5000);
+    n.loads = 0;
+    assert_true(uk_cost_nest(&m, &n) - 5000 < 1);
+}
+
+/* Lines that no stream and no instruction fetches early wait for their latency, as many at once as may be in flight. */
+static void late_lines_take_longer(void **state) {
+    struct uk_loop_nest n = in_place(4096 + 64, 200, 20);
+    struct uk_machine m = nothing_costs();
+
+    (void)state;
+    m.part[0].size = 8192;
+    m.part[0].ways = 8;
+    m.core.l2.bytes = LINE;
+    m.core.l2.latency = 100;
+    m.core.l1.lines = 10;
+    const double late = uk_cost_nest(&m, &n);
+    n.operand[1].is_prefetched = true;
+    const double prefetched = uk_cost_nest(&m, &n);
+    assert_true(prefetched < 0.5 * late);
+    n.operand[1].is_prefetched = false;
+    m.core.l1.lines = 100; /* a line a cycle */
+    assert_true(uk_cost_nest(&m, &n) < 0.2 * late);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_come_from_l2),
+        cmocka_unit_test(pages_are_translated),
+        cmocka_unit_test(instructions_are_the_least),
+        cmocka_unit_test(late_lines_take_longer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The blocks of a product by tiles.
+ *
+ * A block of B, kc x nc, takes half of L2, or BLOCK bytes of a larger one: the packed operands pass through L2 as well. k is split into equal
+ * blocks of about KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each
+ * of which the panels of A come from the last cache. That k is not split although it is long is a way of its own, which cost.c
+ * compares. k is not split for a small product (direct.h) that is computed by tiles: it has one sum for each element.
+ */
+#include "cost.h"
+
+enum { KC = 512, BLOCK = 512 << 10 };
+
+int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
+    const int64_t even = gemm_parts(m, gemm_parts(m, k->mr));
+
+    return gemm_parts(even, k->row_step) * k->row_step;
+}
+
+int64_t uk_gemm_room(const struct gemm_plan *p) {
+    return gemm_least(p->type->machine->part[1].size / 2, BLOCK) / p->type->size;
+}
+
+int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
+    const int64_t most = room / kc / t->nr * t->nr, few = 4 * t->nr;
+
+    return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), t->nr) * t->nr;
+}
+
+int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
+    const int64_t room = p->type->machine->part[1].size / 2 / p->type->size / (4 * t->nr);
+    const int64_t most = room > KC ? KC : room < 128 ? 128 : room;
+
+    if (p->whole || p->k <= gemm_least(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
+        return p->k;
+    const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
+
+    return gemm_parts(gemm_parts(p->k, gemm_parts(p->k, most)), group) * group;
+}
+
+bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
+    const struct uk_cache *first = &p->type->machine->part[0];
+    const int64_t stride = p->a_row * p->type->size, apart = stride & -stride,
+                  way = first->size / first->ways;
+
+    return p->a_step == 1 && gemm_least(p->m, t->mr) * 3 / 2 > (apart < way ? way / apart : 1) * first->ways;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views: which bytes a loop nest accesses of an operand. An access is an affine function of the loops' indices, so a view is a size of an
+ * element and, for each loop, how often it runs and how many bytes further it moves: rows and columns of a matrix, the taps of a
+ * window with any stride and dilation, the panels of a packed copy.
+ *
+ *     view.c    the cache lines and pages that a view touches, and the runs of contiguous bytes that it consists of
+ *
+ * Uses nothing of the other rooms.
+ */
+#ifndef UK_VIEW_H
+#define UK_VIEW_H
+
+#include <stdint.h>
+
+enum { UK_VIEW_LOOPS = 8 };
+
+struct uk_view {
+    int loops, bytes; /* of an element */
+    struct {
+        int64_t extent, stride; /* bytes */
+    } loop[UK_VIEW_LOOPS];      /* by their strides, the shortest first */
+};
+
+/* Adds a loop; one of a single iteration, or of stride 0, which accesses the same elements again, adds nothing. A stride may be negative.
+ * There is room for UK_VIEW_LOOPS that add. */
+void uk_view_add(struct uk_view *v, int64_t extent, int64_t stride);
+
+/* The bytes of a view as runs: `runs` of them, each of `length` bytes, gaps of less than a unit included, and
+ * `pitch` bytes from one to the next; 0: there is one. */
+struct uk_runs {
+    double runs, length;
+    int64_t pitch;
+};
+
+/* The runs in which all gaps of less than `unit` bytes are closed. A lattice whose loops' strides are multiples of one another is counted
+ * exactly, overlaps of windows included. */
+struct uk_runs uk_view_runs(const struct uk_view *v, int64_t unit);
+/* How many aligned units of so many bytes, cache lines or pages, the runs touch, on average over all places where the first byte may
+ * lie that are a multiple of `align`. */
+static inline double uk_runs_units(const struct uk_runs *r, int64_t unit, int64_t align) {
+    const int64_t apart = r->pitch & -r->pitch; /* the largest power of two that divides it */
+    const double granule = (double)(apart && apart < align ? apart : align < unit ? align : unit);
+
+    return r->runs * (r->length > granule ? 1 + (r->length - granule) / (double)unit : 1);
+}
+
+#endif
