@@ -32,6 +32,8 @@ PROGRAM = [source + "/examples/matmul.uk", "--define", "M=13", "--define", "N=32
 NATIVE = ["--target=x86_64-avx2" if " avx2 " in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8") else "--target=x86_64-generic"]
 ARM = ["--target=aarch64-neon+dotprod", "--remote-prefix=qemu-aarch64 -cpu max"]
 
+GUARD = 300  # seconds: what has not come by then never comes; no outcome depends on it
+
 top = pathlib.Path(tempfile.mkdtemp(prefix="uk-boards-"))
 failures = []
 daemons = []
@@ -71,10 +73,14 @@ SetEnv HOME={folder}/home TMPDIR={folder}/tmp UK_REMOTE_LOCK={folder} PATH={top}
     preexec = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None
     with open(folder / "log", "w", encoding="utf-8") as log:
         daemons.append(subprocess.Popen([SSHD, "-D", "-e", "-f", config], stderr=log, preexec_fn=preexec))  # pylint: disable=subprocess-popen-preexec-fn
-    for _ in range(100):
+    end = time.monotonic() + GUARD
+    while True:
         with socket.socket() as s:
             if not s.connect_ex(("127.0.0.1", port)):
                 break
+        if time.monotonic() > end or daemons[-1].poll() is not None:
+            failures.append(f"sshd does not start: {(folder / 'log').read_text(encoding='utf-8')}")
+            raise SystemExit
         time.sleep(0.1)
     with open(top / "known", "a", encoding="utf-8") as known:
         known.write(f"[127.0.0.1]:{port} " + " ".join((top / "host.pub").read_text(encoding="utf-8").split()[:2]) + "\n")
@@ -118,7 +124,7 @@ ENV = {**os.environ, "TMPDIR": str(top / "local")}
 
 
 def call(*options, **more):
-    return subprocess.run(words(*options, **more), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=ENV, timeout=200)
+    return subprocess.run(words(*options, **more), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=ENV, timeout=GUARD)
 
 
 def processes():
@@ -144,7 +150,7 @@ def left():
 def check_left(what):
     """Each command has cleaned up at its end; one that was killed, or cut off, some time later: sshd may begin what it was asked for."""
     late = "killed" in what or "cut" in what
-    end, remains, quiet = time.monotonic() + (60 if late else 10), left(), 0
+    end, remains, quiet = time.monotonic() + GUARD, left(), 0
     while (remains or quiet < (10 if late else 1)) and time.monotonic() < end:
         time.sleep(0.05)
         remains = left()
@@ -181,7 +187,7 @@ def hold(phase, end):
                           stdin=subprocess.DEVNULL) as process:
         wait_for(top / "held", process)
         end(process)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=GUARD)
     flag.unlink()
     return subprocess.CompletedProcess([], process.returncode, out, err)
 
@@ -257,9 +263,8 @@ def test_lock():
     fcntl.flock(lock, fcntl.LOCK_EX)
     with subprocess.Popen(words("run", *PROGRAM, *NATIVE, "--time"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
         told = any("another timing runs there" in line for line in iter(process.stderr.readline, ""))
-        out, err = process.communicate(timeout=100) if process.poll() is None and not told else ("", "")
         os.close(lock)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=GUARD)
     if not told or process.returncode or "measured on board" not in out:
         failures.append(f"lock: told {told}, exit status {process.returncode}, {out!r}, {err!r}")
     check_left("lock")
@@ -278,6 +283,7 @@ def test_refused():
     expect("no port", call(*run, board="[127.0.0.1]:1"), 1, "Connection refused")
     expect("architecture", call("run", *PROGRAM, ARM[0]), 1, "its CPU is x86_64, and target aarch64-neon.dotprod is aarch64")
     expect("feature", call("run", *PROGRAM, "--target=aarch64-neon+i8mm", "--remote-prefix=qemu-aarch64 -cpu cortex-a53"), 1, "its CPU lacks i8mm")
+    expect("its own failure", call(*run, "--remote-prefix=sh -c 'exit 125'"), 1, "failed there with exit status 125")
     expect("prefix", call(*run, "--remote-prefix=no-such-prefix -c 3"), 1, "cannot be started there after 'no-such-prefix -c 3'")
     expect("no folder", call(*run, "--remote-dir=/no/such/folder"), 1, "no folder can be made there: .*No such file")
     expect("it dies", call(*run, "--remote-prefix=die"), 1, r"ended there by signal 11 \(Segmentation fault\)")
@@ -311,6 +317,7 @@ def test_words():
             failures.append(f"--remote={name}: exit status {done.returncode}, {done.stderr!r}")
     for options, text in ((["--target=amdgcn-gfx90a"], "is a GPU"), ([], "give the --target"), ([*NATIVE, "--count"], "--count is of emulators"),
                           ([*NATIVE, "--device=interp"], "exclude each other"), ([*NATIVE, "--remote-dir=tmp"], "a folder from the root"),
+                          ([*NATIVE, "--remote-dir=/" + "d" * 300], "at most 200 characters"), ([*NATIVE, "--remote-dir=/a\nb"], "no control character"),
                           ([*NATIVE, "--cooldown=1"], "is about --time"), ([*NATIVE, "--ssh=a 'b"], "a quote is not closed")):
         done = subprocess.run([uk, "run", *PROGRAM, *options, "--remote=board"], capture_output=True, text=True, check=False)
         if done.returncode != 2 or text not in done.stderr or done.stdout:
@@ -325,6 +332,23 @@ def test_words():
     expect("a strange folder", done, 0, "check: equal")
     if list(strange.iterdir()) or list(pathlib.Path("/").glob("x")):
         failures.append(f"a strange folder: {list(strange.iterdir())}")
+
+
+def test_stranger():
+    """Another user of the board puts a folder beside that of a run, with what would end a process of somebody else."""
+    with subprocess.Popen(["sleep", "1000"]) as victim:
+        def end(process):
+            folder = next((top / "board/tmp").glob("uk-*"))
+            folder.with_name(folder.name + ".end").mkdir()
+            write(f"board/tmp/{folder.name}.end/group.1", f"{victim.pid}\n")
+            process.terminate()
+        done = hold("running", end)
+        ended = victim.poll()
+        victim.kill()
+    subprocess.run(["rm", "-rf", *(top / "board/tmp").glob("*.end")], check=True)
+    if ended is not None or done.returncode != -signal.SIGTERM:
+        failures.append(f"a stranger's folder: it ended a process: {ended}, exit status {done.returncode}")
+    check_left("killed beside a stranger's folder")
 
 
 def test_cuts():
@@ -354,7 +378,7 @@ def test_tune():
             if "trial 1:" in line:
                 (top / "lame-now").touch()
                 cut(daemons[-1])
-        process.wait(timeout=300)
+        process.wait(timeout=GUARD)
     (top / "lame-now").unlink(missing_ok=True)
     texts = ("none.invalid leaves", "dying leaves: .*connection was lost", "lame leaves: it did not end", "[0-9]+ schedules measured")
     if process.returncode or not best.exists() or not all(re.search(text, said) for text in texts):
@@ -386,6 +410,7 @@ try:  # what is left ends the test: all that follows would find it, too
         test_runs()
         test_verify()
         test_refused()
+        test_stranger()
         test_cuts()
     else:
         test_kept()
@@ -394,6 +419,8 @@ try:  # what is left ends the test: all that follows would find it, too
         test_moments()
 except SystemExit:
     pass
+except subprocess.TimeoutExpired as late:
+    failures.append(str(late))
 finally:
     for daemon in daemons:
         daemon.kill()

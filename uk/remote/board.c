@@ -26,13 +26,14 @@ void uk_board_use(struct uk_board *b) {
 /* ---- the shell there ---- */
 
 /*
- * Its standard input is held open by uk. The folder is renamed before what runs is ended: a command that has not said yet which
- * group of processes it is (session.c) finds no folder and ends by itself.
+ * Its standard input is held open by uk. The folder of a run is renamed before what runs is ended: a command that has not said yet
+ * which group of processes it is (session.c) finds no folder and ends by itself. It lies in one that nobody else may write to, as in
+ * /tmp another user could have put a folder with the new name.
  */
 static const char watch[] =
     "umask 077; trap \"\" HUP INT TERM PIPE\n"
     "t=$1; [ -n \"$t\" ] || t=${TMPDIR:-/tmp}\n"
-    "d=$(mktemp -d \"$t/uk-XXXXXXXX\") || exit 1\n"
+    "p=$(mktemp -d \"$t/uk-XXXXXXXX\") && d=$p/run && mkdir \"$d\" || { rm -rf \"$p\"; exit 1; }\n"
     "echo \"uk:folder $d\"\n"
     "echo \"uk:system $(uname -s)\"; echo \"uk:machine $(uname -m)\"\n"
     "echo \"#!/bin/sh\" >\"$d/t\" && chmod 700 \"$d/t\" && { \"$d/t\" 2>/dev/null || echo uk:no-exec; }; rm "
@@ -46,9 +47,9 @@ static const char watch[] =
     "[ -n \"$m\" ] || echo \"uk:cpu $(tr -d \"\\000\" </proc/device-tree/model 2>/dev/null)\"\n"
     "echo uk:ready\n"
     "cat >/dev/null\n"
-    "mv \"$d\" \"$d.end\" && d=$d.end\n"
-    "for g in \"$d\"/group.*; do read -r k <\"$g\" && kill -KILL \"$k\"; done 2>/dev/null\n"
-    "rm -rf \"$d\" || { sleep 1; rm -rf \"$d\"; }\n"
+    "mv \"$d\" \"$p/end\"\n"
+    "for g in \"$p\"/*/group.*; do read -r k <\"$g\" && kill -KILL \"$k\"; done 2>/dev/null\n"
+    "rm -rf \"$p\" || { sleep 1; rm -rf \"$p\"; }\n"
     "echo uk:gone\n";
 
 /* ---- ssh ---- */
@@ -114,7 +115,7 @@ static int start_master(struct uk_board *b) {
     const char *argv[UK_BOARD_ARGUMENTS];
     struct uk_text command = {0};
     char path[96];
-    int in[2], out[2], said;
+    int in[2] = {-1, -1}, out[2], said;
     const pid_t parent = getpid();
 
     uk_put(&command, "exec sh -c");
@@ -127,8 +128,14 @@ static int start_master(struct uk_board *b) {
     snprintf(path, sizeof path, "%s/said", b->guard.folder);
     said = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (said < 0 || pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC)) {
+        uk_complain(0, "%s: %s", path, strerror(errno));
         free(command.text);
-        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+        for (int i = 0; i < 2; i++)
+            if (in[i] >= 0)
+                close(in[i]);
+        if (said >= 0)
+            close(said);
+        return UK_EXIT_WRONG;
     }
     fflush(NULL);
     b->master = fork();

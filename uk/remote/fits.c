@@ -177,7 +177,7 @@ const char *uk_board_target(const struct uk_board *b, char *text, size_t size) {
 
 /* ---- the probe ---- */
 
-static int build_probe(const struct uk_board *b, const struct uk_arch *arch, char *source, char *program) {
+static int build_probe(const struct uk_arch *arch, char *source, char *program) {
     char triple[64];
     char *const argv[] = {UK_CLANG,
                           triple,
@@ -196,7 +196,6 @@ static int build_probe(const struct uk_board *b, const struct uk_arch *arch, cha
                           source,
                           NULL};
 
-    (void)b;
     snprintf(triple, sizeof triple, "--target=%s",
              arch->emulator.triple ? arch->emulator.triple : arch->triple);
     int status = uk_write_output(source, uk_remote_probe[0].text, strlen(uk_remote_probe[0].text));
@@ -220,7 +219,7 @@ int uk_board_probe(struct uk_board *b, const char *target) {
     snprintf(source, sizeof source, "%s/probe.c", b->guard.folder);
     snprintf(program, sizeof program, "%s/probe", b->guard.folder);
     snprintf(out, sizeof out, "%s/features", b->guard.folder);
-    int status = build_probe(b, t->arch, source, program);
+    int status = build_probe(t->arch, source, program);
     if (!status)
         status = uk_board_program(b, program, name, sizeof name);
     if (!status)

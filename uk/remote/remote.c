@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands with --remote: what their options may be, and the board while they run. */
+#include <ctype.h>
 #include <string.h>
 #include "emulate/emulate.h"
 #include "remote.h"
@@ -15,6 +16,25 @@ static int check_alone(const struct uk_arguments *a) {
             if (!strcmp(a->given[k].option->name, options[i]))
                 return uk_complain(UK_EXIT_USAGE, "%s is about --remote; give --remote=HOST, or leave it out",
                                    options[i]);
+    return UK_EXIT_OK;
+}
+
+enum { MOST_OF_DIR = 200 }; /* the folder of a run in it has a place in struct uk_board */
+
+/* The shell there says the name of a folder in it, in a line. */
+static int check_dir(const char *dir) {
+    bool has_control = false;
+
+    for (const char *c = dir; *c; c++)
+        has_control |= iscntrl((unsigned char)*c) != 0;
+    if (strlen(dir) > MOST_OF_DIR || has_control)
+        return uk_complain(UK_EXIT_USAGE,
+                           "--remote-dir: give a folder whose name has at most %d characters, no control "
+                           "character among them",
+                           MOST_OF_DIR);
+    if (*dir != '/')
+        return uk_complain(UK_EXIT_USAGE,
+                           "--remote-dir=%s: give a folder from the root, for instance /var/tmp", dir);
     return UK_EXIT_OK;
 }
 
@@ -38,13 +58,9 @@ static int check_together(const struct uk_arguments *a) {
                            a->count       ? "count"
                            : a->histogram ? "histogram"
                                           : "cycles");
-    if (a->remote_dir && *a->remote_dir != '/')
-        return uk_complain(UK_EXIT_USAGE,
-                           "--remote-dir=%s: give a folder from the root, for instance /var/tmp",
-                           a->remote_dir);
     if (a->cooldown && !a->time && !strcmp(a->command, "run"))
         return uk_complain(UK_EXIT_USAGE, "--cooldown is about --time; give that, or leave it out");
-    return UK_EXIT_OK;
+    return a->remote_dir ? check_dir(a->remote_dir) : UK_EXIT_OK;
 }
 
 int uk_run_on_board(const struct uk_arguments *a, int (*run)(const struct uk_arguments *)) {

@@ -37,7 +37,7 @@ struct uk_guard {
     int pipe;  /* held open as long as the folder is needed */
     int child; /* a process that removes the folder when the pipe closes: also when uk is killed */
 };
-/* Makes the folder, and has files of programs that are started made in it. Exit status. */
+/* Makes the folder. Exit status. */
 int uk_guard_begin(struct uk_guard *g);
 void uk_guard_end(struct uk_guard *g);
 

@@ -31,14 +31,17 @@ void uk_last_line(const char *path, char *text, size_t size) {
 
 /*
  * sshd makes a session the leader of a group of processes. Its number is there for the shell that watches (board.c) before anything
- * else is done; the folder is gone if that has begun to end everything.
+ * else is done. If that has begun to end everything, it has renamed the folder: either it finds the number, or the folder is gone
+ * when it is looked for once more.
  */
-static const char before[] = "cd \"$1\" && umask 077 || exit 125\n"
-                             "shift; read -r a b c e g z </proc/$$/stat\n"
+static const char before[] = "cd \"$1\" && umask 077 || exit 254\n"
+                             "read -r a b c e g z </proc/$$/stat\n"
                              "case $g in $$) k=-$$;; *) k=$$;; esac\n"
-                             "echo $k >.t$$ && mv .t$$ group.$$ || exit 125\n";
+                             "echo $k >.t$$ && mv .t$$ group.$$ && cd \"$1\" || exit 254\n"
+                             "shift\n";
 static const char after[] = "\ns=$?; rm -f group.$$; exit $s\n";
-enum { FOLDER_GONE = 125, CANNOT_RUN = 126, NOT_FOUND = 127, SIGNALLED = 128, LOST = 255 };
+/* 125 is env's own failure, timeout's and others' that may be a prefix. */
+enum { FOLDER_GONE = 254, CANNOT_RUN = 126, NOT_FOUND = 127, SIGNALLED = 128, LOST = 255 };
 
 /* What a session wrote to standard error: of this process, as others may use the board too. */
 static void said_path(const struct uk_board *b, char *path, size_t size) {
@@ -128,9 +131,10 @@ int uk_board_upload(struct uk_board *b, const char *path, const char *name) {
     struct stat st;
 
     if (file < 0 || fstat(file, &st)) {
+        uk_complain(0, "%s: %s", path, strerror(errno));
         if (file >= 0)
             close(file);
-        return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
+        return UK_EXIT_WRONG;
     }
     name_transfer(doing, sizeof doing, "uploading", name, st.st_size);
     const int result = uk_board_shell(b, doing, "cat >\"$1\" && chmod 700 \"$1\"", words, file, -1);
@@ -165,13 +169,16 @@ int uk_board_download(struct uk_board *b, const char *name, const char *path) {
 
 /* ---- programs ---- */
 
-/* With --remote-keep: $1 is its SHA-256, $2 the file in the folder that has just come. What is kept is hashed before it is used. */
-static const char find_kept[] =
-    "c=$HOME/.cache/ukernels; [ -f \"$c/$1\" ] || exit 1\n"
-    "chmod 700 \"$c\" && echo \"$1  $c/$1\" | sha256sum -c >/dev/null 2>&1 && ln -s \"$c/$1\" \"$2\"";
+/*
+ * With --remote-keep: $1 is its SHA-256, $2 the file in the folder. What is kept is copied into the folder, and the copy is hashed
+ * before it is used: nobody changes that. One that was cut off while it was being kept is replaced.
+ */
+static const char find_kept[] = "c=$HOME/.cache/ukernels; [ -f \"$c/$1\" ] || exit 1\n"
+                                "chmod 700 \"$c\" && cp \"$c/$1\" \"$2\" && chmod 700 \"$2\" && echo \"$1  "
+                                "$2\" | sha256sum -c >/dev/null 2>&1";
 static const char keep[] =
     "c=$HOME/.cache/ukernels; echo \"$1  $2\" | sha256sum -c >/dev/null || exit 1\n"
-    "mkdir -p \"$c\" && chmod 700 \"$c\" && cp \"$2\" \"$c/.$1.$$\" && mv \"$c/.$1.$$\" \"$c/$1\"";
+    "mkdir -p \"$c\" && chmod 700 \"$c\" && { cp \"$2\" \"$c/$1\" || { rm -f \"$c/$1\"; false; }; }";
 
 static int keep_program(struct uk_board *b, const char *hash, const char *name) {
     char *const words[] = {(char *)hash, (char *)name, NULL};
@@ -232,7 +239,7 @@ static int tell_of_lock(struct uk_board *b) {
     if (!b->has_flock)
         fprintf(stderr, "uk: %s has no flock: what others time there at once may disturb\n", b->text);
     const int result = b->has_flock ? uk_board_shell(b, "looking at the lock",
-                                                     "flock -n 9 9<${UK_REMOTE_LOCK:-/tmp}", NULL, -1, -1)
+                                                     "flock -n 9 9<\"${UK_REMOTE_LOCK:-/tmp}\"", NULL, -1, -1)
                                     : 0;
 
     if (result > 0)
@@ -254,10 +261,10 @@ int uk_board_run(struct uk_board *b, const char *name, char *const words[], cons
         return status;
     if (out && (file = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", out, strerror(errno));
-    const int result =
-        uk_board_shell(b, "the program ran",
-                       locked && b->has_flock ? "exec 9<${UK_REMOTE_LOCK:-/tmp}; flock 9; \"$@\"" : "\"$@\"",
-                       argv, -1, file);
+    const int result = uk_board_shell(
+        b, "the program ran",
+        locked && b->has_flock ? "exec 9<\"${UK_REMOTE_LOCK:-/tmp}\"; flock 9; \"$@\"" : "\"$@\"", argv, -1,
+        file);
     if (file >= 0)
         close(file);
     return result > 0 ? failed_there(b, name, result) : result ? UK_EXIT_WRONG : UK_EXIT_OK;
