@@ -215,6 +215,8 @@ const char *uk_gpu_kind_of(const char *target);
 void uk_hold_signals(void);
 /* Restores the handling of signals; if one came, it ends uk here. */
 void uk_release_signals(void);
+/* In a process that was forked while signals were held, and that handles them as they come again: it holds its own. */
+void uk_begin_signals(void);
 /* Whether one came. */
 bool uk_is_interrupted(void);
 /* Runs a program of the PATH to its end. Its status as of waitpid(), or -1 with errno; anything if uk is

@@ -51,6 +51,10 @@ void uk_release_signals(void) {
         raise(caught);
 }
 
+void uk_begin_signals(void) {
+    held = 0;
+}
+
 bool uk_is_interrupted(void) {
     return caught;
 }

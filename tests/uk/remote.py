@@ -372,23 +372,44 @@ def test_tune():
     program = [source + "/examples/matmul.uk", "--size=M=24", "--size=N=32", "--size=K=16", *NATIVE]
     with subprocess.Popen(words("tune", *program, "--trials=9", "--trial-limit=2", "-o", str(best), "--remote-prefix=lame", board="board,lame,none.invalid,dying"),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
-        said = ""
+        said, runs = "", []
         for line in iter(process.stderr.readline, ""):
             said += line
+            if "lame leaves" in line:  # its trial was ended before: with its files
+                folder = next(re.search(r"-S (\S+)/s .*-- lame ", text)[1] for text in processes() if " -- lame " in text)
+                runs = list(pathlib.Path(folder).glob("uk-run-*"))
             if "trial 1:" in line:
                 (top / "lame-now").touch()
                 cut(daemons[-1])
         process.wait(timeout=GUARD)
     (top / "lame-now").unlink(missing_ok=True)
     texts = ("none.invalid leaves", "dying leaves: .*connection was lost", "lame leaves: it did not end", "[0-9]+ schedules measured")
-    if process.returncode or not best.exists() or not all(re.search(text, said) for text in texts):
-        failures.append(f"tune: exit status {process.returncode}, {said}")
+    if process.returncode or runs or not best.exists() or not all(re.search(text, said) for text in texts):
+        failures.append(f"tune: exit status {process.returncode}, {runs}, {said}")
     expect("the schedule", call("run", *program, f"--schedule={best}", "--check"), 0, "check: equal")
     check_left("tune, cut")
     best.unlink()
     done = call("tune", *program, "--trials=3", "-o", str(best), board="none.invalid,other.invalid")
     if done.returncode != 1 or best.exists() or "no board is left" not in done.stderr:
         failures.append(f"tune without a board: exit status {done.returncode}, {done.stderr!r}")
+
+
+def test_connecting():
+    """Ended while the first of two boards is connected to: the second is not tried."""
+    hang = write("hang", f"touch {top}/held\nexec tail -f {top}/held\n")
+    (top / "held").unlink(missing_ok=True)
+    with subprocess.Popen([uk, "tune", *PROGRAM, *NATIVE, "-o", str(top / "best.uk"), "--remote=one,two", f"--ssh=sh {hang}"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
+        wait_for(top / "held", process)
+        process.terminate()
+        try:
+            out, err = process.communicate(timeout=GUARD)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+    if process.returncode != -signal.SIGTERM:
+        failures.append(f"ended while connecting: exit status {process.returncode}, {out!r}, {err!r}")
+    check_left("killed while connecting")
 
 
 def test_moments():
@@ -415,6 +436,7 @@ try:  # what is left ends the test: all that follows would find it, too
     else:
         test_kept()
         test_lock()
+        test_connecting()
         test_tune()
         test_moments()
 except SystemExit:

@@ -50,8 +50,8 @@ int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a) {
         struct tune_board *board = &b->board[b->boards++];
 
         status = uk_board_open(&board->board, a, name);
-        if (status == UK_EXIT_USAGE)
-            return status;
+        if (status == UK_EXIT_USAGE || uk_is_interrupted())
+            return status ? status : UK_EXIT_WRONG;
         if (!status)
             status = uk_board_fits(&board->board, a->target);
         if (status)

@@ -278,6 +278,7 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
+    uk_begin_signals();
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     /* What other processes take from this one is not counted; the parent looks at the clock for what only waits. */
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
