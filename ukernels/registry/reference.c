@@ -225,52 +225,56 @@ BYTE_TRANSPOSE(u8transpose, uint8_t)
 BYTE_TRANSPOSE(i8transpose, int8_t)
 #undef BYTE_TRANSPOSE
 
-#define BYTE_DEPTHWISE(op, element, window, step)                                                           \
+/* Sums of rows x columns bytes times weights, for m x n of them whose neighbours lie x_step apart and their weights f_step. */
+#define BYTE_WINDOWS(name, element)                                                                          \
+    static void name(int64_t rows, int64_t columns, const element *x, int64_t ldi, int64_t ldr, int64_t lds, \
+                     int64_t x_step, const int8_t *f, int64_t ldfr, int64_t ldfs, int64_t f_step,            \
+                     int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {                           \
+        for (int64_t i = 0; i < m; i++)                                                                      \
+            for (int64_t j = 0; j < n; j++) {                                                                \
+                uint32_t sum = acc ? (uint32_t)y[i * ldy + j] : 0;                                           \
+                                                                                                             \
+                for (int64_t r = 0; r < rows; r++)                                                           \
+                    for (int64_t s = 0; s < columns; s++)                                                    \
+                        sum += (uint32_t)(x[i * ldi + r * ldr + s * lds + x_step * j] *                      \
+                                          f[r * ldfr + s * ldfs + f_step * j]);                              \
+                y[i * ldy + j] = (int32_t)sum;                                                               \
+            }                                                                                                \
+    }
+BYTE_WINDOWS(u8_windows, uint8_t)
+BYTE_WINDOWS(i8_windows, int8_t)
+#undef BYTE_WINDOWS
+
+#define BYTE_DEPTHWISE(op, element, windows, window, step)                                                  \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, const element *x, int64_t ldi, int64_t ldx,  \
                            const int8_t *f, int64_t ldf, int64_t csf, int32_t *y, int64_t ldy, int64_t acc, \
                            int64_t m, int64_t n) {                                                          \
         (void)MR;                                                                                           \
         (void)NR;                                                                                           \
         (void)KR;                                                                                           \
-        for (int64_t i = 0; i < m; i++)                                                                     \
-            for (int64_t j = 0; j < n; j++) {                                                               \
-                uint32_t sum = acc ? (uint32_t)y[i * ldy + j] : 0;                                          \
-                                                                                                            \
-                for (int r = 0; r < window; r++)                                                            \
-                    for (int s = 0; s < window; s++)                                                        \
-                        sum += (uint32_t)(x[i * ldi + r * ldx + step * j + s] * f[r * ldf + s * csf]);      \
-                y[i * ldy + j] = (int32_t)sum;                                                              \
-            }                                                                                               \
+        windows(window, window, x, ldi, ldx, 1, step, f, ldf, csf, 0, y, ldy, acc, m, n);                   \
     }
-BYTE_DEPTHWISE(u8dw3, uint8_t, 3, 1)
-BYTE_DEPTHWISE(u8dw3_s2, uint8_t, 3, 2)
-BYTE_DEPTHWISE(u8dw5, uint8_t, 5, 1)
-BYTE_DEPTHWISE(u8dw5_s2, uint8_t, 5, 2)
-BYTE_DEPTHWISE(i8dw3, int8_t, 3, 1)
-BYTE_DEPTHWISE(i8dw3_s2, int8_t, 3, 2)
-BYTE_DEPTHWISE(i8dw5, int8_t, 5, 1)
-BYTE_DEPTHWISE(i8dw5_s2, int8_t, 5, 2)
+BYTE_DEPTHWISE(u8dw3, uint8_t, u8_windows, 3, 1)
+BYTE_DEPTHWISE(u8dw3_s2, uint8_t, u8_windows, 3, 2)
+BYTE_DEPTHWISE(u8dw5, uint8_t, u8_windows, 5, 1)
+BYTE_DEPTHWISE(u8dw5_s2, uint8_t, u8_windows, 5, 2)
+BYTE_DEPTHWISE(i8dw3, int8_t, i8_windows, 3, 1)
+BYTE_DEPTHWISE(i8dw3_s2, int8_t, i8_windows, 3, 2)
+BYTE_DEPTHWISE(i8dw5, int8_t, i8_windows, 5, 1)
+BYTE_DEPTHWISE(i8dw5_s2, int8_t, i8_windows, 5, 2)
 #undef BYTE_DEPTHWISE
 
-#define BYTE_DEPTHWISE_CHANNELS(op, element)                                                                \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const element *x,      \
-                           int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f, int64_t ldfr,            \
-                           int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {      \
-        (void)MR;                                                                                           \
-        (void)NR;                                                                                           \
-        (void)KR;                                                                                           \
-        for (int64_t i = 0; i < m; i++)                                                                     \
-            for (int64_t j = 0; j < n; j++) {                                                               \
-                uint32_t sum = acc ? (uint32_t)y[i * ldy + j] : 0;                                          \
-                                                                                                            \
-                for (int64_t p = 0; p < r; p++)                                                             \
-                    for (int64_t q = 0; q < s; q++)                                                         \
-                        sum += (uint32_t)(x[i * ldi + p * ldr + q * lds + j] * f[p * ldfr + q * ldfs + j]); \
-                y[i * ldy + j] = (int32_t)sum;                                                              \
-            }                                                                                               \
+#define BYTE_DEPTHWISE_CHANNELS(op, element, windows)                                                  \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const element *x, \
+                           int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f, int64_t ldfr,       \
+                           int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) { \
+        (void)MR;                                                                                      \
+        (void)NR;                                                                                      \
+        (void)KR;                                                                                      \
+        windows(r, s, x, ldi, ldr, lds, 1, f, ldfr, ldfs, 1, y, ldy, acc, m, n);                       \
     }
-BYTE_DEPTHWISE_CHANNELS(u8dwc, uint8_t)
-BYTE_DEPTHWISE_CHANNELS(i8dwc, int8_t)
+BYTE_DEPTHWISE_CHANNELS(u8dwc, uint8_t, u8_windows)
+BYTE_DEPTHWISE_CHANNELS(i8dwc, int8_t, i8_windows)
 #undef BYTE_DEPTHWISE_CHANNELS
 
 void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,
