@@ -134,23 +134,27 @@ struct table {
     int64_t ldi, ldy, m, n;
 };
 
-/* What is there of a vector. */
-INLINE wide load_some(const element *p, int64_t n) {
-    element all[CHANNELS] = {0};
+/* What is there of a vector; the rest is 0. */
+INLINE void take(uint8_t *to, const void *from, int64_t n) {
+    const uint8_t *bytes = from;
 
 #pragma GCC unroll 1
     for (int64_t j = 0; j < n; j++)
-        all[j] = p[j];
-    return load(all);
+        to[j] = bytes[j];
+}
+
+INLINE wide load_some(const element *p, int64_t n) {
+    uint8_t all[CHANNELS] = {0};
+
+    take(all, p, n);
+    return load((const element *)all);
 }
 
 INLINE wide load_some_weights(const int8_t *f, int64_t n) {
-    int8_t all[CHANNELS] = {0};
+    uint8_t all[CHANNELS] = {0};
 
-#pragma GCC unroll 1
-    for (int64_t j = 0; j < n; j++)
-        all[j] = f[j];
-    return load_weights(all);
+    take(all, f, n);
+    return load_weights((const int8_t *)all);
 }
 
 INLINE void store_some(struct sums s, int32_t *y, int64_t acc, int64_t n) {

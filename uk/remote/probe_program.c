@@ -8,41 +8,50 @@ enum { AT_HWCAP_ = 16, AT_HWCAP2_ = 26 };
 
 #if defined __x86_64__
 enum { SYS_WRITE = 1, SYS_EXIT = 231 };
-static long call(long number, long a, long b, long c) {
-    long result;
-
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
-    return result;
-}
-__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin\n");
+#define NUMBER "rax"
+#define ARGUMENT_1 "rdi"
+#define ARGUMENT_2 "rsi"
+#define ARGUMENT_3 "rdx"
+#define CALL "syscall"
+#define CHANGED "rcx", "r11",
+#define START "mov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin"
 #elif defined __aarch64__
 enum { SYS_WRITE = 64, SYS_EXIT = 94 };
-static long call(long number, long a, long b, long c) {
-    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
-
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
-    return x0;
-}
-__asm__(".globl _start\n_start:\n\tmov x0, sp\n\tbl begin\n");
+#define NUMBER "x8"
+#define ARGUMENT_1 "x0"
+#define ARGUMENT_2 "x1"
+#define ARGUMENT_3 "x2"
+#define CALL "svc 0"
+#define CHANGED
+#define START "mov x0, sp\n\tbl begin"
 #elif defined __riscv
 enum { SYS_WRITE = 64, SYS_EXIT = 94 };
-static long call(long number, long a, long b, long c) {
-    register long a7 __asm__("a7") = number, a0 __asm__("a0") = a, a1 __asm__("a1") = b, a2 __asm__("a2") = c;
-
-    __asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2) : "memory");
-    return a0;
-}
-__asm__(".globl _start\n_start:\n\tmv a0, sp\n\tcall begin\n");
+#define NUMBER "a7"
+#define ARGUMENT_1 "a0"
+#define ARGUMENT_2 "a1"
+#define ARGUMENT_3 "a2"
+#define CALL "ecall"
+#define CHANGED
+#define START "mv a0, sp\n\tcall begin"
 #else /* ARM, where r7 may be the frame pointer of Thumb: this is compiled as ARM code */
 enum { SYS_WRITE = 4, SYS_EXIT = 248 };
-static long call(long number, long a, long b, long c) {
-    register long r7 __asm__("r7") = number, r0 __asm__("r0") = a, r1 __asm__("r1") = b, r2 __asm__("r2") = c;
-
-    __asm__ volatile("svc 0" : "+r"(r0) : "r"(r7), "r"(r1), "r"(r2) : "memory");
-    return r0;
-}
-__asm__(".globl _start\n_start:\n\tmov r0, sp\n\tbl begin\n");
+#define NUMBER "r7"
+#define ARGUMENT_1 "r0"
+#define ARGUMENT_2 "r1"
+#define ARGUMENT_3 "r2"
+#define CALL "svc 0"
+#define CHANGED
+#define START "mov r0, sp\n\tbl begin"
 #endif
+
+/* The result, which nobody needs, takes the place of the number or of the first argument. */
+static void call(long number, long a, long b, long c) {
+    register long n __asm__(NUMBER) = number, first __asm__(ARGUMENT_1) = a, second __asm__(ARGUMENT_2) = b,
+                    third __asm__(ARGUMENT_3) = c;
+
+    __asm__ volatile(CALL : "+r"(n), "+r"(first) : "r"(second), "r"(third) : CHANGED "memory");
+}
+__asm__(".globl _start\n_start:\n\t" START "\n");
 
 static void put(const char *text) {
     long n = 0;
