@@ -604,12 +604,13 @@ struct uk_verify_launch {
     const struct uk_verify_argument *argument;
 };
 
-/* Where code for another architecture runs: in an emulator's process, which calls the kernels and takes cases from this one
- * (there are such programs for riscv64); and code for GPUs, on one or in a simulator. Either may be NULL. */
+/* Where code runs that this process does not: in a process of an emulator or on another machine, which calls the kernels and takes
+ * cases from this one (there are such programs for riscv64 and x86_64); and code for GPUs, on one or in a simulator. Either may be
+ * NULL. */
 struct uk_verify_runner {
-    /* Where it is given, kernels of riscv64 and x86_64 run so, those of this process's architecture too. Links the object with `source`, a program in GNU C17 with the C library, for Linux, and sets *argv to the command that
-     * runs it, which has to pass its standard input and output and file 3 on. Called once; *argv stays until uk_verify
-     * returns. Anything but UK_OK is what that returns. */
+    /* Where it is given, kernels of this process's architecture run so, too. Links the object with `source`, a program in GNU C17
+     * with the C library, for Linux, and sets *argv to the command that runs it, which has to pass its standard input and output and
+     * file 3 on. Called once; *argv stays until uk_verify returns. Anything but UK_OK is what that returns. */
     enum uk_status (*link)(void *user, const char *source, const char *object, size_t length,
                            char *const **argv);
     void *user;
