@@ -107,14 +107,17 @@ static void put_element(struct bytes *b, int type, const char *text) {
         put(b, &whole, type > 0 && type <= 16 ? (size[type] > 8 ? 8 : size[type]) : 1);
 }
 
+/* How many elements the shape has; 0 if these are MOST_ELEMENTS or more, which no model of a test writes down. */
 static int64_t put_shape(struct bytes *t, char *shape) {
+    enum { MOST_ELEMENTS = 1 << 20 };
     int64_t all = 1;
 
     for (char *save, *d = strtok_r(shape, ",", &save); d && strcmp(d, "-") != 0;
          d = strtok_r(NULL, ",", &save)) {
         const int64_t extent = strtoll(d, NULL, 10);
         put_number(t, 1, extent);
-        all = extent >= 0 && extent < 1 << 20 && all < 1 << 20 ? all * extent : 0;
+        all *= extent >= 0 && extent < MOST_ELEMENTS ? extent : 0;
+        all = all < MOST_ELEMENTS ? all : 0;
     }
     return all;
 }

@@ -5,7 +5,7 @@
  *     opset 17 [DOMAIN]                  else 17; said once or more often
  *     input x f32 1,3,batch,4            extents, or names of them; "-" none, "?" no shape
  *     init w i64 2 = 1 2                 raw data; ":" in place of "=": in the list of its type; "~": repeated until there are
- *                                        as many as the shape has
+ *                                        as many as the shape has, fewer than 2^20
  *     file w f32 2 weights.bin 0         external data, with an offset
  *     meta key value
  *     Conv[@DOMAIN][#NAME] x w _ -> y a=i:1 b=I:1,2 c=f:0.5 d=F:1,2 e=s:text g=t:f32:2:1,2 h=g: k=z:
