@@ -14,14 +14,19 @@ static void add_operand(struct plan *p, struct operand operand) {
     p->operand[p->operands++] = operand;
 }
 
+/* With the distance of its rows. */
+static void add_matrix(struct plan *p, struct operand rows) {
+    add_operand(p, rows);
+    add_number(p, rows.stride);
+}
+
 static void add_tile(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    add_operand(p, (struct operand){.rows = s->mr,
-                                    .length = s->nr,
-                                    .used = s->nr,
-                                    .stride = s->nr + s->gap,
-                                    .align = row->c_align,
-                                    .output = true});
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, (struct operand){.rows = s->mr,
+                                   .length = s->nr,
+                                   .used = s->nr,
+                                   .stride = s->nr + s->gap,
+                                   .align = row->c_align,
+                                   .output = true});
     add_number(p, s->acc);
     add_number(p, s->mr);
     add_number(p, s->nr);
@@ -55,8 +60,7 @@ static void plan_gemm_ra(const struct uk_kernel *row, const struct shape *s, str
     const int64_t kr = row->kr, groups = (s->k + kr - 1) / kr;
 
     add_number(p, groups * kr);
-    add_operand(p, rows_in_place(row, s->mr, groups * kr, s));
-    add_number(p, groups * kr + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, groups * kr, s));
     add_operand(p, panel(groups, row->nr * kr, s->nr * kr, row->b_align));
     add_tile(row, s, p);
 }
@@ -69,8 +73,7 @@ static void plan_gemm_runs(const struct uk_kernel *row, const struct shape *s, s
 
     add_number(p, runs);
     add_number(p, groups * kr);
-    add_operand(p, rows_in_place(row, s->mr, all, s));
-    add_number(p, all + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, all, s));
     add_number(p, apart);
     add_operand(
         p, panel(runs ? runs * (groups + skipped) - skipped : 0, row->nr * kr, s->nr * kr, row->b_align));
@@ -84,10 +87,8 @@ static void plan_gemm_rab(const struct uk_kernel *row, const struct shape *s, st
     b.over = 0;
     b.align = row->b_align;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
-    add_operand(p, b);
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, s->k, s));
+    add_matrix(p, b);
     add_tile(row, s, p);
 }
 
@@ -97,10 +98,8 @@ static void plan_gemm_small_ta(const struct uk_kernel *row, const struct shape *
 
     b.align = row->b_align;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->k, s->mr, s));
-    add_number(p, s->mr + s->gap);
-    add_operand(p, b);
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, rows_in_place(row, s->k, s->mr, s));
+    add_matrix(p, b);
     add_tile(row, s, p);
 }
 
@@ -110,10 +109,8 @@ static void plan_gemm_nt(const struct uk_kernel *row, const struct shape *s, str
 
     b.align = row->b_align;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
-    add_operand(p, b);
-    add_number(p, s->k + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, s->k, s));
+    add_matrix(p, b);
     add_tile(row, s, p);
 }
 
@@ -124,10 +121,8 @@ static void plan_gemm_rap(const struct uk_kernel *row, const struct shape *s, st
     b.align = row->b_align;
     d.output = d.never_read = true;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
-    add_operand(p, b);
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, s->k, s));
+    add_matrix(p, b);
     add_operand(p, d);
     add_tile(row, s, p);
 }
@@ -152,8 +147,7 @@ static void plan_gemm_sab(const struct uk_kernel *row, const struct shape *s, st
     add_operand(p, a);
     add_number(p, lda);
     add_number(p, csa);
-    add_operand(p, b);
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, b);
     add_tile(row, s, p);
 }
 
@@ -166,11 +160,9 @@ static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct 
     x.rows = s->k ? x.rows : 0;
     f.align = row->b_align;
     add_number(p, s->k);
-    add_operand(p, x);
-    add_number(p, x.stride);
+    add_matrix(p, x);
     add_number(p, step * x.stride);
-    add_operand(p, f);
-    add_number(p, f.stride);
+    add_matrix(p, f);
     add_tile(row, s, p);
 }
 
@@ -210,8 +202,7 @@ static void plan_pack_t(const struct uk_kernel *row, const struct shape *s, stru
 
     d.output = true;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, s->k, s));
     add_operand(p, d);
     add_number(p, s->mr);
 }
@@ -223,8 +214,7 @@ static void add_transpose(const struct uk_kernel *row, const struct shape *s, in
     d.output = true;
     d.stride = width + s->gap;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, s->k, s));
     add_operand(p, d);
     add_number(p, d.stride);
     add_number(p, s->mr);
@@ -278,8 +268,7 @@ static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, stru
 
     d.output = true;
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->k, s->nr, s));
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, rows_in_place(row, s->k, s->nr, s));
     add_operand(p, d);
     add_number(p, s->nr);
 }
@@ -319,8 +308,7 @@ static void plan_panel(const struct uk_kernel *row, const struct shape *s, int64
     add_number(p, s->k);
     add_operand(p, across ? rows_in_place(row, s->k, packed, s) : rows_in_place(row, packed, s->k, s));
     add_number(p, (across ? packed : s->k) + s->gap);
-    add_operand(p, d);
-    add_number(p, d.stride);
+    add_matrix(p, d);
     add_number(p, packed);
     add_number(p, width);
     add_number(p, groups);
@@ -365,8 +353,7 @@ static void plan_axpy(const struct uk_kernel *row, const struct shape *s, struct
 
 static void plan_gemv_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
+    add_matrix(p, rows_in_place(row, s->mr, s->k, s));
     add_operand(p, vector(s->k, row->b_align));
     add_operand(p, vector(s->mr, row->c_align));
     p->operand[2].output = true;
@@ -377,8 +364,7 @@ static void plan_gemv_n(const struct uk_kernel *row, const struct shape *s, stru
 
 static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->k, s->nr, s));
-    add_number(p, s->nr + s->gap);
+    add_matrix(p, rows_in_place(row, s->k, s->nr, s));
     add_operand(p, vector(s->k, row->b_align));
     add_operand(p, vector(s->nr, row->c_align));
     p->operand[2].output = true;
