@@ -54,8 +54,8 @@ struct uk_arch {
     const char *const *others;   /* that code may require, and no target has */
     const char *intrinsics;      /* "llvm.aarch64." */
     const char *const
-        *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
-    const char *half;       /* the feature that converts between half and single precision */
+        *instructions; /* the beginnings of intrinsics after that, each with the feature it needs */
+    const char *half;  /* the feature that converts between half and single precision */
     /* The features that add a product, and that round to an integer, in one instruction; NULL: all targets have it. LLVM would call
      * the C library's fma and floor. */
     const char *fused, *rounds;
@@ -68,6 +68,7 @@ struct uk_arch {
     enum uk_exec_scope widest; /* the widest scope of a kernel; default UK_EXEC_THREAD */
     unsigned spaces[4];        /* LLVM's number of each enum uk_space; default 0 */
     bool extends_int;          /* an int is passed and returned as one of the register's width */
+    bool flushes;              /* vectors of f32 take subnormal numbers for zeros */
     const char *abi;       /* the calling convention, where it must be passed to LLVM and clang; else NULL */
     int elf_machine, bits; /* EM_AARCH64; of addresses */
     const char *gpu;       /* the kind of GPU that runs it, as uk_gpu_open takes it; or NULL */

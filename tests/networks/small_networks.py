@@ -127,6 +127,14 @@ def chain():
                  [weights(17 + i, f"w{i}", [channels[i + 1], channels[i], 1, 1]) for i in range(3)])
 
 
+def subnormal():
+    """A convolution whose weights and biases are subnormal, as those of channels are that training has given up."""
+    draw = random.Random(31)
+    tiny = [tensor(name, shape, [draw.uniform(-1e-39, 1e-39) for _ in range(math.prod(shape))]) for name, shape in (("w", [24, 16, 1, 1]), ("b", [24]))]
+    nodes = [node("Conv", ["x", "w", "b"], ["c"], kernel_shape=[1, 1]), node("Relu", ["c"], ["y"])]
+    return model(nodes, [value("x", [1, 16, 1, 1])], [value("y", [1, 24, 1, 1])], tiny)
+
+
 def open_batch():
     """A dimension that the file leaves open, and an input that decides a shape."""
     nodes = [node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])]
@@ -140,4 +148,4 @@ ROWS = {"rows", "byte_rows"}  # beside what is live, memory for a row
 
 
 if __name__ == "__main__":  # small_networks.py NAME >FILE.onnx
-    sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "chain": chain}[sys.argv[1]]())
+    sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "chain": chain, "subnormal": subnormal}[sys.argv[1]]())

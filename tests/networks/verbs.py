@@ -164,6 +164,14 @@ def check_places():
     expect(r"^memory: \d+ bytes, 1\.0\d of the bound", run("run", "chain.onnx", "--target=x86_64-avx2"), "places of chain.onnx")
 
 
+def check_subnormal():
+    """Where vectors take subnormal numbers for zeros, results may be; elsewhere they are the interpreter's."""
+    write("subnormal.onnx", small_networks.subnormal())
+    for target in ["--target=" + t for t in targets if t == "armv7-neon"]:
+        expect(r"^check: \d+ layers?, [1-9]\d* elements: ", run("run", "subnormal.onnx", target, "--check"), "subnormal weights, " + target)
+        expect(r"^check: \d+ layers?, [1-9]\d* elements: ", run("run", "subnormal.onnx", "--check"), "subnormal weights")
+
+
 def check_layers():
     """Each layer's result, in ONNX's order of dimensions; the last one's is the output."""
     run("run", "convolutions.onnx", "--layers=layers", "--output=scores.bin")
@@ -242,6 +250,7 @@ with tempfile.TemporaryDirectory() as work:
     check_sums()
     check_open()
     check_places()
+    check_subnormal()
     check_layers()
     check_compile()
     check_explain()
