@@ -75,8 +75,9 @@ def graph(nodes, inputs=(), outputs=(), initializers=()):
             + b"".join(text(11, v) for v in inputs) + b"".join(text(12, v) for v in outputs))
 
 
-def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=None):
+def model(nodes, inputs=(), outputs=(), initializers=(), opset=17, properties=None, domains=()):
     return (number(1, 8) + text(7, graph(nodes, inputs, outputs, initializers)) + text(8, text(1, "") + number(2, opset))
+            + b"".join(text(8, text(1, domain) + number(2, 1)) for domain in domains)
             + b"".join(text(14, text(1, k) + text(2, v)) for k, v in (properties or {}).items()))
 
 
