@@ -10,5 +10,8 @@ from . import library
 
 
 def main() -> None:
-    """Becomes the program."""
-    os.execv(library.program(), ["uk", *sys.argv[1:]])
+    """Becomes the program. One on the PATH may be this command itself."""
+    program = library.installed_program()
+    if not program:
+        sys.exit("uk: the program was not found; install ukernels anew")
+    os.execv(program, ["uk", *sys.argv[1:]])

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-import weakref
 from dataclasses import dataclass
 from typing import Any, Mapping, NoReturn, Optional, Sequence, Union
 
 import numpy as np
 
-from . import errors, library
-from .arrays import DTYPES, RANGES, TYPES, address_of, aligned, as_array, check_type, dense_strides, element_strides, new_array
-from .errors import ArgumentError, ArrayTypeError, error_of
+from . import errors, library, values
+from .arrays import DTYPES, TYPES, address_of, aligned, as_array, check_type, dense_strides, element_strides, new_array
+from .errors import ArgumentError, error_of
 from .output import save_all
 from .program import Program
 
@@ -50,12 +49,6 @@ class Shapes:
     is_dense: tuple[bool, ...]  # row-major, and aligned as NumPy aligns
 
 
-def _free(context: library.Context, program: Optional[int], module: Optional[int]) -> None:
-    context.api.uk_module_destroy(module)
-    context.api.uk_program_destroy(program)
-    context.close()
-
-
 class Function:
     """A compiled program. Made by compile(); it may be called from many threads at once.
 
@@ -72,7 +65,6 @@ class Function:
         p = self._program
         self._context, self._api = p.context, p.context.api
         self._module = p.module
-        self._finalizer = weakref.finalize(self, _free, p.context, p.handle, p.module)
         self.tensors = tuple(self._tensor(i) for i in range(self._api.uk_program_tensors(p.handle)))
         self._inputs = tuple(i for i, t in enumerate(self.tensors) if not t.is_written)
         self._outputs = tuple(i for i, t in enumerate(self.tensors) if t.is_written)
@@ -96,7 +88,7 @@ class Function:
 
     # ---- calls ----
 
-    def __call__(self, *inputs: Any, out: Output = None, **named: Any) -> Any:
+    def __call__(self, /, *inputs: Any, out: Output = None, **named: Any) -> Any:
         """Computes the outputs, and returns them: an array, or a tuple of several."""
         arrays, scalars, given = self._arrange(inputs, out, named)
         shapes, addresses = self._prepare(arrays, given)
@@ -111,7 +103,7 @@ class Function:
             self._fail(status, shapes)
         return arrays[self._outputs[0]] if len(self._outputs) == 1 else self._results(arrays)
 
-    def bind(self, *inputs: Any, out: Output = None, **named: Any) -> Bound:
+    def bind(self, /, *inputs: Any, out: Output = None, **named: Any) -> Bound:
         """The call with these arguments, checked once: an object that is called without any. It reads and writes the same arrays each
         time; new outputs are made once. Constant tensors are packed here, and are not looked at again."""
         arrays, scalars, given = self._arrange(inputs, out, named)
@@ -176,9 +168,9 @@ class Function:
             raise ArgumentError(f"{self._program.name}: scalar {missing[0]} is missing; give {missing[0]}=")
         for name, value in named.items():
             if name in self._scalars:
-                scalars[list(self._scalars).index(name)] = _scalar(name, self._scalars[name], value)
+                scalars[list(self._scalars).index(name)] = values.scalar(name, self._scalars[name], value)
             elif name in self._sizes:
-                given[name] = _size(name, value)
+                given[name] = values.size(name, value)
             elif name not in self._places:
                 raise ArgumentError(f"{self._program.name} has no tensor, scalar or size {name}")
             elif arrays[self._places[name]] is not None:
@@ -234,7 +226,7 @@ class Function:
                 continue
             begin, end = addresses[i], addresses[i] + spans[i]
             for k, other in enumerate(addresses):
-                if other < end and begin < other + spans[k] and k != i:
+                if other < end and begin < other + spans[k] and k != i and spans[i] and spans[k]:
                     raise ArgumentError(f"{t.name} is written, and its memory overlaps that of {self.tensors[k].name}; give another array",
                                         errors.OVERLAP)
 
@@ -251,7 +243,7 @@ class Function:
                 raise ArgumentError(f"{t.name} has {t.dims} dimensions, and the array has {a.ndim}", errors.INVALID_SIZE)
             of = ctypes.c_int64 * max(a.ndim, 1)
             kept += [of(*a.shape), of(*element_strides(a, t.name))]
-            extents[i], strides[i] = (ctypes.addressof(values) for values in kept[-2:])
+            extents[i], strides[i] = (ctypes.addressof(list_of) for list_of in kept[-2:])
         sizes = (ctypes.c_int64 * max(len(self._sizes), 1))(*(given.get(name, -1) for name in self._sizes))
         with self._context.lock:
             self._context.check(api.uk_program_solve_sizes(p, extents, strides, sizes))
@@ -359,28 +351,6 @@ class Bound:
         if status:
             self._function._fail(status, self._shapes)
         return self.out
-
-
-def _scalar(name: str, kind: int, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ArrayTypeError(f"scalar {name} is a {type(value).__name__}; give a number") from None
-    if kind in RANGES:
-        low, high = RANGES[kind]
-        if number != value or int(value) != value or not low <= int(value) <= high or int(number) != int(value):
-            raise ArgumentError(f"scalar {name} is {value}, which is no {TYPES[kind]} that a double has exactly; give another number")
-    return number
-
-
-def _size(name: str, value: Any) -> int:
-    try:
-        size = value.__index__()
-    except AttributeError:
-        raise ArrayTypeError(f"size {name} is a {type(value).__name__}; give an integer") from None
-    if not 0 <= size < 2**63:
-        raise ArgumentError(f"size {name} is {size}; give a number from 0 to 2^63 - 1")
-    return int(size)
 
 
 def compile(source: Union[str, os.PathLike[str]], *, target: str = "native", threads: int = 1, name: Optional[str] = None,

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from . import errors, library
+from . import errors, library, values
 from .arrays import DTYPES, TYPES, address_of, as_array, check_type, element_strides, overlap
 from .errors import ArgumentError, error_of
 
@@ -49,11 +49,13 @@ class _Matrix:
         if not self.by_rows and not self.by_columns:
             raise ArgumentError(f"{name} has strides of {down} and {along} elements; its rows or its columns have to be contiguous: copy it")
         self.array, self.address = a, address_of(a)
+        if self.address % a.itemsize:
+            raise ArgumentError(f"{name} lies at an address that is no multiple of {a.itemsize} bytes; copy it")
 
     def leading(self, layout: int) -> int:
         """The leading dimension."""
         a = self.array
-        return a.strides[layout] // a.itemsize if a.shape[layout] > 1 else max(a.shape[1 - layout], 1)
+        return a.strides[layout] // a.itemsize if a.shape[layout] > 1 and a.size else max(a.shape[1 - layout], 1)
 
 
 def _output(out: Any, a: _Matrix, b: _Matrix, kind: int, beta: float) -> _Matrix:
@@ -83,6 +85,8 @@ def _vector(value: Any, kind: int, length: int, name: str, c: _Matrix) -> Any:
         raise ArgumentError(f"{name} has the shape {v.shape}; give a vector of {length} elements")
     if length > 1 and v.strides[0] != v.itemsize:
         raise ArgumentError(f"{name} has a stride of {v.strides[0]} bytes; its elements have to be contiguous: copy it")
+    if not v.flags.aligned:
+        raise ArgumentError(f"{name} lies at an address that is no multiple of {v.itemsize} bytes; copy it")
     if overlap(c.array, v):
         raise ArgumentError(f"out overlaps {name}; give another array", errors.OVERLAP)
     return v
@@ -144,9 +148,7 @@ def dgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = N
 
 def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
     """A B + beta out, of uint8 and int8 in int32, exactly."""
-    if not isinstance(beta, int) or not -2**31 <= beta < 2**31:
-        raise ArgumentError(f"beta is {beta!r}; give an integer of 32 bits")
-    return _gemm("i", (U8, I8, I32), A, B, 1, beta, out, None)  # type: ignore[no-any-return]
+    return _gemm("i", (U8, I8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
 
 
 def num_threads() -> int:
@@ -156,6 +158,6 @@ def num_threads() -> int:
 
 def set_num_threads(threads: int) -> None:
     """Sets the number, 1 to 1024, for the whole process; 0: the default again, UK_NUM_THREADS or the number of CPUs."""
-    status = library.kernels().uk_set_num_threads(threads)
+    status = library.kernels().uk_set_num_threads(values.threads(threads))
     if status:
-        raise error_of(status, f"threads is {threads}; give a number from 1 to 1024, or 0 for the default")
+        raise error_of(status, library.status_text(status))

@@ -184,14 +184,16 @@ def path_of(name: str) -> str:
     return file
 
 
-def program() -> str:
-    """The command uk of the same installation."""
+def installed_program() -> Optional[str]:
+    """The program uk of the same installation."""
     given = prefix()
-    places = [given / "bin" / "uk"] if given else [HERE / about.PROGRAM] if about else []
-    for place in places:
-        if place.exists():
-            return str(place)
-    found = None if given else shutil.which("uk")
+    place = given / "bin" / "uk" if given else HERE / about.PROGRAM if about else None
+    return str(place) if place and place.exists() else None
+
+
+def program() -> str:
+    """The same, or one on the PATH."""
+    found = installed_program() or (None if prefix() else shutil.which("uk"))
     if not found:
         raise UnsupportedError("the command uk was not found; install it, or name its installation in UK_PREFIX")
     return found

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import library
+from . import library, values
 from .arrays import DTYPES, TYPES, aligned, as_array, check_type, overlap
 from .errors import OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
 from .output import EMIT, save_all
@@ -44,8 +44,8 @@ class Network:
         if not handle:
             raise OutOfMemoryError("there is no memory for a network")
         self._handle = handle
-        self._finalizer = weakref.finalize(self, self._api.uk_network_destroy, handle)
-        self._options = library.Options(target=target.encode(), threads=threads)
+        weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # other threads may compute to the end
+        self._options = library.Options(target=target.encode(), threads=values.threads(threads))
         self._read(shapes, sizes, constants)
         self.inputs = self._values(INPUT)
         self.outputs = self._values(OUTPUT)
@@ -54,18 +54,22 @@ class Network:
         self._blocks: list[np.ndarray] = []
         self._emit_lock = threading.Lock()
 
+    def __copy__(self) -> Network:
+        """Itself, which nothing changes: the library's network has one owner."""
+        return self
+
     def _check(self, status: int) -> None:
         if status:
             raise error_of(status, self._api.uk_network_message(self._handle).decode(errors="replace") or library.status_text(status))
 
     def _read(self, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int], constants: Mapping[str, Any]) -> None:
-        data = {name: np.ascontiguousarray(as_array(value, name)) for name, value in constants.items()}
+        data = {name: np.asarray(as_array(value, name), order="C") for name, value in constants.items()}
         given = [_tensor(name, shape) for name, shape in shapes.items()]
         fixed = [_tensor(name, a.shape, _kind(a, name), a.size, a.nbytes) for name, a in data.items()]
         names = (ctypes.c_char_p * max(len(sizes), 1))(*(name.encode() for name in sizes))
         options = library.NetworkOptions(
             shapes=(library.NetworkTensor * max(len(given), 1))(*given), shape_count=len(given), size_names=names,
-            size_values=(ctypes.c_int64 * max(len(sizes), 1))(*sizes.values()), size_count=len(sizes),
+            size_values=(ctypes.c_int64 * max(len(sizes), 1))(*(values.size(name, value) for name, value in sizes.items())), size_count=len(sizes),
             constants=(library.NetworkTensor * max(len(fixed), 1))(*fixed), constant_count=len(fixed),
             constant_data=(ctypes.c_void_p * max(len(fixed), 1))(*(a.ctypes.data for a in data.values())))
         self._check(self._api.uk_network_read_file(self._handle, os.fsencode(self._path), options))
@@ -184,7 +188,7 @@ def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, s
     if len(shape) > MOST_DIMENSIONS:
         raise ArgumentError(f"the shape of {name} has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are possible")
     tensor = library.NetworkTensor(name=name.encode(), type=kind, rank=len(shape), elements=elements, bytes=size)
-    tensor.shape[:len(shape)] = [int(extent) for extent in shape]
+    tensor.shape[:len(shape)] = [values.integer(f"an extent of {name}", extent, 0, 2**63 - 1, "0 to 2^63 - 1") for extent in shape]
     return tensor
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import weakref
 from typing import Mapping, NoReturn, Optional, Union
 
-from . import library
-from .errors import ArgumentError, FileError, UnsupportedError
+from . import library, values
+from .errors import FileError, UnsupportedError
 from .output import EMIT
 
 Source = Union[str, "os.PathLike[str]"]
@@ -41,26 +42,32 @@ def parse(context: library.Context, source: Source, name: Optional[str] = None) 
     return handle
 
 
+def _free(context: library.Context, program: Optional[int], module: Optional[int]) -> None:
+    context.api.uk_module_destroy(module)
+    context.api.uk_program_destroy(program)
+    context.close()
+
+
 class Program:
-    """A program, its options, and the module if this CPU runs it. `_free` of function.py frees all three."""
+    """A program, its options, and the module if this CPU runs it. They are freed with this object, but not at the
+    end of the process, when other threads may still compute."""
 
     def __init__(self, source: Source, *, name: Optional[str], target: str, threads: int, require_kernels: bool,
                  define: Mapping[str, int], schedule: Optional[str]) -> None:
-        if not isinstance(threads, int) or not 0 <= threads <= 1024:
-            raise ArgumentError(f"threads is {threads!r}; give a number from 1 to 1024")
-        self.target, self.define = target, dict(define)
+        options = library.Options(target=target.encode(), threads=values.threads(threads), require_kernels=require_kernels)
+        self.target, self.options = target, options
+        self.define = {size: values.size(size, value) for size, value in define.items()}
         self.context = library.Context()
         self.handle: Optional[int] = None
         self.module: Optional[int] = None
-        self.options = library.Options(target=target.encode(), threads=threads, require_kernels=require_kernels)
         self.unsupported = self.notes = self.name = ""
         try:
             with self.context.lock:
                 self._make(source, name, schedule)
         except BaseException:
-            self.context.api.uk_program_destroy(self.handle)
-            self.context.close()
+            _free(self.context, self.handle, self.module)
             raise
+        weakref.finalize(self, _free, self.context, self.handle, self.module).atexit = False
         # Interpreted modules use their program at each call.
         self.is_shared = bool(self.module) and target != "interp"
 

@@ -7,7 +7,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Optional
 
-from . import library
+from . import library, values
 from .errors import UNSUPPORTED, WRONG_RESULT, ArgumentError, WrongResultError
 from .program import Source, parse
 
@@ -64,9 +64,8 @@ def verify(source: Source, *, target: Optional[str] = None, seed: int = 0, cases
 
     seed and cases: of random sizes, strides and values; seconds: of CPU time for one call. 0 is the default of each.
     """
-    for name, value, most in (("seed", seed, 2**64), ("cases", cases, 2**31), ("seconds", seconds, 2**31)):
-        if not isinstance(value, int) or not 0 <= value < most:
-            raise ArgumentError(f"{name} is {value!r}; give a number from 0 to {most - 1}")
+    seed, cases, seconds = (values.integer(name, value, 0, most) for name, value, most in
+                            (("seed", seed, 2**64 - 1), ("cases", cases, 2**31 - 1), ("seconds", seconds, 2**31 - 1)))
     row = None
     if isinstance(source, str) and source.isidentifier():
         row = library.kernels().uk_kernel_find(source.encode())

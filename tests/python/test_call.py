@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of compiled programs: what they compute, on which arrays."""
 
+import copy
 import gc
 import weakref
 
@@ -84,6 +85,24 @@ def test_bound_call_outlives_its_function():
     g = uk.compile(MATMUL).bind(numbers(4, 4), numbers(4, 4))
     gc.collect()
     assert np.array_equal(g(), numbers(4, 4) @ numbers(4, 4))
+
+
+def test_copy_outlives_its_function():
+    f = copy.copy(uk.compile(MATMUL))
+    gc.collect()
+    assert np.array_equal(f(numbers(4, 4), numbers(4, 4)), numbers(4, 4) @ numbers(4, 4))
+
+
+def test_size_with_the_name_of_a_parameter():
+    f = uk.compile("tensor X f32 [self]\ntensor Y f32 [self]\nY[i] = X[i]")
+    assert np.array_equal(f(numbers(5), self=5), numbers(5)) and np.array_equal(f.bind(numbers(5), self=5)(), numbers(5))
+
+
+def test_empty_array_overlaps_nothing(matmul):
+    a = numbers(7, 5)
+    out = a[3:3, :4]
+    assert matmul(a[:0], np.zeros((5, 4), np.float32), out=np.ndarray((0, 4), np.float32, a, 40)).shape == (0, 4)
+    assert matmul(np.ndarray((3, 0), np.float32, out.base, 40), np.zeros((0, 5), np.float32), out=a[:3]).tolist() == [[0] * 5] * 3
 
 
 def test_update_takes_its_output():

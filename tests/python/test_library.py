@@ -73,7 +73,7 @@ def test_products(product, dtypes):
     wanted = a.astype(np.int64) @ b.astype(np.int64)
     wide = numbers(14, 20, dtype=dtypes[0], seed=3)
     assert np.array_equal(product(a, b), wanted)
-    for x in (np.asfortranarray(a), wide[:7, 3:8], wide[::2, :5], wide.T[:7, 2:7], a[:1], a[:, :1], a[:0], a[:, :0]):
+    for x in (np.asfortranarray(a), wide[:7, 3:8], wide[::2, :5], wide.T[:7, 2:7], a[:1], a[:, :1], a[:0], a[:, :0], a[::-1, :0]):
         for y in (b, np.asfortranarray(b)):
             y = y[:x.shape[1]]
             expected = x.astype(np.int64) @ y.astype(np.int64)
@@ -105,6 +105,8 @@ def test_epilogue():
     ({"epilogue": uk.Epilogue(row_bias=numbers(9))}, "row_bias has the shape"),
     ({"epilogue": uk.Epilogue(column_bias=numbers(9, dtype=np.float64))}, "column_bias has elements of float64"),
     ({"epilogue": uk.Epilogue(column_bias=numbers(18)[::2])}, "column_bias has a stride of 8 bytes"),
+    ({"A": np.ndarray((7, 5), np.float32, bytes(1000), 2)}, "A lies at an address that is no multiple of 4"),
+    ({"epilogue": uk.Epilogue(column_bias=np.ndarray(9, np.float32, bytes(1000), 2))}, "column_bias lies at an address that is no multiple of 4"),
 ])
 def test_refused_products(arguments, message):
     with pytest.raises(uk.ArgumentError, match=message):
@@ -129,8 +131,9 @@ def test_overlapping_products():
 def test_threads():
     uk.set_num_threads(3)
     assert uk.num_threads() == 3
-    with pytest.raises(uk.ArgumentError, match="threads is 1025"):
-        uk.set_num_threads(1025)
+    for threads in (-1, 1025, 2**32 + 1):
+        with pytest.raises(uk.ArgumentError, match=f"threads is {threads}"):
+            uk.set_num_threads(threads)
     uk.set_num_threads(0)
 
 
@@ -201,7 +204,7 @@ def test_save(matmul, tmp_path):
     program = tmp_path / "program.c"
     program.write_text('#include "matmul.h"\nint main(void) {\n    float a = 2, b = 3, c = 0;\n'
                        "    return matmul(1, 1, 1, 1, &a, &b, &c) || c != 6;\n}\n")
-    subprocess.run(["cc", program, tmp_path / "matmul.o", "-lm", "-o", tmp_path / "program"], check=True)
+    subprocess.run([os.environ.get("CC", "cc"), program, tmp_path / "matmul.o", "-lm", "-o", tmp_path / "program"], check=True)
     subprocess.run([tmp_path / "program"], check=True)
     matmul.save(tmp_path / "matmul.s")
     with pytest.raises(uk.ArgumentError, match="ending that says nothing"):
@@ -209,6 +212,15 @@ def test_save(matmul, tmp_path):
     with pytest.raises(uk.FileError, match="cannot be written"):
         matmul.save(tmp_path / "none" / "matmul.o")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["matmul.h", "matmul.o", "matmul.s", "program", "program.c"]
+
+
+def test_command_never_becomes_itself(tmp_path):
+    """In an environment whose program is gone, the first uk on the PATH is the command."""
+    (tmp_path / "uk").write_text("#!/bin/sh\necho another\n")
+    (tmp_path / "uk").chmod(0o755)
+    done = subprocess.run([sys.executable, "-c", "from ukernels import library, command\nlibrary.installed_program = lambda: None\ncommand.main()"],
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == "" and "the program was not found" in done.stderr
 
 
 def test_prefix_that_has_no_library():

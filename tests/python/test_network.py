@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of ONNX."""
 
+import copy
+import gc
+
 import numpy as np
 import pytest
 from conftest import Foreign, numbers
@@ -33,6 +36,13 @@ def test_network(product, tmp_path):
     assert "product" in (tmp_path / "product.h").read_text()
 
 
+def test_copy_outlives_its_network(product):
+    path, w = product
+    net = copy.copy(uk.network(path, sizes={"rows": np.int64(4)}))
+    gc.collect()
+    assert np.array_equal(net(numbers(4, 5)), np.maximum(numbers(4, 5) @ w, 0))
+
+
 def test_several_outputs(tmp_path):
     path = tmp_path / "less.onnx"
     path.write_bytes(model([node("Less", ["x", "y"], ["less"]), node("Add", ["x", "y"], ["sum"])], [value("x", [2, 3]), value("y", [2, 3])],
@@ -55,6 +65,12 @@ def test_constants(tmp_path):
         uk.network(path, constants={"shape": np.array([4, 3], complex)})
 
 
+def test_constant_without_dimensions(tmp_path):
+    path = tmp_path / "scaled.onnx"
+    path.write_bytes(model([node("Mul", ["x", "k"], ["y"])], [value("x", [2, 3]), value("k", [])], [value("y", [2, 3])]))
+    assert np.array_equal(uk.network(path, constants={"k": np.array(3, np.float32)})(numbers(2, 3)), numbers(2, 3) * 3)
+
+
 def test_refused(product):
     path, _ = product
     x = numbers(4, 5)
@@ -74,6 +90,10 @@ def test_refused(product):
             net(given, out=out)
     with pytest.raises(uk.ArgumentError, match="no input z"):
         net(feed={"z": x})
+    for options, message in (({"sizes": {"rows": 2**64 + 4}}, "size rows is 18446744073709551620"), ({"sizes": {"rows": 4.0}}, "size rows is a float"),
+                             ({"shapes": {"x": (4.5, 5)}}, "an extent of x is a float"), ({"threads": -1}, "threads is -1")):
+        with pytest.raises(uk.ArgumentError, match=message):
+            uk.network(path, **options)
     with pytest.raises(uk.Error, match="rows|x"):
         uk.network(path)
     with pytest.raises(uk.Error, match="none.onnx"):

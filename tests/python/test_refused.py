@@ -78,6 +78,8 @@ def test_interleaved_arrays_overlap():
     ({"M": 8}, "dimension 0 of A has 7 elements, and the program says M = 8"),
     ({"M": -1}, "size M is -1"),
     ({"M": 7.0}, "size M is a float"),
+    ({"M": np.array([7])}, "size M is a ndarray"),
+    ({"M": 2**64 + 7}, "size M is 18446744073709551623"),
 ])
 def test_names(matmul, named, message):
     with pytest.raises(uk.ArgumentError, match=message):
@@ -88,7 +90,13 @@ def test_scalars():
     f = uk.compile("tensor X i32 [N]\ntensor Y i32 [N]\nscalar s i32\nY[i] = X[i] * s")
     x = np.arange(4, dtype=np.int32)
     assert np.array_equal(f(x, s=-3), x * -3) and np.array_equal(f(x, s=np.int8(2)), x * 2)
-    for value, message in ((2**31, "which is no i32"), (0.5, "which is no i32"), (np.nan, "which is no i32"), ("2x", "s is a str")):
+    for value, message in ((2**31, "which is no i32"), (0.5, "which is no i32"), (np.nan, "which is no i32"), (np.inf, "which is no i32"), ("2x", "s is a str"), ("2", "s is a str")):
+        with pytest.raises(uk.ArgumentError, match=message):
+            f(x, s=value)
+    f = uk.compile("tensor X f32 [N]\ntensor Y f32 [N]\nscalar s f32\nY[i] = X[i] * s", target="interp")
+    x = np.ones(3, np.float32)
+    assert np.array_equal(f(x, s=np.inf), x * np.inf)
+    for value, message in ((10**400, "which no double has"), ("2", "s is a str")):
         with pytest.raises(uk.ArgumentError, match=message):
             f(x, s=value)
 
@@ -119,7 +127,10 @@ def test_condition_that_the_function_alone_tests():
     ({"target": "riscv46"}, uk.ArgumentError, "riscv46"),
     ({"threads": -1}, uk.ArgumentError, "threads is -1"),
     ({"threads": 1025}, uk.ArgumentError, "threads is 1025"),
+    ({"threads": 2.5}, uk.ArrayTypeError, "threads is a float"),
     ({"define": {"Q": 3}}, uk.ArgumentError, "Q is no size"),
+    ({"define": {"M": 2**64 + 4}}, uk.ArgumentError, "size M is 18446744073709551620"),
+    ({"define": {"M": 1.5}}, uk.ArgumentError, "size M is a float"),
     ({"schedule": "split C.q 4 -> a b"}, uk.ProgramError, "schedule:1"),
     ({"schedule": "tensorize C.m uk_sgemm_6x16_avx2_asm"}, uk.ProgramError, "schedule:1"),
     ({"source": "no_such.uk"}, uk.FileError, "no_such.uk cannot be read"),

@@ -97,7 +97,7 @@ def test_threads(matmul):
     assert not failures
 
 
-# It waits until the element is not 0 any more, or for seconds if nobody can change it.
+# It says that it runs, and waits until the element is not 0 any more; or for most of a minute, if nobody can change it.
 WAITING = """intrinsic wait_1
   tensor a f32 [1]
   tensor b f32 [1]
@@ -106,7 +106,8 @@ WAITING = """intrinsic wait_1
 end
 pragma import c \"\"\"
 void wait_1(const float *a, float *b) {
-    for (long i = 0; i < 1L << 32 && !*(const volatile float *)a; i++)
+    *(volatile float *)b = -1;
+    for (long i = 0; i < 1L << 36 && !*(const volatile float *)a; i++)
         ;
     *b = *a;
 }
@@ -122,16 +123,17 @@ schedule
 def test_other_threads_run_while_it_computes():
     x = np.zeros(1, np.float32)
     bound = uk.compile(WAITING).bind(x)
-    started = threading.Event()
+    has_returned = threading.Event()
 
     def change():
-        started.wait()
+        while bound.out[0] != -1 and not has_returned.is_set():
+            time.sleep(0.001)
         x[0] = 3
 
     thread = threading.Thread(target=change)
     thread.start()
-    started.set()
     y = bound()
+    has_returned.set()
     thread.join()
     assert y[0] == 3
 

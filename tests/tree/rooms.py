@@ -39,7 +39,7 @@ OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden
 SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel|operation)\.h|machine/arch\.h")
 # The modules of python/ukernels, in the order in which they use one another; __init__ shows what users see. That it calls only functions of
 # public headers, tests/python compares.
-PYTHON = ("about", "errors", "library", "arrays", "output", "program", "function", "gemm", "registry", "tuning", "networks", "command", "__init__")
+PYTHON = ("about", "errors", "library", "arrays", "values", "output", "program", "function", "gemm", "registry", "tuning", "networks", "command", "__init__")
 # Libraries that only these rooms include.
 ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify", "amdgpu")}
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of callers, before ctypes cuts them to the C types."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from .arrays import RANGES, TYPES
+from .errors import ArgumentError, ArrayTypeError
+
+
+def integer(name: str, value: Any, low: int, high: int, told: str = "") -> int:
+    """An integer of a range, NumPy's too; told: how the range is said, else by its ends."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; give an integer") from None
+    if not low <= number <= high:
+        raise ArgumentError(f"{name} is {number}; give a number from {told or f'{low} to {high}'}")
+    return number
+
+
+def size(name: str, value: Any) -> int:
+    """A size of a program or a network."""
+    return integer(f"size {name}", value, 0, 2**63 - 1, "0 to 2^63 - 1")
+
+
+def threads(value: Any) -> int:
+    """How many threads are used; 0: the default."""
+    return integer("threads", value, 0, 1024, "1 to 1024, or 0 for the default")
+
+
+def scalar(name: str, kind: int, value: Any) -> float:
+    """A scalar of enum uk_type `kind`, as generated functions take it."""
+    try:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArrayTypeError(f"scalar {name} is a {type(value).__name__}; give a number") from None
+    except OverflowError:
+        raise ArgumentError(f"scalar {name} is {value}, which no double has; give another number") from None
+    if kind in RANGES:
+        low, high = RANGES[kind]
+        if not low <= value <= high or int(value) != value or int(number) != int(value):
+            raise ArgumentError(f"scalar {name} is {value}, which is no {TYPES[kind]} that a double has exactly; give another number")
+    return number
