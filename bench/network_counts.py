@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instructions of quantized networks on RISC-V P, beside the RFC's and beside code without P, by kind of layer.
 
-    bench/network_counts.py UK [NETWORK...] [--folder=DIR] [--programs=NAME,...] [--json=FILE] [--without-outputs]
+    bench/network_counts.py UK [NETWORK...] [--folder=DIR] [--programs=NAME,...] [--json=FILE] [--against=onnxruntime|here|nothing]
 
 Networks are those of examples/networks/make.py: mobilenet_v1, mobilenet_v2, inception_v3, inception_v4 (default: all four), or such a
-name with a width and a size, which the RFC has not. FOLDER (default: build/networks) keeps the models, which are made where they are
-missing. Each is compiled and run by UK under qemu-riscv64, with every instruction of the call counted: requantize, copies, borders and
-transposes among them. Programs:
+name with a width and a size, which the RFC has not. FOLDER (default: build/networks) keeps the models, NETWORK.onnx and on bytes
+NETWORK-int8.onnx, which are made where they are missing. Each is compiled and run by UK under qemu-riscv64, with every instruction of the
+call counted: requantize, copies, borders and transposes among them. Programs:
 
     p        bytes, for riscv64-p
     scalar   bytes, for riscv64
@@ -15,10 +15,12 @@ transposes among them. Programs:
     plain    FP32, for riscv64, in the loops of the statements
 
 Outputs of bytes are equal to ONNX Runtime's in every element (its sums are NumPy's, as it saturates on CPUs that have no instruction
-for them); those of floats as near as tests/networks/oracle.py wants them. The exit status is 1 where one is not. FLOOR is what
-products take on P at least (uk/network/network_count.c). It needs ./uk-setup networks.
+for them); those of floats as near as tests/networks/oracle.py wants them: for this ./uk-setup networks has to be run before. here
+compares with the same network compiled for this CPU. The exit status is 1 where one is not. FLOOR is what products take on P at least
+(uk/network/network_count.c).
 """
 
+import array
 import collections
 import json
 import os
@@ -28,15 +30,6 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SOURCE / "tests/networks"))
-try:
-    import numpy
-    import onnx
-    import models
-    import oracle
-except ImportError as error:
-    sys.exit(f"{error}: ./uk-setup networks installs numpy, onnx and onnxruntime into .venv-networks")
-
 NETWORKS = ("mobilenet_v1", "mobilenet_v2", "inception_v3", "inception_v4")
 # Millions of instructions, on P and in FP32: discuss.tvm.apache.org/t/7967, 2020.
 RFC = {"mobilenet_v1": (805, 3764), "mobilenet_v2": (687, 2384), "inception_v3": (4909, 39934), "inception_v4": (10435, 92224)}
@@ -46,8 +39,8 @@ PROGRAMS = {"p": ("int8 on P", "-int8", ["--target=riscv64-p"]), "scalar": ("int
 COLUMNS = ("kind", "window", "output", "multiply_adds", "instructions", "each", "floor", "ratio", "name")
 
 
-def make(folder, name):
-    if not all((folder / f"{name}{suffix}.onnx").exists() for suffix in ("", "-int8")):
+def make(folder, name, programs):
+    if not all((folder / f"{name}{PROGRAMS[p][1]}.onnx").exists() for p in programs):
         subprocess.run([sys.executable, SOURCE / "examples/networks/make.py", name, "--int8", f"--folder={folder}"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -68,21 +61,55 @@ def read_table(said):
     return layers
 
 
-def run(uk, model, options, feeds, work):
-    words = [uk, "run", str(model), *options, "--count=layers"]
-    for name, value in feeds.items():
-        numpy.save(work / f"{name}.npy", value)
-        words.append(f"--input={name}={work / name}.npy")
-    ran = subprocess.run([*words, f"--output={work}/output.npy"], stdout=subprocess.PIPE, text=True, check=False)
+def run(words, output):
+    """Standard output, and the elements of the network's output."""
+    ran = subprocess.run([*words, f"--output={output}"], stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode:
-        sys.exit(f"{' '.join(words)}: exit status {ran.returncode}")
-    return read_table(ran.stdout), numpy.load(work / "output.npy")
+        sys.exit(f"{' '.join(map(str, words))}: exit status {ran.returncode}")
+    return ran.stdout, array.array("f", output.read_bytes())
 
 
-def expected(model, feeds, work):
-    """What ONNX Runtime makes of it, and how far another result may be apart."""
-    o = oracle.Oracle(model, feeds, work)
-    return o.outputs[0], 0 if o.is_quantized else oracle.OUTPUT * float(numpy.abs(o.outputs[0]).max())
+# What outputs are compared with. Each prepares, for a model, what uk run reads, what it should write, and how far that may be apart.
+
+
+class OnnxRuntime:
+    """On random inputs, which are the same every time."""
+
+    def __init__(self):
+        sys.path.insert(0, str(SOURCE / "tests/networks"))
+        try:
+            import numpy
+            import onnx
+            import models
+            import oracle
+        except ImportError as error:
+            sys.exit(f"{error}: ./uk-setup networks installs numpy, onnx and onnxruntime into .venv-networks")
+        self.numpy, self.onnx, self.models, self.oracle = numpy, onnx, models, oracle
+
+    def prepare(self, _uk, name, path, work):
+        model = self.onnx.load(str(path))
+        feeds = self.models.inputs_of(model, self.models.random_of(name))
+        for key, value in feeds.items():
+            self.numpy.save(work / f"{key}.npy", value)
+        o = self.oracle.Oracle(model, feeds, work)
+        wanted = array.array("f", o.outputs[0].astype("float32").tobytes())
+        return [f"--input={key}={work / key}.npy" for key in feeds], wanted, 0 if o.is_quantized else self.oracle.OUTPUT * max(map(abs, wanted))
+
+
+class Here:
+    """On uk's own inputs, what it computes on this CPU; sums of floats are in another order."""
+
+    def prepare(self, uk, _name, path, work):
+        _, wanted = run([uk, "run", path], work / "here.bin")
+        return [], wanted, 0 if path.stem.endswith("-int8") else 1e-4 * max(map(abs, wanted))
+
+
+class Nothing:
+    def prepare(self, _uk, _name, _path, _work):
+        return [], None, 0
+
+
+AGAINST = {"onnxruntime": OnnxRuntime, "here": Here, "nothing": Nothing}
 
 
 def sums_by_kind(layers):
@@ -95,27 +122,23 @@ def sums_by_kind(layers):
     return dict(sums)
 
 
-def measure(uk, name, programs, folder, compares):
+def measure(uk, name, programs, folder, against):
     """What is in the JSON of one network; its outputs are equal where nothing is said."""
-    make(folder, name)
+    make(folder, name, programs)
     result = {"network": name, "rfc": RFC.get(name), "programs": {}, "wrong": []}
-    wanted = {}
-    for program in programs:
-        _, suffix, options = PROGRAMS[program]
-        path = folder / f"{name}{suffix}.onnx"
-        model = onnx.load(str(path))
-        feeds = models.inputs_of(model, models.random_of(name))
-        with tempfile.TemporaryDirectory() as work:
-            if compares and suffix not in wanted:
-                wanted[suffix] = expected(model, feeds, pathlib.Path(work))
-            layers, output = run(uk, path, options, feeds, pathlib.Path(work))
-        if compares:
-            value, far = wanted[suffix]
-            apart = float(numpy.abs(output.astype(float) - value).max()) if output.shape == value.shape else float("inf")
-            if not apart <= far:
-                result["wrong"].append(f"{name}, {program}: an output is {apart:.3g} apart from ONNX Runtime's, {far:.3g} may be")
-        result["programs"][program] = {"instructions": sum(r["instructions"] for r in layers), "kinds": sums_by_kind(layers), "layers": layers}
-        result["multiply_adds"] = sum(r["multiply_adds"] for r in layers)
+    with tempfile.TemporaryDirectory() as temporary:
+        work = pathlib.Path(temporary)
+        prepared = {suffix: against.prepare(uk, name, folder / f"{name}{suffix}.onnx", work) for suffix in {PROGRAMS[p][1] for p in programs}}
+        for program in programs:
+            _, suffix, options = PROGRAMS[program]
+            inputs, wanted, far = prepared[suffix]
+            said, output = run([uk, "run", folder / f"{name}{suffix}.onnx", *options, "--count=layers", *inputs], work / "output.bin")
+            layers = read_table(said)
+            if wanted is not None and not (len(output) == len(wanted) and all(abs(x - y) <= far for x, y in zip(output, wanted))):
+                apart = max(abs(x - y) for x, y in zip(output, wanted))
+                result["wrong"].append(f"{name}, {program}: {len(output)} elements, and {len(wanted)} are wanted; one is {apart:.3g} apart, {far:.3g} may be")
+            result["programs"][program] = {"instructions": sum(r["instructions"] for r in layers), "kinds": sums_by_kind(layers), "layers": layers}
+            result["multiply_adds"] = sum(r["multiply_adds"] for r in layers)
     return result
 
 
@@ -150,20 +173,22 @@ def main():
     options = dict(w.partition("=")[::2] for w in sys.argv[1:] if w.startswith("--"))
     programs = options.pop("--programs", ",".join(PROGRAMS)).split(",")
     folder, out = pathlib.Path(options.pop("--folder", SOURCE / "build/networks")), options.pop("--json", None)
-    compares = options.pop("--without-outputs", None) is None
-    if not words or options or set(programs) - set(PROGRAMS):
+    against = options.pop("--against", "onnxruntime")
+    if not words or options or set(programs) - set(PROGRAMS) or against not in AGAINST:
         sys.exit(__doc__)
+    compared = AGAINST[against]()
     folder.mkdir(parents=True, exist_ok=True)
     results = []
     for name in words[1:] or NETWORKS:
-        results.append(measure(words[0], name, programs, folder, compares))
+        results.append(measure(words[0], name, programs, folder, compared))
         print_table(results[-1:], programs)
         sys.stdout.flush()
         if out:
             pathlib.Path(f"{out}.part").write_text(json.dumps(results, indent=1) + "\n")
             os.replace(f"{out}.part", out)
     wrong = [text for r in results for text in r["wrong"]]
-    print("\n".join(wrong) if wrong else "outputs: equal to ONNX Runtime's" if compares else "outputs: not compared")
+    equal = {"onnxruntime": "equal to ONNX Runtime's", "here": "equal to those of this CPU", "nothing": "not compared"}
+    print("\n".join(wrong) if wrong else f"outputs: {equal[against]}")
     sys.exit(bool(wrong))
 
 

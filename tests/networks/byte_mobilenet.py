@@ -45,13 +45,13 @@ class Layers:
         self.last, self.rms = name, SPREAD / math.sqrt(2)
 
 
-def network():
-    """The model's bytes. The input has values of -1 to 1, the output the scores of all classes."""
+def network(pairs=PAIRS):
+    """The model's bytes; of fewer pairs it is a short one. The input has values of -1 to 1, the output the scores of all classes."""
     layers = Layers()
     layers.nodes.append(node("QuantizeLinear", ["image", "scale", "middle"], ["bytes"]))
     layers.convolution(3, 8, 3, stride=2, zeros=("middle", "zero"))
     channels = 8
-    for outputs, stride in PAIRS:
+    for outputs, stride in pairs:
         layers.convolution(channels, channels, 3, stride, group=channels)
         layers.convolution(channels, outputs, 1)
         channels = outputs
