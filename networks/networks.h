@@ -102,9 +102,22 @@ struct uk_network_layer {
      * "elements" (element by element), "concat", "copy", "other". */
     const char *kind;
     const char *window; /* of a convolution or a pool: "3x3", "1x7", "3x3/2" of stride 2; or "" */
+    const char *key;    /* of the text, 16 digits: what uk_network_schedule() finds it by */
+    const char *schedule; /* the steps that it took, without empty lines in front; NULL: automatic */
 };
 /* The i-th layer in the order of calls; NULL: there are no more. */
 const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i);
+
+/*
+ * Schedules of layers in the place of automatic ones, for what is compiled or emitted later. The text is what `uk tune` writes of a network:
+ * for each layer a line `layer KEY` and below it the steps of its program, as uk_program_schedule() takes them, up to the next such line;
+ * between them, empty lines and comments that begin with #. Layers that it does not name have automatic schedules, and so have all by a text
+ * without any. file: what messages call it. *unused, which may be NULL: how many are for no layer of this network. UK_SYNTAX: a line is not
+ * as above, or a step is none; UK_REFUSED: the text has schedules, and none is for a layer of this network. Whether steps are legal is seen
+ * when they are compiled.
+ */
+enum uk_status uk_network_schedule(struct uk_network *n, const char *file, const char *text, size_t length,
+                                   int *unused);
 
 /* Compiles all layers for this process, or for any target into an object, a shared object, the text of the driver in C
  * (UK_EMIT_HOST) or a header. options: as for uk_compile(); their workspace is always an argument. */

@@ -156,24 +156,15 @@ static bool is_network(const char *file) {
     return n > 5 && !strcmp(file + n - 5, ".onnx");
 }
 
-static bool takes_programs(const struct uk_command *c) {
-    return c->run_network || !strcmp(c->name, "tune");
-}
-
 /* Programs and networks are compiled by other functions, and have options that the others do not have. */
 static int run_either(const struct uk_command *c, const struct uk_arguments *a) {
     int networks = 0;
-    for (int i = 0; i < a->positionals && takes_programs(c); i++)
+    for (int i = 0; i < a->positionals && c->run_network; i++)
         networks += is_network(a->positional[i]);
-    if (networks && !c->run_network)
-        return uk_complain(UK_EXIT_USAGE,
-                           "uk %s takes a program, and %s is a network; uk compile --emit=program writes its "
-                           "layers' programs",
-                           c->name, a->positional[0]);
     if (networks && a->positionals > 1)
         return uk_complain(UK_EXIT_USAGE, "a network is compiled alone; leave out all but one of %s, %s, ...",
                            a->positional[0], a->positional[1]);
-    for (int i = 0; i < a->givens && takes_programs(c); i++) {
+    for (int i = 0; i < a->givens && c->run_network; i++) {
         const struct uk_option *o = a->given[i].option;
         if (o->commands & (networks ? UK_OF_PROGRAMS : UK_OF_NETWORKS))
             return uk_complain(UK_EXIT_USAGE, "%s is about %s, and %s is a %s; leave it out", o->name,

@@ -254,6 +254,7 @@ enum uk_status uk_simulate(void *simulation, const struct uk_verify_launch *l, c
 int uk_run_network(const struct uk_arguments *a);
 int uk_compile_network(const struct uk_arguments *a);
 int uk_explain_network(const struct uk_arguments *a);
+int uk_tune_network(const struct uk_arguments *a);
 int uk_command_run(const struct uk_arguments *a);
 int uk_command_compile(const struct uk_arguments *a);
 int uk_command_explain(const struct uk_arguments *a);

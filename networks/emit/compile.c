@@ -29,6 +29,8 @@ static enum uk_status parse_all(struct uk_network *n, bool packs, struct uk_prog
         const char *text = packs ? f->text : f->plain_text;
         snprintf(file, sizeof file, "%s.uk", f->name);
         s = uk_program_parse(n->context, file, text, strlen(text), &program[f->number]);
+        if (!s)
+            s = uk_layer_schedule(n, f, program[f->number]);
     }
     return s;
 }

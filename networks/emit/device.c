@@ -40,6 +40,8 @@ static enum uk_status compile(struct uk_network *n, const struct uk_layer_functi
     enum uk_status s = uk_program_parse(n->context, file, f->plain_text, strlen(f->plain_text), &p);
 
     if (!s)
+        s = uk_layer_schedule(n, f, p);
+    if (!s)
         s = uk_compile(p, options, &n->device_layer[f->number]);
     uk_program_destroy(p);
     return s ? uk_graph_fail(&n->graph, s, at, "%s", uk_context_message(n->context)) : UK_OK;

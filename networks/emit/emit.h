@@ -16,6 +16,7 @@ struct uk_network {
     struct uk_context *context;
     struct uk_network_tensor *input, *output; /* as they are shown */
     const char *name;
+    const char *schedule_file; /* whose schedules layers have, in messages; NULL: there is none */
     struct uk_module *module;
     size_t (*memory)(void);
     int (*run)(void *memory);
@@ -23,6 +24,8 @@ struct uk_network {
     struct uk_module **device_layer; /* of each function, for a GPU; NULL: none is compiled */
     bool is_begun, is_read;          /* reading it was tried; succeeded */
 };
+
+/* ---- enter.c ---- */
 
 /* Forgets the last error; a network that is NULL, or was not read though that is needed, is one. */
 enum uk_status uk_network_enter(struct uk_network *n, bool needs_read);
@@ -39,6 +42,12 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
 
 /* Adds to what is shown of the layers what follows from their programs and places. */
 enum uk_status uk_layers_show(struct uk_network *n);
+
+/* ---- schedule.c ---- */
+
+/* Gives the function's program the steps that were taken for it, if there are some. */
+enum uk_status uk_layer_schedule(const struct uk_network *n, const struct uk_layer_function *f,
+                                 struct uk_program *p);
 
 /* ---- compile.c ---- */
 

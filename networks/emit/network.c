@@ -30,21 +30,6 @@ void uk_network_destroy(struct uk_network *n) {
     free(n);
 }
 
-const char *uk_network_message(const struct uk_network *n) {
-    return n && n->graph.message ? n->graph.message : n && n->graph.status ? "out of memory" : "";
-}
-
-enum uk_status uk_network_enter(struct uk_network *n, bool needs_read) {
-    if (!n)
-        return UK_INVALID_ARGUMENT;
-    n->graph.status = UK_OK;
-    free(n->graph.message);
-    n->graph.message = NULL;
-    return needs_read && !n->is_read
-               ? uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no network has been read")
-               : UK_OK;
-}
-
 /* ---- reading ---- */
 
 void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name) {

@@ -3,6 +3,7 @@
  * Layers: a node, and what computes element by element on its result. A layer begins with the first node that none has, and grows
  * by nodes whose result has the same shape, as long as one value alone is read by others: that is what the layer computes.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "plan/plan.h"
@@ -150,6 +151,15 @@ static const char *plain(struct uk_plan *p, const char *text) {
     return copy;
 }
 
+/* 16 digits of FNV-1a. */
+static const char *key_of(struct uk_plan *p, const char *text) {
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return uk_format(&p->g->arena, "%016" PRIx64, h);
+}
+
 static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem, const char *text) {
     struct uk_layer_function **at = &p->functions;
 
@@ -160,7 +170,7 @@ static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem
     if (!f || !(f->name = uk_format(&p->g->arena, "%s_layer_%d", stem, p->function_count)))
         return NULL;
     f->text = text;
-    if (!(f->plain_text = plain(p, text)))
+    if (!(f->plain_text = plain(p, text)) || !(f->key = key_of(p, text)))
         return NULL;
     f->number = p->function_count++;
     *at = f;
@@ -193,6 +203,7 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
     s->operators = operators_of(p, l);
     s->function = l->function->name;
     s->text = l->function->text;
+    s->key = l->function->key;
     s->arguments = l->arguments;
     s->output = (struct uk_network_tensor){.name = v->name, .type = v->type, .rank = v->rank};
     memcpy(s->output.shape, v->extent, sizeof s->output.shape);

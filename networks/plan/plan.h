@@ -15,6 +15,8 @@ struct uk_layer_function {
     int number;
     const char *name, *text;
     const char *plain_text; /* the same without `constant`, which GPUs have no use for */
+    const char *key;        /* the text's hash, which schedules are found by */
+    const char *steps;      /* NULL: automatic ones */
     int64_t work;           /* the last place where a layer's workspace begins */
 };
 

@@ -144,6 +144,7 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_network_read_file": (c_int, [c_void_p, c_char_p, POINTER(NetworkOptions)]),
         "uk_network_value": (POINTER(NetworkTensor), [c_void_p, c_int, c_int]),
         "uk_network_name": (c_char_p, [c_void_p]),
+        "uk_network_schedule": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_int)]),
         "uk_network_compile": (c_int, [c_void_p, POINTER(Options)]),
         "uk_network_emit": (c_int, [c_void_p, POINTER(Options), c_int, TEXT_OUT, LENGTH_OUT]),
         "uk_network_memory": (c_size_t, [c_void_p]),

@@ -37,7 +37,7 @@ class Network:
     """A compiled network. It may be called from many threads at once; each call has a block of memory of its own, which is kept."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int],
-                 constants: Mapping[str, Any], target: str, threads: int) -> None:
+                 constants: Mapping[str, Any], schedule: Optional[str], target: str, threads: int) -> None:
         self._api = library.networks()
         self._path = os.fspath(path)
         handle = self._api.uk_network_create()
@@ -47,6 +47,9 @@ class Network:
         weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # other threads may compute to the end
         self._options = library.Options(target=target.encode(), threads=values.threads(threads))
         self._read(shapes, sizes, constants)
+        if schedule is not None:
+            text = schedule.encode()
+            self._check(self._api.uk_network_schedule(handle, b"schedule", text, len(text), None))
         self.inputs = self._values(INPUT)
         self.outputs = self._values(OUTPUT)
         self._unsupported = ""
@@ -201,7 +204,8 @@ def _kind(a: np.ndarray, name: str) -> int:
 
 
 def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,
-            constants: Optional[Mapping[str, Any]] = None, target: str = "native", threads: int = 1) -> Network:
+            constants: Optional[Mapping[str, Any]] = None, schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
     """Reads and compiles a network. shapes: of inputs, by name, and sizes: values of named dimensions, where the file leaves them open;
-    constants: values of inputs that decide shapes, which are no inputs then; target and threads as for compile()."""
-    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, target=target, threads=threads)
+    constants: values of inputs that decide shapes, which are no inputs then; schedule: of layers, a text as tune() returns it for a network;
+    target and threads as for compile()."""
+    return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, schedule=schedule, target=target, threads=threads)

@@ -20,7 +20,8 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
     """Looks for a schedule that is faster than the automatic one, as `uk tune` does (60 seconds, if nothing else is said), and returns it:
     compile(source, schedule=tune(source)).
 
-    source: a text or a path, as for compile(). sizes: those of the calls that are timed, by name. define: sizes that become constants.
+    source: a text or a path, as for compile(), or the path of a network, a path object or a str that ends in .onnx: the result is for
+    network(schedule=), and 300 seconds are the default. sizes: those of the calls that are timed, by name. define: sizes that become constants.
     schedule: steps to begin with. time_limit: seconds. trials: measure at most so many. log: a file of trials, which a later call goes on
     from.
     """
@@ -32,7 +33,7 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
             options.append(f"--{option}={os.fspath(value) if option == 'log' else value}")  # type: ignore[arg-type]
     if require_kernels:
         options.append("--require-kernels")
-    path = path_of(source)
+    path = pathlib.Path(source) if str(source).endswith(".onnx") else path_of(source)
     if path is not None and not pathlib.Path(path).is_file():
         raise ArgumentError(f"{path} is no file")
     return _run(options, "-" if path is None else os.path.abspath(path), str(source) if path is None else None, schedule)

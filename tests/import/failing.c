@@ -140,6 +140,11 @@ static enum uk_status make(struct uk_network *n, int what) {
         free(bytes);
         return bytes ? UK_OK : UK_OUT_OF_MEMORY;
     }
+    if (what == 5) {
+        char text[64];
+        const int count = snprintf(text, sizeof text, "layer %s\n", uk_network_layer(n, 0)->key);
+        return uk_network_schedule(n, "text", text, (size_t)count, NULL);
+    }
     const enum uk_status s = uk_network_emit(n, NULL, kinds[what], &bytes, &size);
     uk_text_free(bytes);
     return s;
@@ -150,7 +155,7 @@ static void making(void **state) {
 
     (void)state;
     assert_int_equal(read_model(&n, 0), UK_OK);
-    for (int what = 0; what < 5; what++) {
+    for (int what = 0; what < 6; what++) {
         long k = 0;
 
         for (bool happened = true; happened; k++) {

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -11,9 +12,13 @@
 
 static const char text[] = "meta key value\ninput x f32 N,4\nExp x -> y\nRelu y -> z\noutput z\n";
 
-static void says(const struct uk_network *n, enum uk_status s, const char *what) {
-    if (s != UK_INVALID_ARGUMENT || !strstr(uk_network_message(n), what))
+static void fails(const struct uk_network *n, enum uk_status s, enum uk_status expected, const char *what) {
+    if (s != expected || !strstr(uk_network_message(n), what))
         fail_msg("status %d, not \"%s\": %s", s, what, uk_network_message(n));
+}
+
+static void says(const struct uk_network *n, enum uk_status s, const char *what) {
+    fails(n, s, UK_INVALID_ARGUMENT, what);
 }
 
 /* On NULL, and on a network that was not read or not compiled. */
@@ -28,6 +33,7 @@ static void nothing_there(struct uk_network *n) {
     assert_null(uk_network_value(n, UK_NETWORK_INPUT, 0));
     assert_string_equal(uk_network_name(n), "");
     assert_null(uk_network_layer(n, 0));
+    says(n, uk_network_schedule(n, "text", "", 0, NULL), message);
     says(n, uk_network_compile(n, NULL), message);
     says(n, uk_network_emit(n, NULL, UK_EMIT_OBJECT, &bytes, &length), message);
     assert_null(bytes);
@@ -217,6 +223,47 @@ static void after_reading(void **state) {
     uk_network_destroy(n);
 }
 
+/* Texts of schedules, whole and cut anywhere; one that is refused changes nothing. */
+static void schedules(void **state) {
+    static const char *const names[] = {"N"};
+    static const int64_t values[] = {2};
+    const struct uk_network_options o = {.size_names = names, .size_values = values, .size_count = 1};
+    struct uk_network *n = uk_network_create();
+    char whole[128], one[64];
+    size_t length;
+    unsigned char *bytes = onnx_of_text(text, &length);
+    int unused = -1;
+
+    (void)state;
+    assert_int_equal(uk_network_read(n, "n", bytes, length, NULL, &o), UK_OK);
+    const struct uk_network_layer *l = uk_network_layer(n, 0);
+    assert_int_equal(strlen(l->key), 16);
+    assert_null(l->schedule);
+    says(n, uk_network_schedule(n, NULL, "", 0, NULL), "NULL");
+    says(n, uk_network_schedule(n, "text", NULL, 0, NULL), "NULL");
+    const int count =
+        snprintf(whole, sizeof whole, "\t# a comment\r\n\n layer %s\r\n  # none\nlayer none", l->key);
+    assert_int_equal(uk_network_schedule(n, "text", whole, (size_t)count, &unused), UK_OK);
+    assert_int_equal(unused, 1);
+    assert_string_equal(l->schedule, "  # none\n");
+    snprintf(one, sizeof one, "layer %s\nlayer %s\n", l->key, l->key);
+    fails(n, uk_network_schedule(n, "text", one, strlen(one), NULL), UK_SYNTAX, "text:2: layer");
+    assert_string_equal(l->schedule, "  # none\n");
+    fails(n, uk_network_schedule(n, "text", "layers x\n", 9, NULL), UK_SYNTAX, "text:1: expected 'layer'");
+    fails(n, uk_network_schedule(n, "text", "layer", 5, NULL), UK_SYNTAX, "text:1: expected 'layer'");
+    for (int i = 0; i <= count; i++) {
+        char *cut = malloc((size_t)i + 1);
+        memcpy(cut, whole, (size_t)i);
+        uk_network_schedule(n, "text", cut, (size_t)i, NULL);
+        free(cut);
+    }
+    assert_int_equal(uk_network_schedule(n, "text", "", 0, &unused), UK_OK);
+    assert_null(l->schedule);
+    assert_int_equal(unused, 0);
+    free(bytes);
+    uk_network_destroy(n);
+}
+
 static void files(void **state) {
     struct uk_network_tensor t = {.type = UK_F32, .rank = 1, .shape = {1}, .elements = 1, .bytes = 4};
     const float one = 1;
@@ -240,7 +287,7 @@ static void files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_network),    cmocka_unit_test(read_again), cmocka_unit_test(options),
-        cmocka_unit_test(after_reading), cmocka_unit_test(files),
+        cmocka_unit_test(after_reading), cmocka_unit_test(schedules),  cmocka_unit_test(files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ RUNS = [
     (["--shape=x"], 2, "--shape x"), (["--shape=x=2,,3"], 2, "--shape"), (["--shape=x=2,-3"], 2, "--shape"), (["--shape=x=" + ",".join("1" * 9)], 2, "--shape"),
     (["--shape=x=3,3"], 1, "input x"), (["--shape=x=2"], 1, "input x"), (["--shape=z=2"], 1, "named z"), (["--constant=x"], 2, "--constant"),
     (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 1, "named z"), (["--constant=x=whole.npy"], 1, "input x"),
-    (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 2, "--schedule"), (["--device=interp"], 2, "--device"), (["--device=sim"], 2, "--device"),
+    (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 1, "s: cannot read"), (["--schedule=words.pb"], 1, "words.pb:1: expected .layer."), (["--device=interp"], 2, "--device"), (["--device=sim"], 2, "--device"),
     (["--time", "--target=amdgcn-gfx90a"], 2, "--time"), (["--target=nvptx-sm80"], 1, "nvptx-sm80"),
     (["--check=some"], 2, "--check=some"), (["--time", "--target=aarch64-neon"], 2, "--time"), (["--count"], 2, "--count"), (["--count=some"], 2, "--count=some"),
     (["--count=layers"], 2, "--count"), (["--count=layers", "--target=amdgcn-gfx90a"], 2, "--count=layers"), (["--target=none"], 1, "none"),
@@ -127,7 +127,9 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
             data[draw.randrange(len(data))] = draw.randrange(256)
         put(f"changed_{i}.onnx", bytes(data))
     cases += [(["compile", "none.onnx", "--emit=layers"], 1, "none.onnx.*No such file"), (["run", "sub.onnx/x.onnx"], 1, "x.onnx"),
-              (["tune", "good.onnx"], 2, "tune"), (["explain", "good.onnx", "--shape=x=2"], 1, "input x")]
+              (["tune", "good.onnx", "--target=interp"], 2, "interp"), (["tune", "good.onnx", "--define=a=1"], 2, "--define"),
+              (["tune", "good.onnx", "-o", "none/x"], 1, "none/x"), (["tune", "good.onnx", "--shape=x=2"], 1, "input x"),
+              (["tune", "good.onnx", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a"), (["tune", "good.onnx", "--log=none/x", "--trials=2"], 1, "none/x"), (["explain", "good.onnx", "--shape=x=2"], 1, "input x")]
     cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
     cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
     before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}

@@ -36,6 +36,16 @@ def test_network(product, tmp_path):
     assert "product" in (tmp_path / "product.h").read_text()
 
 
+def test_schedule(product):
+    path, w = product
+    found = uk.tune(str(path), sizes={"rows": 4}, threads=1, trials=2)
+    assert found.startswith("# uk tune: product for native, 1 thread")
+    for schedule in (found, "# none\n", None):
+        assert np.array_equal(uk.network(path, sizes={"rows": 4}, schedule=schedule)(numbers(4, 5)), np.maximum(numbers(4, 5) @ w, 0))
+    with pytest.raises(uk.ProgramError, match="schedule:2: expected 'layer'"):
+        uk.network(path, sizes={"rows": 4}, schedule="# a line\nsplit a 3 -> b c\n")
+
+
 def test_copy_outlives_its_network(product):
     path, w = product
     net = copy.copy(uk.network(path, sizes={"rows": np.int64(4)}))

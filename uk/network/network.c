@@ -146,6 +146,25 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
                : uk_complain(UK_EXIT_WRONG, "%s: the network computes nothing", j->arguments->positional[0]);
 }
 
+/* Those of --schedule. */
+static int take_schedules(struct uk_net_job *j) {
+    const char *file = j->arguments->schedule;
+    size_t length;
+    int unused = 0;
+
+    if (!file)
+        return UK_EXIT_OK;
+    char *text = uk_read_file(file, &length);
+    if (!text)
+        return UK_EXIT_WRONG;
+    const enum uk_status s = uk_network_schedule(j->network, uk_file_text(file), text, length, &unused);
+    free(text);
+    if (unused && !s)
+        fprintf(stderr, "note: %d schedule%s of %s %s for no layer of %s\n", unused, unused == 1 ? "" : "s",
+                uk_file_text(file), unused == 1 ? "is" : "are", j->arguments->positional[0]);
+    return s ? uk_net_failed(j) : UK_EXIT_OK;
+}
+
 int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
     struct stated t = {.shapes = 0};
 
@@ -163,6 +182,8 @@ int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a) {
     int status = state(j, &t);
     if (!status)
         status = read_network(j, &t);
+    if (!status)
+        status = take_schedules(j);
     for (int i = 0; i < t.constants; i++)
         uk_text_free(t.data[i]);
     uk_arena_free(&t.arena);

@@ -97,7 +97,9 @@ int uk_net_make_folder(const struct uk_net_job *j);
 /* Runs layer by layer, compares each layer's result with the interpreter's if asked to, and writes it to a file if asked to. Exit
  * status. */
 int uk_net_look(struct uk_net_job *j);
-/* Times all of it and each layer, here. Exit status. */
+/* Times all of it and each layer. Exit status. */
 int uk_net_time(struct uk_net_job *j);
+/* Seconds of each layer, where the network runs. Exit status. */
+int uk_net_time_layers(struct uk_net_job *j, int layers, double *seconds);
 
 #endif

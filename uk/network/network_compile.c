@@ -27,12 +27,30 @@ static bool is_repeated(const struct uk_net_job *j, int layer) {
     return false;
 }
 
+static void put_program(const struct uk_network_layer *l, struct uk_text *t) {
+    uk_put(t, "%s", l->text);
+    if (l->schedule)
+        uk_put(t, "schedule\n%s", l->schedule);
+}
+
 static void put_programs(const struct uk_net_job *j, struct uk_text *t) {
     const struct uk_network_layer *l;
 
     for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
-        if (!is_repeated(j, i))
-            uk_put(t, "%s# %s.uk, of layer %d: %s\n%s", i ? "\n" : "", l->function, i, l->operators, l->text);
+        if (!is_repeated(j, i)) {
+            uk_put(t, "%s# %s.uk, of layer %d: %s\n", i ? "\n" : "", l->function, i, l->operators);
+            put_program(l, t);
+        }
+}
+
+static int write_program(const struct uk_network_layer *l, const char *path) {
+    struct uk_text t = {0};
+
+    put_program(l, &t);
+    const int status =
+        t.failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : uk_write_output(path, t.text, t.length);
+    free(t.text);
+    return status;
 }
 
 static int write_programs(const struct uk_net_job *j, const char *folder) {
@@ -46,7 +64,7 @@ static int write_programs(const struct uk_net_job *j, const char *folder) {
         const int n = snprintf(path, sizeof path, "%s/%s.uk", folder, l->function);
         status = n < 0 || (size_t)n >= sizeof path
                      ? uk_complain(UK_EXIT_WRONG, "%s: the path is too long", folder)
-                     : uk_write_output(path, l->text, strlen(l->text));
+                     : write_program(l, path);
     }
     return status;
 }

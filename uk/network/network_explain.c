@@ -41,7 +41,9 @@ static int explain(const struct uk_net_job *j, struct uk_context *c, const struc
 
     snprintf(file, sizeof file, "%s.uk", l->function);
     const bool failed =
-        uk_program_parse(c, file, l->text, strlen(l->text), &p) || uk_explain(p, &j->options, &text);
+        uk_program_parse(c, file, l->text, strlen(l->text), &p) ||
+        (l->schedule && uk_program_schedule(p, j->arguments->schedule, l->schedule, strlen(l->schedule))) ||
+        uk_explain(p, &j->options, &text);
     if (failed)
         fprintf(stderr, "%s\n", uk_context_message(c));
     else if (j->arguments->all)

@@ -58,7 +58,15 @@ static int time_layers(struct timed *t, int layers, double *seconds) {
     for (int i = 0; i < layers; i++)
         seconds[i] = bench_median(sample + (size_t)i * ROUNDS, ROUNDS);
     free(sample);
-    return UK_EXIT_OK;
+    return t->status
+               ? uk_complain(UK_EXIT_WRONG, "measuring failed: %s", uk_status_text((enum uk_status)t->status))
+               : UK_EXIT_OK;
+}
+
+int uk_net_time_layers(struct uk_net_job *j, int layers, double *seconds) {
+    struct timed t = {.job = j};
+
+    return j->emulation ? uk_net_time_layers_there(j, layers, seconds) : time_layers(&t, layers, seconds);
 }
 
 static void print_slowest(const struct uk_net_job *j, int layers, double *seconds) {
@@ -93,8 +101,7 @@ int uk_net_time(struct uk_net_job *j) {
         status = j->emulation ? uk_net_time_all_there(j) : time_all(&t);
     }
     if (!status)
-        status =
-            j->emulation ? uk_net_time_layers_there(j, layers, seconds) : time_layers(&t, layers, seconds);
+        status = uk_net_time_layers(j, layers, seconds);
     if (!status)
         print_slowest(j, layers, seconds);
     free(seconds);

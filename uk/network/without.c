@@ -19,3 +19,7 @@ int uk_compile_network(const struct uk_arguments *a) {
 int uk_explain_network(const struct uk_arguments *a) {
     return missing(a);
 }
+
+int uk_tune_network(const struct uk_arguments *a) {
+    return missing(a);
+}

@@ -142,16 +142,19 @@ bool tune_compare(struct tune_bench *b, struct tune_report *r);
 void tune_clear(struct tune_trial *t);
 void tune_take(struct tune_trial *t, const struct tune_report *r);
 void tune_describe_end(struct tune_trial *t, int status, double limit);
-/* Sizes, operands, shared memory; no reference yet. Exit status. */
-int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a);
+/* A program that is in no file; steps: a schedule to begin with, or NULL. */
+struct tune_source {
+    const char *text, *steps;
+};
+/* Sizes, operands, shared memory, of the program of the file or, if that is not NULL, the source; no reference yet. Exit status. */
+int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a, const struct tune_source *source);
 void tune_bench_free(struct tune_bench *b);
 /* Compiles the reference; the next trial of the same steps makes what the others are compared with. */
 enum uk_status tune_set_reference(struct tune_bench *b, const char *steps);
 /* Measures t->steps in turns with the reference. False: interrupted, or the end came first. */
 bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted);
 
-/* ---- tune_decide.c: the end of a search ---- */
-
+/* A search for one program. */
 struct tune {
     struct tune_bench bench;
     struct tune_search search;
@@ -168,6 +171,26 @@ struct tune {
     int pendings;
     volatile int *interrupted; /* the number of the signal that ends the search; 0: none has come */
 };
+
+/* ---- uk_tune.c: one program ---- */
+
+/* What does not depend on the program: boards, limits, signals; and refuses targets that cannot be measured. Exit status; close it in any
+ * case. */
+int tune_open(struct tune *t, const struct uk_arguments *a);
+void tune_close(struct tune *t);
+/* Takes a program, and what the log has of it. Exit status; unload it in any case. */
+int tune_load(struct tune *t, const struct uk_arguments *a, const struct tune_source *source);
+void tune_unload(struct tune *t);
+
+struct tune_result {
+    const char *steps; /* lives as long as the search; NULL: none has worked */
+    double speed;      /* beside t->reference */
+    bool is_decided;   /* not only by a first look */
+};
+/* Searches until t->limit or t->most. Exit status. */
+int tune_look(struct tune *t, struct tune_result *r);
+
+/* ---- tune_decide.c: the end of a search ---- */
 
 /* Seconds since the search began. */
 double tune_passed(const struct tune *t);

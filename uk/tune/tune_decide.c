@@ -22,7 +22,9 @@ static int second_look(struct tune *t, int *finalist, int *count) {
     for (int rank = 0; n < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
         if (strcmp(ranked->steps, t->reference))
             looked[n++] = (int)(ranked - t->search.trial);
-    for (int i = 0; i < n && !status && tune_passed(t) < t->limit; i++) {
+    /* Half of the time that is left is for the last measurements. */
+    const double until = (tune_passed(t) + t->limit) / 2;
+    for (int i = 0; i < n && !status && tune_passed(t) < until; i++) {
         struct tune_trial *f = &t->search.trial[looked[i]], trial = *f;
         int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN, at = *count;
 

@@ -48,14 +48,28 @@ static size_t written_bytes(const struct uk_data *d) {
     return bytes;
 }
 
-int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a) {
-    int status = uk_job_begin(&b->job, a), count = 0;
+static int load(struct uk_job *job, const struct uk_arguments *a, const struct tune_source *source) {
+    const int status = uk_job_prepare(job, a);
+
+    if (status)
+        return status;
+    if (!source)
+        return uk_job_load(job, a);
+    job->text = strdup(source->text);
+    job->steps = source->steps ? strdup(source->steps) : NULL;
+    if (!job->text || (source->steps && !job->steps))
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    job->length = strlen(job->text);
+    job->steps_length = job->steps ? strlen(job->steps) : 0;
+    return uk_job_parse(job, a);
+}
+
+int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a, const struct tune_source *source) {
+    int status = load(&b->job, a, source), count = 0;
 
     if (status)
         return status;
     struct uk_program *p = b->job.program;
-    b->is_counted = uk_is_emulated(a->target) && !b->board;
-    b->cooldown = (int)a->cooldown;
     if (!a->threads && !b->is_counted && !b->board)
         b->job.options.threads = uk_num_threads();
     b->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->sizes);

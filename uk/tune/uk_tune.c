@@ -325,26 +325,50 @@ static int search(struct tune *t) {
 
 /* ---- the command ---- */
 
-static int prepare(struct tune *t, const struct uk_arguments *a) {
-    int status = tune_boards_open(&t->bench, a);
+/* Boards are looked at when they are opened. */
+static int check_target(const struct tune *t, const struct uk_arguments *a) {
+    struct uk_job job;
+    int status = uk_job_prepare(&job, a);
 
-    if (!status)
-        status = tune_bench_create(&t->bench, a);
+    if (!status && a->target && !strcmp(a->target, "interp"))
+        status = uk_complain(UK_EXIT_USAGE,
+                             "target interp has no speed to tune; name a machine, or leave --target out");
+    else if (!status && (t->bench.is_counted || t->bench.board))
+        status = uk_emulation_check(a->target);
+    else if (!status && uk_target_runs(job.context, a->target))
+        status = uk_job_failed(&job, UK_UNSUPPORTED);
+    uk_job_end(&job);
+    return status;
+}
+
+static void take_signals(void) {
+    struct sigaction act = {.sa_handler = interrupt}, before;
+
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, NULL, &before);
+    if (before.sa_handler != SIG_IGN) /* nohup's */
+        sigaction(SIGHUP, &act, NULL);
+    signal(SIGPIPE, SIG_IGN); /* if standard error is closed, progress is lost, and not the result */
+}
+
+int tune_open(struct tune *t, const struct uk_arguments *a) {
+    char threads[32];
+
+    *t = (struct tune){.log.file = -1, .interrupted = &interrupted};
+    /* The pool reads the environment once, at its first use. */
+    snprintf(threads, sizeof threads, "%lld", (long long)a->threads);
+    if (a->threads)
+        setenv("UK_NUM_THREADS", threads, 1);
+    int status = tune_boards_open(&t->bench, a);
     if (status)
         return status;
     if (t->bench.boards && !(t->pending = calloc((size_t)t->bench.boards, sizeof *t->pending)))
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    if (t->bench.job.options.target && !strcmp(t->bench.job.options.target, "interp"))
-        return uk_complain(UK_EXIT_USAGE,
-                           "target interp has no speed to tune; name a machine, or leave --target out");
-    enum uk_status runs = t->bench.is_counted || t->bench.board
-                              ? UK_OK
-                              : uk_target_runs(t->bench.job.context, t->bench.job.options.target);
-    if ((t->bench.is_counted || t->bench.board) && (status = uk_emulation_check(t->bench.job.options.target)))
-        return status;
-    if (runs)
-        return uk_job_failed(&t->bench.job, runs);
-    if ((status = uk_check_output(a->out)))
+    t->bench.is_counted = uk_is_emulated(a->target) && !t->bench.board;
+    t->bench.cooldown = (int)a->cooldown;
+    if ((status = check_target(t, a)) || (status = uk_check_output(a->out)) ||
+        (a->log && (status = uk_check_output(a->log))))
         return status;
     t->begun = bench_seconds();
     t->limit = a->time_limit ? (double)a->time_limit : a->trials ? HUGE_VAL : TIME_LIMIT;
@@ -354,79 +378,100 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     t->bench.tick = show_progress;
     t->bench.user = t;
     t->search.random = (uint64_t)a->seed;
-    for (int i = 0; i < 3 && !t->bench.is_counted && !t->bench.board; i++) {
+    take_signals();
+    return UK_EXIT_OK;
+}
+
+void tune_close(struct tune *t) {
+    tune_boards_close(&t->bench);
+    free(t->pending);
+}
+
+static void measure_peak(struct tune *t) {
+    for (int i = 0; i < 3; i++) {
         double peak = bench_peak(uk_target_isa(t->bench.job.options.target), t->bench.job.options.threads);
 
         t->peak = peak > t->peak ? peak : t->peak;
     }
-    if ((status = tune_log_open(&t->log, &t->bench.job, a, t->bench.sizes, &t->search)))
-        return status;
-    if (a->log && (t->search.trials || t->log.others))
-        fprintf(stderr, "%s has %d trials of this program and these sizes, and %d of others\n", a->log,
-                t->search.trials, t->log.others);
-    struct sigaction act = {.sa_handler = interrupt}, before;
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
-    sigaction(SIGHUP, NULL, &before);
-    if (before.sa_handler != SIG_IGN) /* nohup's */
-        sigaction(SIGHUP, &act, NULL);
-    signal(SIGPIPE, SIG_IGN); /* if standard error is closed, progress is lost, and not the result */
-    return UK_EXIT_OK;
 }
 
-static int tune(struct tune *t, const struct uk_arguments *a) {
-    const char *steps = NULL;
-    double speed = 1;
+int tune_load(struct tune *t, const struct uk_arguments *a, const struct tune_source *source) {
+    int status = tune_bench_create(&t->bench, a, source);
+
+    if (status)
+        return status;
+    if (!(t->peak > 0) && !t->bench.is_counted && !t->bench.board)
+        measure_peak(t);
+    status = tune_log_open(&t->log, &t->bench.job, a, t->bench.sizes, &t->search);
+    if (!status && a->log && (t->search.trials || t->log.others))
+        fprintf(stderr, "%s has %d trials of this program and these sizes, and %d of others\n", a->log,
+                t->search.trials, t->log.others);
+    return status;
+}
+
+void tune_unload(struct tune *t) {
+    tune_log_close(&t->log);
+    tune_free(&t->search);
+    free(t->reference);
+    tune_bench_free(&t->bench);
+}
+
+int tune_look(struct tune *t, struct tune_result *r) {
     int status = run_starts(t);
 
+    *r = (struct tune_result){.speed = 1};
     if (!status && t->reference)
         status = search(t);
     if (status)
         return status;
     show_counts(t);
-    if (!t->reference && interrupted)
-        return uk_complain(UK_EXIT_WRONG, "interrupted before a schedule had worked: nothing is written");
     if (!t->reference)
+        return UK_EXIT_OK;
+    if (!interrupted && (status = tune_decide(t, &r->steps, &r->speed)))
+        return status;
+    r->is_decided = r->steps;
+    if (!r->is_decided)
+        r->steps = tune_best_so_far(t, &r->speed);
+    return UK_EXIT_OK;
+}
+
+static int tune(struct tune *t, const struct uk_arguments *a) {
+    struct tune_result r;
+    int status = tune_look(t, &r);
+
+    if (status)
+        return status;
+    if (!r.steps && interrupted)
+        return uk_complain(UK_EXIT_WRONG, "interrupted before a schedule had worked: nothing is written");
+    if (!r.steps)
         return uk_complain(UK_EXIT_WRONG,
                            "no schedule worked; see the --log, or give more --time-limit or --trial-limit");
-    if (!interrupted && (status = tune_decide(t, &steps, &speed)))
-        return status;
-    bool decided = steps;
-    if (!decided)
-        steps = tune_best_so_far(t, &speed);
-    if ((status = tune_write(t, a, steps, speed, decided)))
+    if ((status = tune_write(t, a, r.steps, r.speed, r.is_decided)))
         return status;
     const char *where = a->out ? a->out : "standard output";
     if (interrupted)
         return uk_complain(UK_EXIT_WRONG,
                            "interrupted: %s has the best so far, %.3f x the speed of the start%s", where,
-                           speed, a->log ? "; the same command goes on from the log" : "");
-    if (!decided && t->bench.board && !tune_boards_left(&t->bench))
+                           r.speed, a->log ? "; the same command goes on from the log" : "");
+    if (!r.is_decided && t->bench.board && !tune_boards_left(&t->bench))
         return uk_complain(UK_EXIT_WRONG,
                            "no board is left: %s has the best so far, %.3f x the speed of the start", where,
-                           speed);
-    if (!decided)
+                           r.speed);
+    if (!r.is_decided)
         fprintf(stderr, "the time is over: %s has the best so far, %.3f x the speed of the start\n", where,
-                speed);
+                r.speed);
     return UK_EXIT_OK;
 }
 
 int uk_command_tune(const struct uk_arguments *a) {
-    struct tune t = {.log.file = -1, .interrupted = &interrupted};
-    char threads[32];
+    struct tune t;
+    int status = tune_open(&t, a);
 
-    /* The pool reads the environment once, at its first use. */
-    snprintf(threads, sizeof threads, "%lld", (long long)a->threads);
-    if (a->threads)
-        setenv("UK_NUM_THREADS", threads, 1);
-    int status = prepare(&t, a);
+    if (!status)
+        status = tune_load(&t, a, NULL);
     if (!status)
         status = tune(&t, a);
-    tune_log_close(&t.log);
-    tune_free(&t.search);
-    free(t.reference);
-    tune_bench_free(&t.bench);
-    tune_boards_close(&t.bench);
-    free(t.pending);
+    tune_unload(&t);
+    tune_close(&t);
     return status;
 }
