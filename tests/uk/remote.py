@@ -23,6 +23,7 @@ import time
 uk, source, which = sys.argv[1:]
 sys.path.append(source + "/tests/networks")
 import onnx_writer  # pylint: disable=wrong-import-position
+import small_networks  # pylint: disable=wrong-import-position
 
 SSHD = "/usr/sbin/sshd"
 if not os.access(SSHD, os.X_OK):
@@ -412,6 +413,18 @@ def test_connecting():
     check_left("killed while connecting")
 
 
+def test_tune_network():
+    """Layers weighed on one board, their schedules shared out to two."""
+    start_sshd("second")
+    network, best = top / "conv.onnx", top / "best.txt"
+    network.write_bytes(small_networks.convolutions())
+    done = call("tune", str(network), *NATIVE, "--trials=4", "-o", str(best), board="board,second")
+    if done.returncode or not all(re.search(text, done.stderr, re.M) for text in (r"^8 layers by 8 tensor programs: [\d.e-]+ ms", "% of the network", "x as fast$")):
+        failures.append(f"tune of a network: exit status {done.returncode}, {done.stderr}")
+    expect("the schedules", call("run", str(network), *NATIVE, f"--schedule={best}", "--check"), 0, "check: 8 layers")
+    check_left("tune of a network")
+
+
 def test_moments():
     """Killed at ten moments of a run, from its first connection on."""
     start = time.monotonic()
@@ -437,6 +450,7 @@ try:  # what is left ends the test: all that follows would find it, too
         test_kept()
         test_lock()
         test_connecting()
+        test_tune_network()
         test_tune()
         test_moments()
 except SystemExit:
