@@ -189,7 +189,7 @@ UK_INFER(qlinear_unary);
 UK_EXPRESS(qlinear_unary);
 UK_INFER(qlinear_concat);
 UK_WRITE(qlinear_concat);
-UK_INFER(qlinear_pool);
+UK_INFER(qlinear_pool); /* quantized_pool.c */
 UK_WRITE(qlinear_pool);
 UK_INFER(dropout); /* view.c */
 UK_INFER(same);

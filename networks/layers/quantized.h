@@ -13,6 +13,9 @@ struct uk_quantization {
 /* Of the inputs `scale` and `zero` of the node; the zero point has the type. */
 enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, int scale, int zero,
                            int64_t channels, enum uk_type type, struct uk_quantization *out);
+/* quantized_elements.c: scales and zero points of the node's inputs at these numbers; all of input 0's type, which is u8 or i8. */
+enum uk_status uk_byte_scales(struct uk_graph *g, const struct uk_graph_node *n, int count, const int at[],
+                              struct uk_quantization out[]);
 double uk_scale_at(const struct uk_quantization *s, int64_t channel);
 int64_t uk_zero_at(const struct uk_quantization *s, int64_t channel);
 bool uk_is_byte(enum uk_type t);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators that compute element by element, unite or average: of ONNX Runtime (com.microsoft). */
-#include <float.h>
+/* Quantized operators that compute element by element or unite: of ONNX Runtime (com.microsoft). */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -12,9 +11,8 @@ static float ratio(const struct uk_quantization *x, const struct uk_quantization
     return (float)uk_scale_at(x, 0) / (float)uk_scale_at(y, 0);
 }
 
-/* Scales and zero points of the inputs at these numbers; all of one type. */
-static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *n, int count, const int at[],
-                                struct uk_quantization out[]) {
+enum uk_status uk_byte_scales(struct uk_graph *g, const struct uk_graph_node *n, int count, const int at[],
+                              struct uk_quantization out[]) {
     const struct uk_graph_value *x = uk_node_input(n, 0);
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -32,7 +30,7 @@ static const int of_binary[] = {1, 4, 6};
 
 enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_quantization scale[3];
-    enum uk_status s = scales_of(g, n, 3, of_binary, scale);
+    enum uk_status s = uk_byte_scales(g, n, 3, of_binary, scale);
 
     if (!s)
         s = uk_need_input(g, n, 3);
@@ -112,7 +110,7 @@ static struct byte_sum rounded_sum(const struct byte_sum *s) {
 const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_node *n) {
     struct uk_quantization scale[3];
 
-    if (scales_of(g, n, 3, of_binary, scale))
+    if (uk_byte_scales(g, n, 3, of_binary, scale))
         return NULL;
     const int64_t a = uk_zero_at(&scale[0], 0), b = uk_zero_at(&scale[1], 0), y = uk_zero_at(&scale[2], 0);
     if (!strcmp(n->type, "QLinearMul"))
@@ -131,7 +129,7 @@ static const int of_unary[] = {1, 3};
 
 enum uk_status uk_infer_qlinear_unary(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_quantization scale[2];
-    enum uk_status s = scales_of(g, n, 2, of_unary, scale);
+    enum uk_status s = uk_byte_scales(g, n, 2, of_unary, scale);
 
     return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
 }
@@ -139,7 +137,7 @@ enum uk_status uk_infer_qlinear_unary(struct uk_graph *g, struct uk_graph_node *
 const char *uk_express_qlinear_unary(struct uk_graph *g, const struct uk_graph_node *n) {
     struct uk_quantization scale[2];
 
-    if (scales_of(g, n, 2, of_unary, scale))
+    if (uk_byte_scales(g, n, 2, of_unary, scale))
         return NULL;
     char *x = uk_format(&g->arena, "f32(i32($0) - (%" PRId64 ")) * %s", uk_zero_at(&scale[0], 0),
                         uk_number_text(uk_scale_at(&scale[0], 0), true));
@@ -235,84 +233,4 @@ bool uk_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input)
 
     return !uk_scale_of(g, n, input + 1, input + 2, 1, type, &of) && !uk_scale_of(g, n, 0, 1, 1, type, &to) &&
            uk_scale_at(&of, 0) == uk_scale_at(&to, 0) && uk_zero_at(&of, 0) == uk_zero_at(&to, 0);
-}
-
-/* ---- QLinearAveragePool, QLinearGlobalAveragePool: x, scale, zero, y scale, zero ---- */
-
-enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n) {
-    struct uk_quantization scale[2];
-    enum uk_status s = scales_of(g, n, 2, of_unary, scale);
-
-    if (!s && uk_attribute_int(n, "channels_last", 0))
-        s = uk_graph_fail(g, UK_REFUSED, n, "channels_last=1 is not supported");
-    if (s)
-        return s;
-    const bool windows = !strcmp(n->type, "QLinearAveragePool");
-    double terms = 1;
-    if ((s = windows ? uk_infer_pool(g, n) : uk_infer_global_pool(g, n)))
-        return s;
-    for (int d = 2; d < n->input[0]->rank; d++)
-        terms *=
-            (double)(windows ? uk_attribute_find(n, "kernel_shape")->ints[d - 2] : n->input[0]->extent[d]);
-    return terms > UK_MOST_BYTES ? uk_graph_fail(g, UK_REFUSED, n, "sums of %g bytes may pass 32 bits", terms)
-                                 : UK_OK;
-}
-
-static void write_global_average(struct uk_writer *w, const struct uk_graph_node *n,
-                                 const struct uk_quantization scale[2]) {
-    static const char *const over[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
-    const struct uk_graph_value *x = n->input[0];
-    const char *all = uk_iterators(x->rank);
-    double terms = 1;
-
-    for (int d = 2; d < x->rank; d++)
-        terms *= (double)x->extent[d];
-    uk_write_temp_like(w, n, "t", UK_I32);
-    uk_write(w, n, "@t[%s] = sum(%s) i32($0[i0, i1, %s])", all, over[x->rank], over[x->rank]);
-    uk_write_result(
-        w, n, "%s(round(f32(@t[%s] - (%.0f)) * %s) + (%" PRId64 "))", uk_type_name(x->type), all,
-        (double)uk_zero_at(&scale[0], 0) * terms,
-        uk_number_text((float)uk_scale_at(&scale[0], 0) / ((float)terms * (float)uk_scale_at(&scale[1], 0)),
-                       true),
-        uk_zero_at(&scale[1], 0));
-}
-
-/* As ONNX Runtime: numbers of f32 are added in the window's order, and the zero point before it rounds. Means are often just between two
- * bytes, so that any other order gives others. The largest of a product and the least number is the product; but it is rounded before
- * it is added, which sums of products do not say. */
-static enum uk_status write_average(struct uk_writer *w, const struct uk_graph_node *n,
-                                    const struct uk_quantization scale[2]) {
-    const struct uk_graph_value *x = n->input[0];
-    const char *all = uk_iterators(x->rank);
-    const int64_t zero = uk_zero_at(&scale[0], 0);
-    struct uk_window p;
-    char count[96];
-    enum uk_status s = uk_window_of(w->g, n, NULL, &p);
-
-    if (s)
-        return s;
-    const bool any = *uk_window_iterators(&p);
-    uk_write_window_count(w, n, &p, UK_F32, count, sizeof count);
-    uk_write_temp_like(w, n, "t", UK_F32);
-    uk_write(w, n,
-             "@t[%s] = %s%s%s%s%smax(f32(i32(pad($0[i0, i1%s], %" PRId64 ")) - (%" PRId64 ")) * %s, %s)", all,
-             any ? "sum(" : "", uk_window_iterators(&p), any ? " where " : "", uk_window_ranges(&p),
-             any ? ") " : "", uk_window_subscripts(&p), zero, zero,
-             uk_number_text(uk_scale_at(&scale[0], 0), true), uk_number_text(-FLT_MAX, true));
-    uk_write_result(w, n, "%s(round(@t[%s] / %s / %s + (%" PRId64 ")))", uk_type_name(x->type), all, count,
-                    uk_number_text(uk_scale_at(&scale[1], 0), true), uk_zero_at(&scale[1], 0));
-    return UK_OK;
-}
-
-enum uk_status uk_write_qlinear_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    struct uk_quantization scale[2];
-    enum uk_status s = scales_of(w->g, n, 2, of_unary, scale);
-
-    (void)output;
-    if (s)
-        return s;
-    if (!strcmp(n->type, "QLinearAveragePool"))
-        return write_average(w, n, scale);
-    write_global_average(w, n, scale);
-    return UK_OK;
 }

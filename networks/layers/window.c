@@ -116,7 +116,7 @@ enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, c
 
 bool uk_window_pads(const struct uk_window *w) {
     for (int d = 0; d < w->dimensions; d++)
-        if (w->before[d] || (w->out[d] - 1) * w->stride[d] + span(w, d) > w->in[d] + w->before[d])
+        if (w->before[d] > 0 || (w->out[d] - 1) * w->stride[d] + span(w, d) > w->in[d] + w->before[d])
             return true;
     return false;
 }
@@ -135,7 +135,8 @@ const char *uk_window_subscripts(const struct uk_window *w) {
         else if (w->kernel[d] > 1)
             used += (size_t)snprintf(t + used, TEXT - used, " + r%d", d);
         if (w->before[d])
-            used += (size_t)snprintf(t + used, TEXT - used, " - %" PRId64, w->before[d]);
+            used += (size_t)snprintf(t + used, TEXT - used, w->before[d] > 0 ? " - %" PRId64 : " + %" PRId64,
+                                     w->before[d] > 0 ? w->before[d] : -w->before[d]);
     }
     return t;
 }

@@ -8,7 +8,7 @@
 enum { UK_WINDOW_DIMENSIONS = 3, UK_LARGEST_IMAGE = 1 << 30 };
 
 /* Windows over the dimensions of an image, N and C left out: output q reads the inputs stride * q + dilation * r - before, 0 <= r <
- * kernel, of which those outside the image are padding. */
+ * kernel, of which those outside the image are padding. Of a part of the outputs `before` may be negative. */
 struct uk_window {
     int dimensions;
     int64_t kernel[UK_WINDOW_DIMENSIONS], stride[UK_WINDOW_DIMENSIONS], dilation[UK_WINDOW_DIMENSIONS];

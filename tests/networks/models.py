@@ -130,6 +130,11 @@ def operators_on_bytes():
             (same, zero), odd = pair(), constant(numpy.array(least + 101, kind))
             node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2],
                  count_include_pad=include)
+        # Windows of four, of 25 or less in many forms, of other strides along each axis, and of scales that differ.
+        node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[2, 2])
+        node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[5, 5], pads=[2] * 4)
+        node("QLinearAveragePool", kind, [a, same, zero, same, zero], kernel_shape=[3, 2], pads=[1, 0, 0, 1], strides=[1, 3])
+        node("QLinearAveragePool", kind, [a, *pair(), *pair()], kernel_shape=[3, 3], pads=[1] * 4)
         node("QLinearConcat", kind, [*pair(), a, *pair(), b, *pair()], axis=1)
         node("QLinearSoftmax", kind, [flat, *pair(), constant(numpy.float32(random.uniform(0.003, 0.006))), constant(numpy.array(least, kind))],
              axis=-1, opset=13)

@@ -72,7 +72,7 @@ def integers():
 
 
 def quantized():
-    """Bytes: two convolutions, the second one by channel, a sum, a pool; each element has one right value."""
+    """Bytes: two convolutions, the second one by channel, maxima, means, a sum; each element has one right value."""
     draw = random.Random(11)
 
     def whole(name, shape, kind, least, most):
@@ -83,7 +83,10 @@ def quantized():
         node("QLinearConv", ["q", "xs", "xz", "w0", "ws", "wz", "as", "az", "b0"], ["c0"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
         node("QLinearConv", ["c0", "as", "az", "w1", "ws8", "wz8", "as", "az", "b1"], ["c1"], kernel_shape=[3, 3], group=8),
         node("MaxPool", ["c1"], ["p"], kernel_shape=[2, 2]),
-        node("QLinearConv", ["p", "as", "az", "w2", "ws", "wz", "os", "oz"], ["y"], kernel_shape=[1, 1]),
+        node("DequantizeLinear", ["p", "as", "az"], ["d"]),
+        node("AveragePool", ["d"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("QuantizeLinear", ["a", "as", "az"], ["m"]),
+        node("QLinearConv", ["m", "as", "az", "w2", "ws", "wz", "os", "oz"], ["y"], kernel_shape=[1, 1]),
     ]
     numbers = {"xs": 1 / 64, "ws": 1 / 128, "as": 1 / 16, "os": 1 / 8}
     tensors = [tensor(name, [], [v]) for name, v in numbers.items()]

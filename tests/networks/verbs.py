@@ -226,6 +226,13 @@ def check_compile():
         run("compile", "convolutions.onnx", "--target=" + target, "-o", "other.o")
 
 
+def check_means():
+    """Means of nine bytes of equal scales are sums of i32, those of six or four, which often lie just between two bytes, of f32."""
+    text = run("compile", "quantized.onnx", "--emit=program")
+    expect(r"sum\(r0, r1 where r0 < 3 and r1 < 3\) i32\(x0\[i0, i2 \+ r0, i3 \+ r1, i1\]\)$", text, "means of nine")
+    expect(r"sum\(r0, r1 where r0 < 2 and r1 < 3\) max\(f32\(i32\(x0\[.*/ 6 / ", text.replace("\n", " "), "means of six")
+
+
 def check_explain():
     said = run("explain", "convolutions.onnx")
     expect(r"^layer 0: Conv\+Clip clip_a0\n    f32 \[1, 10, 10, 7\], in memory as \[1, 10, 7, 10\], 2800 bytes at \d+, 0.0189 M multiply-adds$", said, "uk explain")
@@ -253,6 +260,7 @@ with tempfile.TemporaryDirectory() as work:
     check_subnormal()
     check_layers()
     check_compile()
+    check_means()
     check_explain()
     check_time()
     os.chdir("/")
