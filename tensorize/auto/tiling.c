@@ -113,32 +113,53 @@ static bool shares_columns(const struct tiling *t) {
            uk_extent_estimate(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
 }
 
+static int64_t bytes_of_columns(const struct tiling *t) {
+    int64_t bytes = 1;
+
+    for (int o = 1; o < t->st->operands; o++)
+        if (uk_depends(&t->st->operand[o], t->axis[t->columns]))
+            bytes = (int64_t)uk_type_bytes(t->st->operand[o].tensor->type);
+    return bytes;
+}
+
+/* So long sums as `k` of f32: of smaller elements as many bytes. */
+static int64_t as_long(const struct tiling *t, int64_t k) {
+    const int64_t bytes = bytes_of_columns(t);
+
+    return bytes < 4 ? k * 4 / bytes : k;
+}
+
 static int64_t panels_k(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type);
 
-    return shares_columns(t) ? SHARED_K_BYTES / bytes : PANELS_K;
+    return shares_columns(t) ? SHARED_K_BYTES / bytes : as_long(t, PANELS_K);
 }
 
 static int64_t least_columns(const struct tiling *t) {
     return shares_columns(t) && t->packs > 1 ? SHARED_COLUMNS : LEAST_COLUMNS;
 }
 
+/* Few rows; of elements smaller than f32 a panel of B may take half of the first-level cache. */
+static int64_t short_k(const struct tiling *t) {
+    const int64_t bytes = bytes_of_columns(t), half = t->s->target->core.l1.size / 2;
+    const int64_t fits = half / (t->fit->most[t->columns] * bytes) / 64 * 64; /* of whole groups */
+
+    return uk_even_blocks((int64_t)longest_sum(t), bytes < 4 && fits > SHORT_K ? fits : SHORT_K);
+}
+
 /* What a block of B may take of the second-level cache, in its elements. */
 static int64_t room_of_block(const struct tiling *t) {
-    int64_t bytes = 1;
-
-    for (int o = 1; o < t->st->operands; o++)
-        if (uk_depends(&t->st->operand[o], t->axis[t->columns]))
-            bytes = (int64_t)uk_type_bytes(t->st->operand[o].tensor->type);
-    return uk_l2_share(t->s) / 8 * 7 / bytes;
+    return uk_l2_share(t->s) / 8 * 7 / bytes_of_columns(t);
 }
 
 /* Rows outside: kc, or less where a block of it with the least columns does not stay in the second-level cache. A block of
- * kc x nc costs A once for each nc columns, and C, read and written, for each kc terms: for its size the least at kc = 2 nc. */
+ * kc x nc costs A once for each nc columns, and C, read and written, for each kc terms: for its size the least at kc = 2 nc, and
+ * later where the elements of A are smaller than those of C. */
 static int64_t fitting_k(const struct tiling *t, int64_t kc) {
-    int64_t room = room_of_block(t);
+    const int64_t room = room_of_block(t), bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type);
+    const int64_t most = (int64_t)sqrt(2.0 * (double)(room * bytes / bytes_of_columns(t))) / 8 * 8;
 
-    return least_columns(t) * kc <= room ? kc : (int64_t)sqrt(2.0 * (double)room) / 8 * 8;
+    return least_columns(t) * kc <= room || kc < most ? kc : most;
 }
 
 static void choose_order(struct tiling *t) {
@@ -153,10 +174,10 @@ static void choose_order(struct tiling *t) {
     t->few_rows = m <= FEW_ROWS && !t->flat;
     t->columns_outside = t->few_rows || t->flat;
     t->kc = t->flat               ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
-            : t->few_rows         ? SHORT_K
+            : t->few_rows         ? short_k(t)
             : uk_has_big_l2(t->s) ? LONG_K
             : t->packs > 1        ? uk_even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
-                                  : fitting_k(t, MEDIUM_K);
+                                  : fitting_k(t, as_long(t, MEDIUM_K));
 }
 
 static void begin(struct tiling *t) {
