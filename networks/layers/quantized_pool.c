@@ -39,9 +39,12 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
 static const char *rounded(const struct uk_quantization scale[2], enum uk_type type, const char *sum,
                            double terms, double count) {
     static _Thread_local char text[256];
+    const double zeros = (double)uk_zero_at(&scale[0], 0) * terms;
+    char less[32] = "";
 
-    snprintf(text, sizeof text, "%s(round(f32(%s - (%.0f)) * %s) + (%" PRId64 "))", uk_type_name(type), sum,
-             (double)uk_zero_at(&scale[0], 0) * terms,
+    if (uk_zero_at(&scale[0], 0))
+        snprintf(less, sizeof less, " - (%.0f)", zeros);
+    snprintf(text, sizeof text, "%s(round(f32(%s%s) * %s) + (%" PRId64 "))", uk_type_name(type), sum, less,
              uk_number_text(
                  (float)uk_scale_at(&scale[0], 0) / ((float)count * (float)uk_scale_at(&scale[1], 0)), true),
              uk_zero_at(&scale[1], 0));

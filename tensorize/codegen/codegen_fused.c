@@ -129,19 +129,87 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
 
 enum { DOUBLE = 8, WORD = 4 };
 
-/* The row's next bytes in one register, the first one lowest. */
-static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
-                             LLVMValueRef from, unsigned count) {
+/* Of a row of f32(sum) * factor: both, and the i32 that are added to the sum, or NULL. Neighbours of the integers are read and added
+ * in pairs. */
+struct product {
+    const struct uk_expr *sum, *bias, *factor;
+};
+
+static bool is_neighbours(const struct uk_expr *e, const struct uk_var *i) {
+    const struct uk_tensor *t = e->op == UK_E_ACCESS ? e->access.tensor : NULL;
+    const int last = t ? t->stored_dims - 1 : -1;
+
+    if (last < 0 || t->type != UK_I32 || t->stride[last]->op != UK_I_INT || t->stride[last]->value != 1 ||
+        !counts_by_one(e->access.index[last], i))
+        return false;
+    for (int d = 0; d < last; d++)
+        if (uk_mentions(e->access.index[d], i))
+            return false;
+    return true;
+}
+
+static bool is_product(const struct uk_expr *e, const struct uk_var *i, struct product *p) {
+    for (int k = 0; k < 2 && e->op == UK_E_MUL; k++) {
+        const struct uk_expr *cast = e->arg[k], *sum = cast->op == UK_E_CAST ? cast->arg[0] : NULL;
+
+        if (!sum || sum->type != UK_I32)
+            continue;
+        *p = (struct product){.sum = sum, .factor = e->arg[!k]};
+        if (sum->op == UK_E_ADD)
+            *p = (struct product){sum->arg[0], sum->arg[1], e->arg[!k]};
+        if (is_neighbours(p->sum, i) && (!p->bias || is_neighbours(p->bias, i)))
+            return true;
+    }
+    return false;
+}
+
+static LLVMValueRef load_pair(struct uk_codegen *g, const struct uk_expr *e) {
+    LLVMValueRef v = LLVMBuildLoad2(g->b, g->i64, uk_cg_address(g, &e->access, true), "");
+
+    LLVMSetAlignment(v, (unsigned)uk_type_bytes(UK_I32));
+    uk_cg_mark_access(g, v, e->access.tensor);
+    return v;
+}
+
+/* The row's values number `from` to `from + count`, of which there are pairs. */
+static void values_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_expr *e,
+                      LLVMValueRef from, unsigned count, LLVMValueRef *value) {
     struct uk_binding *outside = g->bindings;
-    LLVMValueRef zero = zero_of(g, f), all = NULL;
+    struct product p;
+    const bool pairs = is_product(e, n->var, &p);
+    LLVMValueRef pair = NULL;
 
     for (unsigned i = 0; i < count; i++) {
         uk_cg_bind(g, n->var, LLVMBuildNSWAdd(g->b, from, uk_cg_int(g, i), ""), true);
-        LLVMValueRef v = wide(g, UK_I32, rounded(g, UK_U8, uk_cg_expr(g, f->arg[0]), zero));
-
-        all = i ? insert_byte(g, all, v, i) : v;
+        if (!pairs) {
+            value[i] = uk_cg_expr(g, e);
+        } else {
+            if (i % 2 == 0) {
+                pair = load_pair(g, p.sum);
+                pair = p.bias ? instruction(g, OP_P, FUNCT3_add32, FUNCT7_add32, pair, load_pair(g, p.bias))
+                              : pair;
+            }
+            LLVMValueRef half = i % 2 ? LLVMBuildLShr(g->b, pair, LLVMConstInt(g->i64, 32, false), "") : pair;
+            half = LLVMBuildSIToFP(g->b, LLVMBuildTrunc(g->b, half, g->i32, ""), g->f32, "");
+            value[i] = LLVMBuildFMul(g->b, half, uk_cg_expr(g, p.factor), "");
+        }
         g->bindings = outside;
     }
+}
+
+/* The row's next bytes in one register, the first one lowest. */
+static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
+                             LLVMValueRef from, unsigned count) {
+    LLVMValueRef zero = zero_of(g, f), all = NULL, value[DOUBLE];
+
+    values_of(g, n, f->arg[0], from, count, value);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef v = wide(g, UK_I32, rounded(g, UK_U8, value[i], zero));
+
+        all = i ? insert_byte(g, all, v, i) : v;
+    }
+    if (LLVMIsConstant(zero) && LLVMIsNull(zero))
+        return all;
     zero = LLVMBuildZExt(g->b, LLVMBuildTrunc(g->b, zero, g->i8, ""), g->i64, "");
     zero = LLVMBuildMul(g->b, zero, LLVMConstInt(g->i64, UINT64_C(0x0101010101010101), false), "");
     return instruction(g, OP_P, FUNCT3_add8, FUNCT7_add8, all, zero);
