@@ -254,10 +254,31 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     }
 
 /*
- * Several runs. A group's code has as many bytes as instructions times 4: the loop's first entry is so many groups beyond its
- * begin, and the pointers begin as many groups before the run, `early` bytes of A. What changes from run to run lies in memory,
- * an array at %[frame]: there are no operands left.
+ * The same without a loop for what is left. A group's code has as many bytes as instructions times 4: the unrolled loop is entered so
+ * many groups beyond its begin, and the pointers begin as many groups early, `early` bytes of A; of no groups behind all of them.
  */
+#define GROUP_BYTES(r, c) (4 * ((r) + (c) * (1 + (r))))
+#define ENTERED(r, c, u, move) \
+    BEGIN(r, c, move) "lla t1, 1f\n\t" "fmv.x.d t0, %[entry]\n\t" "add t1, t1, t0\n\t" "jr t1\n\t" \
+    "1:\n\t" UNROLLED(r, c, u) IF_AT("bne", "end", "1b") FINISH(r, c, move)
+#define DEFINE_ENTERED(r, u) \
+    static inline __attribute__((always_inline)) void loop_##r##8(struct tile t) { \
+        const left *a, *row[4]; \
+        const right *b; \
+        const int64_t first = (t.groups - 1) % u + 1, early = (u - first) * KR; \
+        GRID_4(r, REGISTER) \
+        \
+        (void)row; \
+        __asm__ volatile(OPEN FROM(r) ENTERED(r, 4, u, "") \
+                         FROM(r) "addi %[b], %[b], 8*4\n\t" ENTERED(r, 4, u, "addi t1, t1, 4*4\n\t") CLOSE \
+                         : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM) \
+                         : [first_a] "f"(in_f((int64_t)t.a - early)), [first_b] "f"(in_f((int64_t)t.b - early * NR)), \
+                           [entry] "f"(in_f((u - first) * GROUP_BYTES(r, 4))), \
+                           [end] "f"(in_f((int64_t)t.a + t.groups * KR)), INPUTS \
+                         : CHANGED); \
+    }
+
+/* Several runs, each entered so. What changes from run to run lies in memory, an array at %[frame]: there are no operands left. */
 enum {
     FIRST_A = 0, FIRST_B = 1, FIRST_END = 2, /* the first run's pointers, and where A's ends */
     ALL_RUNS = 3, ENTRY = 4,                 /* the entry: bytes from the loop's begin */
@@ -265,7 +286,6 @@ enum {
     /* written by the assembly: RUNS_LEFT = 8, LOOP_AT = 9, */
     FRAME = 10
 };
-#define GROUP_BYTES(r, c) (4 * ((r) + (c) * (1 + (r))))
 #define MOVE_ROW(i, by) "add %[a" #i "], %[a" #i "], " by "\n\t"
 #define FROM_FRAME(r) \
     "fmv.x.d t2, %[frame]\n\t" "ld %[b], 8*1(t2)\n\t" "ld %[a0], 8*0(t2)\n\t" FIND(r)
@@ -344,7 +364,7 @@ DEFINE_IN_R(2, 8, 4)
 DEFINE_RUNS(4)
 #define LOOP_RUNS(t) loop_runs(t)
 #elif UK_NR == 8 && IN_PLACE
-DEFINE_HALVES(4, 8, IF_AT, "f", in_f)
+DEFINE_ENTERED(4, 8)
 #elif UK_NR == 8
 DEFINE_HALVES(4, 8, IF_AT_R, "r", )
 #endif

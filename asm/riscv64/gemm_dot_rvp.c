@@ -18,9 +18,9 @@
  * tile of 4x5 takes 22 to begin, 52 to end; of 4x4 18 and 40, and 3 or 4 more where it is added to C, which its
  * sums begin with.
  *
- * Runs: the sums stay in registers from one run to the next. The loop, unrolled by 8 groups, is entered in its middle, so
- * that the groups which are no multiple of 8 come first and need no loop of their own: 17 instructions for a run of a tile of
- * 4x4, which move the pointers and the end. Edges add up each run in C.
+ * Rows in place, 4x8: the loop, unrolled by 8 groups, is entered in its middle, so that the groups which are no multiple of 8 come
+ * first and need no loop of their own. Runs are entered so, too: the sums stay in registers from one run to the next; 17 instructions
+ * for a run of a tile of 4x4 move the pointers and the end. Edges add up each run in C.
  *
  * Edges: each number of rows and of columns has its own loop, 4x1 unrolled by 16 groups and then 4, 0.287,
  * others by 4.
