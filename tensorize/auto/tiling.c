@@ -122,17 +122,10 @@ static int64_t bytes_of_columns(const struct tiling *t) {
     return bytes;
 }
 
-/* So long sums as `k` of f32: of smaller elements as many bytes. */
-static int64_t as_long(const struct tiling *t, int64_t k) {
-    const int64_t bytes = bytes_of_columns(t);
-
-    return bytes < 4 ? k * 4 / bytes : k;
-}
-
 static int64_t panels_k(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type);
 
-    return shares_columns(t) ? SHARED_K_BYTES / bytes : as_long(t, PANELS_K);
+    return shares_columns(t) ? SHARED_K_BYTES / bytes : PANELS_K;
 }
 
 static int64_t least_columns(const struct tiling *t) {
@@ -153,13 +146,11 @@ static int64_t room_of_block(const struct tiling *t) {
 }
 
 /* Rows outside: kc, or less where a block of it with the least columns does not stay in the second-level cache. A block of
- * kc x nc costs A once for each nc columns, and C, read and written, for each kc terms: for its size the least at kc = 2 nc, and
- * later where the elements of A are smaller than those of C. */
+ * kc x nc costs A once for each nc columns, and C, read and written, for each kc terms: for its size the least at kc = 2 nc. */
 static int64_t fitting_k(const struct tiling *t, int64_t kc) {
-    const int64_t room = room_of_block(t), bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type);
-    const int64_t most = (int64_t)sqrt(2.0 * (double)(room * bytes / bytes_of_columns(t))) / 8 * 8;
+    int64_t room = room_of_block(t);
 
-    return least_columns(t) * kc <= room || kc < most ? kc : most;
+    return least_columns(t) * kc <= room ? kc : (int64_t)sqrt(2.0 * (double)room) / 8 * 8;
 }
 
 static void choose_order(struct tiling *t) {
@@ -177,7 +168,7 @@ static void choose_order(struct tiling *t) {
             : t->few_rows         ? short_k(t)
             : uk_has_big_l2(t->s) ? LONG_K
             : t->packs > 1        ? uk_even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
-                                  : fitting_k(t, as_long(t, MEDIUM_K));
+                                  : fitting_k(t, MEDIUM_K);
 }
 
 static void begin(struct tiling *t) {
