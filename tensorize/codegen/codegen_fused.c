@@ -129,8 +129,8 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
 
 enum { DOUBLE = 8, WORD = 4 };
 
-/* Of a row of f32(sum) * factor: both, and the i32 that are added to the sum, or NULL. Neighbours of the integers are read and added
- * in pairs. */
+/* Of a row of f32(sum + bias) * factor: all three. Neighbours of the integers are read and added in pairs, which pays for the shift
+ * that takes a pair apart; a sum alone is better read by itself. */
 struct product {
     const struct uk_expr *sum, *bias, *factor;
 };
@@ -154,10 +154,8 @@ static bool is_product(const struct uk_expr *e, const struct uk_var *i, struct p
 
         if (!sum || sum->type != UK_I32)
             continue;
-        *p = (struct product){.sum = sum, .factor = e->arg[!k]};
-        if (sum->op == UK_E_ADD)
-            *p = (struct product){sum->arg[0], sum->arg[1], e->arg[!k]};
-        if (is_neighbours(p->sum, i) && (!p->bias || is_neighbours(p->bias, i)))
+        *p = (struct product){sum->arg[0], sum->arg[1], e->arg[!k]};
+        if (sum->op == UK_E_ADD && is_neighbours(p->sum, i) && is_neighbours(p->bias, i))
             return true;
     }
     return false;
@@ -171,41 +169,38 @@ static LLVMValueRef load_pair(struct uk_codegen *g, const struct uk_expr *e) {
     return v;
 }
 
-/* The row's values number `from` to `from + count`, of which there are pairs. */
-static void values_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_expr *e,
-                      LLVMValueRef from, unsigned count, LLVMValueRef *value) {
+/* The row's value number i behind `from`; *pair: the sums of an even one and the next. */
+static LLVMValueRef value_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_expr *e,
+                             const struct product *p, LLVMValueRef from, unsigned i, LLVMValueRef *pair) {
     struct uk_binding *outside = g->bindings;
-    struct product p;
-    const bool pairs = is_product(e, n->var, &p);
-    LLVMValueRef pair = NULL;
+    LLVMValueRef v;
 
-    for (unsigned i = 0; i < count; i++) {
-        uk_cg_bind(g, n->var, LLVMBuildNSWAdd(g->b, from, uk_cg_int(g, i), ""), true);
-        if (!pairs) {
-            value[i] = uk_cg_expr(g, e);
-        } else {
-            if (i % 2 == 0) {
-                pair = load_pair(g, p.sum);
-                pair = p.bias ? instruction(g, OP_P, FUNCT3_add32, FUNCT7_add32, pair, load_pair(g, p.bias))
-                              : pair;
-            }
-            LLVMValueRef half = i % 2 ? LLVMBuildLShr(g->b, pair, LLVMConstInt(g->i64, 32, false), "") : pair;
-            half = LLVMBuildSIToFP(g->b, LLVMBuildTrunc(g->b, half, g->i32, ""), g->f32, "");
-            value[i] = LLVMBuildFMul(g->b, half, uk_cg_expr(g, p.factor), "");
-        }
-        g->bindings = outside;
+    uk_cg_bind(g, n->var, LLVMBuildNSWAdd(g->b, from, uk_cg_int(g, i), ""), true);
+    if (!p) {
+        v = uk_cg_expr(g, e);
+    } else {
+        if (i % 2 == 0)
+            *pair =
+                instruction(g, OP_P, FUNCT3_add32, FUNCT7_add32, load_pair(g, p->sum), load_pair(g, p->bias));
+        v = i % 2 ? LLVMBuildLShr(g->b, *pair, LLVMConstInt(g->i64, 32, false), "") : *pair;
+        v = LLVMBuildSIToFP(g->b, LLVMBuildTrunc(g->b, v, g->i32, ""), g->f32, "");
+        v = LLVMBuildFMul(g->b, v, uk_cg_expr(g, p->factor), "");
     }
+    g->bindings = outside;
+    return v;
 }
 
-/* The row's next bytes in one register, the first one lowest. */
+/* The row's next bytes in one register, the first one lowest. `count` is even. */
 static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
                              LLVMValueRef from, unsigned count) {
-    LLVMValueRef zero = zero_of(g, f), all = NULL, value[DOUBLE];
+    LLVMValueRef zero = zero_of(g, f), all = NULL, pair = NULL;
+    struct product p;
+    const bool pairs = is_product(f->arg[0], n->var, &p);
 
-    values_of(g, n, f->arg[0], from, count, value);
     for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef v = wide(g, UK_I32, rounded(g, UK_U8, value[i], zero));
+        LLVMValueRef v = value_of(g, n, f->arg[0], pairs ? &p : NULL, from, i, &pair);
 
+        v = wide(g, UK_I32, rounded(g, UK_U8, v, zero));
         all = i ? insert_byte(g, all, v, i) : v;
     }
     if (LLVMIsConstant(zero) && LLVMIsNull(zero))
