@@ -215,7 +215,7 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
     }
     struct moved b = b_of(p, w, nc, source);
 
-    b.o.is_prefetched = w->prefetches && source == GEMM_IN_PLACE;
+    b.o.is_prefetched = w->prefetches && w->form == GEMM_RAB;
     add_operand(&n, b, size, extent);
     add_operand(&n, c_of(p, w, nc), p->type->c_size, extent);
     if (packs) {
