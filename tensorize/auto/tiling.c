@@ -283,16 +283,29 @@ static bool is_followed(const struct tiling *t) {
     return false;
 }
 
-/* Constant extents that one tile holds leave no loop outside of it, after which what follows the tile could run. */
+static bool has_loops(const struct tiling *t) {
+    for (int i = 0; i < t->loops; i++)
+        if (uk_constant_extent(t->st, t->order[i]) != 1)
+            return true;
+    return false;
+}
+
+/* Constant extents that one tile holds, and kernels of any number of rows and columns, leave no loop outside of the tile after which what
+ * follows it could run: then there is one, over rows one at a time if the kernel takes any number. */
 static enum uk_status split_one_tile(struct tiling *t) {
     struct uk_loop *outer;
-    int v = 0;
+    int first = t->fit->axes, v = first;
 
-    while (v < t->fit->axes && (uk_is_reduced(t->st, t->axis[v]) || !t->fit->most[v]))
-        v++;
-    if (t->loops || v == t->fit->axes || !is_followed(t))
+    for (int i = t->fit->axes - 1; i >= 0; i--)
+        if (!uk_is_reduced(t->st, t->axis[i])) {
+            first = i;
+            v = t->fit->most[i] ? i : v;
+        }
+    v = v == t->fit->axes ? first : v;
+    if (has_loops(t) || v == t->fit->axes || !is_followed(t))
         return UK_OK;
-    enum uk_status status = uk_split_always(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer);
+    enum uk_status status =
+        uk_split_always(t->s, t->st, &t->axis[v], t->fit->most[v] ? t->fit->most[v] : 1, "o", &outer);
     if (!status)
         t->order[t->loops++] = outer;
     return status;
