@@ -6,12 +6,12 @@
 #     examples/bare_metal/build.sh uk mobilenet_v1-0.25-96-int8.onnx bare
 #     qemu-system-riscv64 -M virt -bios none -display none -monitor none -serial stdio -kernel bare/net.elf
 #
-# Instructions of P, which qemu lacks, are emulated by a trap (simulate/rvp). CC is a compiler for riscv64.
+# Instructions of P, which qemu lacks, are emulated by a trap (simulate/rvp). RISCV_CC is a compiler for riscv64.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 sources=$here/../..
 rvp=$sources/simulate/rvp
-read -ra cc <<<"${CC:-riscv64-linux-gnu-gcc}"
+read -ra cc <<<"${RISCV_CC:-riscv64-linux-gnu-gcc}"
 [[ $# == 3 ]] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
 mkdir -p "$3"
 cp "$2" "$3/net.onnx" # functions have the file's name
