@@ -270,79 +270,6 @@ static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *sco
 
 /* ---- a nest ---- */
 
-/* A sum over several tiles that something follows: what follows runs in the last of them. */
-static bool ends_in(const struct uk_nest *n, const struct uk_stage *st) {
-    for (int i = 0; i < n->stages; i++)
-        for (int q = 0;
-             n->member[i].stage->parent == st && n->member[i].stage->after && q < n->member[i].stage->prefix;
-             q++)
-            if (uk_is_reduced(st, st->loop[q]))
-                return true;
-    return false;
-}
-
-/* The size that the extent is, or a positive multiple of; NULL: it is neither. */
-static const struct uk_var *size_of(const struct uk_index *e) {
-    while (e->op == UK_I_MUL) {
-        const bool first = uk_index_is_int(e->a, NULL);
-        int64_t c;
-
-        if (!uk_index_is_int(first ? e->a : e->b, &c) || c <= 0)
-            return NULL;
-        e = first ? e->b : e->a;
-    }
-    return e->op == UK_I_VAR ? e->var : NULL;
-}
-
-static bool is_raised(const struct uk_nest *n, const struct uk_index *e) {
-    const struct uk_var *v = size_of(e);
-
-    return v && uk_is_raised(n->s, v);
-}
-
-/* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
- * tile, must run all the same. */
-static enum uk_status raise_sizes(struct uk_nest *n) {
-    n->s->raised = 0;
-    for (int i = 0; i < n->stages; i++) {
-        const struct uk_stage *st = n->member[i].stage;
-        bool follows = ends_in(n, st);
-
-        for (int v = 0; (follows || (st->match && st->match->first)) && v < st->iterators; v++) {
-            const struct uk_index *e = st->statement->extent[v];
-            int64_t c;
-
-            if (!st->reduced[v] || uk_index_is_int(e, &c))
-                continue;
-            const struct uk_var *size = size_of(e);
-            if (!size)
-                return uk_fail(n->s->context, UK_UNSUPPORTED, st->statement->at,
-                               "stage %s: the sum over %s ends in an outer loop, and its extent is no size; "
-                               "attach what follows outside of the sum",
-                               st->name, st->statement->iterator[v]->name);
-            if (!uk_is_raised(n->s, size) && n->s->raised < UK_MAX_SIZES)
-                n->s->raised_size[n->s->raised++] = size;
-        }
-    }
-    return UK_OK;
-}
-
-/* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum.
- */
-static bool must_exist(const struct uk_nest *n, int iterator) {
-    const struct uk_index *e = n->main->statement->extent[iterator];
-    int64_t c;
-
-    if (n->main->reduced[iterator] && uk_index_is_int(e, &c))
-        return false;
-    if (!n->main->reduced[iterator] || is_raised(n, e))
-        return true;
-    for (int i = 1; i < n->stages; i++)
-        if (!n->member[i].stage->is_copy)
-            return false;
-    return true;
-}
-
 static isl_set *nest_context(struct uk_nest *n) {
     struct uk_stage *st = n->main;
     isl_set *set;
@@ -353,7 +280,7 @@ static isl_set *nest_context(struct uk_nest *n) {
     set = uk_context_set(n->s);
 
     for (int i = 0; i < st->iterators; i++) {
-        if (!must_exist(n, i))
+        if (!uk_must_exist(n, i))
             continue;
         struct uk_index *one =
             uk_index_op(n->s->arena, UK_I_GE, st->statement->extent[i], uk_index_int(n->s->arena, 1));
@@ -367,29 +294,6 @@ static isl_set *nest_context(struct uk_nest *n) {
                                                                           uk_index_int(n->s->arena, 1))));
     }
     return set;
-}
-
-static struct uk_node *guarded(struct uk_nest *n, struct uk_node *body) {
-    struct uk_arena *a = n->s->arena;
-    struct uk_index *all = NULL;
-    struct uk_node *r;
-    int64_t c;
-
-    for (int i = 0; i < n->main->iterators; i++) {
-        struct uk_index *e = n->main->statement->extent[i];
-
-        if (!must_exist(n, i) || (n->main->reduced[i] && is_raised(n, e)) ||
-            (uk_index_is_int(e, &c) && c >= 1))
-            continue;
-        struct uk_index *one = uk_index_op(a, UK_I_GE, e, uk_index_int(a, 1));
-        all = all ? uk_index_op(a, UK_I_AND, all, one) : one;
-    }
-    if (!all)
-        return body;
-    r = uk_alloc(a, sizeof *r);
-    if (r)
-        *r = (struct uk_node){.op = UK_N_IF, .condition = all, .body = body};
-    return r;
 }
 
 /* The instances of every stage. Guards of a kernel's tiles are tested where it is called: in its domain they
@@ -456,7 +360,7 @@ static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
     for (int i = 0; i < n->main->iterators; i++)
         if (!n->main->reduced[i] && uk_index_is_int(n->main->statement->extent[i], &none) && none <= 0)
             return UK_OK;
-    enum uk_status status = raise_sizes(n);
+    enum uk_status status = uk_raise_sizes(n);
     if (status)
         return status;
     isl_set *context = nest_context(n);
@@ -476,7 +380,7 @@ static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
     if (!status && node && !is_nothing(node)) {
         struct uk_node *body = convert(n, NULL, NULL, node);
 
-        *out = body ? guarded(n, body) : NULL;
+        *out = body ? uk_guarded(n, body) : NULL;
         status = *out ? UK_OK : uk_failure(s->context);
     }
     isl_ast_node_free(node);
