@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The element of AVX2's kernels, a float or a double; a vector has V of them. MASK(n) selects its first n elements. */
+#include "store_first_avx2.h"
+
 #ifdef UK_DOUBLE
 typedef double element;
 typedef __m256d vector;
@@ -11,7 +13,7 @@ enum { V = 4 };
 #define load(p) _mm256_loadu_pd(p)
 #define load_part(p, mask) _mm256_maskload_pd(p, mask)
 #define store(p, v) _mm256_storeu_pd(p, v)
-#define store_part(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#define store_first(p, n, v) store_first_pd(p, n, v)
 #else
 typedef float element;
 typedef __m256 vector;
@@ -23,5 +25,5 @@ enum { V = 8 };
 #define load(p) _mm256_loadu_ps(p)
 #define load_part(p, mask) _mm256_maskload_ps(p, mask)
 #define store(p, v) _mm256_storeu_ps(p, v)
-#define store_part(p, mask, v) _mm256_maskstore_ps(p, mask, v)
+#define store_first(p, n, v) store_first_ps(p, n, v)
 #endif

@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) void store_vector(element *c, vecto
     } else if (nr > first) {
         const __m256i mask = MASK(nr - first);
 
-        store_part(c + first, mask, acc ? (vector)(load_part(c + first, mask) + x) : x);
+        store_first(c + first, nr - first, acc ? (vector)(load_part(c + first, mask) + x) : x);
     }
 }
 

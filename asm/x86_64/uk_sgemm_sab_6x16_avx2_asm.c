@@ -26,8 +26,7 @@
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
-
-enum { NR = 16 };
+#include "store_6x2_avx2.h"
 
 /* clang-format off */
 /* Row i of a k iteration, added to accumulators x and y by way of register t. */
@@ -100,37 +99,19 @@ enum { NR = 16 };
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
-/* Stores a row of the tile; low and high are the masks of its columns. */
-static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
-                                                            int64_t nr, __m256i low, __m256i high) {
-    if (nr == NR) {
-        _mm256_storeu_ps(c, acc ? _mm256_add_ps(_mm256_loadu_ps(c), x) : x);
-        _mm256_storeu_ps(c + 8, acc ? _mm256_add_ps(_mm256_loadu_ps(c + 8), y) : y);
-        return;
-    }
-    if (acc) {
-        x = _mm256_add_ps(_mm256_maskload_ps(c, low), x);
-        y = _mm256_add_ps(_mm256_maskload_ps(c + 8, high), y);
-    }
-    _mm256_maskstore_ps(c, low, x);
-    _mm256_maskstore_ps(c + 8, high, y);
-}
-
 void uk_sgemm_sab_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, int64_t csa, const float *b,
                                 int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), count = _mm256_set1_epi32((int)nr);
-    const __m256i low = _mm256_cmpgt_epi32(count, columns);
-    const __m256i high = _mm256_cmpgt_epi32(count, _mm256_add_epi32(columns, _mm256_set1_epi32(8)));
+    const __m256i low = MASK(nr), high = MASK(nr - V);
     const float *a1, *a2, *a3, *a4, *a5;
     int64_t p = 0;
-    __m256 c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
+    vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     a1 = mr > 1 ? a + lda : a;
     a2 = mr > 2 ? a + 2 * lda : a;
     a3 = mr > 3 ? a + 3 * lda : a;
     a4 = mr > 4 ? a + 4 * lda : a;
     a5 = mr > 5 ? a + 5 * lda : a;
-    if (nr <= 8) {
+    if (nr <= V) {
         RUN(PAIRS(NARROW_B NARROW_EVEN, NARROW_B NARROW_ODD));
     } else if (mr <= 3) {
         if (nr == NR)
@@ -142,15 +123,5 @@ void uk_sgemm_sab_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, int64_t 
     } else {
         RUN(LOOP(EDGE_B K_ITERATION));
     }
-    store_row(c, c00, c01, acc, nr, low, high);
-    if (mr > 1)
-        store_row(c + ldc, c10, c11, acc, nr, low, high);
-    if (mr > 2)
-        store_row(c + 2 * ldc, c20, c21, acc, nr, low, high);
-    if (mr > 3)
-        store_row(c + 3 * ldc, c30, c31, acc, nr, low, high);
-    if (mr > 4)
-        store_row(c + 4 * ldc, c40, c41, acc, nr, low, high);
-    if (mr > 5)
-        store_row(c + 5 * ldc, c50, c51, acc, nr, low, high);
+    store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }

@@ -50,7 +50,7 @@ typedef __m512 vector;
 #define LOAD_SOME(p, n) _mm512_maskz_loadu_ps(MASK(n), p)
 #define STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, MASK(n), v)
 #else
-#include <immintrin.h>
+#include "../../asm/x86_64/store_first_avx2.h"
 enum { LANES = 8, ROWS = 4, VECTORS = 2 };
 typedef __m256 vector;
 #define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
@@ -61,7 +61,7 @@ typedef __m256 vector;
 #define LOAD(p) _mm256_loadu_ps(p)
 #define STORE(p, v) _mm256_storeu_ps(p, v)
 #define LOAD_SOME(p, n) _mm256_maskload_ps(p, MASK(n))
-#define STORE_SOME(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
+#define STORE_SOME(p, n, v) store_first_ps(p, n, v)
 #endif
 
 /* The weights of vector v, which has `left` channels; and how far a channel moves f. */

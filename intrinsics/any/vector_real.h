@@ -37,14 +37,14 @@ typedef __m512 vector;
 #define fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define sum(v) _mm512_reduce_add_ps(v)
 #elif defined __AVX2__ && DOUBLE
-#include <immintrin.h>
+#include "../../asm/x86_64/store_first_avx2.h"
 enum { V = 4 };
 typedef __m256d vector;
 #define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
 #define load(p) _mm256_loadu_pd(p)
 #define load_part(p, n) _mm256_maskload_pd(p, MASK(n))
 #define store(p, v) _mm256_storeu_pd(p, v)
-#define store_part(p, n, v) _mm256_maskstore_pd(p, MASK(n), v)
+#define store_part(p, n, v) store_first_pd(p, n, v)
 #define all(x) _mm256_set1_pd(x)
 #define fma(a, b, c) _mm256_fmadd_pd(a, b, c)
 static inline __attribute__((always_inline)) double sum(vector v) {
@@ -53,14 +53,14 @@ static inline __attribute__((always_inline)) double sum(vector v) {
     return _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)));
 }
 #elif defined __AVX2__
-#include <immintrin.h>
+#include "../../asm/x86_64/store_first_avx2.h"
 enum { V = 8 };
 typedef __m256 vector;
 #define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
 #define load(p) _mm256_loadu_ps(p)
 #define load_part(p, n) _mm256_maskload_ps(p, MASK(n))
 #define store(p, v) _mm256_storeu_ps(p, v)
-#define store_part(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
+#define store_part(p, n, v) store_first_ps(p, n, v)
 #define all(x) _mm256_set1_ps(x)
 #define fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 static inline __attribute__((always_inline)) float sum(vector v) {

@@ -12,7 +12,7 @@
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */
-#include <immintrin.h>
+#include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
 
 #if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
@@ -92,10 +92,10 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
 
             if (acc)
                 x = _mm256_add_epi32(x, _mm256_maskload_epi32(d, all));
-            if (nr >= NR) /* a store under a mask takes 12 cycles on AMD's cores */
+            if (nr >= NR)
                 _mm256_storeu_si256((__m256i *)d, x);
             else
-                _mm256_maskstore_epi32(d, all, x);
+                store_first_ps((float *)d, nr, _mm256_castsi256_ps(x));
         }
     }
 }

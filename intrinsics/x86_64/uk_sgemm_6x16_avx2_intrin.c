@@ -7,10 +7,10 @@
  * the loads 4: 32 flop per cycle, the peak. Twelve accumulators hide an FMA latency of 4 cycles at two FMAs a
  * cycle, for which eight would do.
  *
- * Edges: a tile of fewer rows ends each k iteration after its last row; a last vector of fewer columns goes to
- * memory under a mask, and a second vector without columns is not stored.
+ * Edges: a tile of fewer rows ends each k iteration after its last row; a last vector of fewer columns is
+ * stored in parts, and a second vector without columns is not stored.
  */
-#include <immintrin.h>
+#include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
 
 enum { MR = 6, NR = 16 };
@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void store(float *c, __m256 x, int6
         const __m256i lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
         const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lanes);
 
-        _mm256_maskstore_ps(c, mask, acc ? _mm256_add_ps(_mm256_maskload_ps(c, mask), x) : x);
+        store_first_ps(c, n, acc ? _mm256_add_ps(_mm256_maskload_ps(c, mask), x) : x);
     }
 }
 
