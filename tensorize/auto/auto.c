@@ -8,10 +8,6 @@
 
 enum { MOST_TILES = 32 };
 
-/* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
-static const double pack_cycles = 0.5;
-/* The same where the first tile that reads it makes the copy: what it comes from shows, and little else. */
-static const double first_tile_cycles = 0.15;
 /* A term of a sum, or an element, in plain loops, which LLVM vectorizes where there are vectors; else two loads, a product and a
  * sum: what a kernel must cost less than, if axes of it have no loop here and plain loops are allowed. */
 static const double plain_cycles = 0.25, scalar_cycles = 2;
@@ -89,7 +85,7 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
 
     if (status || !done)
         return status;
-    q.cycles = uk_estimate(s, st, &q.fit, pack_cycles);
+    q.cycles = uk_estimate(s, st, &q.fit, false);
     q.constants = packed_constants(st, &q.fit);
     if (is_cheaper(&q, p))
         *p = q;
@@ -189,7 +185,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     }
     if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
         return status;
-    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile ? first_tile_cycles : pack_cycles);
+    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
     p->constants = packed_constants(st, &p->fit);
     if ((p->is_wasted = is_wasted(s, st, p))) {
         why->length = 0;

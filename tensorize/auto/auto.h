@@ -44,10 +44,6 @@ enum uk_status uk_start_with_kernel(struct uk_program *p, const struct uk_option
 enum { UK_CHEAP_REUSE = 32 };
 /* Does copying that many elements, one by one, take little time beside the stage's computation? */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
-/* Does the machine have a second-level cache as Intel's servers: twice as large as others, and slower to reach from the first? */
-bool uk_has_big_l2(const struct uk_schedule *s);
-/* Does a tile use B faster than it streams from the second-level cache? */
-bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);
 /* Bytes of the second-level cache for each of the threads. */
 int64_t uk_l2_share(const struct uk_schedule *s);

@@ -94,7 +94,7 @@ static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
 
 /* Of a block: fewer where a sum is long and there are few, so that more compute units take part. */
 static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st) {
-    const struct uk_device *d = &s->target->core.device;
+    const struct uk_device *d = &s->target->machine.core.device;
     double elements = 1;
 
     for (int i = 0; i < st->loops; i++)

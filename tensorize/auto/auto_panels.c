@@ -5,13 +5,6 @@
  */
 #include "tiling.h"
 
-/* A copy by spack_s, from beyond the first-level cache, measured. */
-static const double scattered_pack_cycles = 1.3;
-/* What reading elements one by one costs, as a factor: where they stay in the second-level cache, and where not. */
-static const double near_elements = 1.06, far_elements = 1.4;
-/* They stay if they take less than this part of it. */
-enum { NEAR_SHARE = 4 };
-
 /* A copy goes by so many terms of the sum: their cache lines, which hold all places of the window, stay near. */
 enum { NEAR_TERMS = 32 };
 
@@ -54,18 +47,7 @@ static double elements(const struct uk_schedule *s, const struct uk_stage *st, i
 }
 
 double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o) {
-    return st->operand[o].tensor->is_constant ? 0 : elements(s, st, o) * scattered_pack_cycles;
-}
-
-double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
-                           int o, double cycles) {
-    double bytes = elements(s, st, o) * (double)uk_type_bytes(st->operand[o].tensor->type);
-
-    if (f->any_strides[o] && f->panel[o].width)
-        return uk_map_cycles(s, st, o);
-    if (!is_scattered(st, f, o))
-        return 0;
-    return cycles * ((bytes * NEAR_SHARE <= (double)uk_l2_share(s) ? near_elements : far_elements) - 1);
+    return st->operand[o].tensor->is_constant ? 0 : elements(s, st, o) * uk_element_cycles(s);
 }
 
 /* (o, c, r, s) -> [o / 14, r, s, c, o % 14]: rows by panels, the kernel's sum last. */

@@ -219,7 +219,7 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
     if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||
         y->index[last].coefficient[outer->id] || y->index[last].coefficient[l->id] <= 0)
         return st->tile;
-    return bytes_of_row(s, st, columns) <= 2 * (double)s->target->core.l1.size ? columns : st->tile;
+    return bytes_of_row(s, st, columns) <= 2 * (double)s->target->machine.core.l1.size ? columns : st->tile;
 }
 
 /* Computes stage e inside the first `prefix` loops of st, after the others, if that is legal. */

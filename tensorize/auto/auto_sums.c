@@ -156,7 +156,7 @@ int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, con
         return 0;
     while (n && !follows(s, sum, n, reader))
         n--;
-    while (n > 1 && bytes_inside(s, sum, n - 1, reader) <= (double)s->target->core.l1.size &&
+    while (n > 1 && bytes_inside(s, sum, n - 1, reader) <= (double)s->target->machine.core.l1.size &&
            follows(s, sum, n - 1, reader))
         n--;
     return n;

@@ -7,9 +7,6 @@
 #include <string.h>
 #include "tiling.h"
 
-/* Storing an element of the buffer at its place: measured with both in the first-level cache. */
-static const double transposing_cycles = 1;
-
 /* The only loop in the index, if it is alone there. */
 static const struct uk_loop *loop_alone(const struct uk_stage *st, const struct uk_affine *f) {
     const struct uk_loop *found = NULL;
@@ -126,7 +123,7 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
     const struct uk_tensor *y = st->operand[0].tensor;
     int d = channels_of(st), dimension;
 
-    *transposing = (struct uk_transposing){.cycles = transposing_cycles};
+    *transposing = (struct uk_transposing){.cycles = uk_element_cycles(s)};
     if (d < 0)
         return UK_OK;
     transposing->weights = find_weights(st, loop_alone(st, &st->operand[0].index[d]), &dimension);

@@ -161,7 +161,7 @@ static int waves_of(const struct uk_device *d, const struct tile *t) {
 
 /* Blocks that a compute unit has at a time. */
 static int resident(const struct product *p, const struct tile *t) {
-    const struct uk_device *d = &p->s->target->core.device;
+    const struct uk_device *d = &p->s->target->machine.core.device;
     const int waves = d->registers / registers_of(d, p->st, t), most = waves < d->waves ? waves : d->waves;
     const int by_registers = most * d->simds / waves_of(d, t);
     const int by_shared = (int)(d->shared_bytes / bytes_of(p, t));
@@ -174,7 +174,7 @@ static int resident(const struct product *p, const struct tile *t) {
 
 /* Cycles of the whole product, its blocks on all compute units: of arithmetic, or of reading what it needs, if that is more. */
 static double estimate(const struct product *p, const struct tile *t, int most) {
-    const struct uk_device *d = &p->s->target->core.device;
+    const struct uk_device *d = &p->s->target->machine.core.device;
     const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;
     double terms = 1, blocks = ceiling(uk_values_estimate(p->s, p->st, p->rows), rows) *
                                ceiling(uk_values_estimate(p->s, p->st, p->columns), columns);

@@ -39,7 +39,7 @@ static struct uk_loop *find_terms(const struct uk_schedule *s, const struct uk_s
     for (int i = 0; i < st->loops && most; i++)
         if (uk_device_is_contiguous(most, st->loop[i]) && uk_is_reduced(st, st->loop[i]))
             found = st->loop[i];
-    return found && uk_values_estimate(s, st, found) >= s->target->core.device.lanes ? found : NULL;
+    return found && uk_values_estimate(s, st, found) >= s->target->machine.core.device.lanes ? found : NULL;
 }
 
 static bool can_divide(const struct uk_stage *st) {
@@ -145,7 +145,7 @@ static enum uk_status attach(struct summing *w, struct uk_stage *st) {
 }
 
 static int64_t threads_of(const struct summing *w) {
-    const struct uk_device *d = &w->s->target->core.device;
+    const struct uk_device *d = &w->s->target->machine.core.device;
     const double terms = uk_values_estimate(w->s, w->each, w->terms);
     double rows = 1;
 

@@ -1,220 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tiles, blocks and packs of one statement for one kernel, as steps that are applied as if they had been
- * written.
- *
- * Two orders for a product. Rows outside: a block of B, kc x nc, in the second-level cache, from which tiles
- * stream it; long kc, so that C is stored once and rarely read again. Columns outside: a panel of B, kc x nr,
- * in the first-level cache, used by all rows of a block of A. The first wins where a tile is tall enough to
- * stream B slowly; the second on flat tiles, and for few rows, where B is packed, or read in place, panel by
- * panel.
+ * written. The blocks are those that blocks.c finds.
  */
-#include <math.h>
 #include <string.h>
 #include "tiling.h"
 
-enum {
-    /* rows outside */
-    LONG_K = 1024,    /* panels of A of this length still stream from the second-level cache */
-    BIG_L2 = 2 << 20, /* ... of this size; on smaller ones three quarters are for B, in shorter panels */
-    MEDIUM_K = 384,
-    LEAST_COLUMNS = 224, /* of a block: 7 tiles of 32 */
-    PANELS_K = 512,      /* ... or, with A in panels too, one half in longer ones */
-    FEW_COLUMNS = 768,   /* up to here, a panel of A is packed anew for each block of B and stays near */
-    /* columns outside, for few rows: B panel by panel, each just before its use */
-    FEW_ROWS = 256,
-    SHORT_K = 256,
-    /* columns outside, for flat tiles */
-    FLAT_K = 512,          /* a panel of B is two thirds of the first-level cache, */
-    FLAT_K_FEW_ROWS = 384, /* or half, where few rows use it */
-    FLAT_COLUMNS = 512,
-    FLAT_ROWS = 96,        /* of A in place */
-    FLAT_PACKED_ROWS = 24, /* of A packed: what is left of the first-level cache */
-    PACK_ROWS =
-        32, /* narrow panels are packed by so many rows of B at a time: a page holds a row's part of all */
-    FAST_STREAM =
-        10, /* bytes per cycle of B above which its stream from the second-level cache shows: flat */
-    /* threads */
-    /* of each thread, from which on the threads take blocks of B, and the least of a block */
-    SHARED_COLUMNS = 128,
-    /* with A in panels: long and narrow blocks, so that threads meet seldom and wait little for a slower core */
-    SHARED_K_BYTES = 4096,
-    /* A and B in place */
-    MOST_K_IN_PLACE = 512,
-    FAR_K = 128, /* rows of B whose lines share few cache sets, for few rows of A and wide B */
-    FAR_ROWS = 64,
-    FAR_COLUMNS = 2048,
-    WIDE_COLUMNS = 256, /* bytes of a row of B in a tile */
-    STREAM_ROWS = 4,    /* up to so many rows, B is streamed once, in blocks of STREAM_K whole rows */
-    STREAM_K = 32,
-};
+/* Narrow panels are packed by so many rows of B at a time: a page holds a row's part of all. */
+enum { PACK_ROWS = 32 };
 
 /* ---- a stage's tiling, built step by step ---- */
-
-bool uk_has_big_l2(const struct uk_schedule *s) {
-    return uk_l2_share(s) >= BIG_L2;
-}
-
-bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    const struct uk_kernel *row = f->intrinsic->row;
-    double bytes = 0;
-
-    for (int v = 0; v < f->axes; v++)
-        for (int o = 1; o < st->operands && !uk_is_reduced(st, f->axis[v]) && f->most[v]; o++)
-            if (uk_depends(&st->operand[o], f->axis[v]))
-                bytes = (double)f->most[v] * (double)uk_type_bytes(st->operand[o].tensor->type);
-    return row && bytes > FAST_STREAM * uk_kernel_cycles(s->target, row);
-}
-
-static double longest_sum(const struct tiling *t) {
-    double most = 0;
-
-    for (int v = 0; v < t->fit->axes; v++) {
-        double n = uk_extent_estimate(t->s, t->st, t->axis[v]);
-
-        if (uk_is_reduced(t->st, t->axis[v]) && n > most)
-            most = n;
-    }
-    return most;
-}
-
-/* Rows of B in place: half of the second-level cache for kc x N of them; where B is far larger, short blocks.
- */
-static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
-    double bytes = (double)uk_type_bytes(t->st->operand[0].tensor->type);
-    double l2 = (double)uk_l2_share(t->s);
-    int64_t fits = (int64_t)(l2 / 2 / (n * bytes)) / 64 * 64;
-
-    t->columns_outside = flat || (m < FAR_ROWS && n >= FAR_COLUMNS);
-    t->kc = t->columns_outside ? FAR_K : fits < 64 ? 64 : fits > MOST_K_IN_PLACE ? MOST_K_IN_PLACE : fits;
-    /* One row of tiles uses B once, column by column, if those are wide. */
-    bool wide = (double)t->fit->most[t->columns] * bytes >= WIDE_COLUMNS;
-    if (wide && m <= (double)t->fit->most[t->rows] && (int64_t)(n * bytes) % UK_PAGE) {
-        t->columns_outside = true;
-        t->kc = 0;
-    } else if (m <= STREAM_ROWS && n * longest_sum(t) * bytes > l2) {
-        t->columns_outside = false;
-        t->kc = STREAM_K;
-    }
-}
-
-int64_t uk_even_blocks(int64_t n, int64_t most) {
-    int64_t blocks = (n - 1) / most + 1;
-
-    return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
-}
-
-/* Each thread packs its own blocks of B into its own second-level cache, if there are columns enough for all:
- * then the threads meet only once per block of k. */
-static bool shares_columns(const struct tiling *t) {
-    int threads = t->s->options->threads;
-
-    return threads > 1 &&
-           uk_extent_estimate(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
-}
-
-static int64_t bytes_of_columns(const struct tiling *t) {
-    int64_t bytes = 1;
-
-    for (int o = 1; o < t->st->operands; o++)
-        if (uk_depends(&t->st->operand[o], t->axis[t->columns]))
-            bytes = (int64_t)uk_type_bytes(t->st->operand[o].tensor->type);
-    return bytes;
-}
-
-static int64_t panels_k(const struct tiling *t) {
-    int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type);
-
-    return shares_columns(t) ? SHARED_K_BYTES / bytes : PANELS_K;
-}
-
-static int64_t least_columns(const struct tiling *t) {
-    return shares_columns(t) && t->packs > 1 ? SHARED_COLUMNS : LEAST_COLUMNS;
-}
-
-/* Few rows; of elements smaller than f32 a panel of B may take half of the first-level cache. */
-static int64_t short_k(const struct tiling *t) {
-    const int64_t bytes = bytes_of_columns(t), half = t->s->target->core.l1.size / 2;
-    const int64_t fits = half / (t->fit->most[t->columns] * bytes) / 64 * 64; /* of whole groups */
-
-    return uk_even_blocks((int64_t)longest_sum(t), bytes < 4 && fits > SHORT_K ? fits : SHORT_K);
-}
-
-/* What a block of B may take of the second-level cache, in its elements. */
-static int64_t room_of_block(const struct tiling *t) {
-    return uk_l2_share(t->s) / 8 * 7 / bytes_of_columns(t);
-}
-
-/* Rows outside: kc, or less where a block of it with the least columns does not stay in the second-level cache. A block of
- * kc x nc costs A once for each nc columns, and C, read and written, for each kc terms: for its size the least at kc = 2 nc. */
-static int64_t fitting_k(const struct tiling *t, int64_t kc) {
-    int64_t room = room_of_block(t);
-
-    return least_columns(t) * kc <= room ? kc : (int64_t)sqrt(2.0 * (double)room) / 8 * 8;
-}
-
-static void choose_order(struct tiling *t) {
-    double m = uk_extent_estimate(t->s, t->st, t->axis[t->rows]),
-           n = uk_extent_estimate(t->s, t->st, t->axis[t->columns]);
-
-    t->flat = uk_is_flat(t->s, t->st, t->fit);
-    if (!t->packs) {
-        choose_in_place(t, m, n, t->flat);
-        return;
-    }
-    t->few_rows = m <= FEW_ROWS && !t->flat;
-    t->columns_outside = t->few_rows || t->flat;
-    t->kc = t->flat               ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
-            : t->few_rows         ? short_k(t)
-            : uk_has_big_l2(t->s) ? LONG_K
-            : t->packs > 1        ? uk_even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
-                                  : fitting_k(t, MEDIUM_K);
-}
 
 static void begin(struct tiling *t) {
     const struct uk_stage *st = t->st;
 
     memcpy(t->axis, t->fit->axis, sizeof t->axis);
-    t->rows = t->columns = -1;
-    for (int o = 1; o < st->operands; o++)
-        t->packs += t->fit->panel[o].width > 0;
-    for (int v = 0; v < t->fit->axes; v++)
-        if (!uk_is_reduced(st, t->axis[v]) && t->fit->most[v]) {
-            t->rows = t->columns;
-            t->columns = v;
-        }
-    for (int i = 0; i < st->loops; i++) {
-        bool used = false;
-
-        for (int v = 0; v < t->fit->axes; v++)
-            used |= t->axis[v] == st->loop[i];
-        if (!used)
+    uk_tile_axes(st, t->fit, &t->rows, &t->columns);
+    for (int i = 0; i < st->loops; i++)
+        if (!uk_is_axis(t->fit, st->loop[i]))
             t->order[t->loops++] = st->loop[i];
-    }
     t->outside = t->loops;
-    if (t->rows >= 0 && st->statement->reduce != UK_REDUCE_NONE)
-        choose_order(t);
-}
-
-/* Rows outside: so much of the second-level cache for kc x nc, but at least LEAST_COLUMNS if they fit, or going through all
- * rows of A once more shows. */
-static int64_t block_columns(const struct tiling *t) {
-    int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
-    int64_t l2 = uk_l2_share(t->s), all = (int64_t)uk_extent_estimate(t->s, t->st, t->axis[t->columns]);
-    bool half = uk_has_big_l2(t->s) || t->packs > 1;
-    int64_t least = least_columns(t), most = room_of_block(t) / t->kc / tile * tile;
-    int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
-
-    least = least < most ? least : most > tile ? most : tile;
-    n = t->columns_outside ? FLAT_COLUMNS : n < least ? least : n;
-    if (shares_columns(t)) {
-        int64_t threads = t->s->options->threads, blocks = ((all - 1) / n / threads + 1) * threads;
-
-        n = (all - 1) / blocks + 1;
-    } else if (t->packs > 1 && !uk_has_big_l2(t->s)) {
-        n = uk_even_blocks(all, n / tile * tile);
-    }
-    return (n + tile - 1) / tile * tile;
 }
 
 static enum uk_status block(struct tiling *t, int axis, int64_t size) {
@@ -226,38 +31,39 @@ static enum uk_status block(struct tiling *t, int axis, int64_t size) {
     return status;
 }
 
-/* Blocks of columns, and of rows where the columns are outside; few rows have neither. */
+/* Blocks of columns, and of rows. */
 static enum uk_status split_output(struct tiling *t) {
+    const bool shares = uk_shares_columns(t->s, t->st, t->axis[t->columns]);
     int before = t->loops;
-    enum uk_status status = block(t, t->columns, block_columns(t));
+    enum uk_status status = t->blocked.nc ? block(t, t->columns, t->blocked.nc) : UK_OK;
 
     if (status)
         return status;
-    if (t->loops > before && shares_columns(t))
+    if (t->loops > before && shares)
         t->shared = t->order[before];
-    if (!t->columns_outside)
-        return UK_OK;
-    int64_t tile = t->fit->most[t->rows], most = t->packs > 1 ? FLAT_PACKED_ROWS : FLAT_ROWS;
     before = t->loops;
-    status = block(t, t->rows, (most + tile - 1) / tile * tile);
+    status = t->blocked.mc ? block(t, t->rows, t->blocked.mc) : UK_OK;
     if (!status && t->loops > before && !t->shared)
         t->shared = t->order[before];
     return status;
 }
 
+/* The loops around the tile. */
 static enum uk_status split_blocks(struct tiling *t) {
-    enum uk_status status = UK_OK;
+    struct uk_costing c;
+    bool by_first_tile;
+    enum uk_status status = uk_has_packing(t->s, t->fit, &by_first_tile);
 
-    for (int v = 0; v < t->fit->axes && t->kc; v++) {
-        if (!uk_is_reduced(t->st, t->axis[v]) || t->fit->most[v])
-            continue;
-        status = block(t, v, t->kc);
-        if (status)
-            return status;
-        int64_t all = uk_constant_extent(t->st, t->axis[v]);
-        t->kc = all > 0 && all < t->kc ? all : t->kc;
-    }
-    if (t->packs && t->kc && !t->few_rows)
+    if (status)
+        return status;
+    uk_costing_begin(&c, t->s, t->st, t->fit, by_first_tile);
+    if (t->window)
+        return uk_order_window(t, &c);
+    uk_find_blocks(&c, &t->blocked);
+    for (int v = 0; v < t->fit->axes && t->blocked.kc && !status; v++)
+        if (uk_is_reduced(t->st, t->axis[v]) && !t->fit->most[v])
+            status = block(t, v, t->blocked.kc);
+    if (!status && t->rows >= 0)
         status = split_output(t);
     t->blocks = t->loops;
     return status;
@@ -314,7 +120,7 @@ static enum uk_status split_one_tile(struct tiling *t) {
 static enum uk_status split_tiles(struct tiling *t) {
     for (int i = 0; i < t->fit->axes; i++) {
         struct uk_loop *outer = NULL;
-        int v = t->columns_outside ? t->fit->axes - 1 - i : i;
+        int v = t->blocked.columns_outside ? t->fit->axes - 1 - i : i;
         enum uk_status status =
             t->fit->most[v] ? uk_split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
 
@@ -342,8 +148,8 @@ static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
         t->s, uk_step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
 }
 
-/* A constant is packed for the whole program; another operand inside the innermost block loop that it depends on. For few rows, B goes panel by
- * panel; panels of A do where there are few blocks of B: a panel then never leaves the first-level cache. */
+/* A constant is packed for the whole program; another operand inside the innermost block loop that it depends on, or panel by panel just before
+ * its use. */
 static enum uk_status pack_operand(struct tiling *t, int o) {
     const struct uk_operand *operand = &t->st->operand[o];
     bool of_columns = t->columns >= 0 && uk_depends(operand, t->axis[t->columns]);
@@ -352,9 +158,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
 
     if (operand->tensor->kind == UK_TENSOR_PACKED) /* with another operand at the same subscripts */
         return UK_OK;
-    if (of_columns ? t->few_rows
-                   : t->columns >= 0 && !t->columns_outside && !t->window &&
-                         uk_extent_estimate(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
+    if (of_columns ? t->blocked.near_columns : t->blocked.near_rows)
         last = t->tiles;
     for (int i = 0; i < last && !operand->tensor->is_constant; i++) {
         if (uk_depends(operand, t->order[i]))
@@ -378,7 +182,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
 
 /* Panels of columns that no kernel makes while it computes are copied several at a time. */
 static enum uk_status reorder_copies(struct tiling *t) {
-    for (int o = 1; o < t->st->operands && t->flat; o++) {
+    for (int o = 1; o < t->st->operands; o++) {
         const struct uk_operand *operand = &t->st->operand[o];
         struct uk_packing *packing;
         struct uk_stage *reader, *copy;
@@ -435,7 +239,7 @@ static enum uk_status parallelize(struct tiling *t) {
     if (n == 2 && packs_inside(t, loop[0]))
         n = 1;
     if (n == 2 && uk_extent_estimate(t->s, t->st, loop[0]) /
-                          (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=
+                          (double)t->fit->most[t->blocked.columns_outside ? t->columns : t->rows] >=
                       4.0 * t->s->options->threads)
         n = 1;
     return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
@@ -447,7 +251,7 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
 
     begin(&t);
     t.window = uk_is_window(st, fit);
-    status = t.window ? uk_order_window(&t) : split_blocks(&t);
+    status = split_blocks(&t);
     if (status || (!t.window && (status = split_tiles(&t))) || (status = order_tile(&t)))
         return status;
     for (int o = st->operands - 1; o >= 1; o--)

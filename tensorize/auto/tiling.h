@@ -4,9 +4,15 @@
 #define UK_TILING_H
 
 #include "auto.h"
+#include "cost/cost.h"
 
-/* Rows so many bytes apart, or multiples of it, share the sets of the first-level cache. */
-enum { UK_PAGE = 4096 };
+/* blocks.c: how the loops of a product's stage are blocked around a kernel. */
+struct uk_blocks {
+    bool columns_outside; /* panels of columns are outside of those of rows */
+    bool near_columns,
+        near_rows;      /* a panel is copied just before its use, not in front of the block's tiles */
+    int64_t kc, nc, mc; /* terms of the sum, columns and rows of a block; 0: all */
+};
 
 struct tiling {
     struct uk_schedule *s;
@@ -18,9 +24,9 @@ struct tiling {
     int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
     int rows, columns;          /* the axes of the output's tile; -1: there is none */
     int packs;
-    bool columns_outside, few_rows, flat, window;
+    bool window;
+    struct uk_blocks blocked;
     struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that the threads take */
-    int64_t kc;             /* 0: sums are not blocked */
 };
 
 /* A step on loops of the stage, to be applied as if it had been written; NULL: no memory. */
@@ -47,10 +53,7 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
 /* Does any kernel compute it, with copies of its borders if it wants them? */
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits);
 
-/* auto_panels.c: the cost of operands that the kernel takes at any strides, in place or in panels, besides `cycles`; and chooses
- * panels for such operands of the fit where they are scattered. */
-double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
-                           int o, double cycles);
+/* auto_panels.c: chooses panels for operands of the fit that the kernel takes at any strides, where they are scattered. */
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
 /* Layouts for the panels of constants, if panels of the whole tensor would not be what the kernel reads. */
@@ -119,16 +122,56 @@ int64_t uk_even_blocks(int64_t n, int64_t most);
 
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
-enum uk_status uk_order_window(struct tiling *t);
 
-/* auto_cost.c: the cycles of the stage by the kernel that fits, with `packing` for each element of a panel; 0: the user's own. */
-double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double packing);
+/* auto_nest.c: the loops around the calls of a fit's kernel, the outermost first, each in so many iterations of so many of its values.
+ * Of operands in panels: how many of the loops are outside of the copy, 0 for constants. */
+enum { UK_MOST_LEVELS = UK_MAX_LOOPS + 8 };
+struct uk_levels {
+    int levels, copied[UK_MAX_OPERANDS];
+    struct uk_nest_level {
+        const struct uk_loop *loop;
+        int64_t extent, step;
+    } level[UK_MOST_LEVELS];
+};
+/* What is known of a stage and a fit before its loops are: by the number of a loop in the stage, estimated. by_first_tile: the first tile
+ * that reads a panel makes it. */
+struct uk_costing {
+    const struct uk_schedule *s;
+    const struct uk_stage *st;
+    const struct uk_fit *fit;
+    bool by_first_tile;
+    int operands;
+    int64_t size[UK_MAX_LOOPS], stride[UK_NEST_OPERANDS][UK_MAX_LOOPS]; /* values; bytes */
+    double iterations, instructions,
+        loads; /* k iterations of all tiles, cycles of their instructions, and of those' loads */
+};
+void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const struct uk_stage *st,
+                      const struct uk_fit *f, bool by_first_tile);
+/* Cycles of the tiles and of all copies. */
+double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l);
+/* Blocks and orders of loops that save less than this part of the cycles are not worth it: the estimate is not as exact. */
+static const double uk_margin = 0.02;
+/* blocks.c: the blocks that cost least, and the cycles. */
+double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out);
+/* tiling_window.c: the cycles in the order of loops that costs least, for a kernel of windows; and that order. */
+double uk_window_cycles(const struct uk_costing *c);
+enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c);
+/* Do threads pack and use blocks of columns of their own? There are columns enough for all: then they meet once for each block of k. */
+bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *columns);
+/* The fit's axes of the output's tile; -1: there is none. */
+void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns);
+/* The cycles of the stage by the kernel that fits; 0: the user's own. */
+double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                   bool by_first_tile);
 /* auto_cost.c: what all calls of the kernel cost beside its multiply-adds: entering it, and its tile's way to registers and back. */
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* auto_cost.c: the axis of the channels of a kernel for depthwise convolutions of them; -1: it is of other ones, or no loop goes over
  * channels, of which it computes one as slowly as a whole register. */
 int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);
 bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
+/* auto_cost.c: cycles of copying an element by itself: a load, a store and an address. */
+double uk_element_cycles(const struct uk_schedule *s);
 /* auto_cost.c: whether a convolution's windows are packed. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f);
 

@@ -4,14 +4,16 @@
  * of the input, read where they are.
  *
  * A panel of B, kc x nr, is used by all rows of an image before the next one is read, as long as the tiles of C
- * that wait for the rest of their sum stay near; else the whole sum is finished tile by tile.
+ * that wait for the rest of their sum stay near; else the whole sum is finished tile by tile. Of the orders the one is
+ * taken that costs least by the lines that it moves.
  */
+#include <float.h>
 #include "tiling.h"
 
-enum {
-    WAITING_SHARE = 8, /* tiles of C that wait may take this part of the second-level cache */
-    WINDOW_K = 512,
-};
+/* Terms of the sum between two visits to a tile of C that are compared, besides all of them; the first stands for all where they are not
+ * known. */
+static const int64_t lengths[] = {512, 256, 128, 64, 32};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 static const struct uk_operand *operand_of_columns(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_loop *columns = NULL;
@@ -37,47 +39,127 @@ bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
+/* The loops of no axis, those of sums apart; the last ones of the output are inside of the sums. */
 struct window {
     struct uk_loop *outer[UK_MAX_LOOPS], *sums[UK_MAX_LOOPS], *inside[UK_MAX_LOOPS];
     int outers, sum_count, insides;
     bool tiles_wait; /* all tiles of the loops inside wait for the sums */
+    int64_t kc;      /* terms between two visits to a tile; 0: all */
 };
 
-/* The loops of no axis: those that go inside of the sums, from the innermost on, while C stays near. */
-static void sort_loops(const struct tiling *t, struct window *w) {
-    const struct uk_stage *st = t->st;
-    const struct uk_operand *b = operand_of_columns(st, t->fit);
-    double bytes = (double)t->fit->most[t->columns] * (double)uk_type_bytes(st->operand[0].tensor->type) *
-                   uk_extent_estimate(t->s, st, t->axis[t->rows]);
-    double limit = (double)uk_l2_share(t->s) / WAITING_SHARE;
-    int first = t->outside;
+/* Loops of no axis. */
+static int loops_outside(const struct uk_stage *st, const struct uk_fit *f, struct uk_loop **loop) {
+    int n = 0;
 
-    w->tiles_wait = bytes <= limit;
-    /* Transposed tiles wait in a buffer, which stays in the first-level cache if it holds one row of the image. */
-    for (int i = t->outside - 1; i >= 0 && w->tiles_wait && !t->fit->transposed; i--) {
-        const struct uk_loop *l = t->order[i];
+    for (int i = 0; i < st->loops; i++)
+        if (!uk_is_axis(f, st->loop[i]))
+            loop[n++] = st->loop[i];
+    return n;
+}
 
-        if (uk_is_prefix_of_copy(t->s, st, uk_loop_position(st, l)))
+/* The first of them that may be inside of the sums: copies are made outside of their loops, and another panel of B comes with a loop that
+ * it depends on. Transposed tiles wait in a buffer, which stays in the first-level cache if it holds one row of the image. */
+static int first_inside(const struct uk_costing *c, struct uk_loop *const *loop, int count) {
+    const struct uk_operand *b = operand_of_columns(c->st, c->fit);
+    int first = count;
+
+    for (int i = count - 1; i >= 0 && !c->fit->transposed; i--) {
+        if (uk_is_prefix_of_copy(c->s, c->st, uk_loop_position(c->st, loop[i])))
             break;
-        if (uk_is_reduced(st, l))
+        if (uk_is_reduced(c->st, loop[i]))
             continue;
-        bytes *= uk_extent_estimate(t->s, st, l);
-        if (uk_depends(b, l) || bytes > limit)
+        if (uk_depends(b, loop[i]))
             break;
         first = i;
     }
-    bool any = false;
-    for (int i = 0; i < t->outside; i++) {
-        if (uk_is_reduced(st, t->order[i]))
-            w->sums[w->sum_count++] = t->order[i];
+    return first;
+}
+
+static void sort_loops(const struct uk_stage *st, struct uk_loop *const *loop, int count, int first,
+                       struct window *w) {
+    w->outers = w->sum_count = w->insides = 0;
+    for (int i = 0; i < count; i++)
+        if (uk_is_reduced(st, loop[i]))
+            w->sums[w->sum_count++] = loop[i];
         else if (i >= first)
-            w->inside[w->insides++] = t->order[i];
+            w->inside[w->insides++] = loop[i];
         else
-            w->outer[w->outers++] = t->order[i];
-        any |= !uk_is_reduced(st, t->order[i]);
+            w->outer[w->outers++] = loop[i];
+}
+
+static int64_t block_of(const struct window *w, const struct uk_costing *c, int axis) {
+    const struct uk_fit *f = c->fit;
+    const int64_t all = (int64_t)uk_extent_estimate(c->s, c->st, f->axis[axis]);
+    const bool is_known = uk_constant_extent(c->st, f->axis[axis]) >= 0;
+
+    return f->most[axis] ? f->most[axis] : uk_even_blocks(all, w->kc ? w->kc : is_known ? all : lengths[0]);
+}
+
+static void add_level(const struct uk_costing *c, struct uk_levels *l, const struct uk_loop *loop,
+                      int64_t step) {
+    const int64_t all = (int64_t)uk_values_estimate(c->s, c->st, loop);
+
+    if (step < all)
+        l->level[l->levels++] = (struct uk_nest_level){loop, (all - 1) / step + 1, step};
+}
+
+static void add_all(const struct uk_costing *c, struct uk_levels *l, struct uk_loop *const *loop, int n) {
+    for (int i = 0; i < n; i++)
+        add_level(c, l, loop[i], 1);
+}
+
+static double cycles_of(const struct uk_costing *c, const struct window *w) {
+    const struct uk_fit *f = c->fit;
+    struct uk_levels l = {0};
+    int rows, columns;
+
+    uk_tile_axes(c->st, f, &rows, &columns);
+    if (f->transposed) /* so that a panel of the weights serves all images */
+        add_level(c, &l, f->axis[columns], f->most[columns]);
+    add_all(c, &l, w->outer, w->outers);
+    if (!f->transposed)
+        add_level(c, &l, f->axis[columns], f->most[columns]);
+    for (int o = 1; o < c->operands; o++)
+        for (int i = 0; i < l.levels && !c->st->operand[o].tensor->is_constant; i++)
+            if (uk_depends(&c->st->operand[o], l.level[i].loop))
+                l.copied[o] = i + 1;
+    for (int pass = 0; pass < 2; pass++) {
+        if (w->tiles_wait == (pass == 0)) {
+            add_all(c, &l, w->sums, w->sum_count);
+            for (int v = 0; v < f->axes; v++)
+                if (uk_is_reduced(c->st, f->axis[v]))
+                    add_level(c, &l, f->axis[v], block_of(w, c, v));
+        } else {
+            add_all(c, &l, w->inside, w->insides);
+            add_level(c, &l, f->axis[rows], f->most[rows]);
+        }
     }
-    /* Nothing but rows of one tile line would use a panel before the next comes: no gain in waiting. */
-    w->tiles_wait = w->tiles_wait && (w->insides || !any || t->fit->transposed);
+    return uk_costing_cycles(c, &l);
+}
+
+static double find_order(const struct uk_costing *c, struct window *best) {
+    struct uk_loop *loop[UK_MAX_LOOPS];
+    const int count = loops_outside(c->st, c->fit, loop), least_first = first_inside(c, loop, count);
+    double least = DBL_MAX;
+
+    for (int first = count; first >= least_first; first--)
+        for (int i = 0; i < 2 * (LENGTHS + 1); i++) {
+            struct window w = {.tiles_wait = i % 2, .kc = i < 2 ? 0 : lengths[i / 2 - 1]};
+
+            sort_loops(c->st, loop, count, first, &w);
+            const double cycles = cycles_of(c, &w);
+            if (cycles < least * (1 - uk_margin)) {
+                least = cycles;
+                *best = w;
+            }
+        }
+    return least;
+}
+
+double uk_window_cycles(const struct uk_costing *c) {
+    struct window w;
+
+    return find_order(c, &w);
 }
 
 static void put(struct tiling *t, struct uk_loop *const *loops, int n) {
@@ -86,33 +168,16 @@ static void put(struct tiling *t, struct uk_loop *const *loops, int n) {
             t->order[t->loops++] = loops[i];
 }
 
-/* Terms of the sum between two visits to a tile of C. A flat tile reads a panel of B so fast that it has to come from the
- * first-level cache, of which it may take two thirds. */
-static int64_t block_of_sum(const struct tiling *t, int axis) {
-    const struct uk_operand *b = operand_of_columns(t->st, t->fit);
-    int64_t most = WINDOW_K;
-
-    if (t->fit->most[axis])
-        return t->fit->most[axis];
-    if (b && uk_is_flat(t->s, t->st, t->fit)) {
-        int64_t term = t->fit->most[t->columns] * (int64_t)uk_type_bytes(b->tensor->type);
-        int64_t near = t->s->target->core.l1.size * 2 / 3 / term;
-
-        most = near < 8 ? 8 : near < most ? near : most;
-    }
-    return uk_even_blocks((int64_t)uk_extent_estimate(t->s, t->st, t->axis[axis]), most);
-}
-
-enum uk_status uk_order_window(struct tiling *t) {
-    struct window w = {0};
+enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c) {
+    struct window w;
     struct uk_loop *columns = NULL, *rows = NULL, *blocks[2 * UK_MAX_DIMS] = {0};
     enum uk_status status = UK_OK;
 
-    sort_loops(t, &w);
+    find_order(c, &w);
     t->loops = 0;
     for (int v = 0; v < t->fit->axes && !status; v++)
         if (uk_is_reduced(t->st, t->axis[v]))
-            status = uk_split_by(t->s, t->st, &t->axis[v], block_of_sum(t, v), "c", &blocks[v]);
+            status = uk_split_by(t->s, t->st, &t->axis[v], block_of(&w, c, v), "c", &blocks[v]);
     if (status ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))

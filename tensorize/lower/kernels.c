@@ -87,7 +87,7 @@ static bool stores_to(const struct uk_node *n, const struct uk_tensor *t) {
 
 /* What pipelines load ahead is in registers too. */
 static enum uk_status check_registers(struct uk_schedule *s, const struct uk_node *launch) {
-    const int64_t most = s->target->core.device.register_bytes;
+    const int64_t most = s->target->machine.core.device.register_bytes;
     int64_t sum = 0, n;
 
     for (const struct uk_buffer *b = s->buffers; b; b = b->next)

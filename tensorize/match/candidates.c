@@ -41,7 +41,7 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 
     if (scope)
         return scope;
-    for (const struct uk_tensor *t = i->declaration->tensors; t && !s->target->core.device.threads;
+    for (const struct uk_tensor *t = i->declaration->tensors; t && !s->target->machine.core.device.threads;
          t = t->next)
         if (t->scope != UK_SCOPE_GLOBAL)
             return t->scope == UK_SCOPE_SHARED ? "memory that the threads of a block share"
@@ -114,7 +114,7 @@ static double counted_cycles(const struct uk_target *t, const struct uk_kernel *
     const struct uk_counts n = {
         .fma = uk_kernel_fma(k), .load = uk_kernel_loads(k), .other = uk_kernel_other(k)};
 
-    return uk_cost_cycles(&t->core, &t->vectors, &n);
+    return uk_cost_cycles(&t->machine.core, &t->vectors, &n);
 }
 
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
@@ -152,7 +152,7 @@ enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel
 }
 
 int64_t uk_l2_share(const struct uk_schedule *s) {
-    const struct uk_core *core = &s->target->core;
+    const struct uk_core *core = &s->target->machine.core;
     int sharing = s->options->threads < core->l2_cores ? s->options->threads : core->l2_cores;
 
     return core->l2.size / (sharing > 1 ? sharing : 1);

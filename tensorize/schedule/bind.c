@@ -35,7 +35,7 @@ static int64_t threads_of(const struct uk_stage *st, const struct uk_loop *l) {
 
 static enum uk_status check_threads(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                     int axis, struct uk_position at) {
-    const int most = s->target->core.device.threads;
+    const int most = s->target->machine.core.device.threads;
 
     if (uk_constant_extent(st, l) < 0)
         return uk_fail(s->context, UK_REFUSED, at,
@@ -92,7 +92,7 @@ enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step) 
     struct uk_stage *st;
     int position;
 
-    if (!s->target->core.device.threads)
+    if (!s->target->machine.core.device.threads)
         return uk_fail(
             s->context, UK_UNSUPPORTED, step->at,
             "bind %s: the target %s has no blocks and threads, only GPUs have; make the loop parallel",
@@ -246,7 +246,7 @@ static enum uk_status check_loops(struct kernel *k, const struct uk_stage *st) {
 }
 
 static enum uk_status check_size(const struct kernel *k) {
-    const int most = k->s->target->core.device.threads;
+    const int most = k->s->target->machine.core.device.threads;
     const int64_t n = k->block[0] * k->block[1] * k->block[2];
 
     if (n <= most)

@@ -76,7 +76,7 @@ enum uk_status uk_apply_pipeline(struct uk_schedule *s, const struct uk_step *st
     struct uk_stage *st;
     int position;
 
-    if (!s->target->core.device.threads)
+    if (!s->target->machine.core.device.threads)
         return uk_fail(s->context, UK_UNSUPPORTED, step->at,
                        "pipeline %s: the target %s has no shared memory, only GPUs have; leave the step out",
                        step->loop[0].loop, s->target->name);

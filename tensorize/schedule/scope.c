@@ -12,7 +12,7 @@ enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step,
 
     if (!step->has_scope || step->scope == UK_SCOPE_GLOBAL)
         return UK_OK;
-    if (!s->target->core.device.threads)
+    if (!s->target->machine.core.device.threads)
         return uk_fail(
             s->context, UK_REFUSED, step->at,
             "%s %s in %s: the target %s has no memory of that scope, only GPUs have; leave `in %s` out", what,
@@ -163,10 +163,10 @@ static int64_t bytes_of(const struct uk_schedule *s, const struct uk_stage *root
 }
 
 enum uk_status uk_check_memory(struct uk_schedule *s) {
-    const int64_t most[] = {[UK_SCOPE_SHARED] = s->target->core.device.shared_bytes,
-                            [UK_SCOPE_REGISTER] = s->target->core.device.register_bytes};
+    const int64_t most[] = {[UK_SCOPE_SHARED] = s->target->machine.core.device.shared_bytes,
+                            [UK_SCOPE_REGISTER] = s->target->machine.core.device.register_bytes};
 
-    for (struct uk_stage *st = s->stages; st && s->target->core.device.threads; st = st->next)
+    for (struct uk_stage *st = s->stages; st && s->target->machine.core.device.threads; st = st->next)
         for (int scope = UK_SCOPE_SHARED; scope <= UK_SCOPE_REGISTER; scope++) {
             const int64_t n = uk_kernel_root(st) == st ? bytes_of(s, st, (enum uk_scope)scope) : 0;
 

@@ -47,7 +47,7 @@ static enum uk_status no(struct finding *g, const char *why) {
 static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
     int64_t least = -1, n;
 
-    for (int b = 0; b < g->st->bounds && g->s->target->core.device.threads; b++) {
+    for (int b = 0; b < g->st->bounds && g->s->target->machine.core.device.threads; b++) {
         const struct uk_bound *of = &g->st->bound[b];
         const int64_t c = of->form.coefficient[l->id];
         bool inside = c > 0 && !of->is_guard && uk_index_is_int(of->upper, &n);

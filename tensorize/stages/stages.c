@@ -379,7 +379,7 @@ static bool add_unit(struct uk_schedule *s, struct uk_statement *t) {
     struct uk_index *extent = uk_index_int(s->arena, 1);
     const char *name = uk_fresh_name(s, "one", "");
 
-    if (!s->target->core.device.threads || t->left_iterators)
+    if (!s->target->machine.core.device.threads || t->left_iterators)
         return true;
     if (!v || !extent || !name || uk_name_add(s, name))
         return false;

@@ -133,15 +133,15 @@ static const struct uk_target *plain_target(const struct uk_target *t) {
     return last;
 }
 
-/* The core in a target, with the vectors that the core of the plain target with the same features has. */
-static void set_core(struct uk_target *t, const struct uk_core *core, const struct uk_core *plain) {
+/* The machine of a target, with the vectors that the core of the plain target with the same features has. */
+static void set_machine(struct uk_target *t, const struct uk_machine *machine, const struct uk_core *plain) {
     int widest = 0;
 
     for (int i = 0; i < UK_WIDTHS; i++)
         widest = plain->vectors[i].bytes > widest ? plain->vectors[i].bytes : widest;
-    t->core = *core;
-    t->row = core->name;
-    t->vectors = *uk_core_vectors(core, widest);
+    t->machine = *machine;
+    t->row = machine->core.name;
+    t->vectors = *uk_core_vectors(&t->machine.core, widest);
 }
 
 static bool native_host(struct uk_arena *a, struct uk_target *t) {
@@ -175,7 +175,7 @@ static bool native_host(struct uk_arena *a, struct uk_target *t) {
     t->has = has;
     t->arch = arch;
     t->name = "native";
-    set_core(t, &uk_machine()->core, uk_core_find(plain_target(t)->row));
+    set_machine(t, uk_machine(), uk_core_find(plain_target(t)->row));
     return true;
 }
 
@@ -194,7 +194,7 @@ static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
             return UK_OK;
     *t = *row;
     t->name = "native";
-    set_core(t, &uk_machine()->core, uk_core_find(row->row));
+    set_machine(t, uk_machine(), uk_core_find(row->row));
     return UK_OK;
 }
 
@@ -304,9 +304,10 @@ static enum uk_status find_base(struct uk_context *c, const char *name, size_t n
     if (!row)
         return unknown_target(c, name);
     const struct uk_core *core = uk_core_find(row->row);
+    const struct uk_machine machine = uk_machine_of(core);
 
     *t = *row;
-    set_core(t, core, core);
+    set_machine(t, &machine, core);
     return UK_OK;
 }
 

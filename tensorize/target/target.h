@@ -95,7 +95,7 @@ struct uk_target {
     const char *cpu, *features; /* as LLVM wants them */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     const char *row;        /* of cores.def */
-    struct uk_core core;    /* that row, in a target that has been found; native: with this CPU's caches */
+    struct uk_machine machine; /* with that row's core, in a target that has been found; native: with this CPU's caches */
     struct uk_vectors vectors; /* the widest of them that the target's features allow */
     bool interpreted;          /* "interp": no code at all */
 };

@@ -104,7 +104,7 @@ static void find_operands(struct device_case *c) {
 
 /* So many threads and problems that shared memory has room; false: not even for one. */
 static bool find_room(struct device_case *c) {
-    const size_t most = (size_t)c->v->device->target->core.device.shared_bytes;
+    const size_t most = (size_t)c->v->device->target->machine.core.device.shared_bytes;
 
     for (lay_out(c); c->shared.bytes > most; lay_out(c)) {
         if (c->threads == 1)
@@ -118,7 +118,7 @@ static bool find_room(struct device_case *c) {
 }
 
 bool uk_verify_device_fits(struct uk_verifier *v) {
-    const int64_t most = v->device->target->core.device.shared_bytes;
+    const int64_t most = v->device->target->machine.core.device.shared_bytes;
     int64_t bytes = 0;
 
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {

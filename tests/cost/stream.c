@@ -68,9 +68,9 @@ static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
     return (struct uk_loop_nest){.loops = 3,
                                  .operands = 3,
                                  .extent = {6, tiles, k},
-                                 .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false},
-                                             {4, 1, 64, 0, {0, 64 * k, 64}, false, false},
-                                             {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false}}};
+                                 .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0},
+                                             {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0},
+                                             {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
 }
 
 /* Rows of B in place, `pitch` bytes apart. */
@@ -87,7 +87,7 @@ static struct uk_loop_nest windows(void) {
     return (struct uk_loop_nest){.loops = 5,
                                  .operands = 1,
                                  .extent = {20, 60, 3, 3, 8},
-                                 .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false}}};
+                                 .operand = {{4, 1, 4, 0, {2 * 4096, 2 * 32, 4096, 32, 4}, false, false, 0}}};
 }
 
 static const struct {
@@ -180,17 +180,22 @@ static void instructions_are_the_least(void **state) {
     assert_true(uk_cost_nest(&m, &n) - 5000 < 1);
 }
 
-/* Lines that no stream and no instruction fetches early wait for their latency, as many at once as may be in flight. */
+/* Lines that no stream and no instruction fetches early wait for their latency, as many at once as may be in flight and the instructions in
+ * flight reach. */
 static void late_lines_take_longer(void **state) {
     struct uk_loop_nest n = in_place(4096 + 64, 200, 20);
     struct uk_machine m = nothing_costs();
 
     (void)state;
+    n.operands = 2;
     m.part[0].size = 8192;
     m.part[0].ways = 8;
     m.core.l2.bytes = LINE;
     m.core.l2.latency = 100;
     m.core.l1.lines = 10;
+    m.core.reorder = 1 << 20;
+    m.core.issue = 1;
+    n.instructions = 1;
     const double late = uk_cost_nest(&m, &n);
     n.operand[1].is_prefetched = true;
     const double prefetched = uk_cost_nest(&m, &n);
@@ -198,6 +203,8 @@ static void late_lines_take_longer(void **state) {
     n.operand[1].is_prefetched = false;
     m.core.l1.lines = 100; /* a line a cycle */
     assert_true(uk_cost_nest(&m, &n) < 0.2 * late);
+    m.core.reorder = 0; /* of an iteration's lines alone */
+    assert_true(uk_cost_nest(&m, &n) > late);
 }
 
 int main(void) {

@@ -16,7 +16,7 @@ failures = []
 VECTORS = "bytes registers fma shuffle load store merge"
 CACHE = "size ways latency bytes lines"
 FIELDS = {
-    "": "name arch cpus isa uncore issue fma_latency l2_cores split serial_transfers alias absent",
+    "": "name arch cpus isa uncore issue reorder fma_latency l2_cores split serial_transfers alias absent",
     "vectors.0.": VECTORS,
     "vectors.1.": VECTORS,
     "l1.": CACHE,
@@ -93,7 +93,7 @@ def check_row(name, **environment):
     values = {fact["field"]: fact for fact in facts["facts"]}
     for field, fact in values.items():
         group = field.rpartition(".")[0]
-        line = lines.get(field) or lines.get(group) or lines.get("l2" if field == "l2_cores" else "core", "")
+        line = lines.get(field) or lines.get(group) or lines.get({"l2_cores": "l2", "reorder": "issue"}.get(field, "core"), "")
         absent = field.startswith("device.") or group.startswith("vectors.") and not values[group + ".bytes"]["row"]
         if ("none" if absent else as_text(fact)) not in line:
             failures.append(f"{name}: {field}, {as_text(fact)}, is not on the line {line!r}")

@@ -31,6 +31,7 @@ const struct uk_field uk_fields[] = {
     FIELD("isa", "core", "with %s", "", TEXT, core.isa),
     FIELD("uncore", "core", "usually before %s", "", TEXT, core.uncore),
     FIELD("issue", "issue", "%s instructions a cycle", "a cycle", DOUBLE, core.issue),
+    FIELD("reorder", "issue", "%s instructions in flight", "instructions", INT, core.reorder),
     FIELD("fma_latency", "fma_latency", "%s cycles", "cycles", INT, core.fma_latency),
     VECTORS(0),
     VECTORS(1),

@@ -127,6 +127,7 @@ void uk_units_end(struct uk_lab *lab) {
         uk_cannot(lab, "issue", "this architecture has no such microbenchmark");
     else
         uk_say(lab, "issue", 1 / issue);
+    uk_cannot(lab, "reorder", "manuals state it");
     if (find(UK_MICRO_FMA_CHAIN, bytes))
         uk_say(lab, "fma_latency", cycles_of(lab, UK_MICRO_FMA_CHAIN, bytes, 0));
     else

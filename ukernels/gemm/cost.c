@@ -178,6 +178,7 @@ static struct moved c_of(const struct gemm_plan *p, const struct uk_gemm_way *w,
     c.by[COLUMN_BLOCKS] = nc * column;
     c.by[PANELS] = w->rows * row;
     c.o.is_written = true;
+    c.o.held = p->k > 1 && w->kc > 1;
     return c;
 }
 

@@ -61,6 +61,7 @@ struct uk_core {
         isa; /* of archs.def: such cores have this instruction set and the rows of their architecture before it */
     const char *uncore; /* what it usually stands on */
     double issue;       /* instructions a cycle */
+    int reorder;        /* instructions in flight, of those that wait for their turn; 0: they begin in order */
     int fma_latency;
     struct uk_vectors vectors[UK_WIDTHS]; /* the narrower ones first; bytes of 0: there are none */
     struct uk_cache l1, l2;

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a stage costs by a kernel, blocked in some way: the loops around the kernel's calls, its own k iterations, and the copies into
+ * panels, as loop nests of which ukernels/cost counts the cycles. All operands are affine in the loops, so where their lines lie, and
+ * how often they come from which cache, follows from their strides; sizes that are not known are estimated.
+ */
+#include <math.h>
+#include <string.h>
+#include "registry/operation.h"
+#include "tiling.h"
+
+/* So many loops of a nest; those outside of them repeat it. */
+enum { NEST_LOOPS = UK_NEST_LOOPS - 1, LINE = 64 };
+
+/* Memory for panels from aligned_alloc, and giving it back: measured on Zen 3, as what a product of 24 x 16 x 16 takes longer with B packed
+ * less what packing it takes. */
+static const double workspace_cycles = 400;
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static int64_t parts(int64_t n, int64_t of) {
+    return (n - 1) / of + 1;
+}
+
+/* ---- what does not depend on blocks ---- */
+
+/* Bytes that a value of the loop moves the operand by; an index that is not affine is taken for the same element. */
+static int64_t stride_of(const struct uk_schedule *s, const struct uk_operand *o, const struct uk_loop *l) {
+    struct uk_poly c = uk_coefficient(o, l->id);
+    int64_t n;
+
+    if (c.terms < 0)
+        return 0;
+    if (!uk_poly_is_int(&c, &n)) {
+        const struct uk_index *e = uk_poly_index(s->arena, &c);
+
+        n = e ? (int64_t)uk_size_estimate(s, e) : 0;
+    }
+    return n * (int64_t)uk_type_bytes(o->tensor->type);
+}
+
+/* One row of a tile has so few sums that the latency of a multiply-add shows: so many rows cost the same. */
+static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage *st,
+                              const struct uk_kernel *row) {
+    const struct uk_target *t = s->target;
+    const double lanes = (double)t->vectors.bytes / (double)uk_type_bytes(st->operand[0].tensor->type),
+                 vectors = larger(uk_kernel_nr(row) / larger(lanes, 1), 1);
+
+    return larger(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
+}
+
+/* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
+static double rounded(double n, double most, double step) {
+    if (most <= 0 || step <= 0)
+        return n;
+    double full = (double)(int64_t)(n / most), rest = n - full * most;
+
+    return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
+}
+
+/* A register of channels takes as long if it is not full. */
+static double waste_of_channels(const struct uk_schedule *s, const struct uk_stage *st,
+                                const struct uk_fit *f) {
+    const int v = uk_channel_axis(st, f);
+    const double n = v < 0 ? 0 : uk_values_estimate(s, st, f->axis[v]),
+                 nr = v < 0 ? 1 : uk_kernel_nr(f->intrinsic->row);
+
+    return n > 0 ? (double)(int64_t)((n + nr - 1) / nr) * nr / n : 1;
+}
+
+/* k iterations of whole tiles that take as long as all tiles do, by the kernel's instruction counts and edges rounded up. */
+static double iterations_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    const struct uk_kernel *row = f->intrinsic->row;
+    const double few = row ? rows_of_latency(s, st, row) : 1;
+    double work = 1, size = 1;
+
+    for (int v = 0; v < f->axes + f->units; v++) {
+        double n = v < f->axes ? uk_values_estimate(s, st, f->axis[v]) : 1;
+        int64_t most = v < f->axes ? f->most[v] : f->unit[v - f->axes];
+
+        const bool rows = row && most == uk_kernel_mr(row);
+
+        if (v >= f->axes && rows && (double)most >= few)
+            n = few;
+        work *= rounded(n, (double)most, rows ? uk_kernel_row_step(row) : (double)most);
+        size *= most ? (double)most : 1;
+    }
+    for (int i = 0; i < st->loops; i++)
+        work *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
+    return work / size * waste_of_channels(s, st, f);
+}
+
+void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const struct uk_stage *st,
+                      const struct uk_fit *f, bool by_first_tile) {
+    const struct uk_kernel *row = f->intrinsic->row;
+    const double iterations = iterations_of(s, st, f);
+
+    *c = (struct uk_costing){.s = s, .st = st, .fit = f, .by_first_tile = by_first_tile};
+    c->operands = st->operands < UK_NEST_OPERANDS ? st->operands : UK_NEST_OPERANDS;
+    c->iterations = iterations;
+    if (row) { /* of the program's own kernel nothing is known */
+        c->instructions = iterations * uk_kernel_cycles(s->target, row);
+        c->loads =
+            iterations * uk_kernel_loads(row) / uk_kernel_kr(row) / uk_ports_rate(&s->target->vectors.load);
+    }
+    for (int i = 0; i < st->loops; i++) {
+        c->size[i] = (int64_t)uk_values_estimate(s, st, st->loop[i]);
+        for (int o = 0; o < c->operands; o++)
+            c->stride[o][i] = stride_of(s, &st->operand[o], st->loop[i]);
+    }
+}
+
+/* ---- operands ---- */
+
+static int place_of(const struct uk_costing *c, const struct uk_loop *l) {
+    int i = 0;
+
+    while (c->st->loop[i] != l)
+        i++;
+    return i;
+}
+
+/* How many values of the loop an iteration of the first `levels` levels has. */
+static int64_t range_in(const struct uk_costing *c, const struct uk_levels *l, int levels, int loop) {
+    int64_t n = c->size[loop];
+
+    for (int i = 0; i < levels; i++)
+        if (l->level[i].loop == c->st->loop[loop])
+            n = l->level[i].step;
+    return n;
+}
+
+/* Where an operand's copy has an element: bytes from one value of a loop to the next. */
+struct panels {
+    int64_t width, bytes; /* elements of a panel's line; of an element */
+    int lane;             /* the loop along a line */
+    int64_t stride
+        [UK_MAX_LOOPS]; /* of the lane: of one element, if panels follow one another as its elements do */
+};
+
+/* Panels hold lines of `width`, a line for each term of the sum; the loops of no sum go outside. */
+static void find_panels(const struct uk_costing *c, const struct uk_levels *l, int o, struct panels *p) {
+    const struct uk_panel *panel = &c->fit->panel[o];
+    const struct uk_operand *x = &c->st->operand[o];
+
+    p->width = panel->width;
+    p->bytes = (int64_t)uk_type_bytes(x->tensor->type);
+    p->lane = place_of(c, c->fit->axis[panel->lane]);
+    int64_t size = p->width * p->bytes;
+    for (int i = c->st->loops - 1; i >= 0; i--) {
+        p->stride[i] = 0;
+        if (i == p->lane || !uk_is_reduced(c->st, c->st->loop[i]) || !uk_depends(x, c->st->loop[i]))
+            continue;
+        p->stride[i] = size;
+        size *= range_in(c, l, l->copied[o], i);
+    }
+    p->stride[p->lane] = size / p->width;
+    size *= parts(range_in(c, l, l->copied[o], p->lane), p->width);
+    for (int i = c->st->loops - 1; i >= 0; i--)
+        if (i != p->lane && !uk_is_reduced(c->st, c->st->loop[i]) && uk_depends(x, c->st->loop[i])) {
+            p->stride[i] = size;
+            size *= range_in(c, l, l->copied[o], i);
+        }
+}
+
+/* ---- nests ---- */
+
+struct loops {
+    int count;
+    struct {
+        int64_t extent, stride[UK_NEST_OPERANDS];
+    } loop[UK_MOST_LEVELS + UK_MAX_LOOPS];
+};
+
+static void add_loop(struct loops *n, int64_t extent, const int64_t *stride, int operands) {
+    if (extent <= 1)
+        return;
+    n->loop[n->count].extent = extent;
+    memcpy(n->loop[n->count++].stride, stride, sizeof *stride * (size_t)operands);
+}
+
+/* The innermost loops as the nest; the others repeat it. */
+static double cost_of(const struct uk_schedule *s, const struct loops *l, struct uk_loop_nest *n) {
+    const int first = l->count > NEST_LOOPS ? l->count - NEST_LOOPS : 0;
+    double times = 1;
+
+    for (int i = 0; i < first; i++)
+        times *= (double)l->loop[i].extent;
+    n->loops = l->count - first;
+    for (int i = 0; i < n->loops; i++) {
+        n->extent[i] = l->loop[first + i].extent;
+        for (int o = 0; o < n->operands; o++)
+            n->operand[o].stride[i] = l->loop[first + i].stride[o];
+    }
+    n->instructions /= times;
+    n->loads /= times;
+    return times * uk_cost_nest(&s->target->machine, n);
+}
+
+/* What a k iteration of a tile accesses in place: neighbours along one of the tile's axes as a run, the other axis' elements as so
+ * many runs. */
+static void set_body(const struct uk_costing *c, const struct uk_levels *l, int o,
+                     struct uk_loop_operand *out) {
+    const struct uk_fit *f = c->fit;
+
+    out->bytes = (int)uk_type_bytes(c->st->operand[o].tensor->type);
+    out->runs = 1;
+    out->length = out->bytes;
+    out->pitch = 0;
+    for (int v = 0; v < f->axes; v++) {
+        const int i = place_of(c, f->axis[v]);
+        const int64_t n = range_in(c, l, l->levels, i),
+                      stride = c->stride[o][i] < 0 ? -c->stride[o][i] : c->stride[o][i];
+
+        if (uk_is_reduced(c->st, f->axis[v]) || !f->most[v] || !stride)
+            continue;
+        if (stride == out->bytes && out->length == out->bytes) {
+            out->length = n * stride;
+        } else {
+            out->pitch = out->runs == 1 || stride < out->pitch ? stride : out->pitch;
+            out->runs *= n;
+        }
+    }
+}
+
+/* Loads of vectors that lie across two lines take longer, where a k iteration reads a run of them in place and lines of the operand do
+ * not begin with cache lines. */
+static double crossing(const struct uk_costing *c, const struct uk_loop_nest *n) {
+    const struct uk_target *t = c->s->target;
+    double cycles = 0;
+
+    for (int o = 1; o < n->operands; o++) {
+        int64_t next = 0;
+
+        for (int i = 0; i < c->st->loops; i++)
+            if (uk_is_reduced(c->st, c->st->loop[i]) && c->stride[o][i])
+                next |= c->stride[o][i];
+        if (!c->fit->panel[o].width && n->operand[o].length >= t->vectors.bytes && next % LINE)
+            cycles += c->iterations * (double)n->operand[o].length / LINE * t->machine.core.split;
+    }
+    return cycles;
+}
+
+/* The tiles, and the copies' places among the loops around them. */
+static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) {
+    const struct uk_stage *st = c->st;
+    const struct uk_fit *f = c->fit;
+    struct uk_loop_nest n = {.operands = c->operands};
+    struct loops loops = {0};
+    struct panels panels[UK_NEST_OPERANDS];
+    double calls = 1;
+
+    for (int o = 0; o < c->operands; o++) {
+        set_body(c, l, o, &n.operand[o]);
+        n.operand[o].is_written = !o;
+        if (!f->panel[o].width)
+            continue;
+        find_panels(c, l, o, &panels[o]);
+        n.operand[o].runs = 1;
+        n.operand[o].length = panels[o].width * panels[o].bytes;
+    }
+    for (int i = 0; i < l->levels; i++) {
+        const int at = place_of(c, l->level[i].loop);
+        int64_t stride[UK_NEST_OPERANDS];
+
+        for (int o = 0; o < c->operands; o++)
+            stride[o] = l->level[i].step * (!f->panel[o].width ? c->stride[o][at]
+                                            : i < l->copied[o] ? 0
+                                                               : panels[o].stride[at]);
+        add_loop(&loops, l->level[i].extent, stride, c->operands);
+        calls *= (double)l->level[i].extent;
+    }
+    int first = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        first = loops.count;
+        for (int v = 0; v < f->axes; v++) {
+            const int at = place_of(c, f->axis[v]);
+            const bool sum = uk_is_reduced(st, f->axis[v]);
+            int64_t stride[UK_NEST_OPERANDS];
+
+            if (sum != (pass == 1) || (!sum && f->most[v]))
+                continue;
+            for (int o = 0; o < c->operands; o++)
+                stride[o] = f->panel[o].width ? panels[o].stride[at] : c->stride[o][at];
+            add_loop(&loops, range_in(c, l, l->levels, at), stride, c->operands);
+        }
+    }
+    n.operand[0].held = loops.count - first; /* the tile's sums are in registers */
+    n.loads = c->loads + crossing(c, &n);
+    n.instructions = larger(c->instructions, n.loads);
+    if (st->statement->reduce != UK_REDUCE_NONE)
+        n.instructions += calls * uk_cycles_of_call(c->s, st, f);
+    return cost_of(c->s, &loops, &n);
+}
+
+/* Instructions of a copy: vectors that are loaded and stored; where lines become columns, a shuffle of a vector for each doubling of a
+ * square of vectors; or elements one by one. A copy that a kernel makes while it computes stores only. */
+static double copy_instructions(const struct uk_costing *c, int o, const struct panels *p, int64_t next,
+                                double elements, double *loads) {
+    const struct uk_target *t = c->s->target;
+    const double lanes = larger((double)t->vectors.bytes / (double)p->bytes, 1), vectors = elements / lanes,
+                 stores = vectors / uk_ports_rate(&t->vectors.store);
+    struct uk_counts n = {.load = vectors, .other = vectors};
+
+    *loads = 0;
+    if (c->by_first_tile)
+        return stores;
+    if (c->stride[o][p->lane] != p->bytes && next != p->bytes)
+        n = (struct uk_counts){.load = elements, .other = 2 * elements};
+    else if (c->stride[o][p->lane] != p->bytes || c->fit->panel[o].group)
+        n.shuffle = vectors * log2(lanes);
+    *loads = n.load / uk_ports_rate(&t->vectors.load);
+    return larger(uk_cost_cycles(&t->machine.core, &t->vectors, &n), stores);
+}
+
+static double copy_cost(const struct uk_costing *c, const struct uk_levels *l, int o) {
+    struct uk_loop_nest n = {.operands = 2};
+    struct loops loops = {0};
+    struct panels p;
+    double elements = 1, calls = 1;
+    int64_t next = 0;
+
+    find_panels(c, l, o, &p);
+    for (int i = 0; i < l->copied[o]; i++) {
+        const int64_t stride[2] = {c->stride[o][place_of(c, l->level[i].loop)] * l->level[i].step, 0};
+
+        add_loop(&loops, l->level[i].extent, stride, 2);
+        calls *= (double)l->level[i].extent;
+    }
+    for (int i = 0; i < c->st->loops; i++) {
+        const bool lane = i == p.lane;
+        const int64_t width = lane ? p.width : 1, range = range_in(c, l, l->copied[o], i);
+        const int64_t stride[2] = {c->stride[o][i] * width, p.stride[i] * width};
+
+        if (!lane && !p.stride[i])
+            continue;
+        elements *= (double)range;
+        next = !lane && (!next || c->stride[o][i] < next) ? c->stride[o][i] : next;
+        calls *= uk_is_reduced(c->st, c->st->loop[i]) ? 1 : (double)parts(range, width);
+        add_loop(&loops, parts(range, width), stride, 2);
+    }
+    for (int i = 0; i < l->copied[o]; i++)
+        elements *= (double)l->level[i].extent;
+    n.operand[0] = (struct uk_loop_operand){
+        .bytes = (int)p.bytes, .runs = p.width, .length = p.bytes, .pitch = c->stride[o][p.lane]};
+    if (c->stride[o][p.lane] == p.bytes)
+        n.operand[0] =
+            (struct uk_loop_operand){.bytes = (int)p.bytes, .runs = 1, .length = p.width * p.bytes};
+    n.operand[1] = (struct uk_loop_operand){
+        .bytes = (int)p.bytes, .runs = 1, .length = p.width * p.bytes, .is_written = true};
+    n.instructions = copy_instructions(c, o, &p, next, elements, &n.loads) + calls * UK_CALL_CYCLES;
+    return cost_of(c->s, &loops, &n);
+}
+
+double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l) {
+    double cycles = tiles_cost(c, l);
+    bool copies = false;
+
+    for (int o = 1; o < c->operands; o++)
+        if (c->fit->panel[o].width && !c->st->operand[o].tensor->is_constant) {
+            cycles += copy_cost(c, l, o);
+            copies = true;
+        }
+    return cycles + (copies ? workspace_cycles : 0);
+}

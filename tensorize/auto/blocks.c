@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The blocks of a product: of several orders and lengths those that cost least by the lines that they move. An analysis such as that of Low,
+ * Igual, Smith and Quintana-Orti ("Analytical modeling is enough for high-performance BLIS", 2016) gives the lengths where nothing but the
+ * sizes of caches matters; here sets that lines share, pages, copies and few rows matter as well, so that lengths are compared.
+ *
+ * Rows outside: a block of B, kc x nc, from which the tiles of all rows stream it. Columns outside: a panel of B, kc x nr, used by all rows
+ * of a block of A, mc x kc.
+ */
+#include <float.h>
+#include "tiling.h"
+
+/* Lengths that are compared. */
+static const int64_t lengths[] = {32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048};
+enum { LENGTHS = sizeof lengths / sizeof *lengths, CHOICES = LENGTHS + 1, COVERED = 512 };
+/* Of each thread, from which on the threads take blocks of columns. */
+enum { SHARED_COLUMNS = 128 };
+
+void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns) {
+    *rows = *columns = -1;
+    for (int v = 0; v < f->axes; v++)
+        if (!uk_is_reduced(st, f->axis[v]) && f->most[v]) {
+            *rows = *columns;
+            *columns = v;
+        }
+}
+
+int64_t uk_even_blocks(int64_t n, int64_t most) {
+    int64_t blocks = (n - 1) / most + 1;
+
+    return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
+}
+
+bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st,
+                       const struct uk_loop *columns) {
+    const int threads = s->options->threads;
+
+    return threads > 1 && uk_extent_estimate(s, st, columns) >= (double)SHARED_COLUMNS * threads;
+}
+
+/* Lengths of blocks along an axis, 0 for all of it; the first one is the longest. */
+struct choices {
+    int count;
+    int64_t length[CHOICES];
+};
+
+struct search {
+    const struct uk_costing *c;
+    int rows, columns, sum; /* axes; -1: there is none */
+    bool packs_rows, packs_columns;
+    struct choices k, n, m;
+    double least;
+    struct uk_blocks best;
+};
+
+static void add_level(struct uk_levels *l, const struct uk_loop *loop, int64_t all, int64_t step) {
+    if (step && step < all)
+        l->level[l->levels++] = (struct uk_nest_level){loop, (all - 1) / step + 1, step};
+}
+
+static int64_t values_of(const struct uk_costing *c, int axis) {
+    return axis < 0 ? 1 : (int64_t)uk_values_estimate(c->s, c->st, c->fit->axis[axis]);
+}
+
+/* After how many of the loops the copies are made. */
+static void place_copies(const struct search *x, const struct uk_blocks *b, int blocks, struct uk_levels *l) {
+    for (int o = 1; o < x->c->operands; o++) {
+        const struct uk_operand *operand = &x->c->st->operand[o];
+        const bool of_columns = x->columns >= 0 && uk_depends(operand, x->c->fit->axis[x->columns]);
+        int last = (of_columns ? b->near_columns : b->near_rows) ? l->levels : blocks;
+
+        l->copied[o] = 0;
+        for (int i = 0; i < last && !operand->tensor->is_constant; i++)
+            if (uk_depends(operand, l->level[i].loop))
+                l->copied[o] = i + 1;
+    }
+}
+
+/* The loops as tiling.c makes them. */
+static void set_levels(const struct search *x, const struct uk_blocks *b, struct uk_levels *l) {
+    const struct uk_costing *c = x->c;
+    const struct uk_fit *f = c->fit;
+
+    l->levels = 0;
+    for (int i = 0; i < c->st->loops; i++)
+        if (!uk_is_axis(f, c->st->loop[i]))
+            l->level[l->levels++] = (struct uk_nest_level){c->st->loop[i], c->size[i], 1};
+    if (x->sum >= 0)
+        add_level(l, f->axis[x->sum], values_of(c, x->sum), b->kc);
+    if (x->columns >= 0)
+        add_level(l, f->axis[x->columns], values_of(c, x->columns), b->nc);
+    if (x->rows >= 0)
+        add_level(l, f->axis[x->rows], values_of(c, x->rows), b->mc);
+    const int blocks = l->levels;
+    for (int i = 0; i < f->axes; i++) {
+        const int v = b->columns_outside ? f->axes - 1 - i : i;
+        const int64_t all = values_of(c, v), block = v == x->columns ? b->nc : v == x->rows ? b->mc : 0;
+
+        add_level(l, f->axis[v], block && block < all ? block : all, f->most[v]);
+    }
+    place_copies(x, b, blocks, l);
+}
+
+static void compare(struct search *x, struct uk_blocks b) {
+    struct uk_levels l;
+
+    set_levels(x, &b, &l);
+    const double cycles = uk_costing_cycles(x->c, &l);
+    if (cycles < x->least * (1 - uk_margin)) {
+        x->least = cycles;
+        x->best = b;
+    }
+}
+
+/* The least of the lengths that holds so many, and as many as a call of other sizes may have; or 0. */
+static int64_t covering(int64_t n) {
+    for (int i = 0; i < LENGTHS; i++)
+        if (lengths[i] >= n && lengths[i] >= COVERED)
+            return lengths[i];
+    return 0;
+}
+
+/* Blocks of whole tiles, about equally long where their number is known; for threads that share them, as many for each. An extent that is
+ * only estimated is blocked in any case: what a block takes of a cache, and copies of memory, is bounded whatever the call's sizes are. */
+static void choose_lengths(const struct search *x, int axis, int threads, struct choices *out) {
+    const int64_t all = values_of(x->c, axis);
+    const int64_t tile = axis < 0 || !x->c->fit->most[axis] ? 1 : x->c->fit->most[axis];
+    const bool is_known = axis < 0 || uk_constant_extent(x->c->st, x->c->fit->axis[axis]) >= 0;
+
+    out->count = 0;
+    if (threads == 1 && is_known)
+        out->length[out->count++] = 0;
+    else if (threads == 1 && covering(all))
+        out->length[out->count++] = (covering(all) + tile - 1) / tile * tile;
+    for (int i = 0; i < LENGTHS + (threads > 1); i++) {
+        int64_t n = i < LENGTHS ? lengths[i] : all;
+
+        if (n > all || (n == all && threads == 1))
+            continue;
+        if (threads > 1)
+            n = (all - 1) / (((all - 1) / n / threads + 1) * threads) + 1;
+        else if (is_known)
+            n = uk_even_blocks(all, n);
+        out->length[out->count++] = (n + tile - 1) / tile * tile;
+    }
+}
+
+static void compare_rows_outside(struct search *x, bool near_rows) {
+    for (int i = 0; i < x->k.count; i++)
+        for (int j = 0; j < x->n.count; j++)
+            compare(x,
+                    (struct uk_blocks){.kc = x->k.length[i], .nc = x->n.length[j], .near_rows = near_rows});
+}
+
+/* Blocks of rows first, then of columns. */
+static void compare_columns_outside(struct search *x) {
+    const double before = x->least;
+
+    for (int i = 0; i < x->k.count; i++)
+        for (int j = 0; j < x->m.count; j++)
+            compare(x, (struct uk_blocks){.columns_outside = true,
+                                          .kc = x->k.length[i],
+                                          .nc = x->n.length[0],
+                                          .mc = x->m.length[j]});
+    for (int j = 0; j < x->n.count && x->least < before; j++) {
+        struct uk_blocks b = x->best;
+
+        b.nc = x->n.length[j];
+        compare(x, b);
+    }
+    for (int i = 0; i < x->k.count && x->packs_columns; i++)
+        compare(x, (struct uk_blocks){.columns_outside = true, .near_columns = true, .kc = x->k.length[i]});
+}
+
+double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
+    struct search x = {.c = c, .sum = -1, .least = DBL_MAX};
+    const bool sums = c->st->statement->reduce != UK_REDUCE_NONE;
+
+    uk_tile_axes(c->st, c->fit, &x.rows, &x.columns);
+    for (int v = 0; v < c->fit->axes; v++)
+        if (uk_is_reduced(c->st, c->fit->axis[v]) && !c->fit->most[v])
+            x.sum = v;
+    for (int o = 1; o < c->operands; o++)
+        if (c->fit->panel[o].width && x.columns >= 0 &&
+            uk_depends(&c->st->operand[o], c->fit->axis[x.columns]))
+            x.packs_columns = true;
+        else if (c->fit->panel[o].width)
+            x.packs_rows = true;
+    if (x.rows < 0 || !sums) {
+        compare(&x, (struct uk_blocks){.kc = 0});
+    } else {
+        const bool shares = uk_shares_columns(c->s, c->st, c->fit->axis[x.columns]);
+
+        choose_lengths(&x, x.sum, 1, &x.k);
+        choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);
+        choose_lengths(&x, x.rows, 1, &x.m);
+        compare_rows_outside(&x, false);
+        if (x.packs_rows)
+            compare_rows_outside(&x, true);
+        compare_columns_outside(&x);
+    }
+    *out = x.best;
+    return x.least;
+}
