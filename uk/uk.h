@@ -50,8 +50,8 @@ struct uk_arguments {
     bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, explain, is_static,
         completion;
     bool check_all, count_layers, sweep;
-    bool list, measure;                     /* of uk machine */
-    const char *layout, *ta, *tb, *machine; /* of uk gemm */
+    bool list, measure;                                    /* of uk machine */
+    const char *layout, *ta, *tb, *machine;                /* of uk gemm */
     const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards: see uk/remote/ */
     bool remote_keep;
     int64_t cooldown; /* seconds; 0: not given */
@@ -200,6 +200,9 @@ struct uk_gpu_call {
     const int64_t *sizes;
     const double *scalars;
     struct uk_data *data;
+    /* On a board, where the kernels may be timed besides; NULL: they are not. */
+    const struct uk_timing *how;
+    struct uk_board_times *times;
 };
 /* Exit status, and if that is UK_EXIT_OK what the function returned. */
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);
@@ -207,6 +210,8 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);
 bool uk_gpu_is_simulated(const char *target);
 /* The kind of GPU that runs the target's code; NULL: the target is no GPU. */
 const char *uk_gpu_kind_of(const char *target);
+/* The kind by which such a GPU is opened: that, or the one of a board that is in use. */
+const char *uk_gpu_kind_here(const char *target);
 
 /* ---- uk_child.c: programs that uk runs, and signals ---- */
 
@@ -224,6 +229,9 @@ bool uk_is_interrupted(void);
 int uk_run_child(char *const argv[]);
 /* The same with these files as its standard ones; -1: uk's own. NULL: all are. */
 int uk_run_child_on(char *const argv[], const int files[3]);
+/* Starts it, in a group of processes of its own; *open_end is the end of a pipe that it and all that it starts hold open. 0, or the
+ * error. */
+int uk_start_child(char *const argv[], const int files[3], int *open_end, int *pid);
 
 /* ---- uk_progress.c ---- */
 

@@ -69,8 +69,7 @@ static int add_files(posix_spawn_file_actions_t *actions, const int files[3]) {
     return error;
 }
 
-/* In a group of its own, with a pipe that it and all that it starts hold open. 0, or the error. */
-static int start(char *const argv[], const int files[3], int *open_end, pid_t *pid) {
+int uk_start_child(char *const argv[], const int files[3], int *open_end, int *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int ends[2], error = pipe(ends) ? errno : 0;
@@ -103,7 +102,7 @@ int uk_run_child_on(char *const argv[], const int files[3]) {
     fflush(stdout);
     if (caught)
         return 0;
-    if ((error = start(argv, files, &end, &pid))) {
+    if ((error = uk_start_child(argv, files, &end, &pid))) {
         errno = error;
         return -1;
     }

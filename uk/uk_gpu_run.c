@@ -5,15 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include "amdgpu.h"
-#include "uk.h"
+#include "remote/remote.h"
 #include "target/target.h"
 #include "gpu/gpu.h"
 
-/* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another GPU. */
-static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c) {
+/* Once more, with its launches kept and repeated. */
+static enum uk_status time_call(struct uk_gpu *gpu, const struct uk_gpu_call *c, void *const *argument,
+                                char why[UK_GPU_MESSAGE]) {
+    enum { MOST = 64 };
+    double seconds[MOST];
+    enum uk_status s = uk_board_gpu_record(UK_RECORD_LAUNCHES, why);
+
+    if (!s)
+        s = (enum uk_status)uk_module_call(c->module, c->sizes, c->scalars, argument);
+    if (!s)
+        s = uk_board_gpu_replay(c->how, seconds, why);
+    if (!s)
+        uk_board_times_of_gpu(c->times, seconds, c->how->rounds, uk_gpu_name(gpu));
+    return s;
+}
+
+/* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another GPU. `why` is what the
+ * device says of a failure; "": the function itself refused its arguments. */
+static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c, char why[UK_GPU_MESSAGE]) {
     void **argument = calloc((size_t)c->data->count + 1, sizeof *argument);
     enum uk_status s = argument ? UK_OK : UK_OUT_OF_MEMORY;
 
+    snprintf(why, UK_GPU_MESSAGE, "%s", s ? "out of memory" : "");
     for (int i = 0; i < c->data->count && !s; i++) {
         const struct uk_array *a = &c->data->array[i];
         uk_gpu_address at = 0;
@@ -27,6 +45,8 @@ static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c) {
         argument[0] = gpu;
         s = (enum uk_status)uk_module_call(c->module, c->sizes, c->scalars, argument);
     }
+    if (!s && c->how)
+        s = time_call(gpu, c, argument, why);
     for (int i = 0; i < c->data->count && !s; i++) {
         const struct uk_array *a = &c->data->array[i];
 
@@ -34,6 +54,8 @@ static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c) {
             s = uk_gpu_download(gpu, a->origin, (uk_gpu_address)(uintptr_t)argument[i + 1], a->bytes);
     }
     free(argument);
+    if (s && !*why)
+        snprintf(why, UK_GPU_MESSAGE, "%s", uk_gpu_message(gpu));
     return s;
 }
 
@@ -43,10 +65,8 @@ static bool try_kind(const char *kind, const struct uk_gpu_call *c, enum uk_stat
     struct uk_gpu *gpu;
 
     for (int i = 0; !(*status = uk_gpu_open(kind, i, &gpu, i ? NULL : why)); i++) {
-        *status = call(gpu, c);
+        *status = call(gpu, c, why);
         snprintf(name, UK_GPU_MESSAGE, "%s", uk_gpu_name(gpu));
-        if (*status)
-            snprintf(why, UK_GPU_MESSAGE, "%s", uk_gpu_message(gpu));
         uk_gpu_close(gpu);
         if (*status != UK_UNSUPPORTED)
             return true;
@@ -61,11 +81,31 @@ bool uk_gpu_is_simulated(const char *target) {
     return false;
 }
 
+/* On the board's, one after the other. */
+static int run_there(const struct uk_gpu_call *c, enum uk_status *status) {
+    const char *board = uk_board_in_use()->text;
+    char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];
+    const bool done = try_kind(uk_gpu_kind_here(c->target), c, status, why, name);
+
+    if (uk_is_interrupted())
+        return UK_EXIT_WRONG;
+    if (!done)
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: there is no GPU for target %s: %s", board, c->target,
+                           why);
+    if (*status && *why)
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s: %s", board, name, why);
+    if (!c->how)
+        printf("device: %s\n", name);
+    return UK_EXIT_OK;
+}
+
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
     const bool simulate = c->device && !strcmp(c->device, "sim"), real = c->device && !simulate;
     char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];
-    bool done = !simulate && try_kind(c->kind, c, status, why, name);
 
+    if (uk_board_in_use())
+        return run_there(c, status);
+    bool done = !simulate && try_kind(c->kind, c, status, why, name);
     if (!done && real)
         return uk_complain(UK_EXIT_WRONG, "--device=gpu: there is no GPU for target %s: %s", c->target, why);
     if (!done && !uk_gpu_is_simulated(c->target))
@@ -82,7 +122,7 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
     }
     if (!done)
         return uk_complain(UK_EXIT_WRONG, "the simulator has no GPU for target %s: %s", c->target, why);
-    if (*status == UK_DEVICE || *status == UK_OUT_OF_MEMORY)
+    if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", name, why);
     printf("device: %s\n", name);
     return UK_EXIT_OK;

@@ -116,8 +116,11 @@ static int call_gpu(struct run *r, const struct uk_arguments *a, const int64_t *
     const bool counting = a->count || a->histogram;
     struct uk_gpu_counts counts = {.kernels = 0};
 
-    r->gpu = (struct uk_gpu_call){
-        r->module, r->job.options.target, r->gpu.kind, r->gpu.device, arguments, r->scalars, &r->data};
+    r->gpu.module = r->module;
+    r->gpu.target = r->job.options.target;
+    r->gpu.sizes = arguments;
+    r->gpu.scalars = r->scalars;
+    r->gpu.data = &r->data;
     if (counting)
         uk_gpu_counts_begin(&counts);
     int status = uk_gpu_run(&r->gpu, returned);
@@ -196,14 +199,18 @@ static int call_emulated(struct run *r, const struct uk_arguments *a) {
 
 /* On a board, of random values. */
 static int time_there(struct run *r, const struct uk_arguments *a) {
+    const bool on_gpu = r->gpu.kind;
     const struct uk_timing how = {
         .rounds = 15, .cooldown = (int)a->cooldown, .flops = uk_operations(r->job.program, r->sizes)};
     struct uk_board_times times;
 
     uk_data_random(&r->data);
+    r->gpu.how = &how;
+    r->gpu.times = &times;
     uk_progress_begin("the board measures");
-    const int status = uk_emulation_time_run(r->emulation, &r->data, &how, &times);
+    const int status = on_gpu ? call(r, a) : uk_emulation_time_run(r->emulation, &r->data, &how, &times);
     uk_progress_end();
+    r->gpu.how = NULL;
     if (!status)
         uk_board_times_print(&times, &how, uk_traffic(r->job.program, r->sizes));
     return status;
@@ -370,7 +377,7 @@ static int run(const struct uk_arguments *a) {
         status = check(&r);
     if (!status && a->time)
         status =
-            r.module ? uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data) : time_there(&r, a);
+            a->remote ? time_there(&r, a) : uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);
     uk_data_free(&r.expected);
     uk_data_free(&r.data);
     uk_module_destroy(r.module);

@@ -3,7 +3,7 @@
  * What uk_gpu_open takes for AMD's HIP or, with -DCUDA, for NVIDIA's driver, so that a machine without a GPU tests the calls that
  * are made of it. The simulator computes. It is as strict as the real ones may be: a thread has to choose a device before other
  * calls, launches run at the next wait and report their errors there, arguments must match the kernel's code object.
- * Tests ask it to fail at its n-th call, and what was made and not yet freed.
+ * Tests ask it to fail at its n-th call, by a function or UK_FAKE_FAIL_AT of the environment, and what was made and not yet freed.
  */
 #include <elf.h>
 #include <stdint.h>
@@ -117,6 +117,10 @@ static int run_all(void) {
 /* ---- devices ---- */
 
 int NAME(hipInit, cuInit)(unsigned flags) {
+    const char *text = getenv("UK_FAKE_FAIL_AT");
+
+    if (text)
+        fake_fail_at(strtol(text, NULL, 10));
     BEGIN(0);
     return device ? 0 : flags ? INVALID_VALUE : number_of(driver.open(GFX90A, &device, message));
 }

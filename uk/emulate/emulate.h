@@ -120,6 +120,8 @@ extern const struct uk_source_file uk_rvp_sources[];
 extern const struct uk_source_file uk_remote_probe[];
 /* What receives cases of uk verify there. */
 extern const struct uk_source_file uk_remote_relay[];
+/* The program that has a board's GPU, and the driver of vendors that it is linked with. */
+extern const struct uk_source_file uk_remote_gpu[];
 /* What times a function there: int uk_timing(int32_t (*call)(void), char **argv). */
 extern const struct uk_source_file uk_remote_timing[];
 /* count.c as a shared object. */

@@ -63,6 +63,9 @@ const char *uk_net_device_name(const struct uk_net_job *j);
 int uk_net_call_device(struct uk_net_job *j, int layer);
 /* All, and prints what the simulator counts. */
 int uk_net_count_device(struct uk_net_job *j);
+/* Times all of it on the GPU of a board, and prints that; or each layer. Exit status. */
+int uk_net_time_all_on_gpu(struct uk_net_job *j);
+int uk_net_time_layers_on_gpu(struct uk_net_job *j, int layers, double *seconds);
 
 /* ---- network_call.c: running it ---- */
 

@@ -5,6 +5,7 @@
 #include "gpu/gpu.h"
 #include "gpu_counts.h"
 #include "network.h"
+#include "remote/remote.h"
 
 void uk_net_close_device(struct uk_net_job *j) {
     uk_network_device_destroy(j->device);
@@ -58,15 +59,20 @@ static bool open_kind(struct uk_net_job *j, const char *kind, char why[UK_GPU_ME
 int uk_net_open_device(struct uk_net_job *j) {
     const struct uk_arguments *a = j->arguments;
     const bool simulate = a->count || (a->device && !strcmp(a->device, "sim"));
+    const bool is_real = a->remote || (a->device && !simulate);
     char why[UK_GPU_MESSAGE] = "";
     bool found = false;
 
     if (uk_network_compile_device(j->network, &j->options))
         return uk_net_failed(j);
     if (!simulate)
-        found = open_kind(j, uk_gpu_kind_of(a->target), why);
-    if (!found && a->device && !simulate)
-        return uk_complain(UK_EXIT_WRONG, "--device=gpu: there is no GPU for target %s: %s", a->target, why);
+        found = open_kind(j, uk_gpu_kind_here(a->target), why);
+    if (uk_is_interrupted())
+        return UK_EXIT_WRONG;
+    if (!found && is_real)
+        return uk_complain(UK_EXIT_WRONG, "%s%s: there is no GPU for target %s: %s",
+                           a->remote ? "--remote=" : "--device=gpu", a->remote ? a->remote : "", a->target,
+                           why);
     if (!found && !uk_gpu_is_simulated(a->target))
         return uk_complain(UK_EXIT_WRONG,
                            "there is no GPU for target %s%s%s, and the simulator has AMD's only", a->target,
@@ -113,5 +119,49 @@ int uk_net_count_device(struct uk_net_job *j) {
     if (!status && !(status = counted))
         uk_gpu_counts_print(&counts, false);
     uk_gpu_counts_free(&counts);
+    return status;
+}
+
+/* ---- times, on a board ---- */
+
+/* A run with what it begins kept, and that again and again: of one layer its kernels alone, of all the inputs' way up besides, as what
+ * a run has overwritten may be numbers of elements. */
+static int replay(struct uk_net_job *j, int layer, const struct uk_timing *how, double *seconds) {
+    char why[UK_GPU_MESSAGE];
+    enum uk_status s = uk_board_gpu_record(layer < 0 ? UK_RECORD_ALL : UK_RECORD_LAUNCHES, why);
+    const int status = s ? UK_EXIT_OK : uk_net_call_device(j, layer);
+
+    if (status)
+        return status;
+    if (!s)
+        s = uk_board_gpu_replay(how, seconds, why);
+    return s ? uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", j->arguments->remote, why) : UK_EXIT_OK;
+}
+
+int uk_net_time_all_on_gpu(struct uk_net_job *j) {
+    enum { ALL = 15 };
+    const struct uk_timing how = {
+        .rounds = ALL, .cooldown = (int)j->arguments->cooldown, .flops = 2 * uk_net_multiply_adds(j)};
+    struct uk_board_times times;
+    double seconds[ALL];
+    const int status = replay(j, -1, &how, seconds);
+
+    if (status)
+        return status;
+    uk_board_times_of_gpu(&times, seconds, ALL, uk_net_device_name(j));
+    uk_board_times_print(&times, &how, 0);
+    return UK_EXIT_OK;
+}
+
+int uk_net_time_layers_on_gpu(struct uk_net_job *j, int layers, double *seconds) {
+    enum { EACH = 5 };
+    const struct uk_timing how = {.rounds = EACH};
+    double sample[EACH];
+    int status = UK_EXIT_OK;
+
+    for (int i = 0; i < layers && !status; i++) {
+        status = replay(j, i, &how, sample);
+        seconds[i] = bench_median(sample, EACH);
+    }
     return status;
 }

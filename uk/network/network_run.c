@@ -9,7 +9,7 @@ static int check_options(const struct uk_arguments *a) {
                            "--time: target %s runs under an emulator here, whose speed is not the code's; "
                            "--count counts its instructions",
                            a->target);
-    if (a->time && uk_gpu_kind_of(a->target))
+    if (a->time && !a->remote && uk_gpu_kind_of(a->target))
         return uk_complain(UK_EXIT_USAGE,
                            "--time: target %s is a GPU's, which uk does not time; leave it out", a->target);
     if (a->device && (!strcmp(a->device, "interp") || !uk_gpu_kind_of(a->target)))
@@ -83,7 +83,7 @@ static int run(struct uk_net_job *j) {
         uk_net_fill(j);
         status = uk_net_count(j);
     }
-    if (!status && j->arguments->time && j->emulation)
+    if (!status && j->arguments->time && (j->emulation || j->device))
         uk_net_fill(j);
     return !status && j->arguments->time ? uk_net_time(j) : status;
 }

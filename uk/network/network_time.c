@@ -66,7 +66,9 @@ static int time_layers(struct timed *t, int layers, double *seconds) {
 int uk_net_time_layers(struct uk_net_job *j, int layers, double *seconds) {
     struct timed t = {.job = j};
 
-    return j->emulation ? uk_net_time_layers_there(j, layers, seconds) : time_layers(&t, layers, seconds);
+    return j->device      ? uk_net_time_layers_on_gpu(j, layers, seconds)
+           : j->emulation ? uk_net_time_layers_there(j, layers, seconds)
+                          : time_layers(&t, layers, seconds);
 }
 
 static void print_slowest(const struct uk_net_job *j, int layers, double *seconds) {
@@ -98,7 +100,9 @@ int uk_net_time(struct uk_net_job *j) {
 
     if (!status) {
         printf("read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
-        status = j->emulation ? uk_net_time_all_there(j) : time_all(&t);
+        status = j->device      ? uk_net_time_all_on_gpu(j)
+                 : j->emulation ? uk_net_time_all_there(j)
+                                : time_all(&t);
     }
     if (!status)
         status = uk_net_time_layers(j, layers, seconds);

@@ -39,7 +39,9 @@ static const char watch[] =
     "echo \"#!/bin/sh\" >\"$d/t\" && chmod 700 \"$d/t\" && { \"$d/t\" 2>/dev/null || echo uk:no-exec; }; rm "
     "-f \"$d/t\"\n"
     "for w in sha256sum flock; do command -v $w >/dev/null && echo \"uk:has $w\"; done\n"
-    "echo \"uk:libc $(getconf GNU_LIBC_VERSION 2>/dev/null)\"\n"
+    "echo \"uk:libc $(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>/dev/null | sed -n \"1s/.* "
+    "/glibc "
+    "/p\")\"\n"
     "f= m=; while read -r k v; do case $k in Features|flags|isa) [ -n \"$f\" ] || { f=1; echo \"uk:features "
     "$v\"; };;\n"
     "model) case $v in name*) [ -n \"$m\" ] || { m=1; echo \"uk:cpu ${v#*: }\"; };; esac;;\n"
@@ -265,7 +267,8 @@ int uk_board_open(struct uk_board *b, const struct uk_arguments *a, const char *
     const char *ssh = a->ssh ? a->ssh : getenv("UK_SSH");
     int status;
 
-    *b = (struct uk_board){.text = host, .arguments = a, .to = -1, .from = -1, .master = -1};
+    *b = (struct uk_board){
+        .text = host, .arguments = a, .to = -1, .from = -1, .master = -1, .gpu_link = -1, .gpu_ssh = -1};
     if ((status = uk_host_parse(&b->host, host)) ||
         (status = uk_words_split(&b->ssh, a->ssh ? "--ssh" : "UK_SSH", ssh ? ssh : "ssh")) ||
         (a->remote_prefix && (status = uk_words_split(&b->prefix, "--remote-prefix", a->remote_prefix))))

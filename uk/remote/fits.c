@@ -80,8 +80,7 @@ static const struct uk_target *row_of(const char *target) {
     return NULL;
 }
 
-/* Whether `uname -m` there says that architecture. */
-static bool is_machine(const struct uk_board *b, const struct uk_arch *arch) {
+bool uk_board_is(const struct uk_board *b, const struct uk_arch *arch) {
     for (const char *const *triple = arch->triples; *triple; triple++)
         if (!strncmp(b->machine, *triple, strlen(*triple)))
             return true;
@@ -120,7 +119,7 @@ int uk_board_fits(struct uk_board *b, const char *target) {
         return UK_EXIT_OK; /* an unknown one is named by who reads it */
     if (b->prefix.count)
         status = uk_board_probe(b, target);
-    else if (!is_machine(b, t->arch))
+    else if (!uk_board_is(b, t->arch))
         return uk_complain(
             UK_EXIT_WRONG,
             "--remote=%s: its CPU is %s, and target %s is %s; uk kernels --remote=%s says which "
@@ -157,7 +156,7 @@ const char *uk_board_target(const struct uk_board *b, char *text, size_t size) {
 
     for (const struct uk_target *t = uk_targets; t->name; t++) {
         if (t->arch->gpu || strncmp(t->name, t->arch->prefix, strlen(t->arch->prefix)) ||
-            !is_machine(b, t->arch) || lacking(b, t, "", unused) ||
+            !uk_board_is(b, t->arch) || lacking(b, t, "", unused) ||
             (t->arch->emulator.lacks && strstr(t->name, "-p")))
             continue;
         snprintf(text, size, "%s", t->name);

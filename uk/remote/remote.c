@@ -46,9 +46,9 @@ static int check_together(const struct uk_arguments *a) {
                            "--remote: give the --target that is compiled for; uk kernels --remote=%s says "
                            "which one the board is",
                            a->remote);
-    if (a->target && uk_gpu_kind_of(a->target))
+    if (a->target && uk_gpu_kind_of(a->target) && strcmp(a->command, "run"))
         return uk_complain(UK_EXIT_USAGE,
-                           "--remote: target %s is a GPU, and boards run code of CPUs; leave one of both out",
+                           "--remote: target %s is a GPU, for which uk run is what runs on boards",
                            a->target);
     if (a->device)
         return uk_complain(UK_EXIT_USAGE, "--device=%s and --remote exclude each other; give one", a->device);
@@ -74,9 +74,11 @@ int uk_run_on_board(const struct uk_arguments *a, int (*run)(const struct uk_arg
     if (!status)
         uk_board_use(&board);
     if (!status && a->target)
-        status = uk_board_fits(&board, a->target);
+        status = uk_gpu_kind_of(a->target) ? uk_board_gpu_begin(&board, a->target)
+                                           : uk_board_fits(&board, a->target);
     if (!status)
         status = run(a);
+    uk_board_gpu_end(&board);
     uk_board_close(&board);
     return status;
 }

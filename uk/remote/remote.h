@@ -64,6 +64,9 @@ struct uk_board {
     bool no_exec, has_sha256, has_flock;
     bool probed; /* features are named as archs.def has them, not as /proc/cpuinfo */
     bool holds;  /* signals */
+    /* The program that has its GPU, while it runs: the ends of what goes to it and comes from it, its ssh; -1. */
+    int gpu_link, gpu_ssh;
+    char gpu_program[64];
     /* Programs that are there already, by their hashes. */
     char uploaded[UK_BOARD_PROGRAMS][UK_SHA256_TEXT];
     int uploads;
@@ -98,6 +101,11 @@ int uk_board_program(struct uk_board *b, const char *path, char *name, size_t si
 /* Runs a program that is there, after the words of --remote-prefix, with its standard output in a file, or nowhere if that is
  * NULL. `locked`: alone among those of all users who time there. */
 int uk_board_run(struct uk_board *b, const char *name, char *const words[], const char *out, bool locked);
+/* The command of a shell there that runs the words of a program; locked: as above, and who has to wait is told. Exit status. */
+int uk_board_body(struct uk_board *b, bool locked, const char **body);
+/* How a program there has ended, in words, by the exit status of its ssh (-1: none), and what it said last. */
+void uk_board_ended(const struct uk_board *b, const char *name, int result, const char *said, char *text,
+                    size_t size);
 /* Removes the programs and operands that are in the folder. */
 void uk_board_forget(struct uk_board *b);
 /* Ends all that runs there. */
@@ -111,6 +119,9 @@ int uk_board_fits(struct uk_board *b, const char *target);
 const char *uk_board_target(const struct uk_board *b, char *text, size_t size);
 /* Sets what there is to what the probe says. Exit status. */
 int uk_board_probe(struct uk_board *b, const char *target);
+struct uk_arch;
+/* Whether `uname -m` there says that architecture. */
+bool uk_board_is(const struct uk_board *b, const struct uk_arch *arch);
 
 /* ---- times.c: what a program that times itself there writes (timing_program.c) ---- */
 
@@ -126,10 +137,32 @@ struct uk_board_times {
     long before, after;    /* kHz, of the first such round; else of the last round */
     char governor[32];     /* "": unknown */
     long least, most;      /* kHz; 0: unknown */
+    char gpu[256];         /* a GPU's name, where that measured; "": a CPU, with its peak beside it */
 };
 /* Exit status. */
 int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how);
 void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing *how, double bytes);
+
+/* Of n samples of a GPU, which are sorted. */
+void uk_board_times_of_gpu(struct uk_board_times *t, double *seconds, int n, const char *name);
+
+/* ---- gpu_build.c: the program that has a board's GPU ---- */
+
+/* Links it for the CPU there; its path. Exit status. */
+int uk_board_gpu_build(const struct uk_board *b, char *program, size_t size);
+/* The newest version of GLIBC whose functions the program calls, as 1000 * major + minor; 0: it says none. */
+int uk_glibc_needed(const char *elf, size_t length);
+
+/* ---- gpu_board.c: the GPU of a board, as one of this process ---- */
+
+/* Starts that program, which looks whether there is a GPU. Exit status. */
+int uk_board_gpu_begin(struct uk_board *b, const char *target);
+void uk_board_gpu_end(struct uk_board *b);
+/* What launches is kept there from now on, and what uploads if `what` is UK_RECORD_ALL; the replay times that, again and again:
+ * how->rounds seconds. On failure there is a message. */
+enum { UK_RECORD_LAUNCHES = 1, UK_RECORD_ALL = 2 };
+enum uk_status uk_board_gpu_record(int what, char *message);
+enum uk_status uk_board_gpu_replay(const struct uk_timing *how, double *seconds, char *message);
 
 /* ---- relay.c: a guest of uk verify on a board ---- */
 

@@ -218,24 +218,33 @@ int uk_board_program(struct uk_board *b, const char *path, char *name, size_t si
     return status;
 }
 
+void uk_board_ended(const struct uk_board *b, const char *name, int result, const char *said, char *text,
+                    size_t size) {
+    if (result > SIGNALLED && result != LOST && strsignal(result - SIGNALLED))
+        snprintf(text, size, "the program was ended there by signal %d (%s)", result - SIGNALLED,
+                 strsignal(result - SIGNALLED));
+    else if (result == CANNOT_RUN || result == NOT_FOUND)
+        snprintf(text, size, "%s cannot be started there%s%s%s: %s", name, b->prefix.count ? " after '" : "",
+                 b->prefix.count ? b->arguments->remote_prefix : "", b->prefix.count ? "'" : "", said);
+    else if (result < 0 || result == LOST || result == FOLDER_GONE)
+        snprintf(text, size, "the connection was lost while the program ran%s%s", *said ? ": " : "", said);
+    else
+        snprintf(text, size, "the program failed there with exit status %d: %s", result, said);
+}
+
 static int failed_there(const struct uk_board *b, const char *name, int result) {
-    char said[256];
+    char said[256], text[1024];
 
     last_said(b, said, sizeof said);
-    if (result > SIGNALLED && strsignal(result - SIGNALLED))
-        return uk_complain(UK_EXIT_WRONG, "--remote=%s: the program was ended there by signal %d (%s)",
-                           b->text, result - SIGNALLED, strsignal(result - SIGNALLED));
-    if (result == CANNOT_RUN || result == NOT_FOUND)
-        return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s cannot be started there%s%s%s: %s", b->text, name,
-                           b->prefix.count ? " after '" : "",
-                           b->prefix.count ? b->arguments->remote_prefix : "", b->prefix.count ? "'" : "",
-                           said);
-    return uk_complain(UK_EXIT_WRONG, "--remote=%s: the program failed there with exit status %d: %s",
-                       b->text, result, said);
+    uk_board_ended(b, name, result, said, text, sizeof text);
+    return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", b->text, text);
 }
 
 /* Any user may lock the folder /tmp, or another one that all agree on; who has to wait is told. */
-static int tell_of_lock(struct uk_board *b) {
+int uk_board_body(struct uk_board *b, bool locked, const char **body) {
+    *body = locked && b->has_flock ? "exec 9<\"${UK_REMOTE_LOCK:-/tmp}\"; flock 9; \"$@\"" : "\"$@\"";
+    if (!locked)
+        return UK_EXIT_OK;
     if (!b->has_flock)
         fprintf(stderr, "uk: %s has no flock: what others time there at once may disturb\n", b->text);
     const int result = b->has_flock ? uk_board_shell(b, "looking at the lock",
@@ -249,7 +258,8 @@ static int tell_of_lock(struct uk_board *b) {
 
 int uk_board_run(struct uk_board *b, const char *name, char *const words[], const char *out, bool locked) {
     char *argv[2 * UK_WORDS + 2];
-    int n = 0, file = -1, status = UK_EXIT_OK;
+    const char *body;
+    int n = 0, file = -1, status = uk_board_body(b, locked, &body);
 
     for (int i = 0; i < b->prefix.count; i++)
         argv[n++] = b->prefix.word[i];
@@ -257,14 +267,11 @@ int uk_board_run(struct uk_board *b, const char *name, char *const words[], cons
     for (; words && *words && n < 2 * UK_WORDS; words++)
         argv[n++] = *words;
     argv[n] = NULL;
-    if (locked && (status = tell_of_lock(b)))
+    if (status)
         return status;
     if (out && (file = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", out, strerror(errno));
-    const int result = uk_board_shell(
-        b, "the program ran",
-        locked && b->has_flock ? "exec 9<\"${UK_REMOTE_LOCK:-/tmp}\"; flock 9; \"$@\"" : "\"$@\"", argv, -1,
-        file);
+    const int result = uk_board_shell(b, "the program ran", body, argv, -1, file);
     if (file >= 0)
         close(file);
     return result > 0 ? failed_there(b, name, result) : result ? UK_EXIT_WRONG : UK_EXIT_OK;

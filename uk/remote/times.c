@@ -44,11 +44,22 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
     return UK_EXIT_OK;
 }
 
+void uk_board_times_of_gpu(struct uk_board_times *t, double *seconds, int n, const char *name) {
+    *t = (struct uk_board_times){.seconds = bench_median(seconds, n), .rounds = n};
+    t->fastest = seconds[0];
+    t->slowest = seconds[n - 1];
+    snprintf(t->gpu, sizeof t->gpu, "%s", name);
+}
+
 /* What does not change is said once. */
 static void print_cpu(const struct uk_board_times *t) {
     const struct uk_board *b = uk_board_in_use();
     static int said = -1;
 
+    if (*t->gpu) {
+        printf("measured by events of %s, of kernels alone\n", t->gpu);
+        return;
+    }
     if (said == t->cpu)
         return;
     said = t->cpu;
@@ -66,7 +77,7 @@ void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing
         printf(", %.1f GB/s", 1e-9 * bytes / t->seconds);
     if (how->flops > 0)
         printf(", %.1f GFLOP/s", 1e-9 * how->flops / t->seconds);
-    if (how->flops > 0 && !(bytes > 0))
+    if (how->flops > 0 && !(bytes > 0) && !*t->gpu)
         printf(", %.1f %% of the peak of multiply-adds measured beside it there (%.1f GFLOP/s, 1 thread)",
                t->percent, 1e-9 * t->peak);
     printf("\n");

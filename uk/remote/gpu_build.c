@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program that has a board's GPU (gpu_program.c), for the CPU there. It loads a vendor's driver, so that it is linked dynamically,
+ * with the C library that is here: what the board has may be older.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "emulate/emulate.h"
+#include "remote.h"
+#include "target/target.h"
+
+/* ---- which C library it needs ---- */
+
+static bool is_inside(size_t length, uint64_t at, uint64_t bytes) {
+    return at <= length && bytes <= length - at;
+}
+
+static void raise_to(int *version, const char *name) {
+    int major, minor;
+
+    if (sscanf(name, "GLIBC_%d.%d", &major, &minor) == 2 && 1000 * major + minor > *version)
+        *version = 1000 * major + minor;
+}
+
+/* Of a section that says which versions of libraries are needed, of names in another one. */
+static void read_needs(const char *elf, size_t length, const Elf64_Shdr *needs, const Elf64_Shdr *names,
+                       int *version) {
+    Elf64_Verneed need;
+    Elf64_Vernaux one;
+    uint64_t at = needs->sh_offset;
+
+    for (uint64_t i = 0; i < needs->sh_info && is_inside(length, at, sizeof need); i++, at += need.vn_next) {
+        uint64_t aux = at;
+
+        memcpy(&need, elf + at, sizeof need);
+        aux += need.vn_aux;
+        for (int k = 0; k < need.vn_cnt && is_inside(length, aux, sizeof one); k++, aux += one.vna_next) {
+            memcpy(&one, elf + aux, sizeof one);
+            if (one.vna_name < names->sh_size && is_inside(length, names->sh_offset, names->sh_size))
+                raise_to(version, elf + names->sh_offset + one.vna_name); /* the text ends with a NUL */
+        }
+    }
+}
+
+int uk_glibc_needed(const char *elf, size_t length) {
+    Elf64_Ehdr head;
+    Elf64_Shdr needs, names;
+    int version = 0;
+
+    if (length < sizeof head)
+        return 0;
+    memcpy(&head, elf, sizeof head);
+    for (int i = 0; i < head.e_shnum; i++) {
+        const uint64_t at = head.e_shoff + (uint64_t)i * sizeof needs;
+
+        if (!is_inside(length, at, sizeof needs))
+            return 0;
+        memcpy(&needs, elf + at, sizeof needs);
+        const uint64_t link = head.e_shoff + (uint64_t)needs.sh_link * sizeof names;
+        if (needs.sh_type != SHT_GNU_verneed || !is_inside(length, link, sizeof names))
+            continue;
+        memcpy(&names, elf + link, sizeof names);
+        read_needs(elf, length, &needs, &names, &version);
+    }
+    return version;
+}
+
+static int check_glibc(const struct uk_board *b, const char *program) {
+    size_t length;
+    char *elf = uk_read_file(program, &length);
+    int major = 0, minor = 0;
+
+    if (!elf)
+        return UK_EXIT_WRONG;
+    const int needed = uk_glibc_needed(elf, length);
+    free(elf);
+    if (sscanf(b->libc, "glibc %d.%d", &major, &minor) != 2)
+        return uk_complain(UK_EXIT_WRONG,
+                           "--remote=%s: it has no GLIBC, or does not say which; the driver of a GPU and the "
+                           "program that loads it need %d.%d or newer",
+                           b->text, needed / 1000, needed % 1000);
+    if (1000 * major + minor < needed)
+        return uk_complain(
+            UK_EXIT_WRONG,
+            "--remote=%s: it has GLIBC %d.%d, and what is linked here needs %d.%d: use uk on a "
+            "system as old as that, or a board with a newer one",
+            b->text, major, minor, needed / 1000, needed % 1000);
+    return UK_EXIT_OK;
+}
+
+/* ---- the program ---- */
+
+/* The architecture of the CPU there, if programs can be linked for it and it has addresses as this one has. */
+static const struct uk_arch *arch_of(const struct uk_board *b) {
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (t->arch->emulator.triple && t->arch->bits == 64 && uk_board_is(b, t->arch))
+            return t->arch;
+    return NULL;
+}
+
+static int write_sources(const struct uk_board *b) {
+    int status = UK_EXIT_OK;
+
+    for (const struct uk_source_file *f = uk_remote_gpu; f->name && !status; f++) {
+        char path[128];
+
+        snprintf(path, sizeof path, "%s/%s", b->guard.folder, f->name);
+        status = uk_write_output(path, f->text, strlen(f->text));
+    }
+    return status;
+}
+
+static int link_program(const struct uk_board *b, const struct uk_arch *arch, char *program) {
+    char triple[64], main[128], vendors[128];
+    char *const argv[] = {UK_CLANG, triple,  "-std=gnu17", "-O1", "--ld-path=" UK_LLD, "-o", program,
+                          main,     vendors, "-ldl",       NULL};
+
+    snprintf(triple, sizeof triple, "--target=%s", arch->emulator.triple);
+    snprintf(main, sizeof main, "%s/gpu_program.c", b->guard.folder);
+    snprintf(vendors, sizeof vendors, "%s/vendors.c", b->guard.folder);
+    const int result = uk_run_child(argv);
+    if (uk_is_interrupted())
+        return UK_EXIT_WRONG;
+    return result ? uk_complain(UK_EXIT_WRONG,
+                                UK_CLANG " could not link the program that loads the GPU's driver for %s; it "
+                                         "needs Debian's clang-" UK_LLVM ", %s and lld-" UK_LLVM,
+                                arch->name, arch->emulator.libc_package)
+                  : UK_EXIT_OK;
+}
+
+int uk_board_gpu_build(const struct uk_board *b, char *program, size_t size) {
+    const struct uk_arch *arch = arch_of(b);
+
+    if (!arch)
+        return uk_complain(UK_EXIT_WRONG,
+                           "--remote=%s: its CPU is %s, for which nothing is linked that could load the "
+                           "driver of a GPU",
+                           b->text, b->machine);
+    if (access(arch->emulator.libc, R_OK))
+        return uk_complain(UK_EXIT_WRONG,
+                           "--remote=%s: its CPU is %s, and there is no C library for it to link with (%s); "
+                           "install Debian's %s",
+                           b->text, b->machine, arch->emulator.libc, arch->emulator.libc_package);
+    snprintf(program, size, "%s/gpu_program", b->guard.folder);
+    int status = write_sources(b);
+    if (!status)
+        status = link_program(b, arch, program);
+    return status ? status : check_glibc(b, program);
+}
