@@ -605,7 +605,7 @@ struct uk_verify_launch {
 };
 
 /* Where code runs that this process does not: in a process of an emulator or on another machine, which calls the kernels and takes
- * cases from this one (there are such programs for riscv64 and x86_64); and code for GPUs, on one or in a simulator. Either may be
+ * cases from this one (there are such programs for aarch64, riscv64 and x86_64); and code for GPUs, on one or in a simulator. Either may be
  * NULL. */
 struct uk_verify_runner {
     /* Where it is given, kernels of this process's architecture run so, too. Links the object with `source`, a program in GNU C17

@@ -25,9 +25,9 @@ struct abi_value {
     bool is_short; /* 32 bits, or less */
     uint64_t bits;
 };
-/* The same for a function of any prototype, on x86-64 and RISC-V only. */
+/* The same for a function of any prototype, on 64-bit architectures only. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count);
-/* Whether the access that a handler of SIGSEGV or SIGBUS was called for is one that writes; on x86-64 and RISC-V only. */
+/* Whether the access that a handler of SIGSEGV or SIGBUS was called for is one that writes; on 64-bit architectures only. */
 bool abi_is_write(const void *context);
 
 #endif

@@ -287,7 +287,7 @@ enum uk_verify_end {
 
 /* verify_remote.c: kernels of another architecture, called in a process that somebody else's command starts. Whether there is
  * C for such a process; that C; starting it, in the child; the call of a case. */
-extern const char uk_verify_guest_riscv64[], uk_verify_guest_x86_64[];
+extern const char uk_verify_guest_aarch64[], uk_verify_guest_riscv64[], uk_verify_guest_x86_64[];
 bool uk_verify_has_guest(const char *arch);
 enum uk_status uk_verify_guest_source(struct uk_context *c, const char *arch,
                                       struct uk_intrinsic *const *list, int count, struct uk_text *out);

@@ -24,7 +24,9 @@ enum { PAGE = 4096 };
 
 static const struct {
     const char *arch, *source;
-} guests[] = {{"riscv64", uk_verify_guest_riscv64}, {"x86_64", uk_verify_guest_x86_64}};
+} guests[] = {{"aarch64", uk_verify_guest_aarch64},
+              {"riscv64", uk_verify_guest_riscv64},
+              {"x86_64", uk_verify_guest_x86_64}};
 
 bool uk_verify_has_guest(const char *arch) {
     for (size_t i = 0; i < sizeof guests / sizeof *guests; i++)

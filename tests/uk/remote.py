@@ -41,7 +41,8 @@ def test_runs():
 
 def test_verify():
     """A kernel of the registry, and one that writes behind its operand: on the board as here."""
-    expect("verify", call("verify", "uk_sgemm_4x8_generic_c", *NATIVE), 0, "compute: ok, [0-9]+ cases", "update: ok, [0-9]+ cases")
+    for target in NATIVE, ARM:
+        expect("verify", call("verify", "uk_sgemm_4x8_generic_c", *target), 0, "compute: ok, [0-9]+ cases", "update: ok, [0-9]+ cases")
     for statement, said in ("c[n] = 0;", r"add compute: .*\bc\b"), ("__builtin_trap();", "add compute: .*an instruction that this CPU does not have"):
         write("add.uk", f"""pragma import c \"\"\"
 void add(long n, const float *a, float *c) {{

@@ -63,8 +63,8 @@ def test_refused():
     expect("another GPU, a network", run(str(network), "--target=amdgcn-gfx906", prefix()), 1, "--remote=board: there is no GPU for target amdgcn-gfx906: ")
     expect("PTX", run(PROGRAM[0], "--target=nvptx-sm80", prefix()), 1, "--remote=board: a simulated device on board: loading an image: .*error 200")
     expect("a launch", run(*PROGRAM, prefix("UK_FAKE_FAIL_AT=40")), 1, "--remote=board: a simulated device on board: .*asked to fail")
-    expect("it dies", run(*PROGRAM, "--remote-prefix=sh -c 'kill -SEGV $$'"), 1, r"ended there by signal 11 \(Segmentation fault\)")
-    expect("its own failure", run(*PROGRAM, "--remote-prefix=sh -c 'echo why >&2; exit 125'"), 1, "failed there with exit status 125: why")
+    expect("it dies", run(*PROGRAM, "--remote-prefix=sh -c 'kill -SEGV $$'"), 1, r"--remote=board: the program was ended there by signal 11 \(Segmentation fault\)")
+    expect("its own failure", run(*PROGRAM, "--remote-prefix=sh -c 'echo why >&2; exit 125'"), 1, "--remote=board: the program failed there with exit status 125: why")
     expect("prefix", run(*PROGRAM, "--remote-prefix=no-such-prefix -c 3"), 1, "cannot be started there after 'no-such-prefix -c 3'")
     for command in ["tune", *PROGRAM, "-o", str(top / "best")], ["verify", GPU], ["bench", GPU]:
         done = call(*command)
@@ -112,7 +112,7 @@ def test_cuts():
     expect("cut while uploading", hold("uploading", lose, PROGRAM), 1, "connection was lost while uploading .*bytes")
     # A driver that is never ready.
     slow = "--remote-prefix=sh -c 'touch {0}/held; exec sleep 1000'".format(top)
-    expect("cut while running", hold("waiting", lose, [*PROGRAM, slow]), 1, "connection was lost while the program ran")
+    expect("cut while running", hold("waiting", lose, [*PROGRAM, slow]), 1, "--remote=board: the connection was lost while the program ran")
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
         done = hold("waiting", lambda process, number=number: process.send_signal(number), [*PROGRAM, slow])
         if done.returncode != -number or done.stderr:

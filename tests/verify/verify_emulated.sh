@@ -9,7 +9,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export TMPDIR=$work/runs
 mkdir "$TMPDIR"
-command -v qemu-riscv64 >/dev/null || { echo 'verify_emulated skipped: qemu-riscv64 is not installed; ./uk-setup test installs it'; exit 77; }
+for emulator in qemu-riscv64 qemu-aarch64; do
+    command -v $emulator >/dev/null || { echo "verify_emulated skipped: $emulator is not installed; ./uk-setup test installs it"; exit 77; }
+done
 
 # expect STATUS TEXT ARGUMENT...: uk verify prints it.
 expect() {
@@ -66,34 +68,11 @@ END
     ulimit -v 3000000
     expect 0 "^$transpose compute: ok, [0-9]+ cases\$" "$transpose" --target=riscv64-p
     expect 0 '^far compute: ok, [0-9]+ cases$' far.uk --target=riscv64
+    expect 0 '^far compute: ok, [0-9]+ cases$' far.uk --target=aarch64-neon
     expect 0 '^far compute: ok, [0-9]+ cases$' far.uk
 )
 expect 1 'requires rvp, which target riscv64 does not have' uk_igemm_4x5_rvp_asm --target=riscv64
-expect 1 "its code is for aarch64, and this CPU is" uk_sgemm_8x12_neon_asm --target=aarch64-neon
-
-add '' >good.uk
-expect 0 '^add compute: ok, [0-9]+ cases$' good.uk --target=riscv64
-# What is wrong: a value, memory that is not there or not to be written, the convention, an instruction, no end.
-add 'c[n / 2] += 1;' >value.uk
-expect 1 '^add compute: WRONG in case 1: c.[0-9]+. is .*, not .*; with I=[0-9]+, a .*, b .*, c ' value.uk --target=riscv64
-add 'c[n] = 0;' >past.uk
-expect 1 '^add compute: WRONG in case [0-9]+: writes (past the end of c|outside of c)' past.uk --target=riscv64
-add 'c[0] = *(volatile const float *)(a - 1) + b[0], c[0] = a[0] + b[0];' >before.uk
-expect 1 '^add compute: WRONG in case [0-9]+: reads 4 bytes before the start of a' before.uk --target=riscv64
-add '((float *)b)[n - 1] = 0;' >input.uk
-expect 1 '^add compute: WRONG in case 1: writes b.[0-9]+., which is only read' input.uk --target=riscv64
-add '*(volatile float *)4096 = 0;' >far.uk
-expect 1 '^add compute: WRONG in case 1: writes at address 0x1000, which is near none of its operands' far.uk --target=riscv64
-add '__asm__ volatile("fsrmi 2");' >rounds.uk
-expect 1 '^add compute: WRONG in case 1: does not preserve fcsr' rounds.uk --target=riscv64
-add '__asm__ volatile(".4byte 0");' >illegal.uk
-expect 1 '^add compute: WRONG in case 1: executes an instruction that this CPU does not have' illegal.uk --target=riscv64
-expect 1 '^add compute: WRONG in case 1: executes an instruction that this CPU does not have' illegal.uk --target=riscv64-p
-add 'for (;;) __asm__ volatile("");' >endless.uk
-expect 1 '^add compute: WRONG in case 1: does not come back within 2 seconds of CPU time' endless.uk --target=riscv64 --seconds=2
-for process in /proc/[0-9]*/cmdline; do
-    ! { tr '\0' ' ' <"$process"; } 2>/dev/null | grep "^qemu-riscv64 .*$TMPDIR" >/dev/null || { echo 'the emulator runs on'; exit 1; }
-done
+expect 1 "its code is for arm, and this CPU is" uk_sgemm_4x8_generic_c --target=armv7-neon
 
 # Arguments of each kind: more than there are registers, floats among the integers and behind them.
 cat >many.uk <<'END'
@@ -124,7 +103,34 @@ intrinsic many
                     f64 p, f32 q, ptr c, i64 I, i8 I, u8 I, i32 I, f32 r)
 end
 END
-expect 0 '^many compute: ok, [0-9]+ cases$' many.uk --target=riscv64
+add '' >good.uk
+# What is wrong: a value, memory that is not there or not to be written, an instruction, no end; and the convention.
+add 'c[n / 2] += 1;' >value.uk
+add 'c[n] = 0;' >past.uk
+add 'c[0] = *(volatile const float *)(a - 1) + b[0], c[0] = a[0] + b[0];' >before.uk
+add '((float *)b)[n - 1] = 0;' >input.uk
+add '*(volatile float *)4096 = 0;' >far.uk
+add '__asm__ volatile(".4byte 0");' >illegal.uk
+add 'for (;;) __asm__ volatile("");' >endless.uk
+add '__asm__ volatile("fsrmi 2");' >riscv64.uk
+add '__asm__ volatile("mrs x9, fpcr\n\torr x9, x9, #0x400000\n\tmsr fpcr, x9" : : : "x9");' >aarch64-neon.uk
+for target in riscv64:fcsr aarch64-neon:FPCR; do
+    kept=${target#*:} target=${target%:*}
+    expect 0 '^add compute: ok, [0-9]+ cases$' good.uk --target="$target"
+    expect 0 '^many compute: ok, [0-9]+ cases$' many.uk --target="$target"
+    expect 1 '^add compute: WRONG in case 1: c.[0-9]+. is .*, not .*; with I=[0-9]+, a .*, b .*, c ' value.uk --target="$target"
+    expect 1 '^add compute: WRONG in case [0-9]+: writes (past the end of c|outside of c)' past.uk --target="$target"
+    expect 1 '^add compute: WRONG in case [0-9]+: reads 4 bytes before the start of a' before.uk --target="$target"
+    expect 1 '^add compute: WRONG in case 1: writes b.[0-9]+., which is only read' input.uk --target="$target"
+    expect 1 '^add compute: WRONG in case 1: writes at address 0x1000, which is near none of its operands' far.uk --target="$target"
+    expect 1 "^add compute: WRONG in case 1: does not preserve $kept" "$target.uk" --target="$target"
+    expect 1 '^add compute: WRONG in case 1: executes an instruction that this CPU does not have' illegal.uk --target="$target"
+done
+expect 1 '^add compute: WRONG in case 1: executes an instruction that this CPU does not have' illegal.uk --target=riscv64-p
+expect 1 '^add compute: WRONG in case 1: does not come back within 2 seconds of CPU time' endless.uk --target=riscv64 --seconds=2
+for process in /proc/[0-9]*/cmdline; do
+    ! { tr '\0' ' ' <"$process"; } 2>/dev/null | grep "^qemu-riscv64 .*$TMPDIR" >/dev/null || { echo 'the emulator runs on'; exit 1; }
+done
 
 status=0
 PATH=$work "$uk" verify good.uk --target=riscv64 >out 2>&1 || status=$?

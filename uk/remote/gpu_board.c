@@ -345,13 +345,15 @@ int uk_board_gpu_begin(struct uk_board *b, const char *target) {
     if (status)
         return status;
     uk_gpu_register(&driver);
-    if (uk_gpu_open(driver.kind, 0, &gpu, why))
-        return uk_is_interrupted()
-                   ? UK_EXIT_WRONG
-                   : uk_complain(UK_EXIT_WRONG, "--remote=%s: there is no GPU for target %s: %s", b->text,
-                                 target, why);
-    uk_gpu_close(gpu);
-    return UK_EXIT_OK;
+    if (!uk_gpu_open(driver.kind, 0, &gpu, why)) {
+        uk_gpu_close(gpu);
+        return UK_EXIT_OK;
+    }
+    if (uk_is_interrupted())
+        return UK_EXIT_WRONG;
+    if (b->gpu_link < 0) /* nobody has said whether there is one */
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", b->text, why);
+    return uk_complain(UK_EXIT_WRONG, "--remote=%s: there is no GPU for target %s: %s", b->text, target, why);
 }
 
 void uk_board_gpu_end(struct uk_board *b) {
