@@ -162,6 +162,7 @@ printed() {
 
 check "$stage"
 check "$work/moved"
+diff -r "$(dirname "$(find "$stage" -name kernels.json)")" "$(dirname "$(find "$work/moved" -name kernels.json)")"
 # The header was the moved one.
 echo '#error "moved"' >"$work/moved/include/ukernels/rvp.h"
 ! "$work/moved/bin/uk" compile "$work/added.uk" --target=riscv64-p --emit=asm 2>"$work/said"
