@@ -16,7 +16,7 @@ enum uk_status uk_file_map(struct uk_graph *g, const char *path, struct uk_mappe
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
 
     if (file < 0 || fstat(file, &st)) {
-        enum uk_status s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s: %s", path, strerror(errno));
+        enum uk_status s = uk_graph_fail(g, UK_IO, NULL, "%s: %s", path, strerror(errno));
         if (file >= 0)
             close(file);
         return s;

@@ -14,7 +14,7 @@ from . import errors, library, values
 from .arrays import DTYPES, TYPES, address_of, aligned, as_array, check_type, dense_strides, element_strides, new_array
 from .errors import ArgumentError, error_of
 from .output import save_all
-from .program import Program
+from .program import OfThisProcess, Program
 
 Output = Union[None, np.ndarray, Sequence[Any]]
 # So many shapes of arrays are remembered; then all are forgotten.
@@ -49,7 +49,7 @@ class Shapes:
     is_dense: tuple[bool, ...]  # row-major, and aligned as NumPy aligns
 
 
-class Function:
+class Function(OfThisProcess):
     """A compiled program. Made by compile(); it may be called from many threads at once.
 
     Inputs are given in the order of the program, or by name; scalars, and sizes that no array's shape gives, by name. Outputs are
@@ -333,7 +333,7 @@ class Function:
         return f"<ukernels function {p.name}({', '.join(t.name for t in self.tensors)}) for {p.target}>"
 
 
-class Bound:
+class Bound(OfThisProcess):
     """A call whose arguments were checked. `out` has its outputs: an array, or a tuple of several."""
 
     def __init__(self, function: Function, shapes: Shapes, scalars: Any, pointers: Any, out: Any, kept: Any) -> None:

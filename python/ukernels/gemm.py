@@ -96,10 +96,11 @@ def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, lis
     """The structure, and the arrays that it points to."""
     made, kept = library.EPILOGUES[letter](), []
     if e.scale is not None:
-        made.flags, made.scale = SCALE, e.scale
+        made.flags, made.scale = SCALE, values.number("scale", e.scale)
     if e.low is not None or e.high is not None:
         made.flags |= CLAMP
-        made.low, made.high = -math.inf if e.low is None else e.low, math.inf if e.high is None else e.high
+        made.low = -math.inf if e.low is None else values.number("low", e.low)
+        made.high = math.inf if e.high is None else values.number("high", e.high)
     for field, length in (("row_bias", c.array.shape[0]), ("column_bias", c.array.shape[1])):
         if getattr(e, field) is not None:
             kept.append(_vector(getattr(e, field), kind, length, field, c))
@@ -109,6 +110,8 @@ def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, lis
 
 def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float, beta: float, out: Any, epilogue: Optional[Epilogue]) -> Any:
     a, b = _Matrix(A, kinds[0], "A"), _Matrix(B, kinds[1], "B")
+    if letter != "i":
+        alpha, beta = values.number("alpha", alpha), values.number("beta", beta)
     c = _output(out, a, b, kinds[2], beta)
     api = library.kernels()
     layout = ROW_MAJOR if c.by_rows else COLUMN_MAJOR

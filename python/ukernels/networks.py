@@ -16,6 +16,7 @@ from . import library, values
 from .arrays import DTYPES, TYPES, aligned, as_array, check_type, overlap
 from .errors import OVERLAP, UNSUPPORTED, ArgumentError, ArrayTypeError, OutOfMemoryError, error_of
 from .output import EMIT, save_all
+from .program import OfThisProcess
 
 INPUT, OUTPUT = 0, 1
 MOST_DIMENSIONS = 8
@@ -33,22 +34,24 @@ class Value:
     is_boolean: bool
 
 
-class Network:
+class Network(OfThisProcess):
     """A compiled network. It may be called from many threads at once; each call has a block of memory of its own, which is kept."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int],
                  constants: Mapping[str, Any], schedule: Optional[str], target: str, threads: int) -> None:
         self._api = library.networks()
         self._path = os.fspath(path)
+        if not isinstance(self._path, str):
+            raise ArrayTypeError(f"the network is given as {type(path).__name__}; give the path of its file, a str or a Path")
         handle = self._api.uk_network_create()
         if not handle:
             raise OutOfMemoryError("there is no memory for a network")
         self._handle = handle
         weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # other threads may compute to the end
-        self._options = library.Options(target=target.encode(), threads=values.threads(threads))
+        self._options = library.Options(target=values.text("target", target), threads=values.threads(threads))
         self._read(shapes, sizes, constants)
         if schedule is not None:
-            text = schedule.encode()
+            text = values.text("schedule", schedule)
             self._check(self._api.uk_network_schedule(handle, b"schedule", text, len(text), None))
         self.inputs = self._values(INPUT)
         self.outputs = self._values(OUTPUT)
@@ -56,10 +59,6 @@ class Network:
         self._compile(target)
         self._blocks: list[np.ndarray] = []
         self._emit_lock = threading.Lock()
-
-    def __copy__(self) -> Network:
-        """Itself, which nothing changes: the library's network has one owner."""
-        return self
 
     def _check(self, status: int) -> None:
         if status:

@@ -7,13 +7,14 @@ import ctypes
 import os
 import pathlib
 import weakref
-from typing import Mapping, NoReturn, Optional, Union
+from typing import Mapping, NoReturn, Optional, TypeVar, Union
 
 from . import library, values
-from .errors import FileError, UnsupportedError
+from .errors import ArgumentError, FileError, UnsupportedError
 from .output import EMIT
 
 Source = Union[str, "os.PathLike[str]"]
+Own = TypeVar("Own")
 
 
 def path_of(source: Source) -> Optional[pathlib.Path]:
@@ -23,9 +24,24 @@ def path_of(source: Source) -> Optional[pathlib.Path]:
     return pathlib.Path(source) if source.endswith(".uk") and "\n" not in source else None
 
 
+class OfThisProcess:
+    """What has compiled code, which one object owns: a copy is that object, and it cannot be sent elsewhere."""
+
+    def __copy__(self: Own) -> Own:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} has code in the memory of this process, which cannot be pickled; "
+                        "compile it where it is called, of the same text or file")
+
+
 def text_of(source: Source, name: Optional[str] = None) -> tuple[bytes, bytes]:
     """The text of a program, and the file's name, for messages, imports and the function."""
     path = path_of(source)
+    if str(source).endswith(".onnx") and "\n" not in str(source):
+        raise ArgumentError(f"{source} is a network, which network() takes")
+    if name is not None:
+        values.text("name", name)
     if path is None:
         return str(source).encode(), f"{name or 'program'}.uk".encode()
     try:
@@ -54,7 +70,7 @@ class Program:
 
     def __init__(self, source: Source, *, name: Optional[str], target: str, threads: int, require_kernels: bool,
                  define: Mapping[str, int], schedule: Optional[str]) -> None:
-        options = library.Options(target=target.encode(), threads=values.threads(threads), require_kernels=require_kernels)
+        options = library.Options(target=values.text("target", target), threads=values.threads(threads), require_kernels=require_kernels)
         self.target, self.options = target, options
         self.define = {size: values.size(size, value) for size, value in define.items()}
         self.context = library.Context()
@@ -77,7 +93,7 @@ class Program:
         for size, value in self.define.items():
             context.check(api.uk_program_define(self.handle, size.encode(), value))
         if schedule is not None:
-            steps = schedule.encode()
+            steps = values.text("schedule", schedule)
             context.check(api.uk_program_schedule(self.handle, b"schedule", steps, len(steps)))
         try:
             context.check(api.uk_target_runs(context.handle, self.options.target))

@@ -72,7 +72,7 @@ def verify(source: Source, *, target: Optional[str] = None, seed: int = 0, cases
         if not row:
             raise ArgumentError(f"no kernel is called {source}; kernels() has their names")
     context, program, report = library.Context(), ctypes.c_void_p(), ctypes.c_void_p()
-    options = library.VerifyOptions(target=target.encode() if target else None, seed=seed, cases=cases, seconds=seconds)
+    options = library.VerifyOptions(target=values.text("target", target) if target else None, seed=seed, cases=cases, seconds=seconds)
     try:
         with context.lock:
             if row:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of callers, before ctypes cuts them to the C types."""
+"""Numbers and texts of callers, before ctypes cuts them to the C types."""
 
 from __future__ import annotations
 
@@ -31,18 +31,30 @@ def threads(value: Any) -> int:
     return integer("threads", value, 0, 1024, "1 to 1024, or 0 for the default")
 
 
-def scalar(name: str, kind: int, value: Any) -> float:
-    """A scalar of enum uk_type `kind`, as generated functions take it."""
+def text(name: str, value: Any) -> bytes:
+    """A text, as C has it."""
+    if not isinstance(value, str):
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; give a str")
+    return value.encode()
+
+
+def number(name: str, value: Any) -> float:
+    """A number as a double."""
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError
-        number = float(value)
+        return float(value)
     except (TypeError, ValueError):
-        raise ArrayTypeError(f"scalar {name} is a {type(value).__name__}; give a number") from None
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; give a number") from None
     except OverflowError:
-        raise ArgumentError(f"scalar {name} is {value}, which no double has; give another number") from None
+        raise ArgumentError(f"{name} is {value}, which no double has; give another number") from None
+
+
+def scalar(name: str, kind: int, value: Any) -> float:
+    """A scalar of enum uk_type `kind`, as generated functions take it."""
+    found = number(f"scalar {name}", value)
     if kind in RANGES:
         low, high = RANGES[kind]
-        if not low <= value <= high or int(value) != value or int(number) != int(value):
+        if not low <= value <= high or int(value) != value or int(found) != int(value):
             raise ArgumentError(f"scalar {name} is {value}, which is no {TYPES[kind]} that a double has exactly; give another number")
-    return number
+    return found

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is refused by name, before anything is written."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from conftest import MATMUL, numbers
@@ -152,3 +155,26 @@ def test_other_targets():
     gpu = uk.compile(MATMUL, target="amdgcn-gfx90a")
     with pytest.raises(uk.UnsupportedError, match="GPU|gfx90a"):
         gpu(A, B)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: uk.sgemm(A, B, alpha="x"), uk.ArrayTypeError, "^alpha is a str; give a number"),
+    (lambda: uk.dgemm(A.astype(float), B.astype(float), beta=[1]), uk.ArrayTypeError, "^beta is a list; give a number"),
+    (lambda: uk.sgemm(A, B, epilogue=uk.Epilogue(low="x")), uk.ArrayTypeError, "^low is a str; give a number"),
+    (lambda: uk.compile(MATMUL, target=3), uk.ArrayTypeError, "^target is a int; give a str"),
+    (lambda: uk.compile(MATMUL, schedule=b"x"), uk.ArrayTypeError, "^schedule is a bytes; give a str"),
+    (lambda: uk.compile(MATMUL, name=3), uk.ArrayTypeError, "^name is a int; give a str"),
+    (lambda: uk.compile("net.onnx"), uk.ArgumentError, r"net.onnx is a network, which network\(\) takes"),
+    (lambda: uk.network(b"model"), uk.ArrayTypeError, "^the network is given as bytes; give the path of its file"),
+    (lambda: uk.network("/no/such.onnx"), uk.FileError, "/no/such.onnx: No such file"),
+])
+def test_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_code_stays_in_its_process(matmul, copied):
+    for made in (matmul, matmul.bind(A, B)):
+        with pytest.raises(TypeError, match=f"a {type(made).__name__} has code in the memory of this process"):
+            copied(made)
