@@ -141,11 +141,11 @@ def test_words():
         done = subprocess.run([uk, "run", *PROGRAM, *NATIVE, f"--remote={name}", "--ssh=false"], capture_output=True, text=True, check=False)
         if done.returncode != 2 or not done.stderr.startswith("uk: error: --remote"):
             failures.append(f"--remote={name}: exit status {done.returncode}, {done.stderr!r}")
-    for options, text in (([], "give the --target"), ([*NATIVE, "--count"], "--count is of emulators"),
+    for options, text in (([*NATIVE, "--remote=ssh://board"], "without a scheme; expected"), ([], "give the --target"), ([*NATIVE, "--count"], "--count is of emulators"),
                           ([*NATIVE, "--device=interp"], "exclude each other"), ([*NATIVE, "--remote-dir=tmp"], "a folder from the root"),
                           ([*NATIVE, "--remote-dir=/" + "d" * 300], "at most 200 characters"), ([*NATIVE, "--remote-dir=/a\nb"], "no control character"),
                           ([*NATIVE, "--cooldown=1"], "is about --time"), ([*NATIVE, "--ssh=a 'b"], "a quote is not closed")):
-        done = subprocess.run([uk, "run", *PROGRAM, *options, "--remote=board"], capture_output=True, text=True, check=False)
+        done = subprocess.run([uk, "run", *PROGRAM, "--remote=board", *options], capture_output=True, text=True, check=False)
         if done.returncode != 2 or text not in done.stderr or done.stdout:
             failures.append(f"{options}: exit status {done.returncode}, {done.stderr!r}")
     port = re.search(r"Port (\d+)", (top / "ssh_config").read_text(encoding="utf-8"))[1]

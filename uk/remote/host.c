@@ -52,6 +52,9 @@ int uk_host_parse(struct uk_host *h, const char *text) {
         if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
             return uk_complain(UK_EXIT_USAGE, "--remote: the name has a blank or a control character; %s",
                                expected);
+    if (strstr(text, "://"))
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: ssh does the connecting, without a scheme; %s", text,
+                           expected);
     if (at && (!is_name(text, user, "._-+@") || user >= sizeof h->user))
         return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%.*s' is no name of a user; %s", text, (int)user,
                            text, expected);
