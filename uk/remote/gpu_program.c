@@ -112,7 +112,9 @@ static enum uk_status measure(struct uk_gpu_event *events[2], const struct uk_gp
 
     for (int i = 0; i < 2 && !s; i++)
         s = time_kept(events, WARM, &each, message);
-    const long calls = each > sample ? 1 : each * MOST_CALLS < sample ? MOST_CALLS : (long)(sample / each);
+    const long calls = each > sample                        ? 1
+                       : each * (double)MOST_CALLS < sample ? MOST_CALLS
+                                                            : (long)(sample / each);
     for (uint64_t i = 0; i < q->number && !s; i++) {
         if (q->value)
             nanosleep(&(struct timespec){.tv_sec = q->value}, NULL);
