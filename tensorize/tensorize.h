@@ -253,6 +253,8 @@ void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *
 /* States that the tensor has the same values in every call: what the schedule copies of it alone is copied before, by NAME_pack_TENSOR
  * (see below, constant tensors). */
 void uk_tensor_constant(struct uk_program *p, struct uk_tensor *t);
+/* States that no element of a tensor of floats is infinite or a NaN; where one is, the values that are computed of it are any. */
+void uk_tensor_finite(struct uk_program *p, struct uk_tensor *t);
 /* Where a temp lives: in global memory; on GPUs also in shared memory of a block, or registers of a thread. */
 enum uk_scope { UK_SCOPE_GLOBAL, UK_SCOPE_SHARED, UK_SCOPE_REGISTER };
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope);

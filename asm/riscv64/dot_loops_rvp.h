@@ -127,8 +127,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 
 /*
  * C lies at t1, with rows t2 bytes apart. The sums begin with 0 or, if t3, with C in their lower halves. At the
- * end the halves of two neighbouring sums are added at once and make 8 bytes, which are stored at once where C
- * and t2 are multiples of 8. This is assembly because compilers would spill all sums before the branches.
+ * end the halves of two neighbouring sums are added at once and make 8 bytes, which are stored at once, at any
+ * address. This is assembly because compilers would spill all sums before the branches.
  */
 #define TO_ROW_0
 #define TO_ROW_1 "add t1, t1, t2\n\t"
@@ -149,14 +149,14 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define BEGIN(r, c, move) \
     "fmv.x.d t3, %[acc]\n\t" "beqz t3, 5f\n\t" AT_C(move) EACH_##r(LOAD_ROW, c) "j 6f\n\t" \
     "5:\n\t" GRID_##c(r, ZERO) "6:\n\t"
+/* The same where the sums are known to begin with 0: two instructions less. */
+#define BEGIN_NEW(r, c, move) GRID_##c(r, ZERO)
 
 #define PAIR(i, j, k) \
     PKTB32("t0", "%[s" #i #k "]", "%[s" #i #j "]") PKBT32("t4", "%[s" #i #k "]", "%[s" #i #j "]") \
     ADD32("%[s" #i #j "]", "t0", "t4")
 #define LAST(i, j) "srli t0, %[s" #i #j "], 32\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
-#define PUT_8(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
-#define PUT_4(i, j, k) \
-    "sw %[s" #i #j "], 4*" #j "(t1)\n\t" "srli t0, %[s" #i #j "], 32\n\t" "sw t0, 4*" #k "(t1)\n\t"
+#define PUT(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
 #define PUT_LAST(i, j) "sw %[s" #i #j "], 4*" #j "(t1)\n\t"
 
 /* pair(i, j, j + 1) for pairs of columns, and last(i, j) for a last odd one. */
@@ -169,20 +169,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define PAIRS_7(pair, last, i) PAIRS_6(pair, last, i) last(i, 6)
 #define PAIRS_8(pair, last, i) PAIRS_6(pair, last, i) pair(i, 6, 7)
 #define ADD_HALVES(i, c) PAIRS_##c(PAIR, LAST, i)
-#define STORE_ROW_8(i, c) TO_ROW_##i PAIRS_##c(PUT_8, PUT_LAST, i)
-#define STORE_ROW_4(i, c) TO_ROW_##i PAIRS_##c(PUT_4, PUT_LAST, i)
-#define STORE(r, c) \
-    "or t0, t1, t2\n\t" "andi t0, t0, 7\n\t" "beqz t0, 6f\n\t" EACH_##r(STORE_ROW_4, c) "j 7f\n\t" \
-    "6:\n\t" EACH_##r(STORE_ROW_8, c) "7:\n\t"
-#define STORE_1(r) EACH_##r(STORE_ROW_4, 1)
-#define STORE_2(r) STORE(r, 2)
-#define STORE_3(r) STORE(r, 3)
-#define STORE_4(r) STORE(r, 4)
-#define STORE_5(r) STORE(r, 5)
-#define STORE_6(r) STORE(r, 6)
-#define STORE_7(r) STORE(r, 7)
-#define STORE_8(r) STORE(r, 8)
-#define FINISH(r, c, move) EACH_##r(ADD_HALVES, c) AT_C(move) STORE_##c(r)
+#define STORE_ROW(i, c) TO_ROW_##i PAIRS_##c(PUT, PUT_LAST, i)
+#define FINISH(r, c, move) EACH_##r(ADD_HALVES, c) AT_C(move) EACH_##r(STORE_ROW, c)
 
 /*
  * The groups that the unrolled loop leaves, and operands that say where they end. The loop over one column is
@@ -210,8 +198,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define ENDS_8 ENDS
 
 /* The sums of all groups, from pointers to the first one, and their way to C. */
-#define PRODUCT(r, c, u, jump, move) \
-    BEGIN(r, c, move) jump("beq", "unrolled", "2f") "1:\n\t" UNROLLED(r, c, u) jump("bne", "unrolled", "1b") \
+#define PRODUCT(begin, r, c, u, jump, move) \
+    begin(r, c, move) jump("beq", "unrolled", "2f") "1:\n\t" UNROLLED(r, c, u) jump("bne", "unrolled", "1b") \
     "2:\n\t" REST_##c(r) "4:\n\t" FINISH(r, c, move)
 
 #define OPEN UK_RVP_NAMES ".balign 4\n\t" ".option push\n\t" ".option norvc\n\t"
@@ -232,21 +220,21 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     (void)row;
 
 /* jump, constraint, value: how the end of the unrolled loop is held. */
-#define DEFINE(r, c, u, jump, constraint, value) \
-    static inline __attribute__((always_inline)) void loop_##r##c(struct tile t) { \
+#define DEFINE(name, begin, r, c, u, jump, constraint, value) \
+    static inline __attribute__((always_inline)) void name(struct tile t) { \
         VARIABLES(r, c, u) \
-        __asm__ volatile(OPEN FIND(r) PRODUCT(r, c, u, jump, "") CLOSE \
+        __asm__ volatile(OPEN FIND(r) PRODUCT(begin, r, c, u, jump, "") CLOSE \
                          : [b] "+&r"(b)POINTERS(r, "+") GRID_##c(r, SUM) \
                          : [unrolled] constraint(value(unrolled)), ENDS_##c, INPUTS \
                          : CHANGED); \
     }
 /* Columns 0 to 3, then 4 to 7: both begin with the same rows. */
 #define FROM(r) "fmv.x.d %[b], %[first_b]\n\t" "fmv.x.d %[a0], %[first_a]\n\t" FIND(r)
-#define DEFINE_HALVES(r, u, jump, constraint, value) \
-    static inline __attribute__((always_inline)) void loop_##r##8(struct tile t) { \
+#define DEFINE_HALVES(name, begin, r, u, jump, constraint, value) \
+    static inline __attribute__((always_inline)) void name(struct tile t) { \
         VARIABLES(r, 4, u) \
-        __asm__ volatile(OPEN FROM(r) PRODUCT(r, 4, u, jump, "") \
-                         FROM(r) "addi %[b], %[b], 8*4\n\t" PRODUCT(r, 4, u, jump, "addi t1, t1, 4*4\n\t") CLOSE \
+        __asm__ volatile(OPEN FROM(r) PRODUCT(begin, r, 4, u, jump, "") \
+                         FROM(r) "addi %[b], %[b], 8*4\n\t" PRODUCT(begin, r, 4, u, jump, "addi t1, t1, 4*4\n\t") CLOSE \
                          : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM) \
                          : [first_a] "f"(in_f((int64_t)t.a)), [first_b] "f"(in_f((int64_t)t.b)), \
                            [unrolled] constraint(value(unrolled)), ENDS, INPUTS \
@@ -258,19 +246,19 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
  * many groups beyond its begin, and the pointers begin as many groups early, `early` bytes of A; of no groups behind all of them.
  */
 #define GROUP_BYTES(r, c) (4 * ((r) + (c) * (1 + (r))))
-#define ENTERED(r, c, u, move) \
-    BEGIN(r, c, move) "lla t1, 1f\n\t" "fmv.x.d t0, %[entry]\n\t" "add t1, t1, t0\n\t" "jr t1\n\t" \
+#define ENTERED(begin, r, c, u, move) \
+    begin(r, c, move) "lla t1, 1f\n\t" "fmv.x.d t0, %[entry]\n\t" "add t1, t1, t0\n\t" "jr t1\n\t" \
     "1:\n\t" UNROLLED(r, c, u) IF_AT("bne", "end", "1b") FINISH(r, c, move)
-#define DEFINE_ENTERED(r, u) \
-    static inline __attribute__((always_inline)) void loop_##r##8(struct tile t) { \
+#define DEFINE_ENTERED(name, begin, r, u) \
+    static inline __attribute__((always_inline)) void name(struct tile t) { \
         const left *a, *row[4]; \
         const right *b; \
         const int64_t first = (t.groups - 1) % u + 1, early = (u - first) * KR; \
         GRID_4(r, REGISTER) \
         \
         (void)row; \
-        __asm__ volatile(OPEN FROM(r) ENTERED(r, 4, u, "") \
-                         FROM(r) "addi %[b], %[b], 8*4\n\t" ENTERED(r, 4, u, "addi t1, t1, 4*4\n\t") CLOSE \
+        __asm__ volatile(OPEN FROM(r) ENTERED(begin, r, 4, u, "") \
+                         FROM(r) "addi %[b], %[b], 8*4\n\t" ENTERED(begin, r, 4, u, "addi t1, t1, 4*4\n\t") CLOSE \
                          : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM) \
                          : [first_a] "f"(in_f((int64_t)t.a - early)), [first_b] "f"(in_f((int64_t)t.b - early * NR)), \
                            [entry] "f"(in_f((u - first) * GROUP_BYTES(r, 4))), \
@@ -289,8 +277,8 @@ enum {
 #define MOVE_ROW(i, by) "add %[a" #i "], %[a" #i "], " by "\n\t"
 #define FROM_FRAME(r) \
     "fmv.x.d t2, %[frame]\n\t" "ld %[b], 8*1(t2)\n\t" "ld %[a0], 8*0(t2)\n\t" FIND(r)
-#define RUNS_PRODUCT(r, c, move) \
-    BEGIN(r, c, move) "fmv.x.d t2, %[frame]\n\t" "ld t0, 8*2(t2)\n\t" "fmv.d.x %[end], t0\n\t" \
+#define RUNS_PRODUCT(begin, r, c, move) \
+    begin(r, c, move) "fmv.x.d t2, %[frame]\n\t" "ld t0, 8*2(t2)\n\t" "fmv.d.x %[end], t0\n\t" \
     "ld t0, 8*3(t2)\n\t" "sd t0, 8*8(t2)\n\t" \
     "lla t1, 1f\n\t" "ld t0, 8*4(t2)\n\t" "add t1, t1, t0\n\t" "sd t1, 8*9(t2)\n\t" "jr t1\n\t" \
     "1:\n\t" UNROLLED(r, c, 8) IF_AT("bne", "end", "1b") \
@@ -299,8 +287,8 @@ enum {
     "ld t0, 8*7(t2)\n\t" "fmv.x.d t1, %[end]\n\t" "add t1, t1, t0\n\t" "fmv.d.x %[end], t1\n\t" \
     "ld t1, 8*9(t2)\n\t" "jr t1\n\t" \
     "4:\n\t" FINISH(r, c, move)
-#define DEFINE_RUNS(r) \
-    static inline __attribute__((always_inline)) void loop_runs(struct tile t) { \
+#define DEFINE_RUNS(name, begin, r) \
+    static inline __attribute__((always_inline)) void name(struct tile t) { \
         const left *a, *row[4]; \
         const right *b; \
         double end; \
@@ -311,14 +299,14 @@ enum {
             [BETWEEN_A] = t.lds - length - early, [BETWEEN_B] = t.ldb - (length + early) * NR, [APART] = t.lds}; \
         GRID_4(r, REGISTER) \
         \
-        __asm__ volatile(OPEN FROM_FRAME(r) RUNS_PRODUCT(r, 4, "") \
-                         FROM_FRAME(r) "addi %[b], %[b], 8*4\n\t" RUNS_PRODUCT(r, 4, "addi t1, t1, 4*4\n\t") CLOSE \
+        __asm__ volatile(OPEN FROM_FRAME(r) RUNS_PRODUCT(begin, r, 4, "") \
+                         FROM_FRAME(r) "addi %[b], %[b], 8*4\n\t" RUNS_PRODUCT(begin, r, 4, "addi t1, t1, 4*4\n\t") CLOSE \
                          : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM), [end] "=&f"(end) \
                          : [frame] "f"(in_f((int64_t)frame)), INPUTS \
                          : CHANGED); \
     }
-#define DEFINE_IN_R(r, c, u) DEFINE(r, c, u, IF_AT_R, "r", )
-#define DEFINE_IN_F(r, c, u) DEFINE(r, c, u, IF_AT, "f", in_f)
+#define DEFINE_IN_R(r, c, u) DEFINE(loop_##r##c, BEGIN, r, c, u, IF_AT_R, "r", )
+#define DEFINE_IN_F(r, c, u) DEFINE(loop_##r##c, BEGIN, r, c, u, IF_AT, "f", in_f)
 /* clang-format on */
 
 static inline double in_f(int64_t i) {
@@ -361,18 +349,33 @@ DEFINE_IN_R(2, 7, 4)
 DEFINE_IN_R(2, 8, 4)
 #endif
 #if RUNS
-DEFINE_RUNS(4)
-#define LOOP_RUNS(t) loop_runs(t)
+DEFINE_RUNS(loop_48, BEGIN, 4)
+DEFINE_RUNS(loop_new, BEGIN_NEW, 4)
 #elif UK_NR == 8 && IN_PLACE
-DEFINE_ENTERED(4, 8)
+DEFINE_ENTERED(loop_48, BEGIN, 4, 8)
+DEFINE_ENTERED(loop_new, BEGIN_NEW, 4, 8)
 #elif UK_NR == 8
-DEFINE_HALVES(4, 8, IF_AT_R, "r", )
+DEFINE_HALVES(loop_48, BEGIN, 4, 8, IF_AT_R, "r", )
+DEFINE_HALVES(loop_new, BEGIN_NEW, 4, 8, IF_AT_R, "r", )
+#elif UK_NR == 4 && IN_PLACE
+DEFINE(loop_new, BEGIN_NEW, 4, 4, 8, IF_AT, "f", in_f)
+#elif UK_NR == 4
+DEFINE(loop_new, BEGIN_NEW, 4, 4, 4, IF_AT_R, "r", )
 #endif
 #if UK_NR == 5
 DEFINE_IN_R(1, 5, 4)
 DEFINE_IN_R(2, 5, 4)
 DEFINE_IN_R(3, 5, 4)
 DEFINE_IN_F(4, 5, 4)
+DEFINE(loop_new, BEGIN_NEW, 4, 5, 4, IF_AT, "f", in_f)
 #endif
 
 #define LOOP(r, c, t) loop_##r##c(t)
+
+/* A whole tile: of several runs where the kernel has them. `acc` is a constant of most callers. */
+static inline __attribute__((always_inline)) void loop_full(struct tile t) {
+    if (t.acc)
+        CAT(loop_4, UK_NR)(t);
+    else
+        loop_new(t);
+}

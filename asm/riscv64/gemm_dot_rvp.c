@@ -15,7 +15,7 @@
  * pointer): the loop's end is held in an F register, which takes an instruction more for each unrolled
  * iteration. A tile of 4x8 is two of 4x4, unrolled by 8 groups, in one statement: a panel of 8 columns is
  * packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides, a
- * tile of 4x5 takes 22 to begin, 52 to end; of 4x4 18 and 40, and 3 or 4 more where it is added to C, which its
+ * tile of 4x5 takes 20 to begin, 49 to end; of 4x4 16 and 37, and 5 or 6 more where it is added to C, which its
  * sums begin with.
  *
  * Rows in place, 4x8: the loop, unrolled by 8 groups, is entered in its middle, so that the groups which are no multiple of 8 come
@@ -25,7 +25,7 @@
  * Edges: each number of rows and of columns has its own loop, 4x1 unrolled by 16 groups and then 4, 0.287,
  * others by 4.
  *
- * The loads are `ld` at any address: rows in place that do not begin at a multiple of 8 are as slow as the core is with
+ * Loads and stores are of 8 bytes at any address: rows that do not begin at a multiple of 8 are as slow as the core is with
  * those. A column's value is loaded in front of its first use: in order that is a wait of the load's latency per column.
  */
 #include "registry/kernel_contract.h"
@@ -86,9 +86,10 @@ static inline void loop(struct tile t, int r, int n) {
         }
 }
 #define LOOP(r, n, t) loop(t, r, n)
-#define LOOP_RUNS(t)                                                            \
-    for (int64_t s = 0; s < t.runs; s++, t.a += t.lds, t.b += t.ldb, t.acc = 1) \
+static inline void loop_full(struct tile t) {
+    for (int64_t s = 0; s < t.runs; s++, t.a += t.lds, t.b += t.ldb, t.acc = 1)
         loop(t, MR, NR);
+}
 #endif
 
 /* All tiles but the full one, which is tested first. */
@@ -99,17 +100,10 @@ static inline void loop(struct tile t, int r, int n) {
 #define OF_8(r) TILE(r, 5) TILE(r, 6) TILE(r, 7) TILE(r, 8)
 #define OTHERS_4 TILES(1) TILES(2) TILES(3) TILES(4) TILE(1, 4) TILE(2, 4) TILE(3, 4)
 #if UK_NR == 5
-#define FULL(t) LOOP(4, 5, t)
 #define OTHERS OTHERS_4 TILE(4, 4) TILE(1, 5) TILE(2, 5) TILE(3, 5)
 #elif UK_NR == 4
-#define FULL(t) LOOP(4, 4, t)
 #define OTHERS OTHERS_4
 #else
-#if RUNS
-#define FULL(t) LOOP_RUNS(t)
-#else
-#define FULL(t) LOOP(4, 8, t)
-#endif
 #define OTHERS OTHERS_4 TILE(4, 4) OF_8(1) OF_8(2)
 #endif
 /* clang-format on */
@@ -137,7 +131,7 @@ void UK_SYMBOL(int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds,
         t.groups = 0;
         t.runs = 1;
     } else if (mr == MR && nr == NR) {
-        FULL(t);
+        loop_full(t);
         return;
     }
     for (int64_t s = 0; s < t.runs; s++, t.a += lds, t.b += ldb, t.acc = 1)
@@ -155,7 +149,7 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc
     struct tile t = {(int64_t)((uint64_t)k / KR), a, lda, b, c, ldc * (int64_t)sizeof *c, acc, 1, 0, 0};
 
     if (mr == MR && nr == NR)
-        FULL(t);
+        loop_full(t);
     else
         edge(t, mr, nr);
 }

@@ -100,6 +100,9 @@ struct uk_writer {
     bool failed; /* no memory */
 };
 
+/* Declares the value, which the program reads, with another shape of as many elements in its order in memory; false: no memory, or the
+ * program computes the value. */
+bool uk_write_shaped(struct uk_writer *w, const struct uk_graph_value *v, int rank, const int64_t *extent);
 /* A temp of the node's, used as @name[...]; order: of its dimensions in memory, NULL: as they are. */
 void uk_write_temp(struct uk_writer *w, const struct uk_graph_node *n, const char *name, enum uk_type type,
                    int rank, const int64_t *extent, const int *order);

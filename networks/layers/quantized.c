@@ -198,8 +198,10 @@ enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_
     else if (keeps_zero(n))
         snprintf(behind, sizeof behind, " - (%" PRId64 ")", uk_constant_int(n->input[5], 0));
     uk_write_temp_like(w, n, "t", UK_I32);
-    enum uk_status s = uk_write_conv_sum(
-        w, n, 3, &(struct uk_conv_form){.to = "@t", .cast = "i32", .outside = outside, .behind = behind});
+    enum uk_status s = UK_OK;
+    if (!uk_write_gathered(w, n, "@t"))
+        s = uk_write_conv_sum(
+            w, n, 3, &(struct uk_conv_form){.to = "@t", .cast = "i32", .outside = outside, .behind = behind});
     if (!s)
         uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
                         uk_type_name(n->output[0]->type), uk_iterators(n->output[0]->rank), '0' + factor - 1,

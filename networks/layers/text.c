@@ -91,6 +91,18 @@ static struct uk_written *tensor_of(struct uk_writer *w, const struct uk_graph_v
     return add(w, &t);
 }
 
+bool uk_write_shaped(struct uk_writer *w, const struct uk_graph_value *v, int rank, const int64_t *extent) {
+    struct uk_written *t = is_computed_here(w, v) ? NULL : tensor_of(w, v);
+
+    if (!t)
+        return false;
+    t->rank = rank;
+    memcpy(t->extent, extent, (size_t)rank * sizeof *extent);
+    for (int i = 0; i < rank; i++)
+        t->order[i] = i;
+    return true;
+}
+
 void uk_write_temp(struct uk_writer *w, const struct uk_graph_node *n, const char *name, enum uk_type type,
                    int rank, const int64_t *extent, const int *order) {
     struct uk_written t = {.node = n, .local = name, .type = type, .rank = rank, .is_temp = true};
@@ -394,6 +406,15 @@ static void elementwise(struct uk_writer *w, const struct uk_graph_node *n) {
 
 /* ---- the whole program ---- */
 
+/* A list of floats that is a constant, as scales are: of filters nothing depends on it. */
+static bool is_finite(const struct uk_graph_value *v) {
+    bool all = v->data && v->type == UK_F32 && v->rank == 1;
+
+    for (int64_t i = 0; all && i < uk_value_elements(v); i++)
+        all = isfinite(((const float *)v->data)[i]);
+    return all;
+}
+
 static void declare(const struct uk_writer *w, struct uk_text *out, const struct uk_written *t) {
     uk_put(out, "%s %s %s [", t->is_temp ? "temp" : "tensor", t->name, uk_type_name(t->type));
     for (int i = 0; i < t->rank; i++)
@@ -405,7 +426,7 @@ static void declare(const struct uk_writer *w, struct uk_text *out, const struct
                    i == t->rank - 1 ? "]" : "");
     if (w->marks_constants && t->value && t->value->data && t->rank > 1)
         uk_put(out, UK_CONSTANT_MARK);
-    uk_put(out, "\n");
+    uk_put(out, "%s\n", t->value && is_finite(t->value) ? " finite" : "");
 }
 
 /* Arguments first, the result last of them. */

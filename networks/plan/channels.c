@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels for bytes add up products in groups of four channels. Where a convolution's input has another number of channels, as images
- * have, a copy of it has some more, which hold the zero point, and the filter has zeros there.
+ * have, and its windows are too large to be gathered, a copy of it has some more, which hold the zero point, and the filter has zeros there.
  */
 #include <inttypes.h>
 #include <string.h>
+#include "layers/quantized.h"
 #include "plan/plan.h"
 
-enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3, ZERO_OF_FILTER = 5 };
+enum { GROUP = 4, ZERO_OF_INPUT = 2, FILTER = 3 };
 
 static enum uk_status write_padded(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const char *all = uk_iterators(n->input[0]->rank);
@@ -65,24 +66,10 @@ static struct uk_graph_value *padded_input(struct uk_graph *g, const struct uk_g
     return y;
 }
 
-/* Zeros in the filter stand for no weight. */
-static bool has_zero_point(const struct uk_graph_value *zero) {
-    for (int64_t i = 0; zero && i < uk_value_elements(zero); i++)
-        if (uk_constant_int(zero, i))
-            return true;
-    return false;
-}
-
-static bool is_padded(const struct uk_graph_node *n) {
-    return !n->is_folded && !*n->domain && !strcmp(n->type, "QLinearConv") &&
-           uk_attribute_int(n, "group", 1) == 1 && n->input[FILTER]->extent[1] % GROUP &&
-           n->input[ZERO_OF_INPUT] && !has_zero_point(n->input[ZERO_OF_FILTER]);
-}
-
 enum uk_status uk_plan_channels(struct uk_graph *g) {
     for (struct uk_graph_node **place = &g->nodes; *place; place = &(*place)->next) {
         struct uk_graph_node *n = *place;
-        if (!is_padded(n))
+        if (!uk_has_part_of_group(n) || uk_is_gathered(g, n))
             continue;
         const int64_t channels = (n->input[FILTER]->extent[1] + GROUP - 1) / GROUP * GROUP;
         struct uk_graph_value *filter = padded_filter(g, n->input[FILTER], channels),

@@ -35,7 +35,23 @@ static const struct uk_rvp_row uk_rvp_rows[] = {
 };
 #undef UK_RVP
 
+static uint64_t uk_rvp_value_pack(uint64_t d, uint64_t a, uint64_t b, uint64_t *ov) {
+    (void)d;
+    (void)ov;
+    return (uint32_t)a | b << 32;
+}
+static uint64_t uk_rvp_value_packu(uint64_t d, uint64_t a, uint64_t b, uint64_t *ov) {
+    (void)d;
+    (void)ov;
+    return a >> 32 | (b >> 32 << 32);
+}
+static const struct uk_rvp_row uk_rvp_packs[] = {
+    {"pack", UK_RVP_FORM_RR, FUNCT3 | 0xfe0u << 20, 0x08004000, false, 1, uk_rvp_value_pack},
+    {"packu", UK_RVP_FORM_RR, FUNCT3 | 0xfe0u << 20, 0x48004000, false, 1, uk_rvp_value_packu}};
+
 const struct uk_rvp_row *uk_rvp_find(uint32_t word) {
+    if (uk_rvp_is_pack(word))
+        return &uk_rvp_packs[word >> 30];
     if (uk_rvp_is_opcode(word))
         for (size_t i = 0; i < sizeof uk_rvp_rows / sizeof *uk_rvp_rows; i++)
             if ((word & uk_rvp_rows[i].mask) == uk_rvp_rows[i].match)

@@ -30,11 +30,16 @@ struct uk_rvp_row {
     uint64_t (*value)(uint64_t d, uint64_t a, uint64_t b, uint64_t *ov);
 };
 
-/* The row of a word whose opcode is 0x77 or 0x7f; NULL if there is none. */
+/* The row of a word of P; NULL if there is none. */
 const struct uk_rvp_row *uk_rvp_find(uint32_t word);
 
+/* pack of B (Zbkb) and packu, which P has in the place of pkbb32 and pktt32. */
+static inline bool uk_rvp_is_pack(uint32_t word) {
+    return (word & 0xbe00707f) == 0x08004033;
+}
+/* Whether the word is P's: its opcode is 0x77 or 0x7f, or it is pack or packu. */
 static inline bool uk_rvp_is_opcode(uint32_t word) {
-    return (word & 0x7f) == 0x77 || (word & 0x7f) == 0x7f;
+    return (word & 0x7f) == 0x77 || (word & 0x7f) == 0x7f || uk_rvp_is_pack(word);
 }
 static inline bool uk_rvp_reads_rd(const struct uk_rvp_row *row) {
     return row->form == UK_RVP_FORM_RRA || row->form == UK_RVP_FORM_I3A;

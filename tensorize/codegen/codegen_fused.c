@@ -4,7 +4,7 @@
 #include "generator.h"
 #include "lower/lower.h"
 
-/* Fields of the words of RISC-V P, and of min and max as its subset of B has them. */
+/* Fields of the words of RISC-V P, and of min, max and pack as its subset of B has them. */
 enum {
 #define UK_RVP(name, form, funct3, funct7, ...) FUNCT3_##name = funct3, FUNCT7_##name = funct7,
 #include "registry/rvp.def"
@@ -13,22 +13,27 @@ enum {
     OP = 0x33,
     FUNCT7_MIN_MAX = 5,
     FUNCT3_MIN = 4,
-    FUNCT3_MAX = 6
+    FUNCT3_MAX = 6,
+    FUNCT7_PACK = 4,
+    FUNCT3_PACK = 4
 };
 
-/* An instruction that LLVM has no name for; it is pure arithmetic. */
-static LLVMValueRef pure(struct uk_codegen *g, const char *text, const char *constraints, LLVMValueRef l,
-                         LLVMValueRef r) {
+/* An instruction that LLVM has no name for, or not this form; it is pure arithmetic. */
+static LLVMValueRef pure(struct uk_codegen *g, const char *text, const char *constraints, LLVMValueRef *args,
+                         unsigned count) {
     static const char *const attribute[] = {"memory", "nounwind", "willreturn"};
-    LLVMTypeRef types[] = {g->i64, g->i64}, type = LLVMFunctionType(g->i64, types, 2, false);
+    LLVMTypeRef types[2];
 
+    for (unsigned i = 0; i < count; i++)
+        types[i] = LLVMTypeOf(args[i]);
     if (!text) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return LLVMGetPoison(g->i64);
     }
+    LLVMTypeRef type = LLVMFunctionType(g->i64, types, count, false);
     LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false,
                                          false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef v = LLVMBuildCall2(g->b, type, code, (LLVMValueRef[]){l, r}, 2, "");
+    LLVMValueRef v = LLVMBuildCall2(g->b, type, code, args, count, "");
 
     for (size_t i = 0; i < sizeof attribute / sizeof *attribute; i++)
         LLVMAddCallSiteAttribute(v, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -40,15 +45,15 @@ static LLVMValueRef instruction(struct uk_codegen *g, unsigned opcode, unsigned 
                                 LLVMValueRef l, LLVMValueRef r) {
     return pure(g,
                 uk_format(&g->arena, ".balign 4\n\t.insn r %u, %u, %u, $0, $1, $2", opcode, funct3, funct7),
-                "=r,r,r", l, r);
+                "=r,r,r", (LLVMValueRef[]){l, r}, 2);
 }
 
-/* into, whose byte of that number is v's lowest. */
-static LLVMValueRef insert_byte(struct uk_codegen *g, LLVMValueRef into, LLVMValueRef v, unsigned number) {
-    return pure(g,
-                uk_format(&g->arena, ".balign 4\n\t.insn r %u, %u, %u, $0, $2, x%u", OP_P, FUNCT3_insb,
-                          FUNCT7_insb, number),
-                "=r,0,r", into, v);
+/* Its last operand is a number, which stands where a register would. */
+static LLVMValueRef immediate(struct uk_codegen *g, unsigned funct3, unsigned funct7, LLVMValueRef v,
+                              unsigned number) {
+    return pure(
+        g, uk_format(&g->arena, ".balign 4\n\t.insn r %u, %u, %u, $0, $1, x%u", OP_P, funct3, funct7, number),
+        "=r,r", &v, 1);
 }
 
 static LLVMValueRef wide(struct uk_codegen *g, enum uk_type from, LLVMValueRef v) {
@@ -79,10 +84,49 @@ static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type to, LLVMValueRef 
     return LLVMBuildFPToSI(g->b, uk_cg_intrinsic(g, "llvm.roundeven", g->f32, &x, 1), g->i32, "");
 }
 
-static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct uk_fused *f) {
-    LLVMValueRef x = uk_cg_expr(g, f->arg[0]), zero = zero_of(g, f);
-    LLVMValueRef v = LLVMBuildAdd(g->b, rounded(g, to, x, zero), zero, "");
+/*
+ * x rounded to an integer, which the conversion saturates; of a NaN -zero, so that the byte is 0. The upper half of the register is
+ * the sign.
+ */
+static LLVMValueRef converted(struct uk_codegen *g, const struct uk_expr *e, LLVMValueRef x,
+                              LLVMValueRef zero) {
+    if (!uk_is_no_nan(e)) {
+        LLVMValueRef both[] = {x, LLVMBuildSIToFP(g->b, LLVMBuildNeg(g->b, zero, ""), g->f32, "")};
 
+        x = uk_cg_intrinsic(g, "llvm.maxnum", g->f32, both, 2);
+    }
+    return pure(g, "fcvt.w.s $0, $1, rne", "=r,f", &x, 1);
+}
+
+/* The lower word of v, or both: the zero point is added, and what is no unsigned byte becomes the nearest one. */
+static LLVMValueRef clipped(struct uk_codegen *g, LLVMValueRef v, LLVMValueRef zero, bool both) {
+    if (!LLVMIsConstant(zero) || !LLVMIsNull(zero)) {
+        LLVMValueRef low = LLVMBuildZExt(g->b, zero, g->i64, "");
+
+        if (both)
+            low = LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, low, LLVMConstInt(g->i64, 32, false), ""), "");
+        v = instruction(g, OP_P, FUNCT3_kadd32, FUNCT7_kadd32, v, low);
+    }
+    return immediate(g, FUNCT3_uclip32, FUNCT7_uclip32, v, 8);
+}
+
+/* Says that v, whose upper word was a sign, is a byte: what reads it masks nothing. */
+static LLVMValueRef mark_byte(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMMetadataRef range[] = {LLVMValueAsMetadata(uk_cg_int(g, 0)),
+                               LLVMValueAsMetadata(uk_cg_int(g, UINT8_MAX + 1))};
+
+    if (LLVMIsACallInst(v))
+        LLVMSetMetadata(v, LLVMGetMDKindIDInContext(g->llvm, "range", 5),
+                        LLVMMetadataAsValue(g->llvm, LLVMMDNodeInContext2(g->llvm, range, 2)));
+    return LLVMBuildTrunc(g->b, v, g->i8, "");
+}
+
+static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct uk_fused *f) {
+    LLVMValueRef x = uk_cg_expr(g, f->arg[0]), zero = zero_of(g, f), v;
+
+    if (to == UK_U8 && uk_target_has(g->target, "rvp"))
+        return mark_byte(g, clipped(g, converted(g, f->arg[0], x, zero), zero, false));
+    v = LLVMBuildAdd(g->b, rounded(g, to, x, zero), zero, "");
     if (to == UK_I8)
         v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealORD, x, x, ""), v,
                             LLVMConstInt(g->i32, 0, false), "");
@@ -99,11 +143,11 @@ static bool counts_by_one(const struct uk_index *e, const struct uk_var *i) {
            (e->op == UK_I_SUB && counts_by_one(e->a, i) && !uk_mentions(e->b, i));
 }
 
-static bool reads_bytes(const struct uk_expr *e) {
+static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
     if (e->op == UK_E_ACCESS)
-        return uk_type_bytes(e->access.tensor->type) == 1;
+        return e->access.tensor == t;
     for (int i = 0; i < 3; i++)
-        if (e->arg[i] && reads_bytes(e->arg[i]))
+        if (e->arg[i] && reads(e->arg[i], t))
             return true;
     return false;
 }
@@ -118,7 +162,7 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
         return false;
     *f = uk_fuse_value(g->target, n->body->expr);
     if (f->form != UK_FUSED_BYTE || !f->arg[1] ||
-        (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || reads_bytes(f->arg[0]))
+        (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || reads(f->arg[0], to->tensor))
         return false;
     for (int d = 0; d < last; d++)
         if (uk_mentions(to->index[d], n->var))
@@ -190,24 +234,37 @@ static LLVMValueRef value_of(struct uk_codegen *g, const struct uk_node *n, cons
     return v;
 }
 
-/* The row's next bytes in one register, the first one lowest. `count` is even. */
+static LLVMValueRef two_words(struct uk_codegen *g, LLVMValueRef low, LLVMValueRef high) {
+    return instruction(g, OP, FUNCT3_PACK, FUNCT7_PACK, low, high);
+}
+
+/* Of each word the lower halves of both, that of `low` below the other. */
+static LLVMValueRef two_halves(struct uk_codegen *g, LLVMValueRef low, LLVMValueRef high) {
+    return instruction(g, OP_P, FUNCT3_pkbb16, FUNCT7_pkbb16, high, low);
+}
+
+/*
+ * The row's next bytes in one register, the first one lowest: `count` of them, 4 or 8. Two values are clipped at once, in the words of
+ * a register; then the bytes of each word are put together, which of 4 values are every second one.
+ */
 static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
                              LLVMValueRef from, unsigned count) {
-    LLVMValueRef zero = zero_of(g, f), all = NULL, pair = NULL;
+    LLVMValueRef zero = zero_of(g, f), v[DOUBLE], pair = NULL;
     struct product p;
     const bool pairs = is_product(f->arg[0], n->var, &p);
+    const unsigned apart = count == DOUBLE ? 4 : 1, step = count == DOUBLE ? 1 : 2;
 
-    for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef v = value_of(g, n, f->arg[0], pairs ? &p : NULL, from, i, &pair);
-
-        v = wide(g, UK_I32, rounded(g, UK_U8, v, zero));
-        all = i ? insert_byte(g, all, v, i) : v;
+    for (unsigned i = 0; i < count; i++)
+        v[i] = converted(g, f->arg[0], value_of(g, n, f->arg[0], pairs ? &p : NULL, from, i, &pair), zero);
+    for (unsigned i = 0; i < count / 2; i++)
+        v[i] = clipped(g, two_words(g, v[step * i], v[step * i + apart]), zero, true);
+    if (count == WORD) {
+        v[0] = two_halves(g, v[0], v[1]);
+        return LLVMBuildOr(g->b, v[0], LLVMBuildLShr(g->b, v[0], LLVMConstInt(g->i64, 24, false), ""), "");
     }
-    if (LLVMIsConstant(zero) && LLVMIsNull(zero))
-        return all;
-    zero = LLVMBuildZExt(g->b, LLVMBuildTrunc(g->b, zero, g->i8, ""), g->i64, "");
-    zero = LLVMBuildMul(g->b, zero, LLVMConstInt(g->i64, UINT64_C(0x0101010101010101), false), "");
-    return instruction(g, OP_P, FUNCT3_add8, FUNCT7_add8, all, zero);
+    v[0] = two_halves(g, v[0], v[2]);
+    v[1] = two_halves(g, v[1], v[3]);
+    return LLVMBuildOr(g->b, v[0], LLVMBuildShl(g->b, v[1], LLVMConstInt(g->i64, 8, false), ""), "");
 }
 
 /* Stores them. */
@@ -242,6 +299,20 @@ bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lowe
         g->bindings = outside;
     }
     return true;
+}
+
+int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int64_t iterations) {
+    enum { MOST = 8 };
+    const struct uk_node *row = n->body;
+    struct uk_fused f;
+    int times = MOST;
+
+    if (n->loop != UK_LOOP_SERIAL || n->step != 1 || iterations < 2 || row->op != UK_N_FOR || row->next ||
+        row->lower->op != UK_I_INT || row->upper->op != UK_I_INT || !is_row(g, row, &f))
+        return 1;
+    while (iterations % times)
+        times--;
+    return times;
 }
 
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,

@@ -4,9 +4,10 @@
 #include "generator.h"
 #include "stages/stages.h"
 
-/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want. */
-static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
-                        LLVMValueRef upper) {
+/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want; `times` iterations at once, a divisor of
+ * their number. */
+static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                          LLVMValueRef upper, int times) {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
     LLVMBasicBlockRef done = uk_cg_block(g, "done");
     struct uk_binding *outside = g->bindings;
@@ -15,16 +16,25 @@ static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValue
     LLVMPositionBuilderAtEnd(g->b, body);
     LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, n->var->name);
     LLVMAddIncoming(i, &lower, &before, 1);
-    uk_cg_bind(g, n->var, i, uk_cg_not_negative(g, n->lower));
     LLVMMetadataRef outer = uk_cg_enter_loop(g, n);
-    uk_cg_nodes(g, n->body);
-    g->bindings = outside;
-    LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, n->step), "");
+    for (int k = 0; k < times; k++) {
+        LLVMValueRef at = k ? LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, k * n->step), "") : i;
+
+        uk_cg_bind(g, n->var, at, uk_cg_not_negative(g, n->lower));
+        uk_cg_nodes(g, n->body);
+        g->bindings = outside;
+    }
+    LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, times * n->step), "");
     LLVMBasicBlockRef end = LLVMGetInsertBlock(g->b);
     LLVMAddIncoming(i, &next, &end, 1);
     LLVMValueRef again = LLVMBuildICmp(g->b, LLVMIntSLT, next, upper, "");
     uk_cg_leave_loop(g, n, LLVMBuildCondBr(g->b, again, body, done), outer);
     LLVMPositionBuilderAtEnd(g->b, done);
+}
+
+static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                        LLVMValueRef upper) {
+    repeated_loop(g, n, lower, upper, 1);
 }
 
 static bool indexes_variable(const struct uk_codegen *g, const struct uk_access *a, const struct uk_var *v) {
@@ -61,8 +71,8 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
         return;
     if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
         !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
-        serial_loop(g, n, uk_cg_fused_blocks(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)),
-                    uk_cg_int(g, upper));
+        repeated_loop(g, n, uk_cg_fused_blocks(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper)),
+                      uk_cg_int(g, upper), uk_cg_fused_rows_at_once(g, n, upper - lower));
         return;
     }
     for (int64_t i = lower; i < upper && !g->status; i += n->step) {

@@ -106,6 +106,9 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
 /* A loop between constants, of such values, as words of several; false: it is none. */
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
+/* How many iterations of the loop, a divisor of their number, stand in its body: more than one where they are such rows, since what
+ * counts the loop would cost them more than their code. */
+int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int64_t iterations);
 /* Any loop of such values: blocks of several come first. Returns where the rest begins. */
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                                 LLVMValueRef upper);

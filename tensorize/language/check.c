@@ -405,6 +405,11 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
                                "%s is constant, and this statement writes it; leave `constant` out, or write "
                                "another tensor",
                                t->name);
+    if (t->is_finite)
+        return uk_program_fail(p, UK_REFUSED, s->at,
+                               "%s is finite, and this statement writes it; leave `finite` out, or write "
+                               "another tensor",
+                               t->name);
     t->is_written = true;
     if (s->assign != UK_ASSIGN)
         t->is_read = true;

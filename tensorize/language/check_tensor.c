@@ -144,6 +144,10 @@ bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
                                "temp %s is constant, but a statement writes it; leave `constant` out, or "
                                "pass it as a tensor",
                                t->name);
+    if (t->is_finite && (t->kind != UK_TENSOR_ARGUMENT || !uk_type_is_float(t->type)))
+        return uk_program_fail(
+            p, UK_REFUSED, t->at,
+            "%s is finite, which is said of tensors of floats that are passed; leave `finite` out", t->name);
     for (int i = 0; i < t->dims; i++) {
         if (!uk_check_affine(p, t->shape[i], false) ||
             (t->has_over && !uk_check_affine(p, t->over[i], false)))

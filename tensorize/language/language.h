@@ -141,6 +141,7 @@ struct uk_tensor {
     bool has_over;
     int align;        /* bytes promised for the origin; 0: the element's size */
     bool is_constant; /* `constant`: the same values in every call */
+    bool is_finite;   /* `finite`: no element is infinite or a NaN */
     bool is_written, is_read;
     struct uk_position at;
     struct uk_tensor *next;

@@ -29,6 +29,7 @@ static const char *const reserved[] = {
     "over",
     "in",
     "constant",
+    "finite",
     "lane",
     "scalar",
     "assume",

@@ -62,7 +62,7 @@ static void put_tensor(struct uk_text *t, const struct uk_tensor *x) {
     }
     if (x->scope != UK_SCOPE_GLOBAL)
         uk_put(t, " in %s", scopes[x->scope]);
-    uk_put(t, "%s\n", x->is_constant ? " constant" : "");
+    uk_put(t, "%s%s\n", x->is_constant ? " constant" : "", x->is_finite ? " finite" : "");
 }
 
 /* An offset of 0 is said, since it means a part of the tensor. */

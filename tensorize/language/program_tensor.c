@@ -144,6 +144,13 @@ void uk_tensor_constant(struct uk_program *p, struct uk_tensor *t) {
     p->checked = false;
 }
 
+void uk_tensor_finite(struct uk_program *p, struct uk_tensor *t) {
+    if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_finite", t))
+        return;
+    t->is_finite = true;
+    p->checked = false;
+}
+
 static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum uk_type type) {
     struct uk_scalar **link = &p->scalars, *s;
 

@@ -97,6 +97,8 @@ struct uk_fused {
     const struct uk_expr *arg[2];
 };
 struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e);
+/* Whether the float is a number, or infinite, for all inputs: no NaN. */
+bool uk_is_no_nan(const struct uk_expr *e);
 /* What uk explain says of them, a line for each kind, indented. */
 void uk_report_fused(const struct uk_target *t, const struct uk_expr *e, struct uk_text *report);
 /* Whether the integer is in low..high for all inputs, as far as its types, numbers, min and max show. */

@@ -4,6 +4,8 @@
  * On RISC-V, whose conversions have the rounding mode as an operand: u8(round(x) + zero). With P: its shift that rounds up, the doubled
  * product's upper half, and min and max. Elsewhere LLVM's own forms are as short.
  */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 #include "lower.h"
 
@@ -90,6 +92,54 @@ bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high) {
         return false;
     r = range_of(e);
     return r.low >= low && r.high <= high;
+}
+
+/* The largest magnitude of a value for all inputs: HUGE_VAL of one that may be infinite, NAN of one that may be a NaN. */
+static double magnitude(const struct uk_expr *e) {
+    enum { DEEPEST = 64 };
+    const double least_infinite = 1e38; /* in f32, and rounded upward */
+    double l, r;
+
+    if (e->op == UK_E_NUMBER) {
+        l = e->is_integer ? fabs((double)e->integer) : fabs(e->number);
+        return l > least_infinite ? HUGE_VAL : l;
+    }
+    if (!uk_type_is_float(e->type)) {
+        const struct range v = range_of(e);
+
+        return fmax(fabs((double)v.low), fabs((double)v.high));
+    }
+    if (e->op == UK_E_ACCESS)
+        return e->type == UK_F32 && e->access.tensor->is_finite ? (double)FLT_MAX : NAN;
+    if (e->type != UK_F32 || e->depth > DEEPEST || !e->arg[0])
+        return NAN;
+    l = magnitude(e->arg[0]);
+    r = e->arg[1] ? magnitude(e->arg[1]) : 0;
+    switch (e->op) {
+    case UK_E_CAST:
+    case UK_E_ROUND:
+    case UK_E_NEG:
+        return l;
+    case UK_E_ADD:
+    case UK_E_SUB:
+        r = isinf(l) && isinf(r) ? NAN : l + r;
+        break;
+    case UK_E_MUL:
+        r = isinf(l) || isinf(r) ? NAN : l * r; /* infinite times 0 */
+        break;
+    case UK_E_DIV:
+        if (e->arg[1]->op != UK_E_NUMBER || isinf(r) || r < FLT_MIN)
+            return NAN;
+        r = l / r;
+        break;
+    default:
+        return NAN;
+    }
+    return r > least_infinite ? HUGE_VAL : r;
+}
+
+bool uk_is_no_nan(const struct uk_expr *e) {
+    return !isnan(magnitude(e));
 }
 
 static bool is_number(const struct uk_expr *e, int64_t value) {
@@ -224,7 +274,7 @@ void uk_report_fused(const struct uk_target *t, const struct uk_expr *e, struct 
         [UK_FUSED_NONE] =
             "a right shift of 64 bits: as written; sra.u is (x + (1 << s - 1)) >> s with 0 <= s <= 62",
         [UK_FUSED_BYTE] =
-            "a byte of a rounded f32: clamped in an F register, converted and rounded by fcvt.w.s",
+            "a byte of a rounded f32: rounded by fcvt.w.s, clamped by fmin.s and fmax.s or uclip32",
         [UK_FUSED_HALF] = "min(a * b + (1 << 30) >> 31, 2147483647): kwmmul.u",
         [UK_FUSED_SHIFT] = "a right shift that rounds up: sra.u",
         [UK_FUSED_LEAST] = "min of integers: min",

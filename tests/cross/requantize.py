@@ -9,6 +9,7 @@ multiplier for each channel, as in the examples, and with one for the whole tens
 Exits with 77 if an emulator is absent.
 """
 
+import math
 import pathlib
 import random
 import shutil
@@ -26,6 +27,7 @@ X0 = 7
 ACCUMULATORS = [0, 1, -1, 2, 3, -3, 5, -5, 127, -128, 255, 256, -257, (1 << 24) + 1, -(1 << 24) - 1, (1 << 30) - 1, I32 - 1, 1 - I32, -I32]
 # What is multiplied, shifted: halves first, so that odd sums are ties.
 FLOATS = [(0.5,), (1.0,), (0.25,), (1.5,), (2.0**-24,), (0.0007,), (1e-40,), (3e38,)]
+NOT_FINITE = [(float("nan"),), (float("inf"),), (float("-inf"),)]
 UPWARD = [(1 << 30, 31), (1 << 30, 32), (I32 - 1, 31), (1 << 30, 54), (0x5A827999, 38), (3, 1), (1, 62), (I32 - 1, 62)]
 DOUBLING = [(1 << 30, 0), (1 << 30, 1), (I32 - 1, 0), (1 << 30, 23), (0x5A827999, 7), (I32 - 1, 31), (-I32, 0), (0x40000001, 2)]
 
@@ -54,6 +56,8 @@ def saturated(v):
 
 def onnx_runtime(total, zero, scale):
     product = f32(f32(total) * f32(scale))  # exact in 53 bits, then rounded once
+    if product != product:
+        return 0  # what the language has for a NaN
     return saturated(round(min(max(product, -1e6), 1e6)) + zero)
 
 
@@ -74,7 +78,8 @@ def tensorflow_lite(total, zero, multiplier, shift):
 
 
 RULES = {
-    "float": (onnx_runtime, FLOATS, (("scale", "f32"),)),
+    "float": (onnx_runtime, FLOATS + NOT_FINITE, (("scale", "f32"),)),
+    "finite": (onnx_runtime, FLOATS, (("scale", "f32"),)),  # scales that are said to be
     "upward": (tvm, UPWARD, (("multiplier", "i32"), ("shift", "i32"))),
     "doubling": (tensorflow_lite, DOUBLING, (("multiplier", "i32"), ("shift", "i32"))),
 }
@@ -112,6 +117,8 @@ class Data:
 
 
 def literal(v, kind):
+    if kind == "f32" and not math.isfinite(v):
+        return f'(float){v}'.replace("inf", "INFINITY").replace("nan", "NAN")
     return f"{v.hex()}f" if kind == "f32" else f"(-{-v - 1} - 1)" if v < 0 else str(v)
 
 
@@ -156,10 +163,12 @@ def write_programs():
     """The example, and the same with scalars in place of a tensor's channels: the texts' paths."""
     paths = []
     for name, (_, _, kinds) in RULES.items():
-        text = (source / f"examples/conv2d_requantize_{name}.uk").read_text(encoding="ascii")
+        text = (source / f"examples/conv2d_requantize_{name.replace('finite', 'float')}.uk").read_text(encoding="ascii")
         one = text
         for operand, kind in kinds:
             assert f"tensor {operand} {kind} [O]\n" in text
+            if name == "finite":
+                text = text.replace(f"tensor {operand} {kind} [O]", f"tensor {operand} {kind} [O] finite")
             one = one.replace(f"tensor {operand} {kind} [O]", f"scalar {operand} {kind}").replace(f"{operand}[o]", operand)
         for suffix, what in (("channel", text), ("tensor", one)):
             paths.append(folder / f"requantize_{name}_{suffix}.uk")
@@ -167,7 +176,8 @@ def write_programs():
     return paths
 
 
-DRIVER = """#include <stdint.h>
+DRIVER = """#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include "requantize.h"

@@ -80,6 +80,7 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_tensor_over(p, b->X, NULL))                                                               \
     CALL(uk_tensor_over(p, NULL, &b->n))                                                              \
     CALL(uk_tensor_constant(p, NULL))                                                                 \
+    CALL(uk_tensor_finite(p, NULL))                                                                   \
     CALL(uk_tensor_scope(p, b->T, ANY_SCOPE))                                                         \
     CALL(uk_scalar(p, "s", UK_TYPES))                                                                 \
     CALL(uk_element(p, NULL, &b->i))                                                                  \

@@ -191,6 +191,8 @@ static void make_tensor(struct maker *m, const struct uk_tensor *t) {
         uk_tensor_scope(m->p, x, t->scope);
     if (t->is_constant)
         uk_tensor_constant(m->p, x);
+    if (t->is_finite)
+        uk_tensor_finite(m->p, x);
     assert_true(m->tensors < MAX_MADE);
     m->tensor[m->tensors] = t;
     m->made_tensor[m->tensors++] = x;

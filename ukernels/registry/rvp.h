@@ -233,6 +233,18 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #include "rvp.def"
 #undef UK_RVP
 
+/* The lower words of both, that of rs1 below, and the upper ones: instructions of P that have the opcode of B's. */
+#if defined __riscv && __riscv_xlen == 64 && !defined UK_IN_C && UK_RVP_OPCODE == 0x77
+#define UK_RVP_PACK(funct7, value)                                                                   \
+    uint64_t rd;                                                                                     \
+    __asm__(".balign 4\n\t.insn r 0x33, 4, " funct7 ", %0, %1, %2" : "=r"(rd) : "r"(rs1), "r"(rs2)); \
+    return rd;
+#else
+#define UK_RVP_PACK(funct7, value) return value;
+#endif
+UK_RVP_FUNCTION(pack, (uint64_t rs1, uint64_t rs2), UK_RVP_PACK("0x04", (uint32_t)rs1 | rs2 << 32))
+UK_RVP_FUNCTION(packu, (uint64_t rs1, uint64_t rs2), UK_RVP_PACK("0x24", rs1 >> 32 | (rs2 >> 32 << 32)))
+
 #ifdef __cplusplus
 }
 #endif

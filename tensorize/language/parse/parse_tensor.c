@@ -55,15 +55,16 @@ static bool parse_scope(struct uk_parser *ps, enum uk_scope *scope) {
 
 /* One attribute after the shape; `given` has a bit for each that was there. */
 static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned *given, int *strides) {
-    static const char *const names[] = {"layout", "stride", "align", "over", "in", "constant"};
+    static const char *const names[] = {"layout", "stride", "align", "over", "in", "constant", "finite"};
+    enum { NAMES = sizeof names / sizeof *names };
     int64_t align;
     int i = 0, n;
 
-    while (i < 6 && !uk_next_is(ps, names[i]))
+    while (i < NAMES && !uk_next_is(ps, names[i]))
         i++;
-    if (i == 6)
+    if (i == NAMES)
         return uk_expected(ps, "the end of the line",
-                           "attributes of a tensor are layout, stride, align, over, in and constant");
+                           "attributes of a tensor are layout, stride, align, over, in, constant and finite");
     if (*given & 1u << i)
         return uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "%s stands twice; give it once", names[i]);
     *given |= 1u << i;
@@ -89,8 +90,10 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
         return t->has_over = n >= 0;
     case 4:
         return parse_scope(ps, &t->scope);
-    default:
+    case 5:
         return t->is_constant = true;
+    default:
+        return t->is_finite = true;
     }
 }
 

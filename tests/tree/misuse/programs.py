@@ -288,6 +288,7 @@ GOOD = {
     "uk_tensor_align": Good(lambda w: (w.p, w.tensor(), 16)),
     "uk_tensor_over": Good(lambda w: (w.p, w.tensor(), w.array(w.api.uk_index_add(w.p, w.size(), w.api.uk_integer(w.p, 1))))),
     "uk_tensor_constant": Good(lambda w: (w.p, w.tensor())),
+    "uk_tensor_finite": Good(lambda w: (w.p, w.tensor())),
     "uk_tensor_scope": Good(lambda w: (w.p, w.api.uk_temp(w.p, b"Z", 1, 1, w.array(w.size()), None), 0)),
     "uk_scalar": Good(lambda w: (w.p, b"beta", 1)),
     "uk_element": Good(lambda w: (w.p, w.tensor(), w.array(w.iterator()))),
