@@ -111,7 +111,7 @@ static inline void loop_full(struct tile t) {
 /* All but the full tile. */
 static inline __attribute__((always_inline)) void edge(struct tile t, int64_t mr, int64_t nr) {
 #if UK_NR == 8
-    if (mr > 2 && nr > 4) {
+    if (nr > 4 && mr > 2) {
         switch (mr) { TILE_OF_4(3) TILE_OF_4(4) }
         t.b += 4 * KR;
         t.to += 4;
@@ -130,7 +130,7 @@ void UK_SYMBOL(int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds,
     if (runs == 0 || t.groups == 0) { /* as one run of nothing */
         t.groups = 0;
         t.runs = 1;
-    } else if (mr == MR && nr == NR) {
+    } else if (nr == NR && mr == MR) {
         loop_full(t);
         return;
     }
@@ -148,7 +148,7 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc
 #endif
     struct tile t = {(int64_t)((uint64_t)k / KR), a, lda, b, c, ldc * (int64_t)sizeof *c, acc, 1, 0, 0};
 
-    if (mr == MR && nr == NR)
+    if (nr == NR && mr == MR)
         loop_full(t);
     else
         edge(t, mr, nr);

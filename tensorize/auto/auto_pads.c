@@ -5,7 +5,7 @@
  * holds zeros too where two loops of the sum are one in it, so that a kernel takes more of the sum at once; and where a kernel takes
  * the windows of many pixels in a call: those at the border have fewer terms, and would be a call each.
  *
- * The copy is one of each image, or of the rows of the image that a row of windows reads, which stay in the cache: if it is cheap
+ * The copy is one of each image, or of the rows of the image that a row of windows, or a few, read, which stay in the cache: if it is cheap
  * to copy each row as often as windows hold it, and if what the sum reads beside the image stays in the second-level cache, from
  * which each row of windows reads it again. Windows of channels of their own, whose few terms make copies a larger part, have rows
  * too: a second image would be most of what a network's layers have in memory. Where the other operand is no constant it may have
@@ -263,6 +263,31 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
                : NULL;
 }
 
+/*
+ * Several rows of windows at once share the rows that are copied, of which one row alone needs more than one in all: 3 of them for a
+ * row of 3x3, 6 for 4 rows. Of windows of channels of their own, whose copies are a larger part; the copy stays in the second-level
+ * cache. Where a row is short the tensors are small, too, and the copy would be a large part of their memory. *place is then the loop
+ * over such parts.
+ */
+static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int operand,
+                                struct uk_loop **place) {
+    enum { ROWS = 4, SHORT = 512 };
+    const struct uk_operand *x = &st->operand[operand];
+    struct uk_loop *rows = *place, *outer;
+    double bytes = elements(s, x->tensor) * (double)uk_type_bytes(x->tensor->type);
+
+    for (int d = 0; d < x->tensor->dims; d++)
+        if (x->index[d].coefficient[rows->id])
+            bytes *= (double)(2 * ROWS) * (double)x->index[d].coefficient[rows->id] /
+                     uk_size_estimate(s, x->tensor->shape[d]);
+    if (uk_constant_extent(st, rows) <= ROWS || !has_common_neighbours(st, operand) ||
+        bytes > (double)uk_l2_share(s) || bytes < 2 * ROWS * SHORT)
+        return UK_OK;
+    enum uk_status status = uk_split_always(s, st, &rows, ROWS, "o", &outer);
+    *place = outer ? outer : *place;
+    return status;
+}
+
 static void report_copy(const struct uk_schedule *s, const struct uk_tensor *x, enum uk_pad pad, bool rows) {
     const char *what = rows ? "a copy of the rows of a window" : "a copy";
 
@@ -283,11 +308,14 @@ enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool 
         const struct uk_tensor *x = st->operand[o].tensor;
         struct uk_loop *image = whole ? NULL : image_of_rows(st, o);
         struct uk_loop *rows = whole ? NULL : rows_of_windows(s, st, o, image), *place = rows ? rows : image;
+        enum uk_status status = rows ? part_rows(s, st, o, &place) : UK_OK;
+        if (status)
+            return status;
         struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
 
         if (!step)
             return uk_out_of_memory(s->context);
-        enum uk_status status = uk_copy_operand(s, st, o, place, step);
+        status = uk_copy_operand(s, st, o, place, step);
         if (status == UK_REFUSED) /* the value differs from element to element, for instance */
             return uk_context_forget(s->context), UK_OK;
         if (status)
