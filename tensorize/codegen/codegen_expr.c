@@ -12,108 +12,9 @@
 #include "lower/lower.h"
 #include "math/numbers.h"
 
-static bool is_small_float(enum uk_type t) {
-    return t == UK_F16 || t == UK_BF16;
-}
-
-static LLVMTypeRef register_type(struct uk_codegen *g, enum uk_type t) {
-    return is_small_float(t) ? g->f32 : uk_llvm_type(g->llvm, t);
-}
-
-static LLVMTypeRef memory_type(struct uk_codegen *g, enum uk_type t) {
-    return is_small_float(t) ? g->i16 : uk_llvm_type(g->llvm, t);
-}
-
-/* LLVM would call a compiler-rt function to round to bf16 on most CPUs; integer arithmetic does it in place.
- */
-static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, "");
-    LLVMValueRef high = LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), "");
-    LLVMValueRef odd = LLVMBuildAnd(g->b, high, LLVMConstInt(g->i32, 1, false), "");
-    LLVMValueRef bias = LLVMBuildAdd(g->b, odd, LLVMConstInt(g->i32, 0x7fff, false), "");
-    LLVMValueRef rounded =
-        LLVMBuildLShr(g->b, LLVMBuildAdd(g->b, bits, bias, ""), LLVMConstInt(g->i32, 16, false), "");
-    LLVMValueRef nan = LLVMBuildOr(g->b, high, LLVMConstInt(g->i32, 0x40, false), "");
-    LLVMValueRef is_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, "");
-
-    return LLVMBuildTrunc(g->b, LLVMBuildSelect(g->b, is_nan, nan, rounded, ""), g->i16, "");
-}
-
-static LLVMValueRef where(struct uk_codegen *g, LLVMIntPredicate is, LLVMValueRef x, uint32_t bound,
-                          LLVMValueRef then, LLVMValueRef other) {
-    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, is, x, LLVMConstInt(g->i32, bound, false), ""), then,
-                           other, "");
-}
-
-/* The same to f16. Below 2^-14 its last bit is worth 2^-24, as that of floats from 0.5 to 1: adding 0.5 rounds. */
-static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, ""), half = LLVMConstReal(g->f32, 0.5);
-    LLVMValueRef sign = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), ""),
-                                     LLVMConstInt(g->i32, 0x8000, false), "");
-    LLVMValueRef size = LLVMBuildAnd(g->b, bits, LLVMConstInt(g->i32, 0x7fffffff, false), "");
-    LLVMValueRef kept = LLVMBuildLShr(g->b, size, LLVMConstInt(g->i32, 13, false), "");
-    LLVMValueRef odd = LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 1, false), "");
-    /* The exponent's bias is 15 for 127. */
-    LLVMValueRef normal = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, size, odd, ""),
-                                       LLVMConstInt(g->i32, 0xfffu - (112u << 23), false), "");
-    normal = LLVMBuildLShr(g->b, normal, LLVMConstInt(g->i32, 13, false), "");
-    LLVMValueRef small = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, size, g->f32, ""), half, "");
-    small = LLVMBuildSub(g->b, LLVMBuildBitCast(g->b, small, g->i32, ""), LLVMConstBitCast(half, g->i32), "");
-    LLVMValueRef nan = LLVMBuildOr(g->b, LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 0x3ff, false), ""),
-                                   LLVMConstInt(g->i32, 0x7e00, false), "");
-
-    v = where(g, LLVMIntULT, size, 0x38800000, small, normal);
-    v = where(g, LLVMIntUGE, size, 0x47800000, LLVMConstInt(g->i32, 0x7c00, false), v);
-    v = where(g, LLVMIntUGT, size, 0x7f800000, nan, v);
-    return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, sign, v, ""), g->i16, "");
-}
-
-/* Without the instruction LLVM calls a function that neither libc nor libm has. */
-static bool has_half(struct uk_codegen *g) {
-    const struct uk_target *t = g->target;
-
-    if (uk_target_has(t, t->arch->half))
-        return true;
-    char *what = uk_format(&g->arena, "f16 needs a target with %s, which this one lacks", t->arch->half);
-    uk_cg_fail(g, what ? UK_UNSUPPORTED : UK_OUT_OF_MEMORY, what, t->name);
-    return false;
-}
-
-LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    if (type == UK_BF16)
-        return float_to_bf16_bits(g, v);
-    if (type == UK_F16 && g->device) /* on the host, whatever it has */
-        return float_to_f16_bits(g, v);
-    if (type == UK_F16 && has_half(g))
-        return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
-                                "");
-    return v;
-}
-
-LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    if (g->device) /* the host hands it on */
-        return v;
-    /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a negated one. */
-    if (type == UK_BF16 && g->target->arch->is_device)
-        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
-                              "");
-    if (type == UK_BF16) {
-        v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
-        return LLVMBuildBitCast(g->b, v, g->f32, "");
-    }
-    if (type == UK_F16 && has_half(g))
-        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
-                              "");
-    return v;
-}
-
-static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
-}
-
 static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
     enum uk_type type = a->tensor->type;
-    LLVMValueRef v = LLVMBuildLoad2(g->b, memory_type(g, type), uk_cg_address(g, a, true), "");
+    LLVMValueRef v = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), uk_cg_address(g, a, true), "");
 
     LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
     uk_cg_mark_access(g, v, a->tensor);
@@ -122,84 +23,13 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
 
 /* Rounded once, by the interpreter's own rule. */
 static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
-    LLVMTypeRef type = register_type(g, e->type);
+    LLVMTypeRef type = uk_cg_register_type(g, e->type);
 
     if (!uk_type_is_float(e->type))
         return LLVMConstInt(type, (unsigned long long)e->integer, true);
     if (e->is_integer)
         return LLVMConstReal(type, uk_convert(UK_I64, e->type, (union uk_value){.i = e->integer}).d);
     return LLVMConstReal(type, uk_round_to(e->type, e->number));
-}
-
-/* An f64 as the f32 below or above it whose last bit is 1, if it is none itself: rounding that to f16 or bf16
- * gives what rounding the f64 gives, which going through the nearest f32 would not. */
-static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
-    LLVMValueRef nearest = LLVMBuildFPTrunc(g->b, v, g->f32, "");
-    LLVMValueRef back = LLVMBuildFPExt(g->b, nearest, g->f64, "");
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, nearest, g->i32, "");
-    LLVMValueRef size[] = {uk_cg_intrinsic(g, "llvm.fabs", g->f64, &back, 1),
-                           uk_cg_intrinsic(g, "llvm.fabs", g->f64, &v, 1)};
-    LLVMValueRef beyond = LLVMBuildFCmp(g->b, LLVMRealOGT, size[0], size[1], "");
-    LLVMValueRef inward = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, g->i32, ""), "");
-    LLVMValueRef odd = LLVMBuildOr(g->b, inward, LLVMConstInt(g->i32, 1, false), "");
-    LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, v, "");
-
-    return LLVMBuildBitCast(g->b, LLVMBuildSelect(g->b, inexact, odd, bits, ""), g->f32, "");
-}
-
-/* The same from an i64 to f64: beyond 2^53 the 11 bits that may not fit leave a 1 above them. */
-static LLVMValueRef to_odd_double(struct uk_codegen *g, LLVMValueRef v) {
-    LLVMValueRef low = LLVMConstInt(g->i64, 0x7ff, false), zero = LLVMConstInt(g->i64, 0, false);
-    LLVMValueRef rest = LLVMBuildAnd(g->b, v, low, "");
-    LLVMValueRef any = LLVMBuildZExt(g->b, LLVMBuildICmp(g->b, LLVMIntNE, rest, zero, ""), g->i64, "");
-    LLVMValueRef sticky = LLVMBuildShl(g->b, any, LLVMConstInt(g->i64, 11, false), "");
-    LLVMValueRef odd = LLVMBuildOr(g->b, LLVMBuildSub(g->b, v, rest, ""), sticky, "");
-    LLVMValueRef up = LLVMBuildAdd(g->b, v, LLVMConstInt(g->i64, UINT64_C(1) << 53, false), "");
-    LLVMValueRef wide =
-        LLVMBuildICmp(g->b, LLVMIntUGT, up, LLVMConstInt(g->i64, UINT64_C(1) << 54, false), "");
-
-    return LLVMBuildSIToFP(g->b, LLVMBuildSelect(g->b, wide, odd, v, ""), g->f64, "");
-}
-
-static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, enum uk_type to,
-                                     LLVMValueRef v) {
-    LLVMTypeRef type = register_type(g, to);
-
-    if (from == UK_U8)
-        return rounded(g, to, LLVMBuildUIToFP(g->b, v, type, ""));
-    if (!is_small_float(to) || (from != UK_I32 && from != UK_I64))
-        return rounded(g, to, LLVMBuildSIToFP(g->b, v, type, ""));
-    v = from == UK_I64 ? to_odd_double(g, v) : LLVMBuildSIToFP(g->b, v, g->f64, "");
-    return rounded(g, to, to_odd_float(g, v));
-}
-
-/* A cast wraps between integers, and from float to integer it truncates and saturates (NaN gives 0). */
-static LLVMValueRef cast(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
-    LLVMTypeRef type = register_type(g, to);
-    bool small = is_small_float(from);
-
-    if (uk_type_is_float(from) && uk_type_is_float(to)) {
-        if (from == UK_F64 && is_small_float(to))
-            v = to_odd_float(g, v);
-        else if (LLVMTypeOf(v) != type)
-            v = from == UK_F64 ? LLVMBuildFPTrunc(g->b, v, type, "") : LLVMBuildFPExt(g->b, v, type, "");
-        return rounded(g, to, v);
-    }
-    if (uk_type_is_float(from)) {
-        const char *name = to == UK_U8 ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
-        LLVMTypeRef overload[] = {type, small ? g->f32 : uk_llvm_type(g->llvm, from)};
-        LLVMValueRef f =
-            LLVMGetIntrinsicDeclaration(g->module, LLVMLookupIntrinsicID(name, strlen(name)), overload, 2);
-
-        return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, &v, 1, "");
-    }
-    if (uk_type_is_float(to))
-        return integer_to_float(g, from, to, v);
-    return LLVMBuildIntCast2(g->b, v, type, from != UK_U8, "");
-}
-
-LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return is_small_float(type) ? uk_cg_to_memory(g, type, to_odd_float(g, v)) : cast(g, UK_F64, type, v);
 }
 
 /* min and max as C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */
@@ -262,7 +92,7 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
     default:
         return least(g, op == UK_E_MIN, type, l, r);
     }
-    return rounded(g, type, v);
+    return uk_cg_rounded(g, type, v);
 }
 
 static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef v) {
@@ -283,15 +113,15 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
     case UK_E_NEG:
         return LLVMBuildFNeg(g->b, v, "");
     case UK_E_EXP:
-        return rounded(g, type, uk_math_exp(&m, (struct uk_math_pair){v, NULL}));
+        return uk_cg_rounded(g, type, uk_math_exp(&m, (struct uk_math_pair){v, NULL}));
     case UK_E_LOG:
-        return rounded(g, type, uk_math_log(&m, v));
+        return uk_cg_rounded(g, type, uk_math_log(&m, v));
     case UK_E_TANH:
-        return rounded(g, type, uk_math_tanh(&m, v));
+        return uk_cg_rounded(g, type, uk_math_tanh(&m, v));
     case UK_E_ERF:
-        return rounded(g, type, uk_math_erf(&m, v));
+        return uk_cg_rounded(g, type, uk_math_erf(&m, v));
     case UK_E_SQRT:
-        return rounded(g, type, uk_cg_intrinsic(g, "llvm.sqrt", t, &v, 1));
+        return uk_cg_rounded(g, type, uk_cg_intrinsic(g, "llvm.sqrt", t, &v, 1));
     case UK_E_ABS:
         return uk_math_size(&m, v);
     case UK_E_FLOOR:
@@ -379,7 +209,7 @@ static LLVMValueRef pad(struct uk_codegen *g, const struct uk_expr *e) {
     if (a->tensor->layout) {
         uk_cg_fail(g, UK_UNSUPPORTED, "pad of a tensor with a layout in plain loops; pack it first",
                    a->tensor->name);
-        return LLVMGetPoison(register_type(g, e->type));
+        return LLVMGetPoison(uk_cg_register_type(g, e->type));
     }
     for (int d = 0; d < a->tensor->dims; d++) {
         LLVMValueRef i = uk_cg_index(g, a->index[d]), n = uk_cg_index(g, a->tensor->shape[d]);
@@ -395,7 +225,7 @@ static LLVMValueRef scalar(struct uk_codegen *g, const struct uk_expr *e) {
         if (s->scalar == e->scalar)
             return uk_cg_local(g, s->value);
     uk_cg_fail(g, UK_INTERNAL, "the loops use a scalar that is no argument", e->scalar->name);
-    return LLVMGetPoison(register_type(g, e->type));
+    return LLVMGetPoison(uk_cg_register_type(g, e->type));
 }
 
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
@@ -411,9 +241,9 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_ACCESS:
         return load(g, &e->access);
     case UK_E_INDEX:
-        return cast(g, UK_I64, e->type, uk_cg_index(g, e->index));
+        return uk_cg_cast(g, UK_I64, e->type, uk_cg_index(g, e->index));
     case UK_E_CAST:
-        return cast(g, e->arg[0]->type, e->type, uk_cg_expr(g, e->arg[0]));
+        return uk_cg_cast(g, e->arg[0]->type, e->type, uk_cg_expr(g, e->arg[0]));
     case UK_E_PAD:
         return pad(g, e);
     case UK_E_SELECT:
@@ -444,7 +274,7 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_CEIL:
         return unary(g, e->op, e->type, uk_cg_expr(g, e->arg[0]));
     default:
-        return LLVMBuildZExt(g->b, truth(g, e), register_type(g, e->type), "");
+        return LLVMBuildZExt(g->b, truth(g, e), uk_cg_register_type(g, e->type), "");
     }
 }
 
@@ -496,7 +326,7 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
     LLVMValueRef v = uk_cg_expr(g, n->expr), at = uk_cg_address(g, &n->target, true);
 
     if (n->assign != UK_ASSIGN) {
-        LLVMValueRef old = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
+        LLVMValueRef old = LLVMBuildLoad2(g->b, uk_cg_memory_type(g, type), at, "");
 
         LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
         uk_cg_mark_access(g, old, n->target.tensor);

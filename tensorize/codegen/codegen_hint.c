@@ -111,13 +111,39 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) 
     return outer;
 }
 
+enum { WORD = 8 }; /* no vectors */
+
 /* The columns of a tile: where there are no vectors, what a column needs is kept for all rows. LLVM counts instructions, and of
  * long ones some. */
 static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
-    enum { WORD = 8, MOST = 8 };
+    enum { MOST = 8 };
 
     return g->target->vectors.bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next && n->step == 1 &&
            n->lower->op == UK_I_INT && n->upper->op == UK_I_INT && n->upper->value - n->lower->value <= MOST;
+}
+
+/* A loop of constant length, a vector of f32 at least, that stores neighbours in memory. */
+static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *n) {
+    enum { SINGLE = 4 };
+    const struct uk_access *to = &n->body->target;
+    const int last = n->body->op == UK_N_STORE ? to->tensor->stored_dims - 1 : -1;
+    int64_t stride;
+
+    if (g->target->arch->is_device || g->target->vectors.bytes <= WORD || last < 0 || n->body->next ||
+        n->lower->op != UK_I_INT || n->upper->op != UK_I_INT ||
+        n->upper->value - n->lower->value < g->target->vectors.bytes / SINGLE)
+        return false;
+    for (int d = 0; d < last; d++)
+        if (uk_mentions(to->index[d], n->var))
+            return false;
+    return uk_index_is_int(to->tensor->stride[last], &stride) && stride == 1 &&
+           uk_mentions(to->index[last], n->var);
+}
+
+/* Rows that LLVM unrolls before it looks for vectors: it would take those of the loop around them, whose elements lie apart, where it
+ * finds those of a row later. */
+static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) {
+    return n->body->op == UK_N_FOR && !n->body->next && is_row_of_vectors(g, n->body);
 }
 
 /* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. Where a GPU's loop reads behind a branch,
@@ -126,7 +152,7 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
                       LLVMMetadataRef outer) {
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
                     no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[5] = {NULL};
-    const bool is_scalar = g->target->arch->is_device && g->chooses;
+    const bool is_scalar = (g->target->arch->is_device && g->chooses) || is_around_rows(g, n);
     size_t count = 1;
 
     if (n->loop == UK_LOOP_VECTOR || is_scalar)

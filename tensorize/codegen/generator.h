@@ -97,8 +97,14 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 
 /* codegen_expr.c: f16 and bf16 values are floats, rounded after each operation. */
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
-LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+
+/* codegen_cast.c: the types of values in registers and in memory; a result of an operation on f32, rounded to f16 or bf16; conversions. */
+LLVMTypeRef uk_cg_register_type(struct uk_codegen *g, enum uk_type t);
+LLVMTypeRef uk_cg_memory_type(struct uk_codegen *g, enum uk_type t);
+LLVMValueRef uk_cg_rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v);
+LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 

@@ -68,7 +68,8 @@ struct uk_arch {
     enum uk_exec_scope widest; /* the widest scope of a kernel; default UK_EXEC_THREAD */
     unsigned spaces[4];        /* LLVM's number of each enum uk_space; default 0 */
     bool extends_int;          /* an int is passed and returned as one of the register's width */
-    bool flushes;              /* vectors of f32 take subnormal numbers for zeros */
+    bool clamps;           /* no conversion of floats saturates: those to 8 and 16 bits are clamped before */
+    bool flushes;          /* vectors of f32 take subnormal numbers for zeros */
     const char *abi;       /* the calling convention, where it must be passed to LLVM and clang; else NULL */
     int elf_machine, bits; /* EM_AARCH64; of addresses */
     const char *gpu;       /* the kind of GPU that runs it, as uk_gpu_open takes it; or NULL */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversions between types, and the types that values have in registers and in memory.
+ *
+ * f16 and bf16 are 16 bits in memory and floats in registers.
+ */
+#include <string.h>
+#include "generator.h"
+
+static bool is_small_float(enum uk_type t) {
+    return t == UK_F16 || t == UK_BF16;
+}
+
+LLVMTypeRef uk_cg_register_type(struct uk_codegen *g, enum uk_type t) {
+    return is_small_float(t) ? g->f32 : uk_llvm_type(g->llvm, t);
+}
+
+LLVMTypeRef uk_cg_memory_type(struct uk_codegen *g, enum uk_type t) {
+    return is_small_float(t) ? g->i16 : uk_llvm_type(g->llvm, t);
+}
+
+/* LLVM would call a compiler-rt function to round to bf16 on most CPUs; integer arithmetic does it in place.
+ */
+static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, "");
+    LLVMValueRef high = LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), "");
+    LLVMValueRef odd = LLVMBuildAnd(g->b, high, LLVMConstInt(g->i32, 1, false), "");
+    LLVMValueRef bias = LLVMBuildAdd(g->b, odd, LLVMConstInt(g->i32, 0x7fff, false), "");
+    LLVMValueRef rounded =
+        LLVMBuildLShr(g->b, LLVMBuildAdd(g->b, bits, bias, ""), LLVMConstInt(g->i32, 16, false), "");
+    LLVMValueRef nan = LLVMBuildOr(g->b, high, LLVMConstInt(g->i32, 0x40, false), "");
+    LLVMValueRef is_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, "");
+
+    return LLVMBuildTrunc(g->b, LLVMBuildSelect(g->b, is_nan, nan, rounded, ""), g->i16, "");
+}
+
+static LLVMValueRef where(struct uk_codegen *g, LLVMIntPredicate is, LLVMValueRef x, uint32_t bound,
+                          LLVMValueRef then, LLVMValueRef other) {
+    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, is, x, LLVMConstInt(g->i32, bound, false), ""), then,
+                           other, "");
+}
+
+/* The same to f16. Below 2^-14 its last bit is worth 2^-24, as that of floats from 0.5 to 1: adding 0.5 rounds. */
+static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, ""), half = LLVMConstReal(g->f32, 0.5);
+    LLVMValueRef sign = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), ""),
+                                     LLVMConstInt(g->i32, 0x8000, false), "");
+    LLVMValueRef size = LLVMBuildAnd(g->b, bits, LLVMConstInt(g->i32, 0x7fffffff, false), "");
+    LLVMValueRef kept = LLVMBuildLShr(g->b, size, LLVMConstInt(g->i32, 13, false), "");
+    LLVMValueRef odd = LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 1, false), "");
+    /* The exponent's bias is 15 for 127. */
+    LLVMValueRef normal = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, size, odd, ""),
+                                       LLVMConstInt(g->i32, 0xfffu - (112u << 23), false), "");
+    normal = LLVMBuildLShr(g->b, normal, LLVMConstInt(g->i32, 13, false), "");
+    LLVMValueRef small = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, size, g->f32, ""), half, "");
+    small = LLVMBuildSub(g->b, LLVMBuildBitCast(g->b, small, g->i32, ""), LLVMConstBitCast(half, g->i32), "");
+    LLVMValueRef nan = LLVMBuildOr(g->b, LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 0x3ff, false), ""),
+                                   LLVMConstInt(g->i32, 0x7e00, false), "");
+
+    v = where(g, LLVMIntULT, size, 0x38800000, small, normal);
+    v = where(g, LLVMIntUGE, size, 0x47800000, LLVMConstInt(g->i32, 0x7c00, false), v);
+    v = where(g, LLVMIntUGT, size, 0x7f800000, nan, v);
+    return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, sign, v, ""), g->i16, "");
+}
+
+/* Without the instruction LLVM calls a function that neither libc nor libm has. */
+static bool has_half(struct uk_codegen *g) {
+    const struct uk_target *t = g->target;
+
+    if (uk_target_has(t, t->arch->half))
+        return true;
+    char *what = uk_format(&g->arena, "f16 needs a target with %s, which this one lacks", t->arch->half);
+    uk_cg_fail(g, what ? UK_UNSUPPORTED : UK_OUT_OF_MEMORY, what, t->name);
+    return false;
+}
+
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    if (type == UK_BF16)
+        return float_to_bf16_bits(g, v);
+    if (type == UK_F16 && g->device) /* on the host, whatever it has */
+        return float_to_f16_bits(g, v);
+    if (type == UK_F16 && has_half(g))
+        return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
+                                "");
+    return v;
+}
+
+LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    if (g->device) /* the host hands it on */
+        return v;
+    /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a negated one. */
+    if (type == UK_BF16 && g->target->arch->is_device)
+        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
+                              "");
+    if (type == UK_BF16) {
+        v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
+        return LLVMBuildBitCast(g->b, v, g->f32, "");
+    }
+    if (type == UK_F16 && has_half(g))
+        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
+                              "");
+    return v;
+}
+
+LLVMValueRef uk_cg_rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
+}
+
+/* An f64 as the f32 below or above it whose last bit is 1, if it is none itself: rounding that to f16 or bf16
+ * gives what rounding the f64 gives, which going through the nearest f32 would not. */
+static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef nearest = LLVMBuildFPTrunc(g->b, v, g->f32, "");
+    LLVMValueRef back = LLVMBuildFPExt(g->b, nearest, g->f64, "");
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, nearest, g->i32, "");
+    LLVMValueRef size[] = {uk_cg_intrinsic(g, "llvm.fabs", g->f64, &back, 1),
+                           uk_cg_intrinsic(g, "llvm.fabs", g->f64, &v, 1)};
+    LLVMValueRef beyond = LLVMBuildFCmp(g->b, LLVMRealOGT, size[0], size[1], "");
+    LLVMValueRef inward = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, g->i32, ""), "");
+    LLVMValueRef odd = LLVMBuildOr(g->b, inward, LLVMConstInt(g->i32, 1, false), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, v, "");
+
+    return LLVMBuildBitCast(g->b, LLVMBuildSelect(g->b, inexact, odd, bits, ""), g->f32, "");
+}
+
+/* The same from an i64 to f64: beyond 2^53 the 11 bits that may not fit leave a 1 above them. */
+static LLVMValueRef to_odd_double(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef low = LLVMConstInt(g->i64, 0x7ff, false), zero = LLVMConstInt(g->i64, 0, false);
+    LLVMValueRef rest = LLVMBuildAnd(g->b, v, low, "");
+    LLVMValueRef any = LLVMBuildZExt(g->b, LLVMBuildICmp(g->b, LLVMIntNE, rest, zero, ""), g->i64, "");
+    LLVMValueRef sticky = LLVMBuildShl(g->b, any, LLVMConstInt(g->i64, 11, false), "");
+    LLVMValueRef odd = LLVMBuildOr(g->b, LLVMBuildSub(g->b, v, rest, ""), sticky, "");
+    LLVMValueRef up = LLVMBuildAdd(g->b, v, LLVMConstInt(g->i64, UINT64_C(1) << 53, false), "");
+    LLVMValueRef wide =
+        LLVMBuildICmp(g->b, LLVMIntUGT, up, LLVMConstInt(g->i64, UINT64_C(1) << 54, false), "");
+
+    return LLVMBuildSIToFP(g->b, LLVMBuildSelect(g->b, wide, odd, v, ""), g->f64, "");
+}
+
+static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, enum uk_type to,
+                                     LLVMValueRef v) {
+    LLVMTypeRef type = uk_cg_register_type(g, to);
+
+    if (from == UK_U8)
+        return uk_cg_rounded(g, to, LLVMBuildUIToFP(g->b, v, type, ""));
+    if (!is_small_float(to) || (from != UK_I32 && from != UK_I64))
+        return uk_cg_rounded(g, to, LLVMBuildSIToFP(g->b, v, type, ""));
+    v = from == UK_I64 ? to_odd_double(g, v) : LLVMBuildSIToFP(g->b, v, g->f64, "");
+    return uk_cg_rounded(g, to, to_odd_float(g, v));
+}
+
+/* Where no instruction saturates LLVM takes vectors of a conversion that does apart: clamped before, they stay whole. A maximum of a NaN
+ * and an end is the end. */
+static LLVMValueRef clamped(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
+    LLVMTypeRef type = uk_llvm_type(g->llvm, from);
+    const int low = to == UK_U8 ? 0 : to == UK_I8 ? INT8_MIN : INT16_MIN;
+    LLVMValueRef lower = LLVMConstReal(type, low);
+    LLVMValueRef upper = LLVMConstReal(type, to == UK_I16 ? INT16_MAX : low + UINT8_MAX);
+
+    if (low)
+        v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealORD, v, v, ""), v, LLVMConstReal(type, 0), "");
+    v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lower, ""), v, lower, "");
+    v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, v, upper, ""), v, upper, "");
+    return LLVMBuildTrunc(g->b, LLVMBuildFPToSI(g->b, v, g->i32, ""), uk_llvm_type(g->llvm, to), "");
+}
+
+static LLVMValueRef float_to_integer(struct uk_codegen *g, enum uk_type from, enum uk_type to,
+                                     LLVMValueRef v) {
+    const char *name = to == UK_U8 ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
+    LLVMTypeRef overload[] = {uk_llvm_type(g->llvm, to), uk_llvm_type(g->llvm, from)};
+
+    if (g->target->arch->clamps && uk_type_bytes(to) < 4)
+        return clamped(g, from, to, v);
+    LLVMValueRef f =
+        LLVMGetIntrinsicDeclaration(g->module, LLVMLookupIntrinsicID(name, strlen(name)), overload, 2);
+
+    return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, &v, 1, "");
+}
+
+/* A cast wraps between integers, and from float to integer it truncates and saturates (NaN gives 0). */
+LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
+    LLVMTypeRef type = uk_cg_register_type(g, to);
+    bool small = is_small_float(from);
+
+    if (uk_type_is_float(from) && uk_type_is_float(to)) {
+        if (from == UK_F64 && is_small_float(to))
+            v = to_odd_float(g, v);
+        else if (LLVMTypeOf(v) != type)
+            v = from == UK_F64 ? LLVMBuildFPTrunc(g->b, v, type, "") : LLVMBuildFPExt(g->b, v, type, "");
+        return uk_cg_rounded(g, to, v);
+    }
+    if (uk_type_is_float(from))
+        return float_to_integer(g, small ? UK_F32 : from, to, v);
+    if (uk_type_is_float(to))
+        return integer_to_float(g, from, to, v);
+    return LLVMBuildIntCast2(g->b, v, type, from != UK_U8, "");
+}
+
+LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    return is_small_float(type) ? uk_cg_to_memory(g, type, to_odd_float(g, v))
+                                : uk_cg_cast(g, UK_F64, type, v);
+}

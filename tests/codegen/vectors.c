@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums that become bytes stay vectors: assembly of x86-64 has no conversion of one float, and moves no single elements of vectors, also
+ * where LLVM unrolls rows of few bytes in a loop over pixels.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tensorize.h"
+
+static char *assembly_of(struct uk_context *c, const char *text, const char *target) {
+    const struct uk_options options = {.target = target};
+    struct uk_program *p;
+    char *assembly;
+    size_t length;
+
+    if (uk_program_parse(c, "bytes.uk", text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(c));
+    if (uk_emit(p, &options, UK_EMIT_ASM, &assembly, &length))
+        fail_msg("%s", uk_context_message(c));
+    uk_program_destroy(p);
+    return assembly;
+}
+
+static void check(const char *type, const char *target, const char *steps) {
+    static const char *const single[] = {"vcvttss2si", "vpextrb", "vpextrd", "vpinsrd", "vinsertps"};
+    struct uk_context *c = uk_context_create();
+    char text[512];
+
+    assert_non_null(c);
+    snprintf(text, sizeof text,
+             "tensor x i32 [P, 144]\ntensor b i32 [144]\ntensor s f32 [144]\ntensor y %s [P, 144]\n"
+             "y[p, c] = %s(round(f32(x[p, c] + b[c]) * s[c]) + 3)\n%s",
+             type, type, steps);
+    char *assembly = assembly_of(c, text, target);
+    assert_non_null(strstr(assembly, "vcvttps2dq"));
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        if (strstr(assembly, single[i]))
+            fail_msg("%s for %s: %s", type, target, single[i]);
+    uk_text_free(assembly);
+    uk_context_destroy(c);
+}
+
+static void bytes_are_vectors(void **state) {
+    static const char *const type[] = {"u8", "i8"}, *const target[] = {"x86_64-avx2", "x86_64-avx512"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            check(type[i], target[k], "");
+            check(type[i], target[k], "schedule\nsplit y.c 16 -> co ci\nreorder y.co y.p y.ci\n");
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_vectors)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
