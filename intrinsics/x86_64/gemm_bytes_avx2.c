@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 6 rows x 8 columns of C, in i32, from panels of groups of 4 bytes, or with the rows of A in place (UK_OP_..._ra): sum[i][0]
- * and sum[i][1] are columns 0-3 and 4-7 of row i, two parts of each element, which are added up in the end.
+ * 6 rows x 8 columns of C, in i32, from panels of groups of 4 bytes: sum[i][0] and sum[i][1] are columns 0-3 and 4-7 of row
+ * i, two parts of each element, which are added up in the end.
  *
  * Bytes of either sign are widened to 16 bits; vpmaddwd adds two products of them in 32 bits, where -128 * 255 + -128 * 255
  * fits. (vpmaddubsw, which takes bytes, would saturate.)
@@ -15,11 +15,11 @@
 #include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
 
-#if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
+#ifdef UK_OP_i8gemm
 typedef int8_t left, right;
 #define WIDEN_A(x) _mm256_cvtepi8_epi16(x)
 #define WIDEN_B(x) _mm256_cvtepi8_epi16(x)
-#elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra)
+#elif defined UK_OP_u8gemm
 typedef uint8_t left, right;
 #define WIDEN_A(x) _mm256_cvtepu8_epi16(x)
 #define WIDEN_B(x) _mm256_cvtepu8_epi16(x)
@@ -30,16 +30,6 @@ typedef int8_t right;
 #define WIDEN_B(x) _mm256_cvtepi8_epi16(x)
 #endif
 enum { MR = 6, NR = 8, KR = 4 };
-#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
-#define LDA int64_t lda,
-#define ROW(i) ((i) < 3 ? a + (i) * lda : a3 + ((i) - 3) * lda)
-#define STRIDE KR
-#define IN_PLACE
-#else
-#define LDA
-#define ROW(i) (a + (i) * KR)
-#define STRIDE (MR * KR)
-#endif
 
 /* A row's group of 4 bytes, widened to 16 bits and repeated for four columns. */
 static inline __attribute__((always_inline)) __m256i row(const left *a) {
@@ -53,12 +43,9 @@ static inline __attribute__((always_inline)) __m256i columns(const right *b) {
     return WIDEN_B(_mm_loadu_si128((const __m128i *)b));
 }
 
-void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
+void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
                int64_t nr) {
     __m256i sum[MR][2];
-#ifdef IN_PLACE
-    const left *a3 = mr > 3 ? a + 3 * lda : a;
-#endif
 
 #pragma GCC unroll 6
     for (int i = 0; i < MR; i++)
@@ -70,16 +57,13 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
 #pragma GCC unroll 6
         for (int i = 0; i < MR; i++) {
             if (i < mr) {
-                const __m256i x = row(ROW(i));
+                const __m256i x = row(a + i * KR);
 
                 sum[i][0] = _mm256_add_epi32(sum[i][0], _mm256_madd_epi16(x, y));
                 sum[i][1] = _mm256_add_epi32(sum[i][1], _mm256_madd_epi16(x, z));
             }
         }
-        a += STRIDE;
-#ifdef IN_PLACE
-        a3 += STRIDE;
-#endif
+        a += MR * KR;
     }
 
     const __m256i all =
