@@ -146,21 +146,36 @@ static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) 
     return n->body->op == UK_N_FOR && !n->body->next && is_row_of_vectors(g, n->body);
 }
 
+/* A row of bytes that are made of larger values, as whole vectors of bytes. LLVM takes as many as a vector holds of the larger values, and
+ * narrows each such part by itself. */
+static bool is_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n) {
+    return !g->target->arch->flushes && is_row_of_vectors(g, n) &&
+           uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS &&
+           (n->upper->value - n->lower->value) % g->target->vectors.bytes == 0;
+}
+
 /* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. Where a GPU's loop reads behind a branch,
  * its vectors would be of conditions, at some of which LLVM 19 ends the process (SIFixSGPRCopies), and read one by one anyway. */
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
-                    no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[5] = {NULL};
+                    no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[8] = {NULL};
     const bool is_scalar = (g->target->arch->is_device && g->chooses) || is_around_rows(g, n);
+    const bool is_bytes = !is_scalar && is_row_of_bytes(g, n);
     size_t count = 1;
 
-    if (n->loop == UK_LOOP_VECTOR || is_scalar)
+    if (n->loop == UK_LOOP_VECTOR || is_scalar || is_bytes)
         operand[count++] = pair(g, "llvm.loop.vectorize.enable", is_scalar ? no : yes);
     if (n->full && g->in_edge && !is_scalar)
         operand[count++] = pair(g, "llvm.loop.vectorize.predicate.enable", yes);
     if (g->group)
         operand[count++] = pair(g, "llvm.loop.parallel_accesses", g->group);
+    if (is_bytes) {
+        LLVMValueRef width = LLVMConstInt(g->i32, (unsigned long long)g->target->vectors.bytes, false);
+
+        operand[count++] = pair(g, "llvm.loop.vectorize.width", LLVMValueAsMetadata(width));
+        operand[count++] = flag(g, "llvm.loop.unroll.disable");
+    }
     if (is_row_of_tile(g, n))
         operand[count++] = flag(g, "llvm.loop.unroll.full");
     g->group = outer;

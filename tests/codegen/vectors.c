@@ -26,17 +26,23 @@ static char *assembly_of(struct uk_context *c, const char *text, const char *tar
     return assembly;
 }
 
+static char *requantized(struct uk_context *c, const char *type, int columns, const char *target,
+                         const char *steps) {
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "tensor x i32 [P, %d]\ntensor b i32 [%d]\ntensor s f32 [%d]\ntensor y %s [P, %d]\n"
+             "y[p, c] = %s(round(f32(x[p, c] + b[c]) * s[c]) + 3)\n%s",
+             columns, columns, columns, type, columns, type, steps);
+    return assembly_of(c, text, target);
+}
+
 static void check(const char *type, const char *target, const char *steps) {
     static const char *const single[] = {"vcvttss2si", "vpextrb", "vpextrd", "vpinsrd", "vinsertps"};
     struct uk_context *c = uk_context_create();
-    char text[512];
 
     assert_non_null(c);
-    snprintf(text, sizeof text,
-             "tensor x i32 [P, 144]\ntensor b i32 [144]\ntensor s f32 [144]\ntensor y %s [P, 144]\n"
-             "y[p, c] = %s(round(f32(x[p, c] + b[c]) * s[c]) + 3)\n%s",
-             type, type, steps);
-    char *assembly = assembly_of(c, text, target);
+    char *assembly = requantized(c, type, 144, target, steps);
     assert_non_null(strstr(assembly, "vcvttps2dq"));
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         if (strstr(assembly, single[i]))
@@ -56,8 +62,21 @@ static void bytes_are_vectors(void **state) {
         }
 }
 
+/* 32 bytes are narrowed together, and stored at once. */
+static void bytes_fill_vectors(void **state) {
+    struct uk_context *c = uk_context_create();
+
+    (void)state;
+    assert_non_null(c);
+    char *assembly = requantized(c, "u8", 96, "x86_64-avx2", "");
+    assert_non_null(strstr(assembly, "vpackuswb\t%ymm"));
+    uk_text_free(assembly);
+    uk_context_destroy(c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_vectors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_vectors),
+                                       cmocka_unit_test(bytes_fill_vectors)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
