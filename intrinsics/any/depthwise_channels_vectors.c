@@ -5,7 +5,7 @@
  * sum stays in a register for all taps of a table.
  *
  * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes and 2 to extend
- * them, 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2 loads, 2 to extend, 4 multiply-adds.
+ * them (of i8 4), 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2 loads, 2 to extend, 4 multiply-adds.
  *
  * Edges: pixels one by one; the last channels overlap those before them, and are added with weights 0 where they are there
  * already. Fewer channels than a vector's are loaded and stored by parts.
@@ -23,7 +23,7 @@ enum { CHANNELS = UK_NR, ROWS = UK_MR, PAIRS = 16 };
 /* A vector of channels; the weights of a pair of taps; and sums. */
 #if defined UK_ISA_neon || defined UK_ISA_armv7neon
 #include <arm_neon.h>
-typedef int16x8_t wide;
+typedef int16x8_t wide, taps;
 struct weights {
     wide first, second;
 };
@@ -32,11 +32,11 @@ struct sums {
 };
 
 #ifdef UK_OP_u8dwc
-INLINE wide load(const element *p) {
+INLINE taps load(const element *p) {
     return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p)));
 }
 #else
-INLINE wide load(const element *p) {
+INLINE taps load(const element *p) {
     return vmovl_s8(vld1_s8(p));
 }
 #endif
@@ -60,7 +60,7 @@ INLINE struct sums zero(void) {
     return (struct sums){vdupq_n_s32(0), vdupq_n_s32(0)};
 }
 
-INLINE struct sums add_pair(struct sums s, wide a, wide b, struct weights w) {
+INLINE struct sums add_pair(struct sums s, taps a, taps b, struct weights w) {
     s.low = vmlal_s16(s.low, vget_low_s16(a), vget_low_s16(w.first));
     s.high = vmlal_s16(s.high, vget_high_s16(a), vget_high_s16(w.first));
     s.low = vmlal_s16(s.low, vget_low_s16(b), vget_low_s16(w.second));
@@ -75,6 +75,7 @@ INLINE void store(struct sums s, int32_t *y, int64_t acc) {
 #else
 #include <immintrin.h>
 typedef __m128i wide; /* still bytes: pairs of them are what is extended */
+typedef __m256i taps; /* bytes, in both halves */
 struct weights {
     __m256i low, high;
 };
@@ -82,8 +83,8 @@ struct sums {
     __m256i low, high;
 };
 
-INLINE wide load(const element *p) {
-    return _mm_loadu_si128((const __m128i_u *)p);
+INLINE taps load(const element *p) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)p));
 }
 
 INLINE wide load_weights(const int8_t *f) {
@@ -102,19 +103,28 @@ INLINE struct weights pair_of(wide first, wide second) {
                             _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(first, second))};
 }
 
+/* Eight bytes of each half, the first of one and the last of the other, as 16 bits. The instruction that extends across halves takes longer than
+ * both that move bytes and shift. */
+INLINE __m256i extend(__m256i v) {
+    /* 0x80 makes a 0. */
 #ifdef UK_OP_u8dwc
-#define EXTEND(v) _mm256_cvtepu8_epi16(v)
+    return _mm256_shuffle_epi8(v, _mm256_setr_epi64x(0x8003800280018000, 0x8007800680058004,
+                                                     0x800b800a80098008, 0x800f800e800d800c));
 #else
-#define EXTEND(v) _mm256_cvtepi8_epi16(v)
+    const __m256i upper = _mm256_shuffle_epi8(v, _mm256_setr_epi64x(0x0380028001800080, 0x0780068005800480,
+                                                                    0x0b800a8009800880, 0x0f800e800d800c80));
+
+    return _mm256_srai_epi16(upper, 8);
 #endif
+}
 
 INLINE struct sums zero(void) {
     return (struct sums){_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
 
-INLINE struct sums add_pair(struct sums s, wide a, wide b, struct weights w) {
-    s.low = _mm256_add_epi32(s.low, _mm256_madd_epi16(EXTEND(_mm_unpacklo_epi8(a, b)), w.low));
-    s.high = _mm256_add_epi32(s.high, _mm256_madd_epi16(EXTEND(_mm_unpackhi_epi8(a, b)), w.high));
+INLINE struct sums add_pair(struct sums s, taps a, taps b, struct weights w) {
+    s.low = _mm256_add_epi32(s.low, _mm256_madd_epi16(extend(_mm256_unpacklo_epi8(a, b)), w.low));
+    s.high = _mm256_add_epi32(s.high, _mm256_madd_epi16(extend(_mm256_unpackhi_epi8(a, b)), w.high));
     return s;
 }
 
@@ -143,7 +153,7 @@ INLINE void take(uint8_t *to, const void *from, int64_t n) {
         to[j] = bytes[j];
 }
 
-INLINE wide load_some(const element *p, int64_t n) {
+INLINE taps load_some(const element *p, int64_t n) {
     uint8_t all[CHANNELS] = {0};
 
     take(all, p, n);
