@@ -11,7 +11,7 @@
  *
  * Edges: one row takes all columns at once; a tile of fewer rows ends each k iteration after its last row; columns are masked. B's panels have all columns.
  */
-#include <immintrin.h>
+#include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
 
 #ifdef UK_OP_i8gemm_ra
@@ -71,10 +71,10 @@ INLINE void store(int32_t *c, __m256i x, int64_t acc, int64_t nr) {
     if (acc)
         x = _mm256_add_epi32(x, nr >= LANES ? _mm256_loadu_si256((const __m256i *)c)
                                             : _mm256_maskload_epi32(c, all));
-    if (nr >= LANES) /* a store under a mask takes 12 cycles on AMD's cores */
+    if (nr >= LANES)
         _mm256_storeu_si256((__m256i *)c, x);
     else
-        _mm256_maskstore_epi32(c, all, x);
+        store_first_ps((float *)c, nr, _mm256_castsi256_ps(x));
 }
 
 /* MR rows, of which there are mr, and one or two vectors of columns; or one row, and all columns at once, which reads B line by line. */
