@@ -144,24 +144,44 @@ struct table {
     int64_t ldi, ldy, m, n;
 };
 
-/* What is there of a vector; the rest is 0. */
-INLINE void take(uint8_t *to, const void *from, int64_t n) {
-    const uint8_t *bytes = from;
+/* Up to eight bytes, of which n are there; the rest is 0. */
+INLINE uint64_t some(const uint8_t *p, int64_t n) {
+    uint64_t all = 0;
+    uint32_t four;
+    uint16_t two;
 
-#pragma GCC unroll 1
-    for (int64_t j = 0; j < n; j++)
-        to[j] = bytes[j];
+    if (n >= 8) {
+        __builtin_memcpy(&all, p, sizeof all);
+        return all;
+    }
+    if (n & 1)
+        all = p[n - 1];
+    if (n & 2) {
+        __builtin_memcpy(&two, p + (n & 4), sizeof two);
+        all = all << 16 | two;
+    }
+    if (n & 4) {
+        __builtin_memcpy(&four, p, sizeof four);
+        all = all << 32 | four;
+    }
+    return all;
+}
+
+/* What is there of a vector; the rest is 0. */
+INLINE void take(uint64_t to[CHANNELS / 8], const void *from, int64_t n) {
+    for (int i = 0; i < CHANNELS / 8; i++)
+        to[i] = n > 8 * i ? some((const uint8_t *)from + 8 * i, n - 8 * i) : 0;
 }
 
 INLINE taps load_some(const element *p, int64_t n) {
-    uint8_t all[CHANNELS] = {0};
+    uint64_t all[CHANNELS / 8];
 
     take(all, p, n);
     return load((const element *)all);
 }
 
 INLINE wide load_some_weights(const int8_t *f, int64_t n) {
-    uint8_t all[CHANNELS] = {0};
+    uint64_t all[CHANNELS / 8];
 
     take(all, f, n);
     return load_weights((const int8_t *)all);
@@ -177,7 +197,7 @@ INLINE void store_some(struct sums s, int32_t *y, int64_t acc, int64_t n) {
 }
 
 /* A constant number of pixels. */
-INLINE void block(const struct table *t, const element *x, int32_t *y, int64_t acc, int rows, int some) {
+INLINE void block(const struct table *t, const element *x, int32_t *y, int64_t acc, int rows, int in_part) {
     struct sums sum[ROWS];
 
     for (int i = 0; i < rows; i++)
@@ -188,11 +208,11 @@ INLINE void block(const struct table *t, const element *x, int32_t *y, int64_t a
         const element *a = x + t->offset[2 * p], *b = x + t->offset[2 * p + 1];
 
         for (int i = 0; i < rows; i++, a += t->ldi, b += t->ldi)
-            sum[i] =
-                add_pair(sum[i], some ? load_some(a, t->n) : load(a), some ? load_some(b, t->n) : load(b), w);
+            sum[i] = add_pair(sum[i], in_part ? load_some(a, t->n) : load(a),
+                              in_part ? load_some(b, t->n) : load(b), w);
     }
     for (int i = 0; i < rows; i++, y += t->ldy)
-        if (some)
+        if (in_part)
             store_some(sum[i], y, acc, t->n);
         else
             store(sum[i], y, acc);
