@@ -24,6 +24,7 @@
  * half and three quarters.
  */
 #include "registry/kernel_contract.h"
+#include "registry/small_call.h"
 #include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta

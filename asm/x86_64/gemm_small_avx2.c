@@ -28,6 +28,7 @@
  * spreads each of them; with two vectors for no more than two rows, as a shuffle may take an FMA port.
  */
 #include "registry/kernel_contract.h"
+#include "registry/small_call.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1

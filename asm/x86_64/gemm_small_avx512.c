@@ -39,6 +39,7 @@
  * an FMA, 4 cycles, rather than for ports.
  */
 #include "registry/kernel_contract.h"
+#include "registry/small_call.h"
 #include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta

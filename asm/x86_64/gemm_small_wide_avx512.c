@@ -43,6 +43,7 @@
  * columns reach n / (V * vectors) of the peak at most.
  */
 #include "registry/kernel_contract.h"
+#include "registry/small_call.h"
 #include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta

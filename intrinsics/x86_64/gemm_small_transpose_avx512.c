@@ -32,6 +32,7 @@
  * least.
  */
 #include "gemm_small_lanes_avx512.h"
+#include "registry/small_call.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1

@@ -3,7 +3,7 @@
 #include "check_variant.h"
 #include <string.h>
 #include "check_plan.h"
-#include "registry/kernel_contract.h"
+#include "registry/small_call.h"
 
 static struct {
     const struct uk_kernel *row;

@@ -25,8 +25,8 @@
 
 #include <stdatomic.h>
 #include "machine/machine.h"
-#include "registry/kernel_contract.h"
 #include "registry/registry.h"
+#include "registry/small_call.h"
 #include "runtime/runtime.h"
 #include "ukernels.h"
 

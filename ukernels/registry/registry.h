@@ -54,7 +54,7 @@ struct uk_kernel {
 
 /* What else a kernel's source is compiled to: bits of .variants. The arguments of PREFETCHING and PACKING are the kernel's, and behind
  * them what they prefetch or pack, which the source explains. RESOLVED prepares repeated calls: struct uk_small_call of
- * kernel_contract.h. */
+ * small_call.h. */
 enum { UK_PREFETCHING = 1, UK_PACKING = 2, UK_RESOLVED = 4 };
 
 struct uk_variant {

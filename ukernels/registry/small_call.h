@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels of small products share with their caller in gemm, and nobody else: programs do not have this header. */
+#ifndef UK_SMALL_CALL_H
+#define UK_SMALL_CALL_H
+
+#include <stdint.h>
+
+/* What a kernel of small products (sgemm_small, dgemm_small, ..._ta) computes from sizes and strides alone, once for repeated
+ * calls: compiled with UK_RESOLVED its file defines UK_SYMBOL_resolved, which fills this, and the function that `run` points to.
+ * Only the kernel reads the other fields. */
+struct uk_small_call {
+    /* Returns 0, which is UK_OK, so that uk_sgemm can end in a jump to it. */
+    int (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    /* The same for many rows of A from the LLC or memory, which it prefetches; NULL where the kernel has no
+     * such variant. */
+    int (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    /* The same for a C that is not in L1, which it prefetches; NULL likewise. */
+    int (*prefetching)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    int64_t unrolled, lda, ldb, ldc, m, rows, longer, before, b_before, iterations;
+    int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
+    int32_t enter;
+    uint32_t all, half, rows_of_a, first[4], mask[4];
+};
+
+#endif
