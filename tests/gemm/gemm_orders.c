@@ -68,7 +68,8 @@ static struct order order_of(int64_t index, bool packed) {
     assert_int_equal(status, UK_OK);
     const struct gemm_plan *plan = gemm_plan_in(&p);
 
-    return (struct order){plan->direct && plan->path == &uk_gemm_tiles ? k : plan->kc, plan->path};
+    return plan->path == &uk_gemm_small ? (struct order){k, &uk_gemm_tiles}
+                                        : (struct order){plan->kc, plan->path};
 }
 
 /* In a process that has not called before, with so many threads. */

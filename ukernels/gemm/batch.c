@@ -24,8 +24,7 @@ static void run_group(void *context, int64_t index, int64_t thread) {
         const struct gemm_operands o = item(t, i);
         void *workspace = t->workspace ? t->workspace + (size_t)index * t->slice : NULL;
 
-        if (!uk_gemm_run_direct(&t->plan, &o, workspace))
-            uk_gemm_run(&t->plan, &o, workspace);
+        uk_gemm_run(&t->plan, &o, workspace);
     }
 }
 

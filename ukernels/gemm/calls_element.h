@@ -2,6 +2,103 @@
 /* The functions that programs call, of one element type: included by gemm.c behind direct_element.h, with LOOKED_UP, which returns the
  * type's tables, and UK(name) for the names. */
 
+/* ---- small products ---- */
+
+/* A column-major B of few columns, whose transpose has room on the stack. */
+__attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_product *p, const ELEMENT *a,
+                                                           const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
+
+    DIRECT(run_few)(&TYPE.direct[p->a_columns][p->n], p, a, b, beta, c, copy);
+}
+
+/* Products of many columns or rows, or with a column-major B: by a plan, but where it would take as long as the product. */
+__attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
+                                                        const struct gemm_product *p, const ELEMENT *a,
+                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    enum { FEW_ITERATIONS = GEMM_COPY_ON_STACK / (2 * GEMM_VECTOR) };
+    const bool by_rows = p->b_columns && gemm_is_by_rows(p);
+
+    if (p->b_columns && !by_rows && p->k <= FEW_ITERATIONS && p->n <= TYPE.transpose_few[1]->mr) {
+        DIRECT(run_few_near)(p, a, b, beta, c);
+        return;
+    }
+    const struct gemm_product q = by_rows ? gemm_by_rows(p) : *p;
+    struct gemm_small w;
+
+    if (!gemm_needs_plan(&TYPE, &q)) {
+        DIRECT(run)(d, q.m, q.n, q.k, a, q.lda, b, q.ldb, beta, c, q.ldc);
+        return;
+    }
+    uk_gemm_small_plan(&TYPE, &q, d, &w);
+    SMALL(&w, &q, a, b, (double)beta, c, NULL);
+}
+
+/* Any small product. */
+static inline __attribute__((always_inline)) void DIRECT(run_product)(const struct gemm_direct *d,
+                                                                      const struct gemm_product *p,
+                                                                      const ELEMENT *a, const ELEMENT *b,
+                                                                      ELEMENT beta, ELEMENT *c) {
+    if (gemm_needs_plan(&TYPE, p)) {
+        const struct gemm_product copy = *p; /* so that p itself stays in registers */
+
+        DIRECT(run_large)(d, &copy, a, b, beta, c);
+        return;
+    }
+    DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
+}
+
+/* Computes a product that is small and whose arguments are valid; false: nothing has been done. */
+static inline __attribute__((always_inline)) bool
+DIRECT(call_product)(struct gemm_product p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    const struct gemm_direct *d = gemm_small_for(&TYPE, &p);
+
+    if (!d)
+        return false;
+    DIRECT(run_product)(d, &p, a, b, beta, c);
+    return true;
+}
+
+static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                                int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda,
+                                const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c, int64_t ldc) {
+    GEMM_REQUIRE(((unsigned)ta | (unsigned)tb) <= 1);
+    GEMM_REQUIRE(alpha == 1);
+    GEMM_REQUIRE(a);
+    GEMM_REQUIRE(b);
+    GEMM_REQUIRE(c);
+    if (layout == UK_ROW_MAJOR)
+        return DIRECT(call_product)((struct gemm_product){m, n, k, lda, ldb, ldc, ta, tb}, a, b, beta, c);
+    GEMM_REQUIRE(layout == UK_COLUMN_MAJOR);
+    return DIRECT(call_product)((struct gemm_product){n, m, k, ldb, lda, ldc, tb, ta}, b, a, beta, c);
+}
+
+/* The same for a plan; false: it is not a small product, or an argument is invalid. */
+static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
+                                     const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
+    if (plan->type != &TYPE || plan->path != &uk_gemm_small || alpha != 1 || !a || !b || !c)
+        return false;
+    uk_gemm_run_small(plan, plan->swapped ? b : a, plan->swapped ? a : b, (double)beta, c, workspace);
+    return true;
+}
+
+/* Whether a call needs nothing but the plan's resolved kernels. Numbers are compared as bits, which is one comparison even where
+ * they may be NaN. */
+static inline bool DIRECT(is_resolved)(gemm_resolved *resolved, ELEMENT alpha, const ELEMENT *a,
+                                       const ELEMENT *b, ELEMENT beta, const ELEMENT *c,
+                                       const void *epilogue) {
+    GEMM_REQUIRE(!epilogue);
+    GEMM_REQUIRE(resolved);
+    GEMM_REQUIRE(DIRECT(bits)(alpha) == DIRECT(bits)(1));
+    GEMM_REQUIRE(DIRECT(bits)(beta) == 0 || DIRECT(bits)(beta) == DIRECT(bits)(1));
+    GEMM_REQUIRE(a);
+    GEMM_REQUIRE(b);
+    GEMM_REQUIRE(c);
+    return true;
+}
+
+/* ---- the calls ---- */
+
 __attribute__((noinline)) static enum uk_status DIRECT(by_plan)(enum uk_layout layout, enum uk_transpose ta,
                                                                 enum uk_transpose tb, int64_t m, int64_t n,
                                                                 int64_t k, ELEMENT alpha, const ELEMENT *a,
@@ -59,7 +156,7 @@ DIRECT(run_swapped)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *
     gemm_resolved *resolved = plan->resolved_swapped[sizeof(ELEMENT) > 4];
 
     if (DIRECT(is_resolved)(resolved, alpha, a, b, beta, c, epilogue))
-        return resolved(plan->small, b, a, c, DIRECT(adds)(beta));
+        return resolved(plan->call, b, a, c, DIRECT(adds)(beta));
     return DIRECT(run_any)(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
@@ -72,7 +169,7 @@ UK(gemm_run)(const struct uk_gemm_plan *callers, ELEMENT alpha, const ELEMENT *a
     gemm_resolved *resolved = plan->resolved[sizeof(ELEMENT) > 4];
 
     if (DIRECT(is_resolved)(resolved, alpha, a, b, beta, c, epilogue))
-        return resolved(plan->small, a, b, c, DIRECT(adds)(beta));
+        return resolved(plan->call, a, b, c, DIRECT(adds)(beta));
     return DIRECT(run_swapped)(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 

@@ -49,9 +49,6 @@ enum { GEMM_MOST = 1 << 24 };
  * on. */
 enum { GEMM_WORK_MOST = 1 << 21, GEMM_WORK_ALONE = 1 << 24 };
 
-/* Rows of C that two vectors of columns have registers for, and four. */
-enum { GEMM_TALL = 14, GEMM_LOW = 6 };
-
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
     int64_t m, n, k, lda, ldb, ldc;
@@ -65,7 +62,9 @@ static inline struct gemm_product gemm_product_of_plan(const struct gemm_plan *p
     return (struct gemm_product){.m = plan->m,
                                  .n = plan->n,
                                  .k = plan->k,
-                                 .lda = a_columns ? plan->a_step : plan->a_row,
+                                 .lda = a_columns               ? plan->a_step
+                                        : plan->a_row < plan->k ? plan->k /* the only row */
+                                                                : plan->a_row,
                                  .ldb = b_columns ? plan->b_column : plan->b_step,
                                  .ldc = plan->ldc,
                                  .a_columns = a_columns,
@@ -108,97 +107,19 @@ static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
     return p.b_columns && gemm_is_by_rows(&p) ? gemm_by_rows(&p) : p;
 }
 
-/* Whether what is needed to compute a few columns at a time stays in the caches: their part of B in half of L1,
- * all operands in most of L2. A call then writes two lines of a row of C: with AVX2, a single line costs more
- * than reading B from L2. Rows that are one group with two vectors, but not with four, read B once along C. */
-static inline bool gemm_is_near(const struct gemm_type *t, int64_t m, int64_t n, int64_t k) {
-    const struct gemm_direct *d = &t->direct[0][GEMM_WIDE / t->size];
-
-    return d->column_splits && d->column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR &&
-           (m > GEMM_TALL || m <= GEMM_LOW) && k * GEMM_WIDE <= t->few_rows * t->way &&
-           m * n + n * k + m * k <= 3 * t->near;
-}
-
-/* Whether many columns are computed a few rows at a time, along C's rows: if C comes from memory, because it
- * does not fit into the last-level cache, or from a far last-level cache, and if the rows of B, which all rows
- * of C read again, can stay in half of L2. Else a few columns at a time are faster. */
-static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
-                                     int64_t ldb) {
-    const int64_t stride = ldb * t->size,
-                  step = stride & -stride; /* the largest power of two that divides it */
-
-    return n >= t->many &&
-           (m * n > t->last || (t->last_is_far && !gemm_is_near(t, m, n, k) &&
-                                k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
-}
-
-/* Whether rows of C, or of B, map to so few sets of L1 that a tile's parts of both hardly stay there together:
- * `sets` sets or fewer, which is four, or two for few rows. */
-static inline bool gemm_shares_sets(const struct gemm_type *t, int64_t ld, int sets) {
-    return !(ld * t->size & (t->way / sets - 1));
-}
-
-/* Whether kernels that work along rows of C prefetch C and B: prefetched lines stay in L1 until they are needed. */
-static inline bool gemm_prefetches_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->last_is_far && !gemm_shares_sets(t, p->ldb, 4) && !gemm_shares_sets(t, p->ldc, 4);
-}
-
-/* Whether many columns are computed a panel of two vectors at a time, all rows of C for each: if the rows of B
- * share sets, so that prefetched lines are evicted unread, and a few columns even while a few rows read them,
- * and if there are enough k iterations for lines of C, each in a page of its own, to arrive in time. */
-static inline bool gemm_goes_by_panels(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { ROWS_MOST = 512 };
-
-    return t->last_is_far && t->panel_first && !p->a_columns && !p->b_columns && p->n >= t->many &&
-           p->m > 2 * GEMM_TALL && p->m <= ROWS_MOST && p->k > 3 * GEMM_TALL &&
-           p->k * 2 * GEMM_VECTOR <= GEMM_TRANSPOSED && gemm_shares_sets(t, p->ldb, 4);
-}
-
-/* Bytes of the part of B that is copied at a time; 0: B is read in place. */
-static inline int64_t gemm_direct_copy(const struct gemm_type *t, const struct gemm_product *p) {
-    if (gemm_goes_by_panels(t, p))
-        return p->k * 2 * GEMM_VECTOR;
-    if (!p->b_columns || gemm_is_by_rows(p))
-        return 0;
-    /* The width of a copy of all columns: up to two vectors; or an even number of vectors, and one more to keep rows out of the same
- * sets. */
-    const uint64_t vectors = ((uint64_t)(p->n * t->size) + GEMM_VECTOR - 1) / GEMM_VECTOR;
-    const int64_t all = p->k * GEMM_VECTOR * (int64_t)(vectors <= 2 ? vectors : (vectors + 1) | 1);
-
-    return all < GEMM_TRANSPOSED ? all : GEMM_TRANSPOSED;
-}
-
-/* Whether a product on one thread is computed as a small one although it has more multiply-adds than those: if
- * k is at most twice the rows of a tile, reading and writing C is most of the time; for a larger k a tile's
- * part of B is more than that of C. A few columns at a time read A again and again, from L2. Along rows of a C
- * that is prefetched k may be larger, up to PREFETCH_K_MOST: tiles, for which B is packed, take longer there. */
-static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { PREFETCH_K_MOST = 64 };
-
-    if (!uk_is_alone() || p->b_columns || p->n < t->many)
-        return false;
-    if ((p->k <= 2 * GEMM_TALL && p->m * p->k <= t->near) || gemm_goes_by_panels(t, p))
-        return true;
-    return (p->k <= 2 * GEMM_TALL || (p->k <= PREFETCH_K_MOST && gemm_prefetches_along_rows(t, p))) &&
-           gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb);
-}
-
-/* Whether A, B and C together do not stay in L2, and rows of A come from a far last-level cache or memory:
- * kernels then prefetch them. */
-static inline bool gemm_a_from_llc_or_memory(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->last_is_far && !p->a_columns && 2 * (p->m * p->k + p->n * p->k + p->m * p->n) > 5 * t->near;
-}
-
-/* Whether the first kernel of a product with more multiply-adds than a small one has several vectors, and
- * prefetches rows of A from a far last-level cache. */
-static inline bool gemm_prefetches_rows_of_a(const struct gemm_type *t, const struct gemm_product *p) {
-    return uk_is_alone() && t->last_is_far && !p->a_columns && !p->b_columns && p->n < t->many &&
-           t->direct[0][p->n].column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
-}
-
 /* Whether columns of B are transposed two vectors at a time, the vectors being of GEMM_VECTOR bytes. */
 static inline bool gemm_transposes_wide(const struct gemm_type *t) {
     return t->transpose->mr * t->size > GEMM_VECTOR;
+}
+
+/* The kernel that transposes n columns of B, of one or two vectors of them. */
+static inline const struct uk_kernel *gemm_few_transpose(const struct gemm_type *t, int64_t n) {
+    return t->transpose_few[n > t->transpose_few[0]->mr];
+}
+
+/* Whether a product is more than one call of each of its kernels, or may be. */
+static inline bool gemm_needs_plan(const struct gemm_type *t, const struct gemm_product *p) {
+    return p->b_columns || p->n >= t->many || p->m * p->k > t->near / 4;
 }
 
 /* The kernels of n columns, or of the widest part of them. */
@@ -226,16 +147,32 @@ double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int6
 /* How many k iterations are summed at a time. */
 int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
 
-/* ---- direct.c ---- */
+/* ---- small.c ---- */
 
+/* Whether a product on one thread is computed as a small one although it has more multiply-adds than those. */
+bool uk_gemm_small_beyond(const struct gemm_type *t, const struct gemm_product *p);
 /* Whether a column-major B is transposed for a small product's kernels where k is between GEMM_DOTS_LEAST and
  * GEMM_WIDTHS. */
 bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p);
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
-const struct gemm_direct *uk_gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
+const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t, const struct gemm_product *p);
 /* Whether it is a small product for some number of threads: its k is then in one block for every number of
  * threads, so that results do not depend on that number. */
 bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
+/* How a small product is computed that begins with these kernels. */
+void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d,
+                        struct gemm_small *w);
+/* Runs the plan of one, alpha being 1 and without an epilogue. */
+void uk_gemm_run_small(const struct gemm_plan *plan, const void *a, const void *b, double beta, void *c,
+                       void *workspace);
+
+/* ---- small_run.c ---- */
+
+/* Computes a product as planned. The workspace may be NULL. */
+void uk_gemm_small_f32(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
+                       double beta, void *c, void *workspace);
+void uk_gemm_small_f64(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
+                       double beta, void *c, void *workspace);
 
 /* Returns 0 where the condition does not hold. One test after another: compilers would combine several in vectors, which takes
  * longer than the smallest products. */
@@ -252,7 +189,7 @@ typedef int gemm_resolved(const struct uk_small_call *s, const void *a, const vo
 /* The kernels of this product, whose type's tables are ready; NULL: it is not a small product, or its sizes are
  * invalid. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
-gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
+gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
     enum { VECTOR_MOST = 256, VECTOR_ITERATIONS = 20, TRANSPOSE_LANE = 16 };
     const int64_t n = p->n, k = p->k, m = p->m;
 
@@ -260,11 +197,11 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     if ((uint64_t)(k - 1) >= GEMM_WIDTHS - 1) {
         const struct gemm_product copy = *p; /* so that p itself stays in registers */
 
-        return uk_gemm_direct_for_stream(t, &copy);
+        return uk_gemm_small_of_long_sums(t, &copy);
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
     if (m * n * k > GEMM_WORK_MOST && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
-        GEMM_REQUIRE(gemm_is_update(t, p) || gemm_prefetches_rows_of_a(t, p));
+        GEMM_REQUIRE(uk_gemm_small_beyond(t, p));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
@@ -286,20 +223,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     return d->column_splits ? d : NULL;
 }
 
-/* How many columns one call computes, of products that are computed a few rows at a time: those of the kernel
- * of two vectors or more that reads B least often; among such kernels of the widest. Where the last-level cache
- * is far, and rows of C as long as two pages share sets of L1, a kernel with no more rows than L1 has ways, if
- * there are three groups or more. */
-int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
-
-/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less; and
- * the leading dimension of the result: no power of two, as then a few sets of L1 would hold all rows, unless so
- * many rows fill the cache. */
-int64_t uk_gemm_transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows);
-int64_t uk_gemm_transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k);
-
-/* Prepares the resolved call of a plan's kernels. */
-void uk_gemm_direct_prepare(struct gemm_plan *plan, const struct gemm_product *p);
+/* ---- direct.c ---- */
 
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);

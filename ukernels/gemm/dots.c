@@ -89,12 +89,12 @@ int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
 /* ---- the path ---- */
 
 /* Inner products, if they are faster; at most one operand is transposed. */
-static enum uk_status plan_dots(struct gemm_plan *p, bool is_small) {
+static enum uk_status plan_dots(struct gemm_plan *p) {
     const struct uk_kernel *k = p->type->nt;
     const bool transposes_a = p->a_step != 1, transposes_b = p->b_step != 1;
     const int64_t leading = uk_gemm_leading(p->k, p->type->size);
 
-    if (is_small || (transposes_a && transposes_b) ||
+    if ((transposes_a && transposes_b) ||
         !(transposes_a || transposes_b
               ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
                                               transposes_a ? p->b_column : p->a_row, transposes_a)

@@ -85,6 +85,7 @@ enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct g
 #define TYPE uk_gemm_f32
 #define LOOKED_UP uk_gemm_type_f32
 #define DIRECT(name) sdirect_##name
+#define SMALL uk_gemm_small_f32
 #define UK(name) uk_s##name
 #include "direct_element.h"
 #include "calls_element.h"
@@ -93,22 +94,14 @@ enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct g
 #undef TYPE
 #undef LOOKED_UP
 #undef DIRECT
+#undef SMALL
 #undef UK
 #define ELEMENT double
 #define BITS uint64_t
 #define TYPE uk_gemm_f64
 #define LOOKED_UP uk_gemm_type_f64
 #define DIRECT(name) ddirect_##name
+#define SMALL uk_gemm_small_f64
 #define UK(name) uk_d##name
 #include "direct_element.h"
 #include "calls_element.h"
-
-bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
-    if (!plan->direct || o->alpha != 1 || o->epilogue)
-        return false;
-    if (plan->type == &uk_gemm_f32)
-        sdirect_run_plan(plan, o->a, o->b, (float)o->beta, o->c, workspace);
-    else
-        ddirect_run_plan(plan, o->a, o->b, o->beta, o->c, workspace);
-    return true;
-}

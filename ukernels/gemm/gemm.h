@@ -10,8 +10,9 @@
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      the path of tiles: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     vector.c, dots.c   the paths of matrix-vector products, and of products computed as inner products
- *     direct.c           small products, whose kernels take operands in place and all rows in one call
- *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise, for gemm.c
+ *     small.c, direct.c  the path of small products, whose kernels take operands in place and all rows in one call; which kernels
+ *     small_run.c        small products that are planned
+ *     element.h          what depends on the element type: f32.c and f64.c include it; of small products direct_element.h, small_element.h
  *     explain.c          a plan in words
  *
  * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance matrix
@@ -161,24 +162,41 @@ struct gemm_direct {
     const struct gemm_direct *tall;
 };
 
+/* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows one after another, of which
+ * the next ones are prefetched; blocks of columns, all rows of each in one call; a few rows at a time, along C's rows. */
+enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
+/* What becomes of B: nothing; panels, by the kernels of the first rows; it is transposed, all of few columns or some at a time. */
+enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_PANELS, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
+
+/* What small.c plans. */
+struct gemm_small {
+    const struct gemm_direct *kernels; /* of all columns, or of a block of them */
+    int64_t columns, ldb;              /* of B, or of its copy, at a time */
+    int64_t bytes;                     /* of the copy, or 0 */
+    int width;                         /* columns of a block; 0: there are no blocks of columns */
+    unsigned char order, last_order;   /* of the last columns, if they are fewer */
+    unsigned char copies;
+    bool prefetches; /* C */
+};
+
 /* What uk_sgemm_plan writes into the caller's struct uk_gemm_plan, whose size is part of the ABI and leaves room for more. */
 struct gemm_plan {
-    struct uk_small_call small[3];   /* for the kernels of `direct`; first, as it is passed on */
-    int64_t m, n, k;                 /* of the row-major product that is computed */
-    int64_t a_row, a_step;           /* strides of A along m and k */
-    int64_t b_step, b_column;        /* of B along k and n */
-    int64_t ldc;                     /* row stride of C; if transposed, column stride */
-    int64_t rows, mc, nc, kc;        /* a tile's rows; blocks */
-    int64_t row_tasks, column_tasks; /* the grid that threads share */
-    int64_t a_block, b_block;        /* elements of a task's packed blocks */
-    int64_t a_leading;               /* of rows of A that are copied */
-    int64_t a_padding;               /* elements behind a first panel that is a copy in rows; or 0 */
+    struct uk_small_call call[GEMM_COLUMN_SPLITS]; /* for the kernels of `small`; first, as it is passed on */
+    int64_t m, n, k;                               /* of the row-major product that is computed */
+    int64_t a_row, a_step;                         /* strides of A along m and k */
+    int64_t b_step, b_column;                      /* of B along k and n */
+    int64_t ldc;                                   /* row stride of C; if transposed, column stride */
+    int64_t rows, mc, nc, kc;                      /* a tile's rows; blocks */
+    int64_t row_tasks, column_tasks;               /* the grid that threads share */
+    int64_t a_block, b_block;                      /* elements of a task's packed blocks */
+    int64_t a_leading;                             /* of rows of A that are copied */
+    int64_t a_padding; /* elements behind a first panel that is a copy in rows; or 0 */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;         /* of the last columns; NULL: the tile's */
     const struct uk_kernel *first;        /* of the first rows, with fused packing of B; NULL: the tile's */
     const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
-    const struct gemm_direct *direct;     /* the kernels of a small product; NULL: it is not a small one */
+    struct gemm_small small;              /* where that is the path */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
     int threads;
@@ -293,8 +311,9 @@ enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, co
 
 /* ---- plan_tiles.c ---- */
 
-/* The path of tiles, as path.h has it; and of types that are mixed. */
-enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small);
+/* The path of tiles, as path.h has it; the same without exchanging A and B; and of types that are mixed. */
+enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p);
+enum uk_status uk_gemm_plan_tiles_as_given(struct gemm_plan *p);
 enum uk_status uk_gemm_plan_groups(struct gemm_plan *p);
 /* The plan of the product by tiles that a plan has, by the i-th of all choices instead of the best; for measuring what the best one
  * is. UK_NO_MATCH: that one is none for this product; UK_INVALID_ARGUMENT: there are fewer. */
@@ -335,8 +354,6 @@ struct gemm_operands {
 
 /* `workspace` may be NULL. */
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* The same if the product is small; false: it is not, and nothing has been done. */
-bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* Whether an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */

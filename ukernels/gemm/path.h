@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways to compute a product, each in a file of its own: paths.c (no product at all, and the table), vector.c, dots.c, run.c (tiles,
- * planned in plan_tiles.c). Small products take one of them, too, for what their own kernels cannot do (direct.h).
+ * Ways to compute a product, each in a file of its own: paths.c (no product at all, and the table), small.c, vector.c, dots.c, run.c (tiles,
+ * planned in plan_tiles.c).
  */
 #ifndef GEMM_PATH_H
 #define GEMM_PATH_H
@@ -37,14 +37,14 @@ struct gemm_path {
     const char *name;
     enum gemm_packs packs;
     /* Completes the plan; UK_NO_MATCH: this is no path for the product, of which only strides, sizes, threads and what is packed are
-     * set. is_small: it is a small product, whose sums this path has to add up in the order of its kernels. */
-    enum uk_status (*plan)(struct gemm_plan *p, bool is_small);
+     * set. */
+    enum uk_status (*plan)(struct gemm_plan *p);
     /* alpha is not 0. The workspace has as many bytes as uk_gemm_workspace_of says. */
     void (*run)(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
     void (*explain)(struct gemm_text *t, const struct gemm_plan *plan);
 };
 
-extern const struct gemm_path uk_gemm_scale, uk_gemm_vector, uk_gemm_dots, uk_gemm_tiles;
+extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_gemm_dots, uk_gemm_tiles;
 /* In the order in which they are tried, the last of which takes everything; and NULL. */
 extern const struct gemm_path *const uk_gemm_paths[];
 

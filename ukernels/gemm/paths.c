@@ -2,8 +2,7 @@
 /* The paths, and running the one that a plan has. */
 #include "path.h"
 
-static enum uk_status plan_scale(struct gemm_plan *p, bool is_small) {
-    (void)is_small;
+static enum uk_status plan_scale(struct gemm_plan *p) {
     return p->m && p->n && p->k ? UK_NO_MATCH : UK_OK;
 }
 
@@ -27,14 +26,14 @@ static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
 
 const struct gemm_path uk_gemm_scale = {"scale", GEMM_PACKS_NOTHING, plan_scale, run_scale, explain_scale};
 
-const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector, &uk_gemm_dots,
-                                                 &uk_gemm_tiles, NULL};
+const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_small, &uk_gemm_vector,
+                                                 &uk_gemm_dots,  &uk_gemm_tiles, NULL};
 
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
-    const int64_t tasks = plan->path == &uk_gemm_tiles ? plan->row_tasks * plan->column_tasks : 1;
-    const size_t blocks = uk_gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
-    const struct gemm_product p = gemm_product_of_plan(plan);
-    const int64_t copy = plan->direct ? gemm_direct_copy(plan->type, &p) : 0;
+    const int64_t tasks = plan->row_tasks * plan->column_tasks;
+    const bool shares = plan->path == &uk_gemm_vector || plan->path == &uk_gemm_dots;
+    const size_t blocks = uk_gemm_bytes(plan, (shares ? 1 : tasks) * (plan->a_block + plan->b_block));
+    const int64_t copy = plan->small.bytes;
 
     return copy > GEMM_COPY_ON_STACK && (size_t)copy > blocks ? (size_t)copy : blocks;
 }

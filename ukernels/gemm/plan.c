@@ -97,7 +97,6 @@ static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_typ
                                    const struct gemm_shape *shape, const struct uk_gemm_options *options) {
     const struct gemm_product product = gemm_product_of(shape);
     struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
-    const struct gemm_direct *direct = gemm_direct_for(type, &product);
     enum uk_status status = UK_OK;
 
     set_threads(&p, options);
@@ -106,13 +105,8 @@ static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_typ
     p.whole = uk_gemm_is_whole(type, &product);
     for (const struct gemm_path *const *path = uk_gemm_paths; *path; path++) {
         p.path = *path;
-        if ((status = p.path->plan(&p, direct != NULL)) != UK_NO_MATCH)
+        if ((status = p.path->plan(&p)) != UK_NO_MATCH)
             break;
-    }
-    if (direct && !p.a_packed && !p.b_packed) {
-        p.direct = gemm_direct_of(direct, p.m, p.k);
-        if (!options->machine)
-            uk_gemm_direct_prepare(&p, &product);
     }
     if (!status)
         *plan = p;

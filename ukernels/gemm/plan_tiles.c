@@ -232,7 +232,7 @@ enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i) {
         return UK_NO_MATCH;
     c.cycles = uk_gemm_way_cost(p, &c);
     p->path = &uk_gemm_tiles;
-    p->direct = NULL;
+    p->small.bytes = 0;
     p->tail = NULL;
     block(p, &c);
     find_tail(p);
@@ -323,8 +323,10 @@ static bool plan_small(struct gemm_plan *p) {
     return true;
 }
 
-enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small) {
-    if (plan_small(p))
-        return UK_OK;
-    return is_small ? plan_tiles(p) : plan_either(p);
+enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p) {
+    return plan_small(p) ? UK_OK : plan_either(p);
+}
+
+enum uk_status uk_gemm_plan_tiles_as_given(struct gemm_plan *p) {
+    return plan_small(p) ? UK_OK : plan_tiles(p);
 }

@@ -8,12 +8,12 @@ static bool is_along(const struct gemm_plan *p) {
 }
 
 /* m or n is 1: the kernels of matrix-vector products, if there are any. Memory bounds the time: an element is used once. */
-static enum uk_status plan_vector(struct gemm_plan *p, bool is_small) {
+static enum uk_status plan_vector(struct gemm_plan *p) {
     const bool is_row = p->m == 1;
     const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
     const struct uk_kernel *k = along == 1 ? p->type->gemv_n : p->type->gemv_t;
 
-    if (is_small || (!is_row && p->n != 1) || !k)
+    if ((!is_row && p->n != 1) || !k)
         return UK_NO_MATCH;
     p->cycles = (double)p->k * (double)count * p->type->size / 16;
     p->nc = along == 1 ? k->mr : 64;
