@@ -18,9 +18,8 @@
  * each further one, where a vector of columns takes 8 and rows that share a vector 5.5. With a column-major A
  * each column takes half a cycle.
  *
- * Loads across two cache lines cost such a machine more (split), and count as two: where rows of B are no whole
- * vectors, these are all vectors of B that are as long as a line, once for each group of rows. So 60 columns
- * are split into 32 and 28 in groups of 12 rows, rather than 60 in groups of 6.
+ * A load across two cache lines takes a load port for a second access (the core's `split`): where rows of B are no whole vectors, these
+ * are all vectors of B that are as long as a line, once for each group of rows.
  */
 #include "cost.h"
 #include "direct.h"
@@ -47,27 +46,16 @@ static double merging_loads(const struct uk_kernel *k) {
     return k->row_step > 1 ? a - a / k->row_step : 0;
 }
 
-/* What vectors of B that cross lines add to a k iteration of all groups of these rows: less to a longer
- * iteration, nothing to one of HIDDEN cycles or more. Three vectors add two thirds of what this would be. */
-static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
-    enum { HIDDEN = 15 };
-    const int groups = (rows + k->mr - 1) / k->mr;
-    const double vectors = k->fma / k->mr, iteration = rows * vectors * t->fma_cycles / groups;
-    const double each = gemm_split(t) * (vectors == 3 ? 2. / 3 : 1);
-
-    return each * vectors * groups * larger(HIDDEN - iteration, 0) / HIDDEN;
-}
-
 /* Cycles of a k iteration for so many rows. Where rows share a vector, the last vector may be partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, bool splits) {
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
+    const double crossing = t->machine->core.split * uk_ports_rate(&t->vectors->load);
     const struct uk_counts n = {.fma = k->fma,
-                                .load = k->loads + (splits ? k->fma / k->mr : 0),
+                                .load = k->loads + (splits ? k->fma / k->mr * crossing : 0),
                                 .shuffle = k->other,
                                 .merge = merging_loads(k)};
 
-    return whole * uk_cost_cycles(&t->machine->core, t->vectors, &n) / k->mr +
-           (splits ? split_cycles(t, k, rows) : 0);
+    return whole * uk_cost_cycles(&t->machine->core, t->vectors, &n) / k->mr;
 }
 
 /* Whether a load into a part of a register takes an FMA port. */
@@ -148,7 +136,7 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
 static double column_split_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                                   int iterations) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const bool splits = s->type->last_is_far && s->n % s->lanes && is_whole;
+    const bool splits = s->n % s->lanes && is_whole;
 
     return is_transposed(k)
                ? transposed_cycles(s->type, k, rows, columns, iterations)

@@ -36,12 +36,6 @@ enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 /* Bytes of B that are transposed or copied at a time; and how many of them have room on the stack. */
 enum { GEMM_TRANSPOSED = 32 << 10, GEMM_COPY_ON_STACK = 8 << 10 };
 
-/* Cycles that a load across two lines takes more where the last cache is far, in a k iteration of few rows: measured on Granite Rapids; on
- * Zen 5 it was nothing. */
-static inline double gemm_split(const struct gemm_type *t) {
-    return t->last_is_far ? 0.9 : 0;
-}
-
 /* The most rows, columns or k iterations of a small product. */
 enum { GEMM_MOST = 1 << 24 };
 

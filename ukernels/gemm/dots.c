@@ -25,8 +25,9 @@ static double vectors(const struct gemm_type *t, int64_t n) {
     return (double)((n + (1 << t->nt_shift) - 1) >> t->nt_shift);
 }
 
-static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
-                     double crossing) {
+double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                           int64_t ldb) {
+    const double crossing = t->machine->core.split;
     const double groups = t->nt->mr == 4 ? (double)((m + 3) / 4) : (double)m / 3 + 0.5,
                  fours = (double)((n + 3) / 4);
     const double a = lda * t->size % GEMM_LINE ? crossing * (double)m : 0,
@@ -35,11 +36,6 @@ static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
 
     return (is_far ? FAR : 1) * fours *
            (vectors(t, k) * (4 * t->fma_cycles * (double)m + a + b) + groups * TREE);
-}
-
-double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
-                           int64_t ldb) {
-    return cycles(t, m, n, k, lda, ldb, gemm_split(t));
 }
 
 /* Cycles by kernels with vectors of columns, B in place or transposed first. */
@@ -58,7 +54,7 @@ bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t
     const double rows = columns_cycles(t, m, n, k, true), columns = columns_cycles(t, n, m, k, true),
                  least = rows < columns ? rows : columns;
 
-    return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+    return uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }
 
 /* For at most nr columns of B: with more, other kernels use half vectors. The copy takes as long as 4 to 8 rows of those. */
@@ -75,7 +71,7 @@ bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t
     const double rows = columns_cycles(t, m, n, k, transposes_a), columns = columns_cycles(t, n, m, k, false),
                  least = (transposes_a && columns < rows ? columns : rows) - transposing;
 
-    return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+    return uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }
 
 int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
@@ -146,31 +142,22 @@ static void run_dots(void *context, int64_t index, int64_t thread) {
     plan->type->dots(&d);
 }
 
-bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_product *p, const void *a, const void *b,
                       double beta, void *c) {
-    const struct gemm_product p = gemm_product_of(s);
-    const bool swapped = s->layout != UK_ROW_MAJOR;
-
-    GEMM_REQUIRE((uint64_t)(p.m - 2) < GEMM_MOST && (uint64_t)(p.n - 2) < GEMM_MOST);
-    GEMM_REQUIRE((uint64_t)(p.k - 1) < GEMM_MOST);
-    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
-    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.k) && !gemm_leading_is_invalid(p.ldb, p.k));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
-    GEMM_REQUIRE(a && b && c && !p.a_columns && p.b_columns);
-    GEMM_REQUIRE(uk_gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
-    GEMM_REQUIRE(uk_is_alone() || uk_gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
+    GEMM_REQUIRE(!p->a_columns && p->b_columns);
+    GEMM_REQUIRE(uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb));
+    GEMM_REQUIRE(uk_is_alone() || uk_gemm_dots_cycles(t, p->m, p->n, p->k, p->lda, p->ldb) < 2 * GEMM_TASK);
     t->dots(&(struct gemm_dots){.kernel = t->nt,
-                                .m = p.m,
-                                .n = p.n,
-                                .k = p.k,
-                                .k_block = uk_gemm_dots_block(t, p.m, p.k),
-                                .a = swapped ? b : a,
-                                .lda = p.lda,
-                                .b = swapped ? a : b,
-                                .ldb = p.ldb,
+                                .m = p->m,
+                                .n = p->n,
+                                .k = p->k,
+                                .k_block = uk_gemm_dots_block(t, p->m, p->k),
+                                .a = a,
+                                .lda = p->lda,
+                                .b = b,
+                                .ldb = p->ldb,
                                 .c = c,
-                                .ldc = p.ldc,
+                                .ldc = p->ldc,
                                 .alpha = 1,
                                 .beta = beta});
     return true;

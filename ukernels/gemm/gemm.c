@@ -22,13 +22,30 @@ enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_ty
     return uk_gemm_run(plan, &o, workspace);
 }
 
+/* Computes a product without a plan, if that is possible and its arguments are valid. */
+static bool run_unplanned(const struct gemm_type *type, const struct gemm_shape *s, const void *a,
+                          const void *b, double beta, void *c) {
+    const struct gemm_product p = gemm_product_of(s);
+    const bool swapped = s->layout != UK_ROW_MAJOR;
+
+    GEMM_REQUIRE((uint64_t)(p.m - 1) < GEMM_MOST && (uint64_t)(p.n - 1) < GEMM_MOST);
+    GEMM_REQUIRE((uint64_t)(p.k - 1) < GEMM_MOST);
+    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
+    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.a_columns ? p.m : p.k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldb, p.b_columns ? p.k : p.n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
+    GEMM_REQUIRE(a && b && c);
+    return uk_gemm_run_vector(type, &p, swapped ? b : a, swapped ? a : b, beta, c) ||
+           uk_gemm_run_dots(type, &p, swapped ? b : a, swapped ? a : b, beta, c);
+}
+
 static enum uk_status call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
                            const void *a, const void *b, double beta, void *c) {
     struct gemm_plan plan;
     enum uk_status status;
 
-    if (alpha == 1 &&
-        (uk_gemm_run_vector(type, s, a, b, beta, c) || uk_gemm_run_dots(type, s, a, b, beta, c)))
+    if (alpha == 1 && run_unplanned(type, s, a, b, beta, c))
         return UK_OK;
     status = uk_gemm_resolve(&plan, type, s, NULL);
     return status ? status : uk_gemm_run_as(&plan, type, alpha, a, b, beta, c, NULL, NULL);

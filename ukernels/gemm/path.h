@@ -68,13 +68,13 @@ static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_
     *end = gemm_least((task + 1) * count / tasks * size, whole);
 }
 
-/* ---- vector.c, dots.c: without a plan, which takes as long as 10000 multiply-adds ---- */
+/* ---- vector.c, dots.c: for one thread, without a workspace or a plan, which takes as long as 10000 multiply-adds; alpha is 1 ---- */
 
-/* Computes a matrix-vector product, alpha being 1, for one thread and without a workspace. */
-bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+/* Computes a matrix-vector product. */
+bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_product *p, const void *a, const void *b,
                         double beta, void *c);
 /* The same of a product that is best computed as inner products. */
-bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_product *p, const void *a, const void *b,
                       double beta, void *c);
 
 #endif

@@ -82,35 +82,28 @@ static void run_vector(void *context, int64_t index, int64_t thread) {
         plan->type->vector_t(&v);
 }
 
-bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_product *p, const void *a, const void *b,
                         double beta, void *c) {
-    const struct gemm_product p = gemm_product_of(s);
-    const bool is_row = p.m == 1, swapped = s->layout != UK_ROW_MAJOR;
-    const int64_t count = is_row ? p.n : p.m, stride = is_row ? p.ldb : p.lda;
-    const bool along = (is_row ? p.b_columns : !p.a_columns) || stride == 1;
+    const bool is_row = p->m == 1;
+    const int64_t count = is_row ? p->n : p->m, stride = is_row ? p->ldb : p->lda;
+    const bool along = (is_row ? p->b_columns : !p->a_columns) || stride == 1;
 
-    GEMM_REQUIRE(is_row || p.n == 1);
-    GEMM_REQUIRE((uint64_t)(count - 1) < GEMM_MOST && (uint64_t)(p.k - 1) < GEMM_MOST);
-    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
-    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.a_columns ? p.m : p.k));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldb, p.b_columns ? p.k : p.n));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
-    GEMM_REQUIRE((is_row ? !p.a_columns || p.lda == 1 : p.b_columns || p.ldb == 1) && a && b && c);
-    GEMM_REQUIRE(uk_is_alone() || (double)p.k * (double)count * t->size / 16 < 2 * GEMM_TASK);
+    GEMM_REQUIRE(is_row || p->n == 1);
+    GEMM_REQUIRE(is_row ? !p->a_columns || p->lda == 1 : p->b_columns || p->ldb == 1);
+    GEMM_REQUIRE(uk_is_alone() || (double)p->k * (double)count * t->size / 16 < 2 * GEMM_TASK);
 
     const struct gemm_vector v = {
         .kernel = along ? t->gemv_n : t->gemv_t,
-        .k = p.k,
+        .k = p->k,
         .count = count,
-        .matrix = is_row != swapped ? b : a,
+        .matrix = is_row ? b : a,
         .stride = stride,
-        .x = is_row != swapped ? a : b,
+        .x = is_row ? a : b,
         .y = c,
-        .y_step = is_row ? 1 : p.ldc,
+        .y_step = is_row ? 1 : p->ldc,
         .alpha = 1,
         .beta = beta,
-        .ahead = ahead_in(t, p.k * count),
+        .ahead = ahead_in(t, p->k * count),
         .is_row = is_row,
     };
 
