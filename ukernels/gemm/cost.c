@@ -16,7 +16,7 @@
 #include "cost.h"
 #include <limits.h>
 
-enum { CALL = 40, COLUMN = 10, NEAR = 12 };
+enum { CALL = 20, COLUMN = 10, NEAR = 12 };
 static const double FLAT = 1.12;
 
 static double larger(double a, double b) {

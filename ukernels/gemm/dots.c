@@ -13,14 +13,10 @@
  */
 #include "path.h"
 
-enum { TREE = 45, PLAN = 500 };
+enum { TREE = 45 };
 /* Cycles per byte that is transposed, of operands in L1 or L2; and the factor by which inner products of
  * operands in a far last-level cache take longer: blocks of four rows or columns are more streams than panels. */
 static const double TRANSPOSE = 0.12, FAR = 1.45;
-/* Cycles per byte of transposing a few columns of a row-major B, or rows of a column-major A, an element at a
- * time; and cycles of the plan that this requires. */
-static const double COPY = 0.4;
-
 static double vectors(const struct gemm_type *t, int64_t n) {
     return (double)((n + (1 << t->nt_shift) - 1) >> t->nt_shift);
 }
@@ -67,7 +63,7 @@ bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t
         return false;
     const int64_t leading = uk_gemm_leading(k, t->size), lda = transposes_a ? leading : ld,
                   ldb = transposes_a ? ld : leading;
-    const double transposing = PLAN + COPY * (double)(few * k) * t->size;
+    const double transposing = TRANSPOSE * (double)(few * k) * t->size;
     const double rows = columns_cycles(t, m, n, k, transposes_a), columns = columns_cycles(t, n, m, k, false),
                  least = (transposes_a && columns < rows ? columns : rows) - transposing;
 

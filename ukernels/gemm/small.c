@@ -6,18 +6,17 @@
 #include "path.h"
 #include <stddef.h>
 
-/* Rows of C that two vectors of columns have registers for, and four. */
-enum { TALL = 14, LOW = 6 };
+/* Rows of C that two vectors of columns have registers for. */
+enum { TALL = 14 };
 
 /* Whether what is needed to compute a few columns at a time stays in the caches: their part of B in half of L1,
  * all operands in most of L2. A call then writes two lines of a row of C: with AVX2, a single line costs more
- * than reading B from L2. Rows that are one group with two vectors, but not with four, read B once along C. */
+ * than reading B from L2. */
 static bool stays_in_caches(const struct gemm_type *t, const struct gemm_product *p) {
     const struct gemm_direct *d = &t->direct[0][GEMM_WIDE / t->size];
 
     return d->column_splits && d->column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR &&
-           (p->m > TALL || p->m <= LOW) && p->k * GEMM_WIDE <= t->few_rows * t->way &&
-           p->m * p->n + p->n * p->k + p->m * p->k <= 3 * t->near;
+           p->k * GEMM_WIDE <= t->few_rows * t->way && p->m * p->n + p->n * p->k + p->m * p->k <= 3 * t->near;
 }
 
 /* Whether many columns are computed a few rows at a time, along C's rows: if C comes from memory, because it
@@ -56,21 +55,15 @@ static bool is_by_panels(const struct gemm_type *t, const struct gemm_product *p
 }
 
 /* If k is at most twice the rows of a tile, reading and writing C is most of the time; for a larger k a tile's
- * part of B is more than that of C. A few columns at a time read A again and again, from L2. Along rows of a C
- * that is prefetched k may be larger, up to PREFETCH_K_MOST: tiles, for which B is packed, take longer there. So they do for fewer columns
- * by a first kernel of several vectors that prefetches rows of A from a far last-level cache. */
+ * part of B is more than that of C. A few columns at a time read A again and again, from L2. Fewer columns take a first kernel of several
+ * vectors that prefetches rows of A from a far last-level cache. */
 bool uk_gemm_small_beyond(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { PREFETCH_K_MOST = 64 };
-
     if (!uk_is_alone() || p->b_columns)
         return false;
     if (p->n < t->many)
         return t->last_is_far && !p->a_columns &&
                t->direct[0][p->n].column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
-    if ((p->k <= 2 * TALL && p->m * p->k <= t->near) || is_by_panels(t, p))
-        return true;
-    return (p->k <= 2 * TALL || (p->k <= PREFETCH_K_MOST && prefetches_along_rows(t, p->ldb, p->ldc))) &&
-           is_along_rows(t, p);
+    return is_by_panels(t, p) || (p->k <= 2 * TALL && (p->m * p->k <= t->near || is_along_rows(t, p)));
 }
 
 /* Whether a column-major B is transposed, panel by panel, and not C (plan_either in plan_tiles.c): where there are as
@@ -83,14 +76,8 @@ static bool suits_transposing(const struct gemm_type *t, const struct gemm_produ
            p->k * width <= GEMM_TRANSPOSED;
 }
 
-/* Shorter vectors transpose B in twice the time, and tiles for which C is transposed need fewer vectors for few
- * rows: those tiles are faster where a column of B has HALVES_MOST bytes or more and transposing B does not
- * suit long sums either. */
 bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { HALVES_MOST = 640 };
-
-    return (p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) &&
-           (gemm_transposes_wide(t) || p->k * t->size <= HALVES_MOST || suits_transposing(t, p));
+    return p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb);
 }
 
 /* Whether the operands, of any k that is not split, stay in L2 together wherever their pages map to: then
