@@ -5,6 +5,7 @@
  * machine's row only.
  *
  *     kernel.c    instructions of a kernel's k iteration on the ports of a core
+ *     thresholds.def  what had to be measured on products
  *     stream.c    a loop nest: its instructions, and the lines that its operands bring from each cache and from memory
  *
  * Uses machine, view (the lines of an operand).
@@ -14,6 +15,17 @@
 
 #include "machine/machine.h"
 #include "view/view.h"
+
+enum {
+#define UK_THRESHOLD(name, value, ...) name = value,
+#define UK_LIMIT(name, value, ...) name = value,
+#define UK_FACTOR(...)
+#include "thresholds.def"
+};
+#define UK_THRESHOLD(...)
+#define UK_LIMIT(...)
+#define UK_FACTOR(name, value, ...) static const double name = value;
+#include "thresholds.def"
 
 /* Instructions on vectors of one width; merges are those loads that fill a part of a register, and count among the loads too.
  * Others only need to be issued. */

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { LINE = 64, PAGE = 4096 }; /* bytes; all rows have pages of that size */
+enum { LINE = 64 }; /* bytes */
 
 static double least(double a, double b) {
     return a < b ? a : b;
@@ -54,9 +54,9 @@ static void find_footprints(const struct uk_loop_nest *n, int o, struct footprin
             uk_view_add(&v, n->extent[i], x->stride[i]);
         if (i > n->loops - x->held)
             continue;
-        const struct uk_runs r = uk_view_runs(&v, LINE), far = uk_view_runs(&v, PAGE);
-        const struct footprint all = {uk_runs_units(&r, LINE, LINE), uk_runs_units(&far, PAGE, LINE), r.pitch,
-                                      r.length / LINE};
+        const struct uk_runs r = uk_view_runs(&v, LINE), far = uk_view_runs(&v, COST_PAGE);
+        const struct footprint all = {uk_runs_units(&r, LINE, LINE), uk_runs_units(&far, COST_PAGE, LINE),
+                                      r.pitch, r.length / LINE};
 
         f->of[i][o] = all;
         f->lines[i] += all.lines;
@@ -91,7 +91,7 @@ static double kept_of(const struct uk_cache *c, const struct footprint *f, doubl
     const double sets = sets_of(c, f), room = (double)(c->size / LINE) * sets,
                  size = f->lines + (lines - f->lines) * sets;
 
-    return c->size / c->ways > PAGE ? kept_of_pages(room, size, c->ways) : kept_in(room, size);
+    return c->size / c->ways > COST_PAGE ? kept_of_pages(room, size, c->ways) : kept_in(room, size);
 }
 
 /* One more loop: of what an iteration touches, `before`, with so many misses, the part `kept` is there when the next one comes
@@ -153,7 +153,7 @@ static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *
         }
     }
     if (!m->core.prefetch.past_page)
-        longest = least(longest, PAGE);
+        longest = least(longest, COST_PAGE);
     return least(1, 2 * LINE / longest);
 }
 

@@ -46,7 +46,8 @@ static bool is_far(int64_t stride, int bytes, int64_t count) {
     ptrdiff_t last; /* where addresses have 32 bits, so has this */
 
     return __builtin_mul_overflow(stride, count - 1, &span) ||
-           __builtin_mul_overflow(span, 128 * bytes, &most) || __builtin_mul_overflow(span, bytes, &last);
+           __builtin_mul_overflow(span, GEMM_PANEL_GROWTH * bytes, &most) ||
+           __builtin_mul_overflow(span, bytes, &last);
 }
 
 /* Pointers, or matrices at strides, within the addresses there are; and no two matrices C that begin in one another's first line. */

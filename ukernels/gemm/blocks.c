@@ -2,14 +2,12 @@
 /*
  * The blocks of a product by tiles.
  *
- * A block of B, kc x nc, takes half of L2, or BLOCK bytes of a larger one: the packed operands pass through L2 as well. k is split into equal
- * blocks of about KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each
+ * A block of B, kc x nc, takes half of L2, or GEMM_BLOCK bytes of a larger one: the packed operands pass through L2 as well. k is split into equal
+ * blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each
  * of which the panels of A come from the last cache. That k is not split although it is long is a way of its own, which cost.c
  * compares. k is not split for a small product (direct.h) that is computed by tiles: it has one sum for each element.
  */
 #include "cost.h"
-
-enum { KC = 512, BLOCK = 512 << 10 };
 
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
     const int64_t even = gemm_parts(m, gemm_parts(m, k->mr));
@@ -18,7 +16,7 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
 }
 
 int64_t uk_gemm_room(const struct gemm_plan *p) {
-    return gemm_least(p->type->machine->part[1].size / 2, BLOCK) / p->type->size;
+    return gemm_least(p->type->machine->part[1].size / 2, GEMM_BLOCK) / p->type->size;
 }
 
 int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
@@ -29,7 +27,7 @@ int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_
 
 int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
     const int64_t room = p->type->machine->part[1].size / 2 / p->type->size / (4 * t->nr);
-    const int64_t most = room > KC ? KC : room < 128 ? 128 : room;
+    const int64_t most = room > GEMM_KC ? GEMM_KC : room < GEMM_KC_LEAST ? GEMM_KC_LEAST : room;
 
     if (p->whole || p->k <= gemm_least(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
         return p->k;

@@ -6,8 +6,8 @@
  *     its instructions on the core's ports: FMAs, mr (rounded up to the kernel's row_step) * vectors of nr; loads, a broadcast
  *                   per row and the vectors of B
  *     the latency of an FMA, which every sum of the tile has to wait for
- * A tile takes CALL cycles more for the call, its jumps, and its part of C, which is read and written once per
- * block of k. A tile that is transposed on its way to C takes another call, and COLUMN cycles for each of its columns.
+ * A tile takes GEMM_CALL cycles more for the call, its jumps, and its part of C, which is read and written once per
+ * block of k. A tile that is transposed on its way to C takes another call, and GEMM_COLUMN cycles for each of its columns.
  *
  * Operands. A way is one or several loop nests (cost/stream.c): the tiles, of which B may be in place for the first panel of rows and packed
  * for the others; and the copies that are made beside them. So rows that share sets of a cache, pages that are not among a TLB's, lines
@@ -15,9 +15,6 @@
  */
 #include "cost.h"
 #include <limits.h>
-
-enum { CALL = 20, COLUMN = 10, NEAR = 12 };
-static const double FLAT = 1.12;
 
 static double larger(double a, double b) {
     return a > b ? a : b;
@@ -45,7 +42,7 @@ static double instructions_of(const struct gemm_tile *t, const struct uk_kernel 
         cycles += (double)wide * iteration_cost(t, k->row_step, low, t->nr);
     if (low && narrow)
         cycles += iteration_cost(t, k->row_step, low, narrow);
-    return cycles * (double)iterations + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * CALL;
+    return cycles * (double)iterations + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * GEMM_CALL;
 }
 
 double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k) {
@@ -73,10 +70,10 @@ static double columns_cost(const struct gemm_type *type, const struct gemm_tile 
     return (double)wide * iteration_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
 }
 
-/* By what factor a tile takes longer than its k iterations, if it has so few rows that it reads more than NEAR
- * bytes of B a cycle: with AVX2 a tile of 4 rows x 3 vectors, for which A is packed besides. */
+/* By what factor a tile takes longer than its k iterations, if it has so few rows that it reads more than
+ * GEMM_FLAT_BYTES bytes of B a cycle: with AVX2 a tile of 4 rows x 3 vectors, for which A is packed besides. */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
-    return t->nr * type->size > NEAR * iteration_cost(t, t->mr, t->mr, t->nr) ? FLAT : 1;
+    return t->nr * type->size > GEMM_FLAT_BYTES * iteration_cost(t, t->mr, t->mr, t->nr) ? GEMM_FLAT : 1;
 }
 
 /* Among tiles of equal cost the one with more rows, which loads less. */
@@ -315,5 +312,5 @@ double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) 
 double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
     const int64_t tiles = gemm_parts(p->m, p->rows) * gemm_parts(p->n, p->tile->nr);
 
-    return (double)tiles * CALL + (double)(gemm_parts(p->m, p->rows) * p->n) * COLUMN;
+    return (double)tiles * GEMM_CALL + (double)(gemm_parts(p->m, p->rows) * p->n) * GEMM_COLUMN;
 }

@@ -3,7 +3,6 @@
 #ifndef GEMM_COST_H
 #define GEMM_COST_H
 
-#include "cost/cost.h"
 #include "gemm.h"
 
 enum { GEMM_LINE = 64 };

@@ -3,7 +3,7 @@
  * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
  *
  * A k iteration of a kernel takes, for its rows, what its multiply-adds, loads and shuffles take on the core's
- * ports (cost/kernel.c), and a call takes CALL cycles more for its arguments, its jumps, and the first loads. A
+ * ports (cost/kernel.c), and a call takes GEMM_CALL cycles more for its arguments, its jumps, and the first loads. A
  * vector of columns costs as much with one column as with all; kernels of fewer columns have several rows in a
  * vector, at the price of shuffles. So 20 columns are split into 16 and 4 rather than two vectors.
  *
@@ -25,8 +25,6 @@
 #include "direct.h"
 
 #include <stddef.h>
-
-enum { CALL = 20 };
 
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
@@ -65,7 +63,7 @@ static bool merges_take_port(const struct gemm_type *t) {
 
 /* What a call takes beside its k iterations: the masks of rows that share a vector are set through an FMA port. */
 static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k) {
-    return k->row_step > 1 && merges_take_port(t) ? CALL + k->row_step : CALL;
+    return k->row_step > 1 && merges_take_port(t) ? GEMM_CALL + k->row_step : GEMM_CALL;
 }
 
 /* Whether a kernel that is a vector narrower takes that many columns: in a kernel all vectors but the last have
@@ -95,13 +93,14 @@ static double transposed_cycles(const struct gemm_type *t, const struct uk_kerne
                                     .shuffle = k->other * transposed,
                                     .merge = transposed},
                            rest = {.fma = beyond, .merge = beyond ? 1 : 0};
-    const double c = 5. * lane * ((columns + lane - 1) / lane);
+    const double c = 5 * lane * ((columns + lane - 1) / lane);
 
     if (!k->other && rows < k->mr)
-        return CALL + (double)t->fma_latency * iterations * ((rows + lane - 1) / lane);
+        return GEMM_CALL + (double)t->fma_latency * iterations * ((rows + lane - 1) / lane);
     if (!k->other)
-        return CALL + iterations * larger(vectors * columns * t->fma_cycles, t->fma_latency) + vectors * c;
-    return CALL + groups * (uk_cost_cycles(core, t->vectors, &whole) + c) +
+        return GEMM_CALL + iterations * larger(vectors * columns * t->fma_cycles, t->fma_latency) +
+               vectors * c;
+    return GEMM_CALL + groups * (uk_cost_cycles(core, t->vectors, &whole) + c) +
            iterations * uk_cost_cycles(core, t->vectors, &rest);
 }
 

@@ -15,9 +15,9 @@
  *     large C are small products too, if k is small or the last-level cache is far, and with any number of rows
  *     if the kernel prefetches the next ones: tiles take a call for each 14 rows;
  *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory, and summed in an
- *     order of their own; their kernels, which start with more sums, are faster from VECTOR_MOST elements on,
- *     and from VECTOR_ITERATIONS on if the vector is along k, or B column-major: a sum waits 4 cycles for each
- *     k iteration. With AVX2, transposing such a B takes longer than inner products from TRANSPOSE_LANE k
+ *     order of their own; their kernels, which start with more sums, are faster from GEMM_VECTOR_MOST elements on,
+ *     and from GEMM_VECTOR_ITERATIONS on if the vector is along k, or B column-major: a sum waits 4 cycles for each
+ *     k iteration. With AVX2, transposing such a B takes longer than inner products from GEMM_TRANSPOSE_LANE k
  *     iterations on.
  * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from kernels.def.
  *
@@ -32,16 +32,6 @@
 
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
-
-/* Bytes of B that are transposed or copied at a time; and how many of them have room on the stack. */
-enum { GEMM_TRANSPOSED = 32 << 10, GEMM_COPY_ON_STACK = 8 << 10 };
-
-/* The most rows, columns or k iterations of a small product. */
-enum { GEMM_MOST = 1 << 24 };
-
-/* The most multiply-adds of a small product; and where there is one thread: waking a second one pays from twice GEMM_TASK cycles
- * on. */
-enum { GEMM_WORK_MOST = 1 << 21, GEMM_WORK_ALONE = 1 << 24 };
 
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
@@ -129,8 +119,6 @@ static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct 
 
 /* ---- dots.c ---- */
 
-/* For fewer k iterations most of the time would go into adding up the lanes. */
-enum { GEMM_DOTS_LEAST = 48 };
 /* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb apart. */
 bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
 /* The same if one operand, A or B, has to be transposed first; rows or columns of the other one are ld apart. */
@@ -184,7 +172,6 @@ typedef int gemm_resolved(const struct uk_small_call *s, const void *a, const vo
  * invalid. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { VECTOR_MOST = 256, VECTOR_ITERATIONS = 20, TRANSPOSE_LANE = 16 };
     const int64_t n = p->n, k = p->k, m = p->m;
 
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
@@ -200,9 +187,10 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
     if (m == 1 || n == 1) {
-        GEMM_REQUIRE(m * n * k <= VECTOR_MOST && (k <= VECTOR_ITERATIONS || (n > 1 && !p->b_columns)));
+        GEMM_REQUIRE(m * n * k <= GEMM_VECTOR_MOST &&
+                     (k <= GEMM_VECTOR_ITERATIONS || (n > 1 && !p->b_columns)));
         if (n > 1 && p->b_columns && t->transpose)
-            GEMM_REQUIRE(gemm_transposes_wide(t) || k * t->size < TRANSPOSE_LANE);
+            GEMM_REQUIRE(gemm_transposes_wide(t) || k * t->size < GEMM_TRANSPOSE_LANE);
     }
     if (p->b_columns)
         GEMM_REQUIRE(gemm_is_by_rows(p) ||

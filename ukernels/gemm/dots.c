@@ -4,7 +4,7 @@
  *
  * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows
  * some lanes, or most, are unused, a k iteration takes the latency of its sums at least, and one operand is
- * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (TREE cycles
+ * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (GEMM_TREE cycles
  * for each group of rows), and where rows or columns do not begin with lines each load may cost more (split in
  * cost.h). If one operand is not contiguous along k, but has few columns or rows, it is transposed into the
  * workspace.
@@ -13,10 +13,6 @@
  */
 #include "path.h"
 
-enum { TREE = 45 };
-/* Cycles per byte that is transposed, of operands in L1 or L2; and the factor by which inner products of
- * operands in a far last-level cache take longer: blocks of four rows or columns are more streams than panels. */
-static const double TRANSPOSE = 0.12, FAR = 1.45;
 static double vectors(const struct gemm_type *t, int64_t n) {
     return (double)((n + (1 << t->nt_shift) - 1) >> t->nt_shift);
 }
@@ -24,14 +20,14 @@ static double vectors(const struct gemm_type *t, int64_t n) {
 double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
                            int64_t ldb) {
     const double crossing = t->machine->core.split;
-    const double groups = t->nt->mr == 4 ? (double)((m + 3) / 4) : (double)m / 3 + 0.5,
+    const double groups = t->nt->mr == 4 ? (double)((m + 3) / 4) : (double)(2 * m + 3) / 6,
                  fours = (double)((n + 3) / 4);
     const double a = lda * t->size % GEMM_LINE ? crossing * (double)m : 0,
                  b = ldb * t->size % GEMM_LINE ? crossing * groups * 4 : 0;
     const bool is_far = (m + n) * k > 4 * t->near;
 
-    return (is_far ? FAR : 1) * fours *
-           (vectors(t, k) * (4 * t->fma_cycles * (double)m + a + b) + groups * TREE);
+    return (is_far ? GEMM_STREAMS : 1) * fours *
+           (vectors(t, k) * (4 * t->fma_cycles * (double)m + a + b) + groups * GEMM_TREE);
 }
 
 /* Cycles by kernels with vectors of columns, B in place or transposed first. */
@@ -40,7 +36,7 @@ static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t co
     const double multiply = (double)rows * vectors(t, columns) * t->fma_cycles;
 
     return (double)k * ((multiply < t->fma_latency ? t->fma_latency : multiply) +
-                        (transposed ? TRANSPOSE * (double)columns * t->size : 0));
+                        (transposed ? GEMM_TRANSPOSING * (double)columns * t->size : 0));
 }
 
 bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
@@ -63,7 +59,7 @@ bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t
         return false;
     const int64_t leading = uk_gemm_leading(k, t->size), lda = transposes_a ? leading : ld,
                   ldb = transposes_a ? ld : leading;
-    const double transposing = TRANSPOSE * (double)(few * k) * t->size;
+    const double transposing = GEMM_TRANSPOSING * (double)(few * k) * t->size;
     const double rows = columns_cycles(t, m, n, k, transposes_a), columns = columns_cycles(t, n, m, k, false),
                  least = (transposes_a && columns < rows ? columns : rows) - transposing;
 
@@ -71,7 +67,7 @@ bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t
 }
 
 int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
-    const int64_t most = 8192 / t->size;
+    const int64_t most = t->machine->part[0].size / 4 / t->size;
 
     if (m <= t->nt->mr || k <= most)
         return k;

@@ -262,11 +262,10 @@ static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t 
 }
 
 static void vector_n(const struct gemm_vector *v) {
-    enum { MOST = 256 };
     gemv_n_function *f = (gemv_n_function *)v->kernel->function;
     const ELEMENT *a = v->matrix;
-    ELEMENT t[MOST];
-    const int64_t group = v->kernel->mr, most = MOST / group * group;
+    ELEMENT t[GEMM_SUMS_ON_STACK];
+    const int64_t group = v->kernel->mr, most = GEMM_SUMS_ON_STACK / group * group;
 
     if (v->y_step == 1 && v->alpha == 1 && (v->beta == 0 || v->beta == 1)) {
         f(v->k, a, v->stride, v->x, v->y, v->beta != 0, v->ahead, v->count);
@@ -285,7 +284,7 @@ static void vector_n(const struct gemm_vector *v) {
 /* In equal parts of columns: a short part would be summed in another order. The sums are made in y itself where
  * nothing else is to be done. */
 static void vector_t(const struct gemm_vector *v) {
-    enum { MOST = 8192 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
+    enum { MOST = GEMM_COPY_ON_STACK / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
     const ELEMENT *a = v->matrix;
     ELEMENT t[MOST] __attribute__((aligned(64)));

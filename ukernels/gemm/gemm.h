@@ -25,6 +25,7 @@
 #define GEMM_H
 
 #include <stdatomic.h>
+#include "cost/cost.h"
 #include "machine/machine.h"
 #include "registry/registry.h"
 #include "registry/small_call.h"
@@ -138,13 +139,7 @@ struct gemm_dots {
     int64_t row, column; /* of the first element, for the bias */
 };
 
-enum {
-    GEMM_TILES_MOST = 16,
-    GEMM_PACKS_MOST = 16,
-    GEMM_WIDTHS = 129,
-    GEMM_COLUMN_SPLITS = 3,
-    GEMM_FEW_COLUMNS = 4
-};
+enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_COLUMN_SPLITS = 3, GEMM_FEW_COLUMNS = 4 };
 
 /* Which kernels compute the columns of a small product, which are split among them from the first column on. A
  * kernel takes any number of rows in one call; direct.h says which products, and why. */
@@ -284,12 +279,9 @@ struct gemm_type {
     int packs_n, packs_t;
 };
 
-/* The largest k that is not split into blocks for its length alone. */
-enum { GEMM_K_WHOLE = 800 };
-
 /* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile (a tile of a
  * column-major C needs two), and of scratch for several tiles. */
-enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
+enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- f32.c, f64.c, i32.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
@@ -320,9 +312,6 @@ enum uk_status uk_gemm_plan_groups(struct gemm_plan *p);
 enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i);
 
 /* ---- plan.c ---- */
-
-/* Cycles of work below which a thread is not worth waking: some 20 us. */
-#define GEMM_TASK 60000.
 
 struct gemm_shape {
     enum uk_layout layout;

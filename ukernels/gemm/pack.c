@@ -10,8 +10,8 @@
 #include "path.h"
 
 int64_t uk_gemm_leading(int64_t n, int size) {
-    /* Rows whose stride is a multiple of 512 bytes map to few sets of L1. */
-    return n * size % 512 ? n : n + 64 / size;
+    /* Rows whose stride is a multiple of GEMM_SHARED_SETS bytes map to few sets of L1. */
+    return n * size % GEMM_SHARED_SETS ? n : n + 64 / size;
 }
 
 /* Whether the operand has to be transposed so that the copy's rows run along k: A, and B where the product is

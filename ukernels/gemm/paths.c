@@ -39,9 +39,8 @@ size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
 }
 
 /* A workspace of few bytes. */
-enum { ON_STACK = 2048 };
 __attribute__((noinline)) static void run_near(const struct gemm_plan *plan, const struct gemm_operands *o) {
-    char memory[ON_STACK] __attribute__((aligned(64)));
+    char memory[GEMM_WORK_ON_STACK] __attribute__((aligned(64)));
 
     plan->path->run(plan, o, memory);
 }
@@ -55,7 +54,7 @@ enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_opera
         run_scale(plan, o, NULL);
     } else if (!size || workspace) {
         plan->path->run(plan, o, workspace);
-    } else if (size <= ON_STACK) {
+    } else if (size <= GEMM_WORK_ON_STACK) {
         run_near(plan, o);
     } else {
         void *memory = uk_take_memory(size);

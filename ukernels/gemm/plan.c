@@ -14,7 +14,7 @@ static bool too_large(int64_t lines, int64_t ld, int size) {
     ptrdiff_t last; /* where addresses have 32 bits, so has this */
 
     return __builtin_mul_overflow(lines, ld, &elements) ||
-           __builtin_mul_overflow(elements, 128 * size, &bytes) ||
+           __builtin_mul_overflow(elements, GEMM_PANEL_GROWTH * size, &bytes) ||
            __builtin_mul_overflow(elements, size, &last);
 }
 

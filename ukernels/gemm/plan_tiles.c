@@ -96,7 +96,7 @@ static void split(struct gemm_plan *p) {
         const int64_t c = gemm_least(threads / r, column_panels);
         const double h = (double)gemm_parts(row_panels, r), w = (double)gemm_parts(column_panels, c);
         /* Packing a panel of A again takes a fiftieth of the time of its tiles. */
-        const double again = 0.02 * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
+        const double again = GEMM_AGAIN * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
 
         if (h * w / area + again < best) {
             best = h * w / area + again;
@@ -134,7 +134,7 @@ static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
     /* Where A is packed it is kept for all blocks of columns, which read its panels from L3 or from memory.
      * More rows than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
-    p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
+    p->mc = GEMM_PACKED_A / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
     p->a_leading = uk_gemm_leading(p->kc, size);
@@ -271,12 +271,9 @@ static struct gemm_plan transposed(const struct gemm_plan *p) {
     return q;
 }
 
-/* The transposed C has to be estimated to gain so much: on Zen 3 products whose estimates differ by less were up to a tenth slower by it. */
-static const double certain = 1.1;
-
 /* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in
  * place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile whose
- * width suits m may be better, too. */
+ * width suits m may be better, too. Its estimate has to be less by GEMM_CERTAIN. */
 static enum uk_status plan_either(struct gemm_plan *p) {
     struct gemm_plan q = transposed(p);
     const enum uk_status status = plan_tiles(p);
@@ -285,7 +282,7 @@ static enum uk_status plan_either(struct gemm_plan *p) {
         q.kc < q.k)
         return status;
     q.cycles += uk_gemm_transposed_c_cost(&q);
-    if (q.cycles * certain < p->cycles)
+    if (q.cycles * GEMM_CERTAIN < p->cycles)
         *p = q;
     return UK_OK;
 }

@@ -47,10 +47,8 @@ static bool prefetches_along_rows(const struct gemm_type *t, int64_t ldb, int64_
  * share sets, so that prefetched lines are evicted unread, and a few columns even while a few rows read them,
  * and if there are enough k iterations for lines of C, each in a page of its own, to arrive in time. */
 static bool is_by_panels(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { ROWS_MOST = 512 };
-
     return t->last_is_far && t->panel_first && !p->a_columns && !p->b_columns && p->n >= t->many &&
-           p->m > 2 * TALL && p->m <= ROWS_MOST && p->k > 3 * TALL &&
+           p->m > 2 * TALL && p->m <= GEMM_PANELS_ROWS && p->k > 3 * TALL &&
            p->k * 2 * GEMM_VECTOR <= GEMM_TRANSPOSED && shares_sets(t, p->ldb, 4);
 }
 
