@@ -51,7 +51,7 @@ struct uk_arguments {
         completion;
     bool check_all, count_layers, sweep;
     bool list, measure;                                    /* of uk machine */
-    const char *layout, *ta, *tb, *machine;                /* of uk gemm */
+    const char *layout, *ta, *tb, *machine, *way;          /* of uk gemm */
     const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards: see uk/remote/ */
     bool remote_keep;
     int64_t cooldown; /* seconds; 0: not given */

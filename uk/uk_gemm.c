@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gemm/gemm.h"
 #include "machine/machine.h"
 #include "uk.h"
 
@@ -35,6 +36,42 @@ static int read_size(const char *text, int64_t *size) {
     return UK_EXIT_OK;
 }
 
+/* PATH[,KERNEL[,KC]], in the text that is given, whose commas become ends. */
+static int read_way(char *text, struct gemm_asked *asked) {
+    int64_t *kc = &asked->kc;
+    char *kernel = strchr(text, ','), *blocks = kernel ? strchr(kernel + 1, ',') : NULL;
+
+    asked->path = text;
+    if (kernel)
+        *kernel++ = 0;
+    if (blocks)
+        *blocks++ = 0;
+    asked->kernel = kernel && *kernel ? kernel : NULL;
+    return blocks ? read_size(blocks, kc) : UK_EXIT_OK;
+}
+
+/* The plan in the way that --way says. */
+static int plan_as(struct uk_gemm_plan *plan, const struct uk_arguments *a, const struct gemm_shape *shape,
+                   const struct uk_gemm_options *options) {
+    struct gemm_asked asked = {0};
+    char way[256];
+
+    snprintf(way, sizeof way, "%s", a->way);
+    const int status = read_way(way, &asked);
+    if (status)
+        return status;
+    const enum uk_status failed = uk_gemm_plan_as(plan, is(a->type, "f64"), shape, options, &asked);
+    return !failed ? UK_EXIT_OK
+           : failed == UK_NO_MATCH
+               ? uk_complain(UK_EXIT_WRONG,
+                             "uk gemm: --way=%s: that path, kernel and blocks do not compute this product",
+                             a->way)
+               : uk_complain(UK_EXIT_USAGE,
+                             "uk gemm: --way=%s: %s; a way is PATH[,KERNEL[,KC]], and a path scale, small, "
+                             "vector, dots or tiles",
+                             a->way, uk_status_text(failed));
+}
+
 int uk_command_gemm(const struct uk_arguments *a) {
     int64_t size[3];
     const bool columns = is(a->layout, "column"), ta = is(a->ta, "t"), tb = is(a->tb, "t"),
@@ -51,16 +88,26 @@ int uk_command_gemm(const struct uk_arguments *a) {
     const int64_t m = size[0], n = size[1], k = size[2];
     const int64_t lda = columns == ta ? k : m, ldb = columns == tb ? n : k, ldc = columns ? m : n;
     const struct uk_gemm_options options = {.threads = (int)a->threads, .machine = a->machine};
+    const struct gemm_shape s = {columns ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                 ta ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                 tb ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                 m,
+                                 n,
+                                 k,
+                                 lda ? lda : 1,
+                                 ldb ? ldb : 1,
+                                 ldc ? ldc : 1};
     struct uk_gemm_plan plan;
     char text[2048];
-    const enum uk_status failed = (f64 ? uk_dgemm_plan : uk_sgemm_plan)(
-        &plan, columns ? UK_COLUMN_MAJOR : UK_ROW_MAJOR, ta ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-        tb ? UK_TRANSPOSE : UK_NO_TRANSPOSE, m, n, k, lda ? lda : 1, ldb ? ldb : 1, ldc ? ldc : 1, &options);
+    const enum uk_status failed = (f64 ? uk_dgemm_plan : uk_sgemm_plan)(&plan, s.layout, s.ta, s.tb, m, n, k,
+                                                                        s.lda, s.ldb, s.ldc, &options);
     if (failed == UK_INVALID_ARGUMENT && a->machine)
         return refuse_machine(a->machine);
     if (failed)
         return uk_complain(UK_EXIT_WRONG, "%s x %s x %s: %s", a->positional[0], a->positional[1],
                            a->positional[2], uk_status_text(failed));
+    if (a->way && (status = plan_as(&plan, a, &s, &options)))
+        return status;
     uk_gemm_explain(&plan, text, sizeof text);
     fputs(text, stdout);
     return UK_EXIT_OK;

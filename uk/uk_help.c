@@ -8,7 +8,7 @@
 static void print_options(FILE *out, const struct uk_command *c) {
     for (const struct uk_option *o = uk_options; o->name; o++) {
         char text[64];
-        if (!(o->commands & c->bit))
+        if (!(o->commands & c->bit) || !o->help)
             continue;
         const bool may = o->kind == UK_OPTION_EXTENT;
         snprintf(text, sizeof text, "%s%s%s%s", o->name,
@@ -88,7 +88,7 @@ static void print_words(const char *command, const char *option, const char *wor
 static void print_options_of(const struct uk_command *c) {
     printf("    %s) options='--help ", c->name);
     for (const struct uk_option *o = uk_options; o->name; o++)
-        if (o->commands & c->bit)
+        if (o->commands & c->bit && o->help)
             printf("%s%s ", o->name, o->value && !uk_may_stand_alone(o) && o->name[1] == '-' ? "=" : "");
     printf("' ;;\n");
 }
@@ -131,7 +131,7 @@ static void print_completion(void) {
            "    case $command,$before in\n");
     for (const struct uk_command *c = uk_commands; c->name; c++)
         for (const struct uk_option *o = uk_options; o->name; o++)
-            if (o->commands & c->bit && o->value && !uk_may_stand_alone(o))
+            if (o->commands & c->bit && o->help && o->value && !uk_may_stand_alone(o))
                 print_words(c->name, o->name, o->words ? o->words : "");
     printf("    esac\n");
     fputs(completion_tail, stdout);

@@ -43,7 +43,7 @@ struct uk_option {
     int64_t most; /* COUNT: from 1 to this */
     const char
         *words; /* completions: words, or <file>, <kernel>, <target>, <command>; CHOICE takes no other */
-    const char *help;
+    const char *help; /* NULL: it is in no help */
 };
 
 /* The last row's name is NULL. */

@@ -81,6 +81,7 @@ static int ways_of(const struct product *s) {
                                      s->a_transposed ? s->m : s->k,
                                      s->b_transposed ? s->k : s->n,
                                      s->n};
+    const struct gemm_asked best_of = {.path = "tiles"};
     int n = 0;
 
     if (uk_gemm_resolve(&way[n++].plan, type, &shape, &options))
@@ -89,7 +90,7 @@ static int ways_of(const struct product *s) {
         return n;
     for (int i = 0;; i++) {
         way[n].plan = way[0].plan;
-        const enum uk_status status = uk_gemm_plan_choice(&way[n].plan, i);
+        const enum uk_status status = uk_gemm_plan_choice(&way[n].plan, i, &best_of);
 
         if (status == UK_INVALID_ARGUMENT || n == WAYS_MOST - 1)
             return n;

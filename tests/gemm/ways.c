@@ -81,6 +81,7 @@ static int check_all(const struct product *p) {
                                      p->n + GAP};
     void *a = filled(p, a_rows, lda, 7), *b = filled(p, b_rows, ldb, 5);
     int64_t *sums = calloc((size_t)(p->m * p->n), sizeof *sums);
+    const struct gemm_asked best_of = {.path = "tiles"};
     struct gemm_plan own;
     int ways = 0;
 
@@ -95,7 +96,8 @@ static int check_all(const struct product *p) {
     check(p, &own, -1, a, b, sums);
     for (int i = 0;; i++) {
         struct gemm_plan plan = own;
-        const enum uk_status status = own.transposed ? UK_INVALID_ARGUMENT : uk_gemm_plan_choice(&plan, i);
+        const enum uk_status status =
+            own.transposed ? UK_INVALID_ARGUMENT : uk_gemm_plan_choice(&plan, i, &best_of);
 
         if (status == UK_INVALID_ARGUMENT)
             break;

@@ -86,6 +86,18 @@ expect 0 'product: dgemm, 20 x 30 x 40' '' gemm --explain 20 30 40 --type=f64 --
 expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
 expect 2 '' 'layout=x is unknown; it is one of row, column' gemm --explain 20 30 40 --layout=x
 expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
+# A way that is asked for, which no help has.
+kernel=$("$uk" gemm --explain 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
+expect 0 "kernel: $kernel" '' gemm --explain 200 300 400 "--way=tiles,$kernel,100"
+expect 0 'kc 100' '' gemm --explain 200 300 400 "--way=tiles,$kernel,100"
+expect 0 'path: tiles' '' gemm --explain 4 4 4 --way=tiles
+expect 0 'path: small' '' gemm --explain 4 4 4 --way=small --type=f64
+expect 0 'inner products' '' gemm --explain 40 40 4 --tb=t --way=dots --machine=zen3
+expect 1 '' 'that path, kernel and blocks do not compute this product' gemm --explain 40 40 40 --way=vector
+expect 1 '' 'that path, kernel and blocks do not compute this product' gemm --explain 40 40 40 --way=tiles,uk_sgemm
+expect 2 '' 'a way is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, dots or tiles' gemm --explain 4 4 4 --way=fast
+expect 2 '' 'expected a size' gemm --explain 4 4 4 --way=tiles,,x
+! "$uk" gemm --help | grep -e --way
 UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is no instruction set; known are generic' gemm --explain 20 30 40
 # What the libraries ignore without a word.
 expect 0 '^symbol' '' kernels

@@ -82,7 +82,9 @@ static enum uk_status plan_dots(struct gemm_plan *p) {
     const bool transposes_a = p->a_step != 1, transposes_b = p->b_step != 1;
     const int64_t leading = uk_gemm_leading(p->k, p->type->size);
 
-    if ((transposes_a && transposes_b) ||
+    if ((transposes_a && transposes_b) || !k || p->m < 2 || p->n < 2)
+        return UK_NO_MATCH;
+    if (!p->is_asked &&
         !(transposes_a || transposes_b
               ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
                                               transposes_a ? p->b_column : p->a_row, transposes_a)

@@ -36,7 +36,7 @@ enum gemm_packs {
 struct gemm_path {
     const char *name;
     enum gemm_packs packs;
-    /* Completes the plan; UK_NO_MATCH: this is no path for the product, of which only strides, sizes, threads and what is packed are
+    /* Whether it applies, and what it does: completes the plan; UK_NO_MATCH: this is no path for the product, of which only strides, sizes, threads and what is packed are
      * set. */
     enum uk_status (*plan)(struct gemm_plan *p);
     /* alpha is not 0. The workspace has as many bytes as uk_gemm_workspace_of says. */

@@ -6,6 +6,7 @@
  * What decides the order in which an element's products are added (the path, the tile, kc, the kernel's form) depends on shape and
  * strides only: not on threads, nor on what has been packed beforehand.
  */
+#include <string.h>
 #include "path.h"
 
 /* Panels of few lines are as wide as a tile: what is packed has up to 64 times as many elements. */
@@ -93,28 +94,41 @@ static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_ty
     return status;
 }
 
+/* By the first path that applies, or by the one that is asked for. */
+static enum uk_status plan_paths(struct gemm_plan *p, const struct gemm_asked *asked) {
+    enum uk_status status = UK_INVALID_ARGUMENT;
+
+    p->is_asked = asked;
+    for (const struct gemm_path *const *path = uk_gemm_paths; *path; path++) {
+        if (asked && strcmp(asked->path, (*path)->name))
+            continue;
+        p->path = *path;
+        status = asked && *path == &uk_gemm_tiles ? uk_gemm_plan_asked(p, asked) : p->path->plan(p);
+        if (asked || status != UK_NO_MATCH)
+            break;
+    }
+    return status;
+}
+
 static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_type *type,
-                                   const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+                                   const struct gemm_shape *shape, const struct uk_gemm_options *options,
+                                   const struct gemm_asked *asked) {
     const struct gemm_product product = gemm_product_of(shape);
     struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
-    enum uk_status status = UK_OK;
 
     set_threads(&p, options);
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
     p.whole = uk_gemm_is_whole(type, &product);
-    for (const struct gemm_path *const *path = uk_gemm_paths; *path; path++) {
-        p.path = *path;
-        if ((status = p.path->plan(&p)) != UK_NO_MATCH)
-            break;
-    }
+    const enum uk_status status = plan_paths(&p, asked);
     if (!status)
         *plan = p;
     return status;
 }
 
-enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
-                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *type,
+                              const struct gemm_shape *shape, const struct uk_gemm_options *options,
+                              const struct gemm_asked *asked) {
     static const struct uk_gemm_options defaults = {0};
     enum uk_status status = check(shape, type);
 
@@ -126,5 +140,17 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
         return UK_INVALID_ARGUMENT;
     if (options->machine && (status = uk_gemm_type_on(options->machine, type, &type)))
         return status;
-    return (type->is_mixed ? resolve_mixed : resolve_real)(plan, type, shape, options);
+    return type->is_mixed ? resolve_mixed(plan, type, shape, options)
+                          : resolve_real(plan, type, shape, options, asked);
+}
+
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+    return resolve(plan, type, shape, options, NULL);
+}
+
+enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
+                               const struct uk_gemm_options *options, const struct gemm_asked *asked) {
+    return resolve((struct gemm_plan *)(void *)plan, is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(),
+                   shape, options, asked);
 }

@@ -223,13 +223,16 @@ static enum uk_status plan_tiles(struct gemm_plan *p) {
     return UK_OK;
 }
 
-enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i) {
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_asked *asked) {
     struct uk_gemm_way c = {0};
 
     if (i >= p->type->tiles * WAYS)
         return UK_INVALID_ARGUMENT;
-    if (!find_way(p, width_of(p), i, &c))
+    if (!find_way(p, asked->kernel ? &p->type->tile[i / WAYS] : width_of(p), i, &c) ||
+        (asked->kernel && strcmp(asked->kernel, c.tile->kernel[c.form]->symbol)))
         return UK_NO_MATCH;
+    if (asked->kc)
+        c.kc = gemm_least(asked->kc, p->k);
     c.cycles = uk_gemm_way_cost(p, &c);
     p->path = &uk_gemm_tiles;
     p->small.bytes = 0;
@@ -237,6 +240,21 @@ enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i) {
     block(p, &c);
     find_tail(p);
     return UK_OK;
+}
+
+enum uk_status uk_gemm_plan_asked(struct gemm_plan *p, const struct gemm_asked *asked) {
+    struct gemm_plan best = *p;
+    enum uk_status status = UK_OK;
+
+    for (int i = 0; status != UK_INVALID_ARGUMENT; i++) {
+        struct gemm_plan one = *p;
+
+        status = uk_gemm_plan_choice(&one, i, asked);
+        if (!status && (!best.tile || one.cycles < best.cycles))
+            best = one;
+    }
+    *p = best;
+    return p->tile ? UK_OK : UK_NO_MATCH;
 }
 
 /* Kernels that read groups of terms: both operands in panels, by the one tile that there is. */
