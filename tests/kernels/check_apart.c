@@ -145,7 +145,7 @@ static bool check_apart(struct check *c, const char *how) {
 
 bool check_far_rows(struct check *c, bool row_edges) {
     c->shape = (struct shape){
-        .k = CHECK_FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
+        .k = CHECK_FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op.has_acc, .gap = far_gap};
     if (row_edges && c->shape.mr > 2)
         c->shape.mr = 2;
     return check_apart(c, "strides that need 64 bits");

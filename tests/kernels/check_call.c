@@ -56,9 +56,9 @@ int64_t operand_extent(const struct operand *o) {
 
 void check_plan_of(const struct check *c, const struct shape *shape, struct plan *plan) {
     *plan = (struct plan){0};
-    c->op->plan(c->row, shape, plan);
+    c->op.plan(c->row, shape, plan);
     for (int i = 0; i < plan->operands; i++)
-        plan->operand[i].type = c->op->types[i];
+        plan->operand[i].type = c->op.types[i];
 }
 
 /* So many of a row's elements are worked on at once. */
@@ -85,7 +85,7 @@ static bool fill(struct check *c, int i) {
     struct arena *arena = &c->arena[i];
     const size_t element = bytes_of(o->type), bytes = (size_t)operand_extent(o) * element;
     const size_t align = (size_t)o->align > element ? (size_t)o->align : element;
-    const bool reads_output = c->op->adds || (c->op->has_acc && c->shape.acc);
+    const bool reads_output = c->op.adds || (c->op.has_acc && c->shape.acc);
     size_t offset = 0;
 
     if (bytes + align > arena->size)
@@ -128,7 +128,7 @@ static void in_absolute_values(const struct operand *o) {
 static uint64_t scalar_bits(const struct check *c) {
     uint64_t bits = 0;
 
-    put(c->op->types[0], &bits, 0, &c->plan.scalar, 1);
+    put(c->op.types[0], &bits, 0, &c->plan.scalar, 1);
     return bits;
 }
 
@@ -145,7 +145,7 @@ void check_reference(struct check *c) {
     int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr, c->row->kr};
 
     memcpy(words + 3, c->plan.words, (ABI_WORDS - 3) * sizeof *words);
-    abi_call(c->op->reference, words, c->plan.count + 3, addresses(&c->plan) << 3, scalar_bits(c));
+    abi_call(c->op.reference, words, c->plan.count + 3, addresses(&c->plan) << 3, scalar_bits(c));
 }
 
 static void swap_contents(struct arena *arena, unsigned char *with) {
@@ -180,10 +180,10 @@ static void expect(struct check *c) {
 
 /* Half a unit in the last place of 1; of sums of bf16 a whole one, as instructions for them round to odd. */
 static double roundoff(const struct check *c, enum element sum) {
-    return sum == F64                ? DBL_EPSILON / 2
-           : sum == F16              ? 0x1p-11
-           : c->op->types[0] == BF16 ? (double)FLT_EPSILON
-                                     : (double)FLT_EPSILON / 2;
+    return sum == F64               ? DBL_EPSILON / 2
+           : sum == F16             ? 0x1p-11
+           : c->op.types[0] == BF16 ? (double)FLT_EPSILON
+                                    : (double)FLT_EPSILON / 2;
 }
 
 /* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills the last group, of the sum of the magnitudes, so is

@@ -8,7 +8,7 @@
 
 struct check {
     const struct uk_kernel *row;
-    const struct op *op;
+    struct op op;
     void (*function)(void);
     struct shape shape;
     struct plan plan;

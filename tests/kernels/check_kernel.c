@@ -13,7 +13,7 @@
 static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsigned *turn) {
     const bool corner = (mr == c->row->mr && nr == c->row->nr) || (mr == 1 && nr == 1);
     const bool longest = k == MAX_K && getenv("UK_UNDER_QEMU");
-    const bool all = corner && !(longest && c->op->wide && nr > 1);
+    const bool all = corner && !(longest && c->op.wide && nr > 1);
     const unsigned variants = 2 * 2 * PLACEMENTS * DATA;
 
     /* An emulator takes four fifths of its time for the longest k: there for the corners only, and of thousands of
@@ -25,7 +25,7 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
         unsigned now = all ? v : (*turn += 7) % variants;
 
         c->shape = (struct shape){.k = k, .mr = mr, .nr = nr};
-        c->shape.acc = c->op->has_acc && now % 2;
+        c->shape.acc = c->op.has_acc && now % 2;
         c->shape.gap = now / 2 % 2 ? GAP : 0;
         c->shape.placement = (enum placement)(now / 4 % PLACEMENTS);
         c->shape.data = (enum data)(now / 4 / PLACEMENTS % DATA);
@@ -37,20 +37,20 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
 
 /* The most rows that are tried: of a kernel that takes any number, three of its groups. */
 static int64_t most_rows(const struct check *c) {
-    return c->op->any_rows ? 2 * c->row->mr + 3 : c->row->mr;
+    return c->op.any_rows ? 2 * c->row->mr + 3 : c->row->mr;
 }
 
 /* The most columns that are tried: of a kernel that takes any number, two of its steps and some. */
 static int64_t most_columns(const struct check *c) {
-    return c->op->any_columns ? 2 * c->row->nr + 3 : c->row->nr;
+    return c->op.any_columns ? 2 * c->row->nr + 3 : c->row->nr;
 }
 
 static bool row_edges(const struct check *c) {
-    return c->op->has_rows && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_ROWS);
+    return c->op.has_rows && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_ROWS);
 }
 
 static bool column_edges(const struct check *c) {
-    return c->op->has_columns && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_COLS);
+    return c->op.has_columns && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_COLS);
 }
 
 /* All edges with these k; without a k, what lies beside the rows of the output. */
@@ -60,13 +60,13 @@ static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
     bool ok = true;
 
     for (int64_t mr = row_edges(c) ? 1 : row->mr; mr <= most_rows(c); mr++)
-        for (int64_t nr = c->op->any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c) && ok; nr++) {
-            if (nr > SOME_COLUMNS && nr != most_columns(c) && c->op->wide)
+        for (int64_t nr = c->op.any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c) && ok; nr++) {
+            if (nr > SOME_COLUMNS && nr != most_columns(c) && c->op.wide)
                 continue;
             if (k)
                 ok = check_edge(c, *k, mr, nr, turn);
             else
-                ok = check_neighbours(c, mr, nr, 0) && (!c->op->has_acc || check_neighbours(c, mr, nr, 1));
+                ok = check_neighbours(c, mr, nr, 0) && (!c->op.has_acc || check_neighbours(c, mr, nr, 1));
         }
     return ok;
 }
@@ -100,22 +100,17 @@ static void free_arenas(struct check *c) {
 
 bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *message, size_t size) {
     static const int64_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 64, MAX_K};
-    struct check c = {.row = row,
-                      .op = check_op(row->op),
-                      .function = function,
-                      .seed = 1,
-                      .message = message,
-                      .size = size};
+    struct check c = {.row = row, .function = function, .seed = 1, .message = message, .size = size};
     unsigned turn = 0;
     bool ok = true;
 
-    if (!c.op) {
-        snprintf(message, size, "%s: no test for op %s; add one to ops[] in check_plan.c", row->symbol,
-                 row->op);
+    if (!check_op(row->op, &c.op)) {
+        snprintf(message, size, "%s: op %s is none of ops.def, or its form has no operands in check_plan.c",
+                 row->symbol, row->op);
         return false;
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && ok; i++)
-        if (c.op->has_k || sizes[i] == 1) {
+        if (c.op.has_k || sizes[i] == 1) {
             ok = make_arenas(&c, sizes[i]) && check_edges(&c, &sizes[i], &turn);
             free_arenas(&c);
         }

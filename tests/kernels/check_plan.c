@@ -373,101 +373,99 @@ static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, stru
     add_number(p, s->nr);
 }
 
-#define ALL(t) \
-    { t, t, t, t }
+/* ---- operations ---- */
 
-#define ROW(name, plan, ...) \
-    { #name, (void (*)(void))uk_reference_##name, plan, __VA_ARGS__ }
 #define OUTPUTS .has_rows = true, .has_columns = true, .has_acc = true
 #define ANY_OUTPUTS .has_k = true, .has_rows = true, .any_rows = true, .any_columns = true, .has_acc = true
 #define TILE .has_k = true, OUTPUTS
 
-static const struct op ops[] = {
-    ROW(sgemm, plan_gemm, TILE),
-    ROW(sgemm_ra, plan_gemm_ra, TILE),
-    ROW(sgemm_rab, plan_gemm_rab, TILE),
-    ROW(sgemm_small, plan_gemm_rab, TILE, .any_rows = true),
-    ROW(sgemm_small_ta, plan_gemm_small_ta, TILE, .any_rows = true),
-    ROW(sgemm_nt, plan_gemm_nt, TILE, .any_rows = true),
-    ROW(sgemm_rap, plan_gemm_rap, TILE),
-    ROW(sgemm_sab, plan_gemm_sab, TILE),
-    ROW(sdw, plan_sdw, TILE, .wide = true),
-    ROW(sdw_r, plan_sdw, TILE, .wide = true),
-    ROW(u8dw3, plan_byte_dw, OUTPUTS, .types = {U8, I8, I32}),
-    ROW(u8dw3_s2, plan_byte_dw, OUTPUTS, .types = {U8, I8, I32}),
-    ROW(u8dw5, plan_byte_dw, OUTPUTS, .types = {U8, I8, I32}),
-    ROW(u8dw5_s2, plan_byte_dw, OUTPUTS, .types = {U8, I8, I32}),
-    ROW(i8dw3, plan_byte_dw, OUTPUTS, .types = {I8, I8, I32}),
-    ROW(i8dw3_s2, plan_byte_dw, OUTPUTS, .types = {I8, I8, I32}),
-    ROW(i8dw5, plan_byte_dw, OUTPUTS, .types = {I8, I8, I32}),
-    ROW(i8dw5_s2, plan_byte_dw, OUTPUTS, .types = {I8, I8, I32}),
-    ROW(igemm, plan_gemm, TILE, .types = {U8, I8, I32}),
-    ROW(i8gemm, plan_gemm, TILE, .types = {I8, I8, I32}),
-    ROW(u8gemm, plan_gemm, TILE, .types = {U8, U8, I32}),
-    ROW(bgemm, plan_gemm, TILE, .types = {BF16, BF16, F32}),
-    ROW(igemm_ra, plan_gemm_ra, TILE, .types = {U8, I8, I32}),
-    ROW(igemm_runs, plan_gemm_runs, TILE, .types = {U8, I8, I32}),
-    ROW(i8gemm_ra, plan_gemm_ra, TILE, .types = {I8, I8, I32}),
-    ROW(i8gemm_runs, plan_gemm_runs, TILE, .types = {I8, I8, I32}),
-    ROW(u8gemm_ra, plan_gemm_ra, TILE, .types = {U8, U8, I32}),
-    ROW(u8gemm_runs, plan_gemm_runs, TILE, .types = {U8, U8, I32}),
-    ROW(bgemm_ra, plan_gemm_ra, TILE, .types = {BF16, BF16, F32}),
-    ROW(hgemm, plan_gemm, TILE, .types = ALL(F16)),
-    ROW(hpack_t, plan_pack_t, .has_k = true, .has_rows = true, .types = ALL(F16)),
-    ROW(hpack_n, plan_pack_n, .has_k = true, .has_columns = true, .types = ALL(F16)),
-    ROW(spack_s, plan_spack_s, .has_k = true, .has_columns = true),
-    ROW(spack_t, plan_pack_t, .has_k = true, .has_rows = true),
-    ROW(stranspose, plan_transpose, .has_k = true, .has_rows = true),
-    ROW(u8transpose, plan_byte_transpose, .has_k = true, .has_rows = true, .any_rows = true,
-        .types = ALL(U8)),
-    ROW(i8transpose, plan_byte_transpose, .has_k = true, .has_rows = true, .any_rows = true,
-        .types = ALL(I8)),
-    ROW(u8max, plan_window, ANY_OUTPUTS, .types = {U8, U8}),
-    ROW(i8max, plan_window, ANY_OUTPUTS, .types = {I8, I8}),
-    ROW(u8sum, plan_window, ANY_OUTPUTS, .types = {U8, I32}),
-    ROW(i8sum, plan_window, ANY_OUTPUTS, .types = {I8, I32}),
-    ROW(u8dwc, plan_byte_dw_channels, ANY_OUTPUTS, .types = {U8, I8, I32}),
-    ROW(i8dwc, plan_byte_dw_channels, ANY_OUTPUTS, .types = {I8, I8, I32}),
-    ROW(spack_n, plan_pack_n, .has_k = true, .has_columns = true),
-    ROW(u8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true, .any_rows = true, .types = ALL(U8)),
-    ROW(i8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true, .any_rows = true, .types = ALL(I8)),
-    ROW(bpack_t, plan_group_pack_t, .has_k = true, .has_rows = true, .any_rows = true, .types = ALL(BF16)),
-    ROW(u8pack_n, plan_group_pack_n, .has_k = true, .any_columns = true, .types = ALL(U8)),
-    ROW(i8pack_n, plan_group_pack_n, .has_k = true, .any_columns = true, .types = ALL(I8)),
-    ROW(bpack_n, plan_group_pack_n, .has_k = true, .any_columns = true, .types = ALL(BF16)),
-    ROW(u8panel_t, plan_panel_t, .has_k = true, .has_rows = true, .any_rows = true, .types = ALL(U8)),
-    ROW(i8panel_t, plan_panel_t, .has_k = true, .has_rows = true, .any_rows = true, .types = ALL(I8)),
-    ROW(u8panel_n, plan_panel_n, .has_k = true, .any_columns = true, .types = ALL(U8)),
-    ROW(i8panel_n, plan_panel_n, .has_k = true, .any_columns = true, .types = ALL(I8)),
-    ROW(vadd, plan_vadd, .has_columns = true),
-    ROW(i32add, plan_vadd, .any_columns = true, .types = ALL(I32)),
-    ROW(i32kadd, plan_vadd, .any_columns = true, .types = ALL(I32)),
-    ROW(sdot, plan_dot, .has_k = true, .has_acc = true),
-    ROW(saxpy, plan_axpy, .adds = true, .any_columns = true),
-    ROW(sgemv_n, plan_gemv_n, .has_k = true, .has_rows = true, .has_acc = true, .any_rows = true),
-    ROW(sgemv_t, plan_gemv_t, .has_k = true, .has_columns = true, .has_acc = true, .wide = true),
-    ROW(dgemm, plan_gemm, TILE, .types = ALL(F64)),
-    ROW(dgemm_ra, plan_gemm_ra, TILE, .types = ALL(F64)),
-    ROW(dgemm_rab, plan_gemm_rab, TILE, .types = ALL(F64)),
-    ROW(dgemm_rap, plan_gemm_rap, TILE, .types = ALL(F64)),
-    ROW(dgemm_sab, plan_gemm_sab, TILE, .types = ALL(F64)),
-    ROW(dgemm_small, plan_gemm_rab, TILE, .any_rows = true, .types = ALL(F64)),
-    ROW(dgemm_small_ta, plan_gemm_small_ta, TILE, .any_rows = true, .types = ALL(F64)),
-    ROW(dgemm_nt, plan_gemm_nt, TILE, .any_rows = true, .types = ALL(F64)),
-    ROW(dpack_t, plan_pack_t, .has_k = true, .has_rows = true, .types = ALL(F64)),
-    ROW(dtranspose, plan_transpose, .has_k = true, .has_rows = true, .types = ALL(F64)),
-    ROW(dpack_n, plan_pack_n, .has_k = true, .has_columns = true, .types = ALL(F64)),
-    ROW(ddot, plan_dot, .has_k = true, .has_acc = true, .types = ALL(F64)),
-    ROW(daxpy, plan_axpy, .adds = true, .any_columns = true, .types = ALL(F64)),
-    ROW(dgemv_n, plan_gemv_n, .has_k = true, .has_rows = true, .has_acc = true, .any_rows = true,
-        .types = ALL(F64)),
-    ROW(dgemv_t, plan_gemv_t, .has_k = true, .has_columns = true, .has_acc = true, .wide = true,
-        .types = ALL(F64)),
+/* The operands of each form of operations; of two with one form the first whose declaration has the word, if there is one. */
+static const struct {
+    enum uk_op_form form;
+    const char *word;
+    struct op op;
+} forms[] = {
+    {UK_OP_PANELS, NULL, {.plan = plan_gemm, TILE}},
+    {UK_OP_RA, NULL, {.plan = plan_gemm_ra, TILE}},
+    {UK_OP_RUNS, NULL, {.plan = plan_gemm_runs, TILE}},
+    {UK_OP_RAB, NULL, {.plan = plan_gemm_rab, TILE}},
+    {UK_OP_SAB, NULL, {.plan = plan_gemm_sab, TILE}},
+    {UK_OP_RAP, NULL, {.plan = plan_gemm_rap, TILE}},
+    {UK_OP_SMALL, NULL, {.plan = plan_gemm_rab, TILE, .any_rows = true}},
+    {UK_OP_SMALL_TA, NULL, {.plan = plan_gemm_small_ta, TILE, .any_rows = true}},
+    {UK_OP_NT, NULL, {.plan = plan_gemm_nt, TILE, .any_rows = true}},
+    {UK_OP_DOT, NULL, {.plan = plan_dot, .has_k = true, .has_acc = true}},
+    {UK_OP_AXPY, NULL, {.plan = plan_axpy, .adds = true, .any_columns = true}},
+    {UK_OP_GEMV_N,
+     NULL,
+     {.plan = plan_gemv_n, .has_k = true, .has_rows = true, .has_acc = true, .any_rows = true}},
+    {UK_OP_GEMV_T,
+     NULL,
+     {.plan = plan_gemv_t, .has_k = true, .has_columns = true, .has_acc = true, .wide = true}},
+    {UK_OP_ADD, NULL, {.plan = plan_vadd, .any_columns = true}},
+    {UK_OP_ADD_VECTOR, NULL, {.plan = plan_vadd, .has_columns = true}},
+    {UK_OP_PACK_N, "i64 W", {.plan = plan_group_pack_n, .has_k = true, .any_columns = true}},
+    {UK_OP_PACK_N, NULL, {.plan = plan_pack_n, .has_k = true, .has_columns = true}},
+    {UK_OP_PACK_T, "i64 W", {.plan = plan_group_pack_t, .has_k = true, .has_rows = true, .any_rows = true}},
+    {UK_OP_PACK_T, NULL, {.plan = plan_pack_t, .has_k = true, .has_rows = true}},
+    {UK_OP_PACK_S, NULL, {.plan = plan_spack_s, .has_k = true, .has_columns = true}},
+    {UK_OP_PANEL_N, NULL, {.plan = plan_panel_n, .has_k = true, .any_columns = true}},
+    {UK_OP_PANEL_T, NULL, {.plan = plan_panel_t, .has_k = true, .has_rows = true, .any_rows = true}},
+    {UK_OP_TRANSPOSE,
+     "[P, I]",
+     {.plan = plan_byte_transpose, .has_k = true, .has_rows = true, .any_rows = true}},
+    {UK_OP_TRANSPOSE, NULL, {.plan = plan_transpose, .has_k = true, .has_rows = true}},
+    {UK_OP_DEPTHWISE, NULL, {.plan = plan_sdw, TILE, .wide = true}},
+    {UK_OP_DEPTHWISE_ROW, NULL, {.plan = plan_sdw, TILE, .wide = true}},
+    {UK_OP_DEPTHWISE_WINDOW, NULL, {.plan = plan_byte_dw, OUTPUTS}},
+    {UK_OP_DEPTHWISE_CHANNELS, NULL, {.plan = plan_byte_dw_channels, ANY_OUTPUTS}},
+    {UK_OP_WINDOW, NULL, {.plan = plan_window, ANY_OUTPUTS}},
 };
 
-const struct op *check_op(const char *name) {
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (!strcmp(ops[i].name, name))
-            return &ops[i];
+/* The rows of ops.def. */
+static const struct operation {
+    const char *name, *declaration;
+    void (*reference)(void);
+    struct uk_operation is;
+} operations[] = {
+#define UK_OP_ROW(name, parameters, declaration, ...) \
+    {#name, declaration, (void (*)(void))uk_reference_##name, {__VA_ARGS__}},
+#include "registry/ops.def"
+#undef UK_OP_ROW
+};
+
+static const struct operation *operation_of(const char *name) {
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (!strcmp(operations[i].name, name))
+            return &operations[i];
     return NULL;
+}
+
+/* The types of the tensors that a declaration begins with. */
+static void find_types(const char *declaration, enum element *types) {
+    static const char *const names[] = {[F32] = "f32", [F64] = "f64", [F16] = "f16", [BF16] = "bf16",
+                                        [U8] = "u8",   [I8] = "i8",   [I32] = "i32"};
+    static const char tensor[] = "  tensor ";
+    int n = 0;
+
+    for (const char *p = declaration; n < OPERANDS && (p = strstr(p, tensor)); n++) {
+        p += sizeof tensor - 1;
+        p += strcspn(p, " ") + 1; /* behind its name */
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strcspn(p, " \n") == strlen(names[i]) && !strncmp(p, names[i], strlen(names[i])))
+                types[n] = (enum element)i;
+    }
+}
+
+bool check_op(const char *name, struct op *op) {
+    const struct operation *o = operation_of(name);
+
+    for (size_t i = 0; o && i < sizeof forms / sizeof *forms; i++)
+        if (forms[i].form == o->is.form && (!forms[i].word || strstr(o->declaration, forms[i].word))) {
+            *op = forms[i].op;
+            op->reference = o->reference;
+            find_types(o->declaration, op->types);
+            return true;
+        }
+    return false;
 }

@@ -38,19 +38,17 @@ struct plan {
     double scalar;
 };
 
-/* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
- * `any_rows`: from 1 to any number. `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
- * `types`: of the operands, floats if nothing is said.
- */
+/* What a kernel's operation takes, by its form and its declaration; a false says that its kernels have no such argument. `adds`: always
+ * to what is there. `any_rows`: from 1 to any number. `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in
+ * vectors, that some stand for all. `types`: of the operands. */
 struct op {
-    const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
     bool has_k, has_rows, has_columns, has_acc, adds, any_rows, any_columns, wide;
     enum element types[OPERANDS];
 };
 
-/* The operation of that name, or NULL. */
-const struct op *check_op(const char *name);
+/* False: there is no operation of that name, or no operands are known for its form. */
+bool check_op(const char *name, struct op *op);
 
 #endif
