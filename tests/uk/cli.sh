@@ -86,10 +86,12 @@ expect 0 'product: dgemm, 20 x 30 x 40' '' gemm --explain 20 30 40 --type=f64 --
 expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
 expect 2 '' 'layout=x is unknown; it is one of row, column' gemm --explain 20 30 40 --layout=x
 expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
+# A kernel of more columns than the matrix has.
+expect 0 'GB/s' '' bench uk_sgemv_t_4x8192_generic_c
 # A way that is asked for, which no help has.
-kernel=$("$uk" gemm --explain 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
-expect 0 "kernel: $kernel" '' gemm --explain 200 300 400 "--way=tiles,$kernel,100"
-expect 0 'kc 100' '' gemm --explain 200 300 400 "--way=tiles,$kernel,100"
+widest=$("$uk" gemm --explain 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
+expect 0 "kernel: $widest" '' gemm --explain 200 300 400 "--way=tiles,$widest,100"
+expect 0 'kc 100' '' gemm --explain 200 300 400 "--way=tiles,$widest,100"
 expect 0 'path: tiles' '' gemm --explain 4 4 4 --way=tiles
 expect 0 'path: small' '' gemm --explain 4 4 4 --way=small --type=f64
 expect 0 'inner products' '' gemm --explain 40 40 4 --tb=t --way=dots --machine=zen3

@@ -177,98 +177,79 @@ static void run_i32add(void *user) {
     ((uk_i32add_function *)o->function)((const int32_t *)o->a, (const int32_t *)o->b, (int32_t *)o->c, o->nr);
 }
 
-/* How an operation is called, and what one call computes or moves. */
-static const struct operation {
-    const char *name;
-    void (*run)(void *);
+enum { ELEMENTS = UK_ELEMENT_I32 + 1 };
+
+/* How operations of a form are called, by the type of their elements, and what one call computes or moves; of two of a form the first whose
+ * declaration has the word, if there is one, and that has a call for the type. */
+static const struct form {
+    enum uk_op_form form;
+    const char *word;
     enum { MULTIPLIES, COPIES, STREAMS } kind; /* MULTIPLIES: 2 MR NR K operations */
-    int rows, columns, k;                      /* COPIES: bytes read and written: (rows MR + columns NR) k */
-    bool stores;                               /* STREAMS: the matrix; and its second half is written */
-    bool f64;                                  /* doubles, not floats */
-    int rate; /* of other types: how many of their products an instruction makes where it makes one of floats */
-} operations[] = {
-    {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_small", run_sgemm_small, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_small_ta", run_sgemm_small_ta, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_nt", run_sgemm_nt, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_rap", run_sgemm_rap, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
-    {"u8dw3", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"u8dw3_s2", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"u8dw5", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"u8dw5_s2", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"i8dw3", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"i8dw3_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"i8dw5", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"i8dw5_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
-    {"u8dwc", run_u8dwc, COPIES, 0, 7, 1, false, false, 0},
-    {"i8dwc", run_i8dwc, COPIES, 0, 7, 1, false, false, 0},
-    {"igemm", run_igemm, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"igemm_ra", run_igemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"igemm_runs", run_igemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"i8gemm", run_i8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"i8gemm_ra", run_i8gemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"i8gemm_runs", run_i8gemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"u8gemm", run_u8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"u8gemm_ra", run_u8gemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"u8gemm_runs", run_u8gemm_runs, MULTIPLIES, 0, 0, 0, false, false, 4},
-    {"bgemm", run_bgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
-    {"bgemm_ra", run_bgemm_ra, MULTIPLIES, 0, 0, 0, false, false, 2},
-    {"hgemm", run_hgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
-    {"hpack_t", run_hpack, COPIES, 4, 0, K, false, false, 0},
-    {"hpack_n", run_hpack, COPIES, 0, 4, K, false, false, 0},
-    {"bpack_t", run_bpack, COPIES, 0, 4 * GROUPS, 1, false, false, 0},
-    {"bpack_n", run_bpack, COPIES, 4 * GROUPS, 0, 1, false, false, 0},
-    {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false, 0},
-    {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false, 0},
-    {"stranspose", run_stranspose, COPIES, 8, 0, K, false, false, 0},
-    {"spack_n", run_spack_n, COPIES, 0, 8, K, false, false, 0},
-    {"u8pack_t", run_u8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
-    {"i8pack_t", run_i8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
-    {"u8pack_n", run_u8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0}, /* the same parameters */
-    {"i8pack_n", run_i8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0},
-    {"u8panel_t", run_u8panel, COPIES, 0, 2, K, false, false, 0},
-    {"i8panel_t", run_i8panel, COPIES, 0, 2, K, false, false, 0},
-    {"u8panel_n", run_u8panel, COPIES, 2, 0, K, false, false, 0},
-    {"i8panel_n", run_i8panel, COPIES, 2, 0, K, false, false, 0},
-    {"u8transpose", run_u8transpose, COPIES, 2, 0, K, false, false, 0},
-    {"i8transpose", run_i8transpose, COPIES, 2, 0, K, false, false, 0},
-    {"u8max", run_u8max, COPIES, 0, 10, 1, false, false, 0},
-    {"i8max", run_i8max, COPIES, 0, 10, 1, false, false, 0},
-    {"u8sum", run_u8sum, COPIES, 0, 13, 1, false, false, 0},
-    {"i8sum", run_i8sum, COPIES, 0, 13, 1, false, false, 0},
-    {"vadd", run_vadd, COPIES, 0, 12, 1, false, false, 0},
-    {"i32add", run_i32add, COPIES, 0, 12, 1, false, false, 0},
-    {"i32kadd", run_i32add, COPIES, 0, 12, 1, false, false, 0}, /* the same parameters */
-    {"sdot", run_sdot, STREAMS, 0, 0, 0, false, false, 0},
-    {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true, false, 0},
-    {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false, false, 0},
-    {"sgemv_t", run_sgemv_t, STREAMS, 0, 0, 0, false, false, 0},
-    {"dgemm", run_dgemm, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_ra", run_dgemm_ra, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_rab", run_dgemm_rab, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_rap", run_dgemm_rap, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_sab", run_dgemm_sab, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_small", run_dgemm_small, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_small_ta", run_dgemm_small_ta, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dgemm_nt", run_dgemm_nt, MULTIPLIES, 0, 0, 0, false, true, 0},
-    {"dpack_t", run_dpack_t, COPIES, 16, 0, K, false, true, 0},
-    {"dtranspose", run_dtranspose, COPIES, 16, 0, K, false, true, 0},
-    {"dpack_n", run_dpack_n, COPIES, 0, 16, K, false, true, 0},
-    {"ddot", run_ddot, STREAMS, 0, 0, 0, false, true, 0},
-    {"daxpy", run_daxpy, STREAMS, 0, 0, 0, true, true, 0},
-    {"dgemv_n", run_dgemv_n, STREAMS, 0, 0, 0, false, true, 0},
-    {"dgemv_t", run_dgemv_t, STREAMS, 0, 0, 0, false, true, 0},
+    int rows, columns, k; /* COPIES: elements read and written: (rows MR + columns NR) k */
+    int results;          /* and i32, NR of each */
+    bool stores;          /* STREAMS: the matrix; and its second half is written */
+    void (*run[ELEMENTS])(void *);
+} forms[] = {
+#define REAL(op) [UK_ELEMENT_F32] = run_s##op, [UK_ELEMENT_F64] = run_d##op
+#define BYTES(op) [UK_ELEMENT_U8] = run_u8##op, [UK_ELEMENT_I8] = run_i8##op
+#define GROUPS_OF(op) [UK_ELEMENT_U8_I8] = run_i##op, BYTES(op)
+    {UK_OP_PANELS, NULL, MULTIPLIES,
+     .run = {REAL(gemm), GROUPS_OF(gemm), [UK_ELEMENT_BF16] = run_bgemm, [UK_ELEMENT_F16] = run_hgemm}},
+    {UK_OP_RA, NULL, MULTIPLIES,
+     .run = {REAL(gemm_ra), GROUPS_OF(gemm_ra), [UK_ELEMENT_BF16] = run_bgemm_ra}},
+    {UK_OP_RUNS, NULL, MULTIPLIES, .run = {GROUPS_OF(gemm_runs)}},
+    {UK_OP_RAB, NULL, MULTIPLIES, .run = {REAL(gemm_rab)}},
+    {UK_OP_SMALL, NULL, MULTIPLIES, .run = {REAL(gemm_small)}},
+    {UK_OP_SMALL_TA, NULL, MULTIPLIES, .run = {REAL(gemm_small_ta)}},
+    {UK_OP_NT, NULL, MULTIPLIES, .run = {REAL(gemm_nt)}},
+    {UK_OP_RAP, NULL, MULTIPLIES, .run = {REAL(gemm_rap)}},
+    {UK_OP_SAB, NULL, MULTIPLIES, .run = {REAL(gemm_sab)}},
+    {UK_OP_DEPTHWISE, NULL, MULTIPLIES, .run = {[UK_ELEMENT_F32] = run_sdw}},
+    {UK_OP_DEPTHWISE_ROW, NULL, MULTIPLIES, .run = {[UK_ELEMENT_F32] = run_sdw}},
+    {UK_OP_DEPTHWISE_WINDOW, NULL, COPIES, 0, 0, 1, 1, .run = {BYTES(dw)}},
+    {UK_OP_DEPTHWISE_CHANNELS, NULL, COPIES, 0, 3, 1, 1, .run = {BYTES(dwc)}},
+    {UK_OP_WINDOW, "tensor y i32", COPIES, 0, 9, 1, 1, .run = {BYTES(sum)}},
+    {UK_OP_WINDOW, NULL, COPIES, 0, 10, 1, .run = {BYTES(max)}},
+    {UK_OP_PACK_T, "i64 W", COPIES, 0, 2 * GROUPS, 1, .run = {BYTES(pack_t), [UK_ELEMENT_BF16] = run_bpack}},
+    {UK_OP_PACK_T, NULL, COPIES, 2, 0, K, .run = {REAL(pack_t), [UK_ELEMENT_F16] = run_hpack}},
+    /* The same parameters. */
+    {UK_OP_PACK_N, "i64 W", COPIES, 2 * GROUPS, 0, 1, .run = {BYTES(pack_t), [UK_ELEMENT_BF16] = run_bpack}},
+    {UK_OP_PACK_N, NULL, COPIES, 0, 2, K, .run = {REAL(pack_n), [UK_ELEMENT_F16] = run_hpack}},
+    {UK_OP_PACK_S, NULL, COPIES, 0, 2, K, .run = {[UK_ELEMENT_F32] = run_spack_s}},
+    {UK_OP_PANEL_T, NULL, COPIES, 0, 2, K, .run = {BYTES(panel)}},
+    {UK_OP_PANEL_N, NULL, COPIES, 2, 0, K, .run = {BYTES(panel)}},
+    {UK_OP_TRANSPOSE, NULL, COPIES, 2, 0, K, .run = {REAL(transpose), BYTES(transpose)}},
+    {UK_OP_ADD_VECTOR, NULL, COPIES, 0, 3, 1, .run = {[UK_ELEMENT_F32] = run_vadd}},
+    {UK_OP_ADD, NULL, COPIES, 0, 3, 1, .run = {[UK_ELEMENT_I32] = run_i32add}},
+    {UK_OP_DOT, NULL, STREAMS, .run = {REAL(dot)}},
+    {UK_OP_AXPY, NULL, STREAMS, .stores = true, .run = {REAL(axpy)}},
+    {UK_OP_GEMV_N, NULL, STREAMS, .run = {REAL(gemv_n)}},
+    {UK_OP_GEMV_T, NULL, STREAMS, .run = {REAL(gemv_t)}},
+#undef REAL
+#undef BYTES
+#undef GROUPS_OF
 };
 
-static const struct operation *operation_of(const struct uk_kernel *k) {
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (!strcmp(operations[i].name, uk_kernel_op(k)))
-            return &operations[i];
+/* Of each type, and how many of its products an instruction makes where it makes one of floats. */
+static const struct {
+    int bytes;
+    double rate;
+} elements[ELEMENTS] = {
+    [UK_ELEMENT_F16] = {2, 2},   [UK_ELEMENT_BF16] = {2, 2}, [UK_ELEMENT_F32] = {4, 1},
+    [UK_ELEMENT_F64] = {8, 0.5}, [UK_ELEMENT_I8] = {1, 4},   [UK_ELEMENT_U8] = {1, 4},
+    [UK_ELEMENT_U8_I8] = {1, 4}, [UK_ELEMENT_I32] = {4, 1},
+};
+
+/* NULL: there is none. */
+static const struct form *form_of(const struct uk_kernel *k) {
+    const struct uk_operation *o = uk_kernel_operation(k);
+    char declaration[2048];
+
+    uk_kernel_declaration(k, declaration, sizeof declaration);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (forms[i].form == o->form && forms[i].run[o->element] &&
+            (!forms[i].word || strstr(declaration, forms[i].word)))
+            return &forms[i];
     return NULL;
 }
 
@@ -306,51 +287,55 @@ static void *operand(size_t count, bool f64, uint32_t seed) {
 }
 
 /* Operands of so many elements, and the measurement. */
-static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c, const struct operation *op) {
+static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c, const struct form *form) {
     struct operands o = {.kernel = r->kernel,
                          .function = uk_kernel_function(r->kernel),
                          .mr = uk_kernel_mr(r->kernel),
                          .nr = uk_kernel_nr(r->kernel),
                          .kr = uk_kernel_kr(r->kernel),
                          .ldc = uk_kernel_nr(r->kernel)};
-    bool streams = r->stream.run;
+    const enum uk_element element = uk_kernel_operation(r->kernel)->element;
+    const bool streams = r->stream.run, f64 = element == UK_ELEMENT_F64;
 
-    o.a = operand(a, op->f64, 1);
-    o.b = operand(2 * b, op->f64, 2); /* the second half: a panel that is written */
-    o.c = operand(c, op->f64, 3);
-    struct stream stream = {r->plan.isa, o.a, op->stores};
+    o.a = operand(a, f64, 1);
+    o.b = operand(2 * b, f64, 2); /* the second half: a panel that is written */
+    o.c = operand(c, f64, 3);
+    struct stream stream = {r->plan.isa, o.a, form->stores};
     struct bench_contender both[] = {r->time, r->stream};
     both[0].user = &o;
     both[1].user = &stream;
     enum uk_status s = o.a && o.b && o.c ? bench_paired(&r->plan, both, streams ? 2 : 1) : UK_OUT_OF_MEMORY;
     r->time = both[0];
     r->stream = both[1];
-    const double rate = op->f64 ? 0.5 : op->rate ? op->rate : 1; /* the peak is that of floats */
-    r->plan.peak *= rate;
-    r->time.percent /= rate;
+    /* The peak is that of floats. */
+    r->plan.peak *= elements[element].rate;
+    r->time.percent /= elements[element].rate;
     free(o.a);
     free(o.b);
     free(o.c);
     return s;
 }
 
-static enum uk_status measure(const struct uk_kernel *k, const struct operation *op, struct result *r) {
+static enum uk_status measure(const struct uk_kernel *k, const struct form *form, struct result *r) {
     const int mr = uk_kernel_mr(k), nr = uk_kernel_nr(k);
+    const enum uk_element element = uk_kernel_operation(k)->element;
+    const int bytes = elements[element].bytes;
     size_t widest = (size_t)(mr > nr ? mr : nr), rows = (size_t)(mr > K ? mr : K);
 
     *r = (struct result){
         .kernel = k,
-        .time = {.name = uk_kernel_symbol(k), .run = op->run},
+        .time = {.name = uk_kernel_symbol(k), .run = form->run[element]},
         .plan = {.isa = bench_isa_of(uk_kernel_isa(k)), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
-    if (op->kind == STREAMS) {
+    if (form->kind == STREAMS) {
         r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
-        r->bytes = (op->stores ? 1.5 : 1) * MATRIX;
-        return measure_on(r, MATRIX / (op->f64 ? sizeof(double) : sizeof(float)), WIDTH, WIDTH, op);
+        r->bytes = (form->stores ? 1.5 : 1) * MATRIX;
+        return measure_on(r, MATRIX / (size_t)bytes, WIDTH, WIDTH, form);
     }
-    if (op->kind == MULTIPLIES)
+    if (form->kind == MULTIPLIES)
         r->plan.flops = 2.0 * mr * nr * K;
-    r->bytes = ((double)op->rows * mr + (double)op->columns * nr) * op->k;
-    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)mr * (size_t)nr, op);
+    r->bytes = ((double)form->rows * mr + (double)form->columns * nr) * form->k * bytes +
+               (double)form->results * nr * (double)sizeof(int32_t);
+    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)mr * (size_t)nr, form);
 }
 
 static void print_result(const struct result *r) {
@@ -383,7 +368,7 @@ static void add_record(cJSON *all, const struct result *r) {
 static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a, struct result *results,
                         int *count) {
     char lacking[32];
-    const struct operation *op = operation_of(k);
+    const struct form *form = form_of(k);
     if (!uk_kernel_function(k))
         return uk_complain(UK_EXIT_WRONG, "%s is a kernel for %s, and this CPU is of another architecture",
                            uk_kernel_symbol(k), uk_kernel_arch(k));
@@ -391,10 +376,10 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
         fprintf(stderr, "%s: skipped, this CPU has no %s\n", uk_kernel_symbol(k), lacking);
         return UK_EXIT_OK;
     }
-    if (!op)
-        return uk_complain(UK_EXIT_WRONG, "%s: operation %s has no benchmark; add one to uk_bench.c",
+    if (!form)
+        return uk_complain(UK_EXIT_WRONG, "%s: operation %s has no benchmark; add its form to uk_bench.c",
                            uk_kernel_symbol(k), uk_kernel_op(k));
-    enum uk_status s = measure(k, op, &results[*count]);
+    enum uk_status s = measure(k, form, &results[*count]);
     if (s)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", uk_kernel_symbol(k), uk_status_text(s));
     if (!a->json || a->json_file)

@@ -80,5 +80,5 @@ static void RUN(gemv_t)(void *user) {
     const struct operands *o = user;
     for (int j = 0; j < WIDTH; j += o->nr)
         ((FUNCTION(gemv_t) *)o->function)(MATRIX / WIDTH / sizeof(real), (const real *)o->a + j, WIDTH, o->b,
-                                          (real *)o->c + j, 0, 0, o->nr);
+                                          (real *)o->c + j, 0, 0, o->nr < WIDTH - j ? o->nr : WIDTH - j);
 }
