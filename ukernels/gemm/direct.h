@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
+ * Small products: a few kernels, each with all rows of its columns, that read A and B in place. Which products they are is decided here, for
+ * calls and plans alike; those of more than one call of each kernel are planned by small.c.
  *
  * Which products. Nothing is packed, and nothing but the calls is paid beside the multiply-adds, while
  *   - the columns of B and the rows of A that are multiplied together stay in L1 and L2: k <= 128, or all
