@@ -37,30 +37,30 @@ static int read_size(const char *text, int64_t *size) {
 }
 
 /* PATH[,KERNEL[,KC]], in the text that is given, whose commas become ends. */
-static int read_way(char *text, struct gemm_asked *asked) {
-    int64_t *kc = &asked->kc;
+static int read_way(char *text, struct gemm_wanted *wanted) {
+    int64_t *kc = &wanted->kc;
     char *kernel = strchr(text, ','), *blocks = kernel ? strchr(kernel + 1, ',') : NULL;
 
-    asked->path = text;
+    wanted->path = text;
     if (kernel)
         *kernel++ = 0;
     if (blocks)
         *blocks++ = 0;
-    asked->kernel = kernel && *kernel ? kernel : NULL;
+    wanted->kernel = kernel && *kernel ? kernel : NULL;
     return blocks ? read_size(blocks, kc) : UK_EXIT_OK;
 }
 
 /* The plan in the way that --way says. */
 static int plan_as(struct uk_gemm_plan *plan, const struct uk_arguments *a, const struct gemm_shape *shape,
                    const struct uk_gemm_options *options) {
-    struct gemm_asked asked = {0};
+    struct gemm_wanted wanted = {0};
     char way[256];
 
     snprintf(way, sizeof way, "%s", a->way);
-    const int status = read_way(way, &asked);
+    const int status = read_way(way, &wanted);
     if (status)
         return status;
-    const enum uk_status failed = uk_gemm_plan_as(plan, is(a->type, "f64"), shape, options, &asked);
+    const enum uk_status failed = uk_gemm_plan_as(plan, is(a->type, "f64"), shape, options, &wanted);
     return !failed ? UK_EXIT_OK
            : failed == UK_NO_MATCH
                ? uk_complain(UK_EXIT_WRONG,

@@ -81,7 +81,7 @@ static int ways_of(const struct product *s) {
                                      s->a_transposed ? s->m : s->k,
                                      s->b_transposed ? s->k : s->n,
                                      s->n};
-    const struct gemm_asked best_of = {.path = "tiles"};
+    const struct gemm_wanted best_of = {.path = "tiles"};
     int n = 0;
 
     if (uk_gemm_resolve(&way[n++].plan, type, &shape, &options))

@@ -81,7 +81,7 @@ static int check_all(const struct product *p) {
                                      p->n + GAP};
     void *a = filled(p, a_rows, lda, 7), *b = filled(p, b_rows, ldb, 5);
     int64_t *sums = calloc((size_t)(p->m * p->n), sizeof *sums);
-    const struct gemm_asked best_of = {.path = "tiles"};
+    const struct gemm_wanted best_of = {.path = "tiles"};
     struct gemm_plan own;
     int ways = 0;
 

@@ -88,7 +88,7 @@ expect 2 '' 'layout=x is unknown; it is one of row, column' gemm --explain 20 30
 expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
 # A kernel of more columns than the matrix has.
 expect 0 'GB/s' '' bench uk_sgemv_t_4x8192_generic_c
-# A way that is asked for, which no help has.
+# A way that is wanted, which no help has.
 widest=$("$uk" gemm --explain 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
 expect 0 "kernel: $widest" '' gemm --explain 200 300 400 "--way=tiles,$widest,100"
 expect 0 'kc 100' '' gemm --explain 200 300 400 "--way=tiles,$widest,100"

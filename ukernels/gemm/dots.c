@@ -84,7 +84,7 @@ static enum uk_status plan_dots(struct gemm_plan *p) {
 
     if ((transposes_a && transposes_b) || !k || p->m < 2 || p->n < 2)
         return UK_NO_MATCH;
-    if (!p->is_asked &&
+    if (!p->is_wanted &&
         !(transposes_a || transposes_b
               ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
                                               transposes_a ? p->b_column : p->a_row, transposes_a)

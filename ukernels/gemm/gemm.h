@@ -200,8 +200,8 @@ struct gemm_plan {
     bool swapped;    /* column-major, or transposed, but not both: A and B are exchanged */
     bool transposed; /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
-    bool whole;    /* k is not split into blocks */
-    bool is_asked; /* the path was asked for, whether or not another one takes less */
+    bool whole;     /* k is not split into blocks */
+    bool is_wanted; /* the path is wanted, whether or not another one takes less */
     /* The function that computes a product of floats, or of doubles, where alpha is 1 and beta 0 or 1, without looking at the
      * plan again; NULL: there is none. And the same where A and B are exchanged. */
     int (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
@@ -308,18 +308,18 @@ enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, co
 enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p);
 enum uk_status uk_gemm_plan_tiles_as_given(struct gemm_plan *p);
 enum uk_status uk_gemm_plan_groups(struct gemm_plan *p);
-/* A way that is asked for instead of the best one: a path, and of tiles a kernel's symbol and the length of blocks of k, or NULL and 0 for
+/* A way that is wanted instead of the best one: a path, and of tiles a kernel's symbol and the length of blocks of k, or NULL and 0 for
  * the best ones. */
-struct gemm_asked {
+struct gemm_wanted {
     const char *path, *kernel;
     int64_t kc;
 };
 /* The plan of the product by tiles that a plan has, by the i-th of all choices instead of the best, with the kernel and blocks that
- * are asked for; for measuring what the best one is. UK_NO_MATCH: that one is none for this product; UK_INVALID_ARGUMENT: there are
+ * are wanted; for measuring what the best one is. UK_NO_MATCH: that one is none for this product; UK_INVALID_ARGUMENT: there are
  * fewer. */
-enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_asked *asked);
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted);
 /* The best one of them, or UK_NO_MATCH. */
-enum uk_status uk_gemm_plan_asked(struct gemm_plan *p, const struct gemm_asked *asked);
+enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted);
 
 /* ---- plan.c ---- */
 
@@ -332,10 +332,10 @@ struct gemm_shape {
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 #pragma GCC visibility push(default)
-/* The same as uk_sgemm_plan, or uk_dgemm_plan, in the way that is asked for. UK_INVALID_ARGUMENT: no path has that name; UK_NO_MATCH: it
+/* The same as uk_sgemm_plan, or uk_dgemm_plan, in the way that is wanted. UK_INVALID_ARGUMENT: no path has that name; UK_NO_MATCH: it
  * cannot compute this product. For uk gemm and tests: programs do not have this header. */
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
-                               const struct uk_gemm_options *options, const struct gemm_asked *asked);
+                               const struct uk_gemm_options *options, const struct gemm_wanted *wanted);
 #pragma GCC visibility pop
 /* Bytes; 0: none. */
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan);

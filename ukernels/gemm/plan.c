@@ -94,17 +94,17 @@ static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_ty
     return status;
 }
 
-/* By the first path that applies, or by the one that is asked for. */
-static enum uk_status plan_paths(struct gemm_plan *p, const struct gemm_asked *asked) {
+/* By the first path that applies, or by the one that is wanted. */
+static enum uk_status plan_paths(struct gemm_plan *p, const struct gemm_wanted *wanted) {
     enum uk_status status = UK_INVALID_ARGUMENT;
 
-    p->is_asked = asked;
+    p->is_wanted = wanted;
     for (const struct gemm_path *const *path = uk_gemm_paths; *path; path++) {
-        if (asked && strcmp(asked->path, (*path)->name))
+        if (wanted && strcmp(wanted->path, (*path)->name))
             continue;
         p->path = *path;
-        status = asked && *path == &uk_gemm_tiles ? uk_gemm_plan_asked(p, asked) : p->path->plan(p);
-        if (asked || status != UK_NO_MATCH)
+        status = wanted && *path == &uk_gemm_tiles ? uk_gemm_plan_wanted(p, wanted) : p->path->plan(p);
+        if (wanted || status != UK_NO_MATCH)
             break;
     }
     return status;
@@ -112,7 +112,7 @@ static enum uk_status plan_paths(struct gemm_plan *p, const struct gemm_asked *a
 
 static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_type *type,
                                    const struct gemm_shape *shape, const struct uk_gemm_options *options,
-                                   const struct gemm_asked *asked) {
+                                   const struct gemm_wanted *wanted) {
     const struct gemm_product product = gemm_product_of(shape);
     struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
 
@@ -120,7 +120,7 @@ static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_typ
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
     p.whole = uk_gemm_is_whole(type, &product);
-    const enum uk_status status = plan_paths(&p, asked);
+    const enum uk_status status = plan_paths(&p, wanted);
     if (!status)
         *plan = p;
     return status;
@@ -128,7 +128,7 @@ static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_typ
 
 static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *type,
                               const struct gemm_shape *shape, const struct uk_gemm_options *options,
-                              const struct gemm_asked *asked) {
+                              const struct gemm_wanted *wanted) {
     static const struct uk_gemm_options defaults = {0};
     enum uk_status status = check(shape, type);
 
@@ -141,7 +141,7 @@ static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *ty
     if (options->machine && (status = uk_gemm_type_on(options->machine, type, &type)))
         return status;
     return type->is_mixed ? resolve_mixed(plan, type, shape, options)
-                          : resolve_real(plan, type, shape, options, asked);
+                          : resolve_real(plan, type, shape, options, wanted);
 }
 
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
@@ -150,7 +150,7 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
 }
 
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
-                               const struct uk_gemm_options *options, const struct gemm_asked *asked) {
+                               const struct uk_gemm_options *options, const struct gemm_wanted *wanted) {
     return resolve((struct gemm_plan *)(void *)plan, is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(),
-                   shape, options, asked);
+                   shape, options, wanted);
 }

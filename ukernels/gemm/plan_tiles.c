@@ -223,16 +223,16 @@ static enum uk_status plan_tiles(struct gemm_plan *p) {
     return UK_OK;
 }
 
-enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_asked *asked) {
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted) {
     struct uk_gemm_way c = {0};
 
     if (i >= p->type->tiles * WAYS)
         return UK_INVALID_ARGUMENT;
-    if (!find_way(p, asked->kernel ? &p->type->tile[i / WAYS] : width_of(p), i, &c) ||
-        (asked->kernel && strcmp(asked->kernel, c.tile->kernel[c.form]->symbol)))
+    if (!find_way(p, wanted->kernel ? &p->type->tile[i / WAYS] : width_of(p), i, &c) ||
+        (wanted->kernel && strcmp(wanted->kernel, c.tile->kernel[c.form]->symbol)))
         return UK_NO_MATCH;
-    if (asked->kc)
-        c.kc = gemm_least(asked->kc, p->k);
+    if (wanted->kc)
+        c.kc = gemm_least(wanted->kc, p->k);
     c.cycles = uk_gemm_way_cost(p, &c);
     p->path = &uk_gemm_tiles;
     p->small.bytes = 0;
@@ -242,14 +242,14 @@ enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm
     return UK_OK;
 }
 
-enum uk_status uk_gemm_plan_asked(struct gemm_plan *p, const struct gemm_asked *asked) {
+enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted) {
     struct gemm_plan best = *p;
     enum uk_status status = UK_OK;
 
     for (int i = 0; status != UK_INVALID_ARGUMENT; i++) {
         struct gemm_plan one = *p;
 
-        status = uk_gemm_plan_choice(&one, i, asked);
+        status = uk_gemm_plan_choice(&one, i, wanted);
         if (!status && (!best.tile || one.cycles < best.cycles))
             best = one;
     }
