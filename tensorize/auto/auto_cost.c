@@ -65,7 +65,7 @@ double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st,
     for (int i = 0; i < f->axes; i++)
         tile *= f->most[i] && !uk_is_reduced(st, f->axis[i]) ? (double)f->most[i] : 1;
     const double vectors = tile / (lanes > 1 ? lanes : 1);
-    return UK_CALL_CYCLES + vectors / uk_ports_rate(&v->store) + vectors / uk_ports_rate(&v->load);
+    return GEMM_CALL + vectors / uk_ports_rate(&v->store) + vectors / uk_ports_rate(&v->load);
 }
 
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {

@@ -350,7 +350,7 @@ static double copy_cost(const struct uk_costing *c, const struct uk_levels *l, i
             (struct uk_loop_operand){.bytes = (int)p.bytes, .runs = 1, .length = p.width * p.bytes};
     n.operand[1] = (struct uk_loop_operand){
         .bytes = (int)p.bytes, .runs = 1, .length = p.width * p.bytes, .is_written = true};
-    n.instructions = copy_instructions(c, o, &p, next, elements, &n.loads) + calls * UK_CALL_CYCLES;
+    n.instructions = copy_instructions(c, o, &p, next, elements, &n.loads) + calls * GEMM_CALL;
     return cost_of(c->s, &loops, &n);
 }
 

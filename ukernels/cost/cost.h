@@ -37,10 +37,6 @@ struct uk_counts {
  * what each set of ports takes for the instructions that may go to its ports only. Latencies are not counted. */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
 
-/* Cycles that entering a kernel takes and leaving it, besides its tile's way from memory into registers and back. Measured on Zen 4, Zen 5 and
- * Golden Cove: 40 with a tile of 12 vectors. */
-enum { UK_CALL_CYCLES = 20 };
-
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
 
 /* A loop nest around a body of straight code, the outermost loop first. */

@@ -81,7 +81,7 @@ static double kept_in(double room, double size) {
 /* The same where pages lie at random places: some sets have more lines than ways before the cache is full. The mean over a Poisson
  * distribution of pages, by a fraction that is within 0.03 of it for 4 to 12 ways and 0.1 for 20. */
 static double kept_of_pages(double room, double size, int ways) {
-    const double r = size / room * (size / room), a = (0.1 + 3.0 / ways) * r;
+    const double r = size / room * (size / room), a = (double)(ways + 30) / (10 * ways) * r;
 
     return (1 + a) / (1 + a + a * r);
 }
