@@ -74,6 +74,8 @@ static double waste_of_channels(const struct uk_schedule *s, const struct uk_sta
 static double iterations_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     const double few = row ? rows_of_latency(s, st, row) : 1;
+    /* A matrix times a vector has any number of rows in a call, so many at a time. */
+    const double at_once = row && uk_kernel_operation(row)->form == UK_OP_GEMV_N ? uk_kernel_mr(row) : 1;
     double work = 1, size = 1;
 
     for (int v = 0; v < f->axes + f->units; v++) {
@@ -89,7 +91,7 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
     }
     for (int i = 0; i < st->loops; i++)
         work *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    return work / size * waste_of_channels(s, st, f);
+    return work / size / at_once * waste_of_channels(s, st, f);
 }
 
 void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const struct uk_stage *st,
