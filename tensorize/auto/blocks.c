@@ -194,6 +194,11 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
         choose_lengths(&x, x.sum, 1, &x.k);
         choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);
         choose_lengths(&x, x.rows, 1, &x.m);
+        /* The fewest loops first: others have to save enough. */
+        compare(&x, (struct uk_blocks){.kc = x.k.length[0], .nc = x.n.length[0]});
+        compare(&x,
+                (struct uk_blocks){
+                    .columns_outside = true, .kc = x.k.length[0], .nc = x.n.length[0], .mc = x.m.length[0]});
         compare_rows_outside(&x, false);
         if (x.packs_rows)
             compare_rows_outside(&x, true);
