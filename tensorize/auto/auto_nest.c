@@ -94,6 +94,19 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
     return work / size / at_once * waste_of_channels(s, st, f);
 }
 
+/* Kernels whose vectors lie along the sum add up their lanes in the end, of as many rows at once as they have. */
+static double lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st,
+                           const struct uk_kernel *row) {
+    const enum uk_op_form form = uk_kernel_operation(row)->form;
+    double sums = 1;
+
+    if (s->target->vectors.bytes < 16 || (form != UK_OP_GEMV_N && form != UK_OP_DOT))
+        return 0;
+    for (int i = 0; i < st->loops; i++)
+        sums *= uk_is_reduced(st, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
+    return ceil(sums / uk_kernel_mr(row)) * GEMM_TREE;
+}
+
 void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const struct uk_stage *st,
                       const struct uk_fit *f, bool by_first_tile) {
     const struct uk_kernel *row = f->intrinsic->row;
@@ -103,7 +116,7 @@ void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const s
     c->operands = st->operands < UK_NEST_OPERANDS ? st->operands : UK_NEST_OPERANDS;
     c->iterations = iterations;
     if (row) { /* of the program's own kernel nothing is known */
-        c->instructions = iterations * uk_kernel_cycles(s->target, row);
+        c->instructions = iterations * uk_kernel_cycles(s->target, row) + lanes_cycles(s, st, row);
         c->loads =
             iterations * uk_kernel_loads(row) / uk_kernel_kr(row) / uk_ports_rate(&s->target->vectors.load);
     }
