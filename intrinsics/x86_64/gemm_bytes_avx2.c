@@ -14,21 +14,8 @@
  */
 #include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
+#include "bytes_avx2.h"
 
-#ifdef UK_OP_i8gemm
-typedef int8_t left, right;
-#define WIDEN_A(x) _mm256_cvtepi8_epi16(x)
-#define WIDEN_B(x) _mm256_cvtepi8_epi16(x)
-#elif defined UK_OP_u8gemm
-typedef uint8_t left, right;
-#define WIDEN_A(x) _mm256_cvtepu8_epi16(x)
-#define WIDEN_B(x) _mm256_cvtepu8_epi16(x)
-#else
-typedef uint8_t left;
-typedef int8_t right;
-#define WIDEN_A(x) _mm256_cvtepu8_epi16(x)
-#define WIDEN_B(x) _mm256_cvtepi8_epi16(x)
-#endif
 enum { MR = 6, NR = 8, KR = 4 };
 
 /* A row's group of 4 bytes, widened to 16 bits and repeated for four columns. */

@@ -13,21 +13,8 @@
  */
 #include "../../asm/x86_64/store_first_avx2.h"
 #include "registry/kernel_contract.h"
+#include "bytes_avx2.h"
 
-#ifdef UK_OP_i8gemm_ra
-typedef int8_t left, right;
-#define WIDEN_A(x) _mm256_cvtepi8_epi16(x)
-#define WIDEN_B(x) _mm256_cvtepi8_epi16(x)
-#elif defined UK_OP_u8gemm_ra
-typedef uint8_t left, right;
-#define WIDEN_A(x) _mm256_cvtepu8_epi16(x)
-#define WIDEN_B(x) _mm256_cvtepu8_epi16(x)
-#else
-typedef uint8_t left;
-typedef int8_t right;
-#define WIDEN_A(x) _mm256_cvtepu8_epi16(x)
-#define WIDEN_B(x) _mm256_cvtepi8_epi16(x)
-#endif
 enum { MR = UK_MR, NR = UK_NR, KR = 2, LANES = 8, SUMS = 12, TERMS = 256, BYTES = 16 };
 #define INLINE static inline __attribute__((always_inline))
 
