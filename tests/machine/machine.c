@@ -58,13 +58,13 @@ static void check_core(const struct uk_core *core) {
     assert_true(core->prefetch.streams > 0 && core->prefetch.ahead >= 64);
 }
 
-/* Those of GPUs and of the interpreter have what their schedules need, and no more. */
+/* Those of GPUs have what their schedules need, and no more; the interpreter's is a CPU's besides. */
 static void rows_are_sound(void **state) {
     int rows = 0;
 
     (void)state;
     for (const struct uk_core *core; (core = uk_core_at(rows)); rows++)
-        if (core->device.threads)
+        if (core->device.threads && strcmp(core->name, "interp"))
             assert_true(core->vectors[0].bytes > 0 && core->device.lanes > 0);
         else
             check_core(core);
