@@ -8,14 +8,6 @@
 
 enum { MOST_TILES = 32 };
 
-/* A term of a sum, or an element, in plain loops, which LLVM vectorizes where there are vectors; else two loads, a product and a
- * sum: what a kernel must cost less than, if axes of it have no loop here and plain loops are allowed. */
-static const double plain_cycles = 0.25, scalar_cycles = 2;
-/* Of kernels of one tile the first in the table stays unless another saves more than this on edges. */
-static const double same_tile_margin = 0.9;
-/* Reading a constant where it is must save more than that over panels of it. */
-static const double constant_margin = 0.97;
-
 struct plan {
     struct uk_fit fit;
     double cycles;
@@ -24,9 +16,10 @@ struct plan {
     int constants;      /* that are packed, before the program runs */
 };
 
-/* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time. */
+/* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time: LLVM vectorizes them where there are
+ * vectors; else a term is two loads, a product and a sum. */
 static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
-    double cycles = s->target->vectors.bytes >= 16 ? plain_cycles : scalar_cycles;
+    double cycles = s->target->vectors.bytes >= 16 ? AUTO_PLAIN : 4 / s->target->machine.core.issue;
 
     for (int i = 0; i < st->loops; i++)
         cycles *= uk_values_estimate(s, st, st->loop[i]);
@@ -59,7 +52,7 @@ static bool stands_in(const struct plan *first, const struct plan *p) {
     return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
            uk_kernel_nr(x) == uk_kernel_nr(y) && first->fills_plainly == p->fills_plainly &&
            !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
-           p->cycles >= first->cycles * same_tile_margin;
+           p->cycles >= first->cycles * (1 - AUTO_MARGIN);
 }
 
 static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
@@ -74,8 +67,8 @@ static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
 static bool is_cheaper(const struct plan *p, const struct plan *than) {
     if (p->constants == than->constants)
         return p->cycles < than->cycles;
-    return p->constants > than->constants ? p->cycles * constant_margin < than->cycles
-                                          : p->cycles < than->cycles * constant_margin;
+    return p->constants > than->constants ? p->cycles * (1 - AUTO_MARGIN) < than->cycles
+                                          : p->cycles < than->cycles * (1 - AUTO_MARGIN);
 }
 
 static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st, struct plan *p) {

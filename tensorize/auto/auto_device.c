@@ -99,9 +99,9 @@ static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st
 
     for (int i = 0; i < st->loops; i++)
         elements *= uk_device_is_free(st, i) ? uk_values_estimate(s, st, st->loop[i]) : 1;
-    return st->statement->reduce != UK_REDUCE_NONE && elements < (double)d->units * UK_BLOCK_THREADS
+    return st->statement->reduce != UK_REDUCE_NONE && elements < (double)d->units * AUTO_BLOCK_THREADS
                ? d->lanes
-               : UK_BLOCK_THREADS;
+               : AUTO_BLOCK_THREADS;
 }
 
 /* ---- the steps ---- */

@@ -12,10 +12,6 @@
 /* So many loops of a nest; those outside of them repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1, LINE = 64 };
 
-/* Memory for panels from aligned_alloc, and giving it back: measured on Zen 3, as what a product of 24 x 16 x 16 takes longer with B packed
- * less what packing it takes. */
-static const double workspace_cycles = 400;
-
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -378,5 +374,5 @@ double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l) 
             cycles += copy_cost(c, l, o);
             copies = true;
         }
-    return cycles + (copies ? workspace_cycles : 0);
+    return cycles + (copies ? AUTO_WORKSPACE : 0);
 }

@@ -271,7 +271,7 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
  */
 static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int operand,
                                 struct uk_loop **place) {
-    enum { ROWS = 4, SHORT = 512 };
+    enum { ROWS = 4 };
     const struct uk_operand *x = &st->operand[operand];
     struct uk_loop *rows = *place, *outer;
     double bytes = elements(s, x->tensor) * (double)uk_type_bytes(x->tensor->type);
@@ -281,7 +281,7 @@ static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int 
             bytes *= (double)(2 * ROWS) * (double)x->index[d].coefficient[rows->id] /
                      uk_size_estimate(s, x->tensor->shape[d]);
     if (uk_constant_extent(st, rows) <= ROWS || !has_common_neighbours(st, operand) ||
-        bytes > (double)uk_l2_share(s) || bytes < 2 * ROWS * SHORT)
+        bytes > (double)uk_l2_share(s) || bytes < COST_PAGE)
         return UK_OK;
     enum uk_status status = uk_split_always(s, st, &rows, ROWS, "o", &outer);
     *place = outer ? outer : *place;

@@ -5,9 +5,13 @@
  */
 #include "tiling.h"
 
-/* Elements of a row that is added up: it stays in the first-level cache. Of a shorter one than the least, vectors would be nearly
- * empty. */
-enum { LONGEST_ROW = 1024, SHORTEST_ROW = 8 };
+/* Elements of a row that is added up: of a shorter one, vectors would be nearly empty. A longer one is taken in parts, of which the sums
+ * and as many of what is read stay in a quarter of the first-level cache. */
+enum { SHORTEST_ROW = 8 };
+
+static int64_t longest_row(const struct uk_schedule *s, const struct uk_stage *st) {
+    return s->target->machine.part[0].size / 8 / (int64_t)uk_type_bytes(st->operand[0].tensor->type);
+}
 
 static bool has_vectors(const struct uk_schedule *s) {
     return s->target->vectors.bytes >= 16;
@@ -69,7 +73,7 @@ enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st) {
         if (uk_is_elementwise(e) && !reads_rows(e, &st->operand[0], row))
             return UK_OK;
     enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_SUMS);
-    if (status || (status = uk_split_by(s, st, &row, LONGEST_ROW, "o", &outer)))
+    if (status || (status = uk_split_by(s, st, &row, longest_row(s, st), "o", &outer)))
         return status;
     for (int i = uk_loop_position(st, row) + 1; i < st->loops; i++)
         order[loops++] = st->loop[i];

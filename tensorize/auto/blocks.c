@@ -10,11 +10,8 @@
 #include <float.h>
 #include "tiling.h"
 
-/* Lengths that are compared. */
-static const int64_t lengths[] = {32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048};
-enum { LENGTHS = sizeof lengths / sizeof *lengths, CHOICES = LENGTHS + 1, COVERED = 512 };
-/* Of each thread, from which on the threads take blocks of columns. */
-enum { SHARED_COLUMNS = 128 };
+/* Lengths that are compared: SHORTEST, and from twice as many on powers of two and once and a half those. */
+enum { SHORTEST = 32, LENGTHS = 12, CHOICES = LENGTHS + 1 };
 
 void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns) {
     *rows = *columns = -1;
@@ -25,17 +22,22 @@ void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, 
         }
 }
 
+static int64_t length_at(int i) {
+    return i ? (int64_t)(i % 2 ? 2 * SHORTEST : 3 * SHORTEST) << (i - 1) / 2 : SHORTEST;
+}
+
 int64_t uk_even_blocks(int64_t n, int64_t most) {
     int64_t blocks = (n - 1) / most + 1;
 
     return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
 }
 
-bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st,
-                       const struct uk_loop *columns) {
+bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                       int columns) {
     const int threads = s->options->threads;
 
-    return threads > 1 && uk_extent_estimate(s, st, columns) >= (double)SHARED_COLUMNS * threads;
+    return threads > 1 && uk_extent_estimate(s, st, f->axis[columns]) >=
+                              (double)(UK_TILES_A_THREAD * f->most[columns]) * threads;
 }
 
 /* Lengths of blocks along an axis, 0 for all of it; the first one is the longest. */
@@ -106,7 +108,7 @@ static void compare(struct search *x, struct uk_blocks b) {
 
     set_levels(x, &b, &l);
     const double cycles = uk_costing_cycles(x->c, &l);
-    if (cycles < x->least * (1 - uk_margin)) {
+    if (cycles < x->least * (1 - AUTO_MARGIN)) {
         x->least = cycles;
         x->best = b;
     }
@@ -115,8 +117,8 @@ static void compare(struct search *x, struct uk_blocks b) {
 /* The least of the lengths that holds so many, and as many as a call of other sizes may have; or 0. */
 static int64_t covering(int64_t n) {
     for (int i = 0; i < LENGTHS; i++)
-        if (lengths[i] >= n && lengths[i] >= COVERED)
-            return lengths[i];
+        if (length_at(i) >= n && length_at(i) >= GEMM_KC)
+            return length_at(i);
     return 0;
 }
 
@@ -133,7 +135,7 @@ static void choose_lengths(const struct search *x, int axis, int threads, struct
     else if (threads == 1 && covering(all))
         out->length[out->count++] = (covering(all) + tile - 1) / tile * tile;
     for (int i = 0; i < LENGTHS + (threads > 1); i++) {
-        int64_t n = i < LENGTHS ? lengths[i] : all;
+        int64_t n = i < LENGTHS ? length_at(i) : all;
 
         if (n > all || (n == all && threads == 1))
             continue;
@@ -189,7 +191,7 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
     if (x.rows < 0 || !sums) {
         compare(&x, (struct uk_blocks){.kc = 0});
     } else {
-        const bool shares = uk_shares_columns(c->s, c->st, c->fit->axis[x.columns]);
+        const bool shares = uk_shares_columns(c->s, c->st, c->fit, x.columns);
 
         choose_lengths(&x, x.sum, 1, &x.k);
         choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);

@@ -44,7 +44,7 @@ static int64_t balanced(const struct uk_draft *d, int k, int which, int64_t fact
         double extent = uk_size_estimate(d->s, st->statement->extent[i]);
 
         if (uk_same_name(st->statement->iterator[i]->name, from) && extent > (double)factor &&
-            extent < 1e15) {
+            extent < (double)INT64_MAX) {
             int64_t n = (int64_t)extent, parts = (n - 1) / factor + 1;
 
             return (n - 1) / parts + 1;

@@ -8,8 +8,6 @@
 
 #include "tiling.h"
 
-enum { UK_BLOCK_THREADS = 256 }; /* of a block: enough waves for a compute unit's SIMDs */
-
 /* device_steps.c: steps, applied as if they had been written. */
 
 /* l -> outer, inner; *l becomes the inner loop, of `factor` values, and *outer is the other one. */

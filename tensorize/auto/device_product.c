@@ -23,14 +23,6 @@ enum {
     FEW = 8, /* threads along either axis of a block */
 };
 
-/* Bytes in a cycle: of shared memory, for each compute unit, less what copies take and what conflicts cost; of global memory,
- * from caches and from beyond them. */
-static const double shared_rate = 96, global_rate = 16;
-/* A block is started, its first copies are waited for, and its tile is stored. */
-static const double block_cycles = 2000;
-/* A wave that has a SIMD alone waits at barriers and for what it reads. */
-static const double alone = 1.3;
-
 struct product {
     struct uk_schedule *s;
     struct uk_stage *st;
@@ -191,13 +183,12 @@ static double estimate(const struct product *p, const struct tile *t, int most) 
     const double of_unit = ceiling(blocks, d->units), together = of_unit < most ? of_unit : most,
                  waves = together * waves_of(d, t), simds = waves < d->simds ? waves : d->simds;
     const double lane_cycles = (double)d->lanes / LANES_A_CYCLE;
-    const double arithmetic =
-                     waves * t->instructions * lane_cycles / simds * (waves < WAVES * d->simds ? alone : 1),
-                 shared = waves * d->lanes * (t->rows + t->columns) * bytes / shared_rate,
-                 global = together * (rows + columns) * bytes / global_rate;
+    const double arithmetic = waves * t->instructions * lane_cycles / simds,
+                 shared = waves * d->lanes * (t->rows + t->columns) * bytes / (AUTO_SHARED * d->shared_rate),
+                 global = together * (rows + columns) * bytes / p->s->target->machine.core.l2.bytes;
     const double inside = arithmetic > shared ? arithmetic : shared;
 
-    return ceiling(of_unit, together) * (terms * (global > inside ? global : inside) + block_cycles);
+    return ceiling(of_unit, together) * (terms * (global > inside ? global : inside) + AUTO_BLOCK);
 }
 
 struct choice {

@@ -7,8 +7,9 @@
 #include "device.h"
 
 enum {
-    LONG_ROW = 1024, /* from so many terms on a row has the threads of a block, not of a wave, */
-    FEW_ROWS = 4     /* or from the threads of a block on, if there are no more rows for each compute unit */
+    LONG_ROW =
+        4 * AUTO_BLOCK_THREADS, /* from so many terms on a row has the threads of a block, not of a wave, */
+    FEW_ROWS = 4 /* or from the threads of a block on, if there are no more rows for each compute unit */
 };
 
 struct summing {
@@ -90,7 +91,7 @@ static enum uk_status bind_rows(struct summing *w) {
             most = st->loop[i];
     w->row = most;
     enum uk_status status =
-        uk_device_split(w->s, st, &w->row, UK_BLOCK_THREADS / w->threads, "b", "t", &order[n++]);
+        uk_device_split(w->s, st, &w->row, AUTO_BLOCK_THREADS / w->threads, "b", "t", &order[n++]);
     for (int i = 0; i < st->loops; i++)
         if (uk_device_is_free(st, i) && st->loop[i] != order[0] && st->loop[i] != w->row)
             order[n++] = st->loop[i];
@@ -153,8 +154,8 @@ static int64_t threads_of(const struct summing *w) {
         rows *= uk_is_reduced(w->each, w->each->loop[i])
                     ? 1
                     : uk_values_estimate(w->s, w->each, w->each->loop[i]);
-    return terms >= LONG_ROW || (terms >= UK_BLOCK_THREADS && rows <= (double)FEW_ROWS * d->units)
-               ? UK_BLOCK_THREADS
+    return terms >= LONG_ROW || (terms >= AUTO_BLOCK_THREADS && rows <= (double)FEW_ROWS * d->units)
+               ? AUTO_BLOCK_THREADS
                : d->lanes;
 }
 

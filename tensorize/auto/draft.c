@@ -74,7 +74,7 @@ struct uk_step *uk_draft_insert(struct uk_draft *d, int k, enum uk_step_kind kin
 }
 
 bool uk_draft_is_full(const struct uk_draft *d) {
-    return d->steps + 3 > UK_MAX_STEPS;
+    return d->steps + 3 > AUTO_STEPS;
 }
 
 int uk_draft_pick_step(const struct uk_draft *d, uint64_t *random, uk_step_test *test) {

@@ -4,13 +4,12 @@
 #define UK_SPACE_H
 
 #include "auto.h"
-
-enum { UK_MAX_STEPS = 256 };
+#include "cost/cost.h"
 
 struct uk_draft {
     struct uk_schedule *s; /* the program with these steps applied */
     int steps;
-    struct uk_step *step[UK_MAX_STEPS]; /* every loop is named with its stage */
+    struct uk_step *step[AUTO_STEPS]; /* every loop is named with its stage */
 };
 
 /* Makes one random change; the caller checks whether it is legal. d->s is not changed. UK_REFUSED: there is nothing that this kind

@@ -33,7 +33,7 @@ static enum uk_status block(struct tiling *t, int axis, int64_t size) {
 
 /* Blocks of columns, and of rows. */
 static enum uk_status split_output(struct tiling *t) {
-    const bool shares = uk_shares_columns(t->s, t->st, t->axis[t->columns]);
+    const bool shares = uk_shares_columns(t->s, t->st, t->fit, t->columns);
     int before = t->loops;
     enum uk_status status = t->blocked.nc ? block(t, t->columns, t->blocked.nc) : UK_OK;
 
@@ -240,7 +240,7 @@ static enum uk_status parallelize(struct tiling *t) {
         n = 1;
     if (n == 2 && uk_extent_estimate(t->s, t->st, loop[0]) /
                           (double)t->fit->most[t->blocked.columns_outside ? t->columns : t->rows] >=
-                      4.0 * t->s->options->threads)
+                      (double)UK_TILES_A_THREAD * t->s->options->threads)
         n = 1;
     return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
 }

@@ -149,15 +149,16 @@ void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const s
                       const struct uk_fit *f, bool by_first_tile);
 /* Cycles of the tiles and of all copies. */
 double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l);
-/* Blocks and orders of loops that save less than this part of the cycles are not worth it: the estimate is not as exact. */
-static const double uk_margin = 0.02;
 /* blocks.c: the blocks that cost least, and the cycles. */
 double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out);
 /* tiling_window.c: the cycles in the order of loops that costs least, for a kernel of windows; and that order. */
 double uk_window_cycles(const struct uk_costing *c);
 enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c);
 /* Do threads pack and use blocks of columns of their own? There are columns enough for all: then they meet once for each block of k. */
-bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *columns);
+bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                       int columns);
+/* Tiles of each thread, at least: then one thread has at most a quarter more than another. */
+enum { UK_TILES_A_THREAD = 4 };
 /* The fit's axes of the output's tile; -1: there is none. */
 void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns);
 /* The cycles of the stage by the kernel that fits; 0: the user's own. */

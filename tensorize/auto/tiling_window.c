@@ -10,10 +10,9 @@
 #include <float.h>
 #include "tiling.h"
 
-/* Terms of the sum between two visits to a tile of C that are compared, besides all of them; the first stands for all where they are not
- * known. */
-static const int64_t lengths[] = {512, 256, 128, 64, 32};
-enum { LENGTHS = sizeof lengths / sizeof *lengths };
+/* Terms of the sum between two visits to a tile of C that are compared, besides all of them: GEMM_KC, which stands for all where they are
+ * not known, and its halves. */
+enum { LENGTHS = 5 };
 
 static const struct uk_operand *operand_of_columns(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_loop *columns = NULL;
@@ -92,7 +91,7 @@ static int64_t block_of(const struct window *w, const struct uk_costing *c, int 
     const int64_t all = (int64_t)uk_extent_estimate(c->s, c->st, f->axis[axis]);
     const bool is_known = uk_constant_extent(c->st, f->axis[axis]) >= 0;
 
-    return f->most[axis] ? f->most[axis] : uk_even_blocks(all, w->kc ? w->kc : is_known ? all : lengths[0]);
+    return f->most[axis] ? f->most[axis] : uk_even_blocks(all, w->kc ? w->kc : is_known ? all : GEMM_KC);
 }
 
 static void add_level(const struct uk_costing *c, struct uk_levels *l, const struct uk_loop *loop,
@@ -144,11 +143,11 @@ static double find_order(const struct uk_costing *c, struct window *best) {
 
     for (int first = count; first >= least_first; first--)
         for (int i = 0; i < 2 * (LENGTHS + 1); i++) {
-            struct window w = {.tiles_wait = i % 2, .kc = i < 2 ? 0 : lengths[i / 2 - 1]};
+            struct window w = {.tiles_wait = i % 2, .kc = i < 2 ? 0 : GEMM_KC >> (i / 2 - 1)};
 
             sort_loops(c->st, loop, count, first, &w);
             const double cycles = cycles_of(c, &w);
-            if (cycles < least * (1 - uk_margin)) {
+            if (cycles < least * (1 - AUTO_MARGIN)) {
                 least = cycles;
                 *best = w;
             }

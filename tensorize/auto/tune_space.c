@@ -7,7 +7,7 @@
 #include <string.h>
 #include "space.h"
 
-enum { TRIES = 64, PLAIN_BLOCK = 4096 };
+enum { TRIES = 64 };
 
 /* ---- the program while a candidate is looked at ---- */
 
@@ -117,9 +117,9 @@ static enum uk_status read_draft(struct visit *v, const char *steps, struct uk_d
         if ((status = apply_qualified(d->s, step)))
             return status;
     for (struct uk_step *step = d->s->applied; step; step = step->next) {
-        if (d->steps == UK_MAX_STEPS)
+        if (d->steps == AUTO_STEPS)
             return uk_fail(v->p->context, UK_REFUSED, step->at,
-                           "a schedule of more than %d steps; tune a shorter one", UK_MAX_STEPS);
+                           "a schedule of more than %d steps; tune a shorter one", AUTO_STEPS);
         d->step[d->steps++] = step;
     }
     return UK_OK;
@@ -179,7 +179,7 @@ static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *s
             return uk_out_of_memory(s->context);
         step->kind = UK_STEP_SPLIT;
         step->names = 2;
-        step->number[0] = PLAIN_BLOCK;
+        step->number[0] = AUTO_PLAIN_BLOCK;
     }
     return st->loops ? uk_apply_steps(s, step) : UK_OK;
 }

@@ -11,7 +11,7 @@ import re
 import sys
 
 MOST = 25
-ROOMS = ["ukernels/cost", "ukernels/gemm"]
+ROOMS = ["ukernels/cost", "ukernels/gemm", "tensorize/auto"]
 TABLE = "ukernels/cost/thresholds.def"
 NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+)(?:[eEpP][-+]?\d+)?)[fFlLuU]*(?:\s*<<\s*(\d+))?(?![\w.])")
 
@@ -23,8 +23,8 @@ def code_of(text):
 
 
 def is_threshold(number, shift):
-    if number.startswith("0x"):
-        return int(number, 16) > 64
+    if number.startswith("0x"):  # of 64 bits: a random number generator's
+        return 64 < int(number, 16) < 1 << 32
     return not number.isdigit() or int(number) << int(shift or 0) > 64
 
 

@@ -23,7 +23,7 @@ FIELDS = {
     "l2.": CACHE,
     "prefetch.": "streams ahead past_page",
     "tlb.": "first second latency walk page",
-    "device.": "threads shared_bytes register_bytes lanes registers granule waves simds units",
+    "device.": "threads shared_bytes register_bytes lanes registers granule waves simds units shared_rate",
     "uncore.": "name cores latency bytes",
     "uncore.cache.": CACHE,
 }

@@ -63,6 +63,7 @@ const struct uk_field uk_fields[] = {
     DEVICE(waves, "%s waves", INT),
     DEVICE(simds, "%s SIMDs", INT),
     DEVICE(units, "%s compute units", INT),
+    DEVICE(shared_rate, "shared memory %s bytes a cycle", DOUBLE),
     FIELD("uncore.name", "uncore", "%s", "", TEXT, uncore.name),
     FIELD("uncore.cores", "uncore", "of %s cores", "cores", INT, uncore.cores),
     FIELD("uncore.latency", "uncore", "memory %s cycles away", "cycles", DOUBLE, uncore.latency),

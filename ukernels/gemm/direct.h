@@ -182,7 +182,7 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
         return uk_gemm_small_of_long_sums(t, &copy);
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
-    if (m * n * k > GEMM_WORK_MOST && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
+    if (m * n * k > t->work_most && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
         GEMM_REQUIRE(uk_gemm_small_beyond(t, p));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));

@@ -267,6 +267,8 @@ struct gemm_type {
     int64_t near, last;                     /* elements of a quarter of L2, and of the last-level cache */
     int64_t second_way;                     /* bytes of a way of L2 */
     int64_t prefetch_ahead;                 /* bytes */
+    int64_t
+        work_most; /* multiply-adds, in twice GEMM_TASK: so many are computed by one thread even where there are others */
     /* Whether a line comes from the last cache more slowly, with as many in flight as L1 allows, than the shortest k iteration of a tile
      * takes, the latency of a multiply-add: so it does behind a ring or a mesh of slices. */
     bool last_is_far;

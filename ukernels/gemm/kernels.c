@@ -206,6 +206,7 @@ static void set_fma(struct gemm_type *t) {
     t->vectors = widest;
     t->fma_cycles = 1 / uk_ports_rate(&widest->fma);
     t->fma_latency = core->fma_latency;
+    t->work_most = (int64_t)(2 * GEMM_TASK / t->fma_cycles) * widest->bytes / t->size;
 }
 
 /* The prefetch distance in bytes for a matrix that comes from L3 or memory: what memory delivers during its

@@ -126,7 +126,7 @@ const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t,
                                                      const struct gemm_product *p) {
     const struct gemm_direct *d = for_long_sums(t, p);
 
-    return d && (uk_is_alone() || p->m * p->n * p->k <= GEMM_WORK_MOST) ? d : NULL;
+    return d && (uk_is_alone() || p->m * p->n * p->k <= t->work_most) ? d : NULL;
 }
 
 bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {

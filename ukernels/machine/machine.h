@@ -46,8 +46,9 @@ struct uk_device {
     int lanes;                            /* of a wave */
     int registers,
         granule; /* 4-byte vector registers that the waves of a SIMD share, a lane; a wave takes a multiple of granule */
-    int waves;        /* of a SIMD, at most */
-    int simds, units; /* of a compute unit; compute units */
+    int waves;          /* of a SIMD, at most */
+    int simds, units;   /* of a compute unit; compute units */
+    double shared_rate; /* bytes a cycle of a compute unit's shared memory */
 };
 
 enum { UK_WIDTHS = 2 };
@@ -61,7 +62,7 @@ struct uk_core {
         isa; /* of archs.def: such cores have this instruction set and the rows of their architecture before it */
     const char *uncore; /* what it usually stands on */
     double issue;       /* instructions a cycle */
-    int reorder;        /* instructions in flight, of those that wait for their turn; 0: they begin in order */
+    int reorder; /* instructions in flight, of those that wait for their turn; 0: they begin in order */
     int fma_latency;
     struct uk_vectors vectors[UK_WIDTHS]; /* the narrower ones first; bytes of 0: there are none */
     struct uk_cache l1, l2;
