@@ -104,7 +104,7 @@ exec /bin/cat "$@"
     is_program = '[ $(/usr/bin/stat -Lc %s "$1") -gt 100000 ]'
     write("bin/hold", f"#!/bin/sh\n{is_program} && touch {top}/held && exec /bin/sleep 1000\nexec \"$@\"\n", 0o755)
     write("bin/die", f"#!/bin/sh\n{is_program} && kill -SEGV $$\nexec \"$@\"\n", 0o755)
-    write("bin/slow", "#!/bin/sh\n\"$@\" | sed 's/^cpu .*/cpu 3 performance 600000 2400000/; /^round/s/ [0-9]* [0-9]*$/ 2400000 1800000/'\n", 0o755)
+    write("bin/slow", "#!/bin/sh\n\"$@\" | sed 's/^cpu .*/cpu 3 performance 600000 2400000 1/; /^round/s/ [0-9]* [0-9]*$/ 2400000 1800000/'\n", 0o755)
     start_sshd("board")
 
 

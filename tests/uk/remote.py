@@ -27,6 +27,7 @@ ARM = ["--target=aarch64-neon+dotprod", "--remote-prefix=qemu-aarch64 -cpu max"]
 
 def test_runs():
     expect("native", call("run", *PROGRAM, *NATIVE, "--check", "--time"), 0, r"run on board \(", "check: equal", r"time: .*% of the peak", "measured on board")
+    expect("threads", call("run", source + "/examples/matmul.uk", "--size=M=300", "--size=N=320", *NATIVE, "--threads=3", "--check", "--time"), 0, "check: equal", r"time: .*% of the peak .*, 3 threads")
     expect("emulated", call("run", *PROGRAM, *ARM, "--check"), 0, r"run on board \(", "check: equal")
     slow = call("run", *PROGRAM, *NATIVE, "--time", "--remote-prefix=slow")
     expect("slow", slow, 0, "CPU 3, governor performance, 600 to 2400 MHz", "fell in 15 of 15 samples, in the first of them from 2400 to 1800 MHz")
@@ -36,6 +37,7 @@ def test_runs():
     network = top / "net.onnx"
     network.write_bytes(onnx_writer.model([onnx_writer.node("Relu", ["x"], ["y"])], [onnx_writer.value("x", [1, 3])], [onnx_writer.value("y", [1, 3])]))
     expect("network", call("run", str(network), *NATIVE, "--check", "--time"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal", "slowest layers of 1")
+    expect("network, threads", call("run", str(network), *NATIVE, "--check", "--time", "--threads=2"), 0, "check: 1 layer, 3 elements: 3 equal", "slowest layers of 1")
     expect("network, emulated", call("run", str(network), *ARM, "--check"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal")
 
 

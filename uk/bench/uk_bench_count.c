@@ -115,11 +115,12 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     const char *p = uk_kernel_parameters(k) + 1, *between = "";
     int pointers = 0;
 
+    uk_runner_put_runtime(t, 1);
     uk_put(t,
-           "%s#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
+           "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
            "static _Alignas(64) char memory[6][16 << 20];\nstatic int64_t steps;\n"
            "static int32_t call(void) {\n    %s%s(",
-           uk_board_in_use() ? uk_remote_timing[0].text : "", uk_kernel_symbol(k), uk_kernel_parameters(k),
+           uk_kernel_symbol(k), uk_kernel_parameters(k),
            work_of(k).parameter ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", uk_kernel_symbol(k));
     for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
         uk_put(t, "%s", between);

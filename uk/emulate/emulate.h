@@ -41,8 +41,10 @@ const char *uk_emulator_cpu(const struct uk_emulator *e, const char *target);
 
 /* ---- runner.c ---- */
 
-/* C that a runner has besides: parallel loops, as one thread. */
-extern const char uk_emulation_runtime[];
+/* How many threads such a program has: under an emulator one, as with more it would show nothing else. */
+int uk_runner_threads(const struct uk_options *options);
+/* C that a runner begins with: parallel loops of so many threads, and, for a board, what measures there. */
+void uk_runner_put_runtime(struct uk_text *t, int threads);
 /* Writes the source of a main that calls the program's function on these sizes and scalars, and on operands of a file that it maps;
  * for a board it can also time that. Exit status. */
 int uk_runner_write(const char *path, struct uk_job *job, const int64_t *sizes, const double *scalars,
@@ -123,7 +125,7 @@ extern const struct uk_source_file uk_remote_relay[];
 /* The program that has a board's GPU, and the driver of vendors that it is linked with. */
 extern const struct uk_source_file uk_remote_gpu[];
 /* What times a function there: int uk_timing(int32_t (*call)(void), char **argv). */
-extern const struct uk_source_file uk_remote_timing[];
+extern const struct uk_source_file uk_remote_threads[], uk_remote_timing[];
 /* count.c as a shared object. */
 extern const unsigned char uk_count_plugin[];
 extern const size_t uk_count_plugin_size;

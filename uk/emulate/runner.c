@@ -42,19 +42,15 @@ int uk_runner_exchange(const char *path, const struct uk_data *d, bool back, int
 
 /* ---- the runner ---- */
 
-/* Parallel loops run one index after the other: with threads of its own the emulator would show no more. */
-const char uk_emulation_runtime[] =
-    "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
-    "int64_t count);\n"
-    "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
-    "int64_t count) {\n"
-    "    for (int64_t i = 0; i < count; i++)\n"
-    "        task(context, i, 0);\n"
-    "}\n"
-    "int uk_num_threads(void);\n"
-    "int uk_num_threads(void) {\n"
-    "    return 1;\n"
-    "}\n";
+int uk_runner_threads(const struct uk_options *options) {
+    return uk_board_in_use() && options->threads > 1 ? options->threads : 1;
+}
+
+void uk_runner_put_runtime(struct uk_text *t, int threads) {
+    uk_put(t, "#define UK_THREADS %d\n%s%s", threads, uk_remote_threads[0].text,
+           uk_board_in_use() ? uk_remote_timing[0].text : "");
+}
+
 static const char runner_main[] = "int main(int argc, char **argv) {\n"
                                   "    int file = argc >= 2 ? open(argv[1], O_RDWR) : -1;\n";
 
@@ -135,8 +131,9 @@ int uk_runner_write(const char *path, struct uk_job *job, const int64_t *sizes, 
 
     if (s)
         return uk_job_failed(job, s);
-    uk_put(&t, "%s%s\n#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n%s",
-           uk_board_in_use() ? uk_remote_timing[0].text : "", header, uk_emulation_runtime);
+    uk_runner_put_runtime(&t, uk_runner_threads(&job->options));
+    uk_put(&t, "%s\n#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n",
+           header);
     put_call(&t, job->program, sizes, scalars, d);
     uk_put(&t,
            "%s    base = mmap(NULL, %zuu, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"

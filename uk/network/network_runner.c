@@ -66,12 +66,13 @@ char *uk_net_runner(const struct uk_net_job *j) {
     const bool is_timed = uk_board_in_use();
     struct uk_text t = {0};
 
+    uk_runner_put_runtime(&t, uk_runner_threads(&j->options));
     uk_put(&t,
-           "%s#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
+           "#include <fcntl.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
            "<stdlib.h>\n"
-           "#include <sys/mman.h>\n#include <unistd.h>\n%s"
+           "#include <sys/mman.h>\n#include <unistd.h>\n"
            "size_t %s_memory(void);\nint %s_run(void *);\nint %s_step(void *, int);\n",
-           is_timed ? uk_remote_timing[0].text : "", uk_emulation_runtime, name, name, name);
+           name, name, name);
     if (is_timed)
         put_timing(&t, j, name);
     uk_put(

@@ -133,11 +133,11 @@ struct uk_board_times {
     double seconds, fastest, slowest, percent, peak; /* medians of the rounds, but fastest and slowest */
     double cost,
         interval; /* seconds by operations of the peak beside them, and how far that may be off, of 1 */
-    int rounds, cpu, fell; /* in so many rounds the frequency fell */
-    long before, after;    /* kHz, of the first such round; else of the last round */
-    char governor[32];     /* "": unknown */
-    long least, most;      /* kHz; 0: unknown */
-    char gpu[256];         /* a GPU's name, where that measured; "": a CPU, with its peak beside it */
+    int threads, rounds, cpu, fell; /* in so many rounds the frequency fell */
+    long before, after;             /* kHz, of the first such round; else of the last round */
+    char governor[32];              /* "": unknown */
+    long least, most;               /* kHz; 0: unknown */
+    char gpu[256]; /* a GPU's name, where that measured; "": a CPU, with its peak beside it */
 };
 /* Exit status. */
 int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how);

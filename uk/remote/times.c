@@ -17,7 +17,7 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
     int n = 0;
 
     *t = (struct uk_board_times){.cpu = -1};
-    if (fscanf(f, "cpu %d %31s %ld %ld", &t->cpu, t->governor, &t->least, &t->most) == 4)
+    if (fscanf(f, "cpu %d %31s %ld %ld %d", &t->cpu, t->governor, &t->least, &t->most, &t->threads) == 5)
         while (n < ROUNDS &&
                fscanf(f, " round %lf %lf %ld %ld", &seconds[n], &peak[n], &before, &after) == 4) {
             if (!t->fell) {
@@ -78,8 +78,8 @@ void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing
     if (how->flops > 0)
         printf(", %.1f GFLOP/s", 1e-9 * how->flops / t->seconds);
     if (how->flops > 0 && !(bytes > 0) && !*t->gpu)
-        printf(", %.1f %% of the peak of multiply-adds measured beside it there (%.1f GFLOP/s, 1 thread)",
-               t->percent, 1e-9 * t->peak);
+        printf(", %.1f %% of the peak of multiply-adds measured beside it there (%.1f GFLOP/s, %d thread%s)",
+               t->percent, 1e-9 * t->peak, t->threads, t->threads > 1 ? "s" : "");
     printf("\n");
     print_cpu(t);
     if (t->fell)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times a function on the machine that it runs on, and a loop of multiply-adds on registers beside each sample, because clocks move.
- * A line says which CPU, its governor and its range of frequencies; then a line a round: seconds of a call, operations a second of
- * the loop, kHz before and after.
+ * Of a program with several threads the wall clock counts, and the loop runs on all of them. A line says which CPU, its governor, its
+ * range of frequencies and how many threads there are; then a line a round: seconds of a call, operations a second of the loop, kHz
+ * before and after.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -53,7 +54,7 @@ enum { UK_CHAINS = 20 };
 static double uk_seconds(void) {
     struct timespec t;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(UK_THREADS > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -78,15 +79,20 @@ __attribute__((noinline)) static void uk_multiply_adds(long iterations) {
     uk_use(chain[0]);
 }
 
-/* Operations per second, of 0.3 ms or more. */
+static void uk_peak_task(void *iterations, int64_t index, int64_t thread) {
+    (void)index, (void)thread;
+    uk_multiply_adds(*(const long *)iterations);
+}
+
+/* Operations per second of all threads, of 0.3 ms or more. */
 static double uk_peak(void) {
     for (long iterations = 2000;; iterations *= 2) {
         const double start = uk_seconds();
 
-        uk_multiply_adds(iterations);
+        uk_parallel_for(uk_peak_task, &iterations, UK_THREADS);
         const double seconds = uk_seconds() - start;
         if (seconds >= 0.3e-3)
-            return 2.0 * UK_LANES * UK_CHAINS * (double)iterations / seconds;
+            return 2.0 * UK_LANES * UK_CHAINS * UK_THREADS * (double)iterations / seconds;
     }
 }
 
@@ -135,9 +141,10 @@ static int uk_timing(int32_t (*call)(void), char **argv) {
     int32_t status = 0;
     const long calls = uk_calls_for(call, 0.015, &status);
 
+    uk_peak(); /* which starts the threads, if no call did */
     uk_cpu_file("scaling_governor", text);
-    printf("cpu %d %s %ld %ld\n", sched_getcpu(), *text ? text : "-", uk_frequency("cpuinfo_min_freq"),
-           uk_frequency("cpuinfo_max_freq"));
+    printf("cpu %d %s %ld %ld %d\n", sched_getcpu(), *text ? text : "-", uk_frequency("cpuinfo_min_freq"),
+           uk_frequency("cpuinfo_max_freq"), uk_pool.workers + 1);
     for (int i = 0; i < rounds; i++) {
         if (rest)
             nanosleep(&(struct timespec){.tv_sec = rest}, NULL);
