@@ -221,12 +221,15 @@ INLINE void block(const struct table *t, const element *x, int32_t *y, int64_t a
 INLINE void pixels(const struct table *t, const element *x, int32_t *y, int64_t acc) {
     int64_t i = 0;
 
+    if (t->n >= CHANNELS) {
 #pragma GCC unroll 1
-    for (; i + ROWS <= t->m && t->n >= CHANNELS; i += ROWS)
-        block(t, x + i * t->ldi, y + i * t->ldy, acc, ROWS, 0);
+        for (; i + ROWS <= t->m; i += ROWS)
+            block(t, x + i * t->ldi, y + i * t->ldy, acc, ROWS, 0);
 #pragma GCC unroll 1
-    for (; i < t->m && t->n >= CHANNELS; i++)
-        block(t, x + i * t->ldi, y + i * t->ldy, acc, 1, 0);
+        for (; i < t->m; i++)
+            block(t, x + i * t->ldi, y + i * t->ldy, acc, 1, 0);
+        return;
+    }
 #pragma GCC unroll 1
     for (; i < t->m; i++)
         block(t, x + i * t->ldi, y + i * t->ldy, acc, 1, 1);

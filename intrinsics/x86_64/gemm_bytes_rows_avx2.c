@@ -111,12 +111,13 @@ void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, int32_t *c
             widen_row(rows.term[i], a + i * lda, terms);
         if (mr == 1 && nr == NR)
             tile(1, NR / LANES, &rows, terms, b, c, ldc, acc, 1, NR);
+        else
 #pragma GCC unroll 1
-        for (int64_t j = 0; j < nr && (mr > 1 || nr < NR); j += 2 * LANES)
-            if (nr - j > LANES)
-                tile(MR, 2, &rows, terms, b + j * KR, c + j, ldc, acc, mr, nr - j);
-            else
-                tile(MR, 1, &rows, terms, b + j * KR, c + j, ldc, acc, mr, nr - j);
+            for (int64_t j = 0; j < nr; j += 2 * LANES)
+                if (nr - j > LANES)
+                    tile(MR, 2, &rows, terms, b + j * KR, c + j, ldc, acc, mr, nr - j);
+                else
+                    tile(MR, 1, &rows, terms, b + j * KR, c + j, ldc, acc, mr, nr - j);
         k -= terms;
         a += terms;
         b += terms * NR;

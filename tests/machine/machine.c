@@ -152,7 +152,7 @@ static void see(const char *name, char *text, size_t size) {
 
 /* A row of this architecture with the caches of this CPU; the names of others are refused, and this CPU's row stays. */
 static void environment_names_a_row(void **state) {
-    char own[800], text[800], expected[800];
+    char own[800], text[800], expected[1000];
     const struct uk_core *other = NULL, *foreign = NULL;
 
     (void)state;
