@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""embed_sources.py OUT.c NAME FILE...: C source with a table NAME of the files' names and texts, which are to lie in one folder:
+"""embed_sources.py OUT.c NAME FILE...: C source with a table NAME of the files, C and objects, which are to lie in one folder:
 what one of them includes from a room it then includes by its name alone."""
 
 import json
@@ -7,11 +7,19 @@ import pathlib
 import re
 import sys
 
-out, name, *sources = sys.argv[1:]
+
+def literals(file):
+    """The file's bytes as C strings, and their number."""
+    if file.suffix == ".o":
+        data = file.read_bytes()
+        return ['"' + "".join(f"\\{byte:03o}" for byte in data[i : i + 32]) + '"' for i in range(0, len(data), 32)], len(data)
+    text = re.sub(r'#include "\w+/', '#include "', file.read_text(encoding="ascii"))
+    return [json.dumps(line) for line in text.splitlines(keepends=True)], len(text)
+
+
+out, name, *files = sys.argv[1:]
 lines = ['#include "emulate/emulate.h"', "", f"const struct uk_source_file {name}[] = {{"]
-for source in map(pathlib.Path, sources):
-    text = re.sub(r'#include "\w+/', '#include "', source.read_text(encoding="ascii"))
-    lines.append(f'    {{"{source.name}",')
-    lines += ["     " + json.dumps(line) for line in text.splitlines(keepends=True)]
-    lines.append("    },")
+for file in map(pathlib.Path, files):
+    strings, length = literals(file)
+    lines += [f'    {{"{file.name}",', *("     " + string for string in strings), f"     , {length}}},"]
 pathlib.Path(out).write_text("\n".join([*lines, "    {0},", "};", ""]), encoding="ascii")

@@ -113,9 +113,10 @@ int uk_emulation_time(struct uk_emulation *e, const char *argument, const struct
 
 /* ---- files that the build makes into C ---- */
 
-/* The C files that simulate instructions; the last one's name is NULL. */
+/* What simulates instructions: an object, or C files; the last one's name is NULL. */
 struct uk_source_file {
     const char *name, *text;
+    size_t length;
 };
 extern const struct uk_source_file uk_rvp_sources[];
 /* A program that prints the features of its CPU (uk/remote/). */

@@ -113,9 +113,9 @@ void uk_emulation_end(struct uk_emulation *e) {
 
 /* ---- linking ---- */
 
-enum { SIMULATION = 16 }; /* sources at most */
+enum { SIMULATION = 16 }; /* files at most */
 
-/* Into the folder of the run; the C files' paths go to argv. Exit status. */
+/* Into the folder of the run; the paths of C files and objects go to argv. Exit status. */
 static int write_simulation(const struct uk_emulation *e, char paths[SIMULATION][300], char **argv) {
     int status = UK_EXIT_OK;
 
@@ -123,8 +123,8 @@ static int write_simulation(const struct uk_emulation *e, char paths[SIMULATION]
         const struct uk_source_file *f = &uk_rvp_sources[i];
 
         snprintf(paths[i], sizeof paths[i], "%s/%s", e->folder, f->name);
-        status = uk_write_output(paths[i], f->text, strlen(f->text));
-        if (strstr(f->name, ".c"))
+        status = uk_write_output(paths[i], f->text, f->length);
+        if (strstr(f->name, ".c") || strstr(f->name, ".o"))
             *argv++ = paths[i];
     }
     return status;

@@ -108,7 +108,7 @@ static int write_sources(const struct uk_board *b) {
         char path[128];
 
         snprintf(path, sizeof path, "%s/%s", b->guard.folder, f->name);
-        status = uk_write_output(path, f->text, strlen(f->text));
+        status = uk_write_output(path, f->text, f->length);
     }
     return status;
 }
