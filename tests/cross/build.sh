@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. What Debian has
 # no cross package for comes into sysroot/<arch> there. Arguments: the architecture, of which there is an .ini here, the source tree, the build folder.
-# UK_LLVM is the version of LLVM's tools, if not the one of meson_options.txt.
+# Its kernels are made of the bitcode in that build folder. UK_LLVM is the version of LLVM's tools, if not the one of
+# meson_options.txt.
 set -euo pipefail
 arch=$1 source=$(realpath "$2") build=$(realpath "$3")
 llvm=${UK_LLVM:-$(sed -n "s/^option('llvm', .* value: '\(.*\)',/\1/p" "$source/meson_options.txt")}
@@ -21,5 +22,5 @@ folder=$build/cross-$arch
 if [[ ! -f $folder/build.ninja ]]; then
     printf "[constants]\nsysroot = '%s'\nllvm = '%s'\n" "$build/sysroot/$arch" "$llvm" >"$build/sysroot/$arch.ini"
     meson setup "$folder" "$source" --cross-file "$build/sysroot/$arch.ini" \
-        --cross-file "$ini" -Dtensorize=false -Dllvm="$llvm" >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
+        --cross-file "$ini" -Dtensorize=false -Dllvm="$llvm" -Dbitcode="$build/ukernels" >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
 fi

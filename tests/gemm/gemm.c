@@ -527,6 +527,8 @@ int main(int argc, char **argv) {
     begin_seed();
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
+    if (argc > 2)
+        cmocka_set_skip_filter(argv[2]);
     setenv("UK_NUM_THREADS", "2", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
