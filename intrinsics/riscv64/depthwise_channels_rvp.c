@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
- * channels, in parts of up to 3 x 3. A register holds 8 channels of a pixel, at any address. Of a column of three such
- * registers a, b, c two words hold the taps of two channels each, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper half):
+ * channels. A register holds 8 channels of a pixel, at any address; smaqa.su or smaqa by weights in the same form, with 0 for
+ * what is left over, adds the taps of a column to the sums of two channels, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper
+ * half). Of two rows a, b one word is a column, of three or four rows a, b, c, d two words are:
  *
- *     a0 c0 b0 __ | a4 c4 b4 __        a1 c1 b1 __ | a5 c5 b5 __        upper half: a2 __ b2 c2 | a6 __ b6 c6, ..
+ *     a0 a1 b0 b1 | a4 a5 b4 b5          of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4        a1 c1 b1 d1 | a5 c5 b5 d5
  *
- * so that smaqa.su or smaqa by weights in the same form, with 0 for what is left over, adds three taps to two sums. A
- * column serves three pixels whose windows are one column apart, or two where they are two columns apart. The halves go
- * one after the other over all pixels: 6 registers of weights, 6 of columns.
+ * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and up to 7 columns, two taps a product:
+ * longer words would need more registers. Columns stay in registers for all pixels whose windows hold them, if these are one
+ * or two columns apart, so that a loop ends where the same column is in the same register again. Between parts the sums are
+ * in C as pairs of channels.
  *
- * Bound, of 4 channels of a pixel: a column is 3 loads and 8 instructions, 6 products, 2 to begin and 4 to store: 23, 0.64
- * for each of 36 multiply-adds; 34 where windows are two columns apart. Weights cost 36 instructions in each half and part.
+ * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin and 4 to store: 23,
+ * 0.64 for each of 36 multiply-adds; of two rows of 7 columns 3, 14, 4 and 2 for addresses: 23, 0.41 for each of 56.
+ * Weights cost 5 or 12 instructions a column in each half and part.
  *
  * Edges: rows and columns that a part does not have read others again, with weights 0. The last 8 channels overlap those
- * before them; fewer than 8 go one by one.
+ * before them; 4 to 7 are two groups of 4 that overlap; fewer go one by one.
  */
 #include "any_address_rvp.h"
 #include "registry/rvp.h"
@@ -26,140 +29,74 @@ typedef uint8_t element;
 typedef int8_t element;
 #define MAQA uk_rvp_smaqa
 #endif
-enum { REGISTER = 8, PART = 3 };
+enum { REGISTER = 8, QUAD = 4, ROWS = 4, COLUMNS = 7, AT_ANY_STEP = 3 };
 _Static_assert(UK_NR == REGISTER, "the channels of a register");
+
+/* Which channels of a register, or four alone, which lie as the lower half does. */
+enum half { LOWER, UPPER, FOUR };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Two words of a column, each with three taps of two channels. */
+/* A column of a part for two pairs of channels; of two rows both are one word. Or the sums of two pairs. */
 struct words {
     uint64_t even, odd;
 };
 
-/* One half of three registers; a byte of each word is left over, as it is. */
-INLINE struct words words_of(uint64_t a, uint64_t b, uint64_t c, int upper) {
-    const uint64_t ab = upper ? uk_rvp_pktt16(b, a) : uk_rvp_pkbb16(b, a), high = 0xff00ff00ff00ff00;
+INLINE uint64_t load_channels(const void *x, enum half h) {
+    const uint64_t v = h == FOUR ? load_4(x) : load_8(x);
 
-    return (struct words){uk_rvp_zunpkd820(ab) | (c << 8 & high), uk_rvp_zunpkd831(ab) | (c & high)};
+    return h == FOUR ? v | v << 16 : v;
 }
 
-/* A part of the window, and what it is applied to: 8 channels of m pixels. */
+INLINE uint64_t pair_of(uint64_t a, uint64_t b, enum half h) {
+    return h == UPPER ? uk_rvp_pktt16(b, a) : uk_rvp_pkbb16(b, a);
+}
+
+/* Of three rows a byte of each word is left over, as it is. */
+INLINE struct words words_of(const uint64_t row[ROWS], int rows, enum half h) {
+    const uint64_t ab = pair_of(row[0], row[1], h), high = 0xff00ff00ff00ff00;
+
+    if (rows == 2)
+        return (struct words){ab, ab};
+    const uint64_t cd = rows == 3 ? row[2] : pair_of(row[2], row[3], h);
+    return (struct words){uk_rvp_zunpkd820(ab) | (cd << 8 & high), uk_rvp_zunpkd831(ab) | (cd & high)};
+}
+
+/* A part of the window, and what it is applied to: 8 or 4 channels of m pixels. */
 struct part {
     const element *x;
-    int64_t rows, columns, ldi, ldr, lds; /* rows, columns <= PART */
+    int64_t rows, columns, ldi, ldr, lds;
     const int8_t *f;
     int64_t ldfr, ldfs;
     int32_t *y;
-    int64_t ldy, acc, m;
-    uint64_t channels; /* bytes of ones: those whose weights are not taken for 0 */
+    int64_t ldy, m;
+    int is_first, is_last; /* else the sums are in y as pairs */
+    uint64_t channels;     /* bytes of ones: those whose weights are not taken for 0 */
 };
 
-INLINE void weights_of(const struct part *p, int upper, struct words w[PART]) {
-    const uint64_t used = upper ? 0xffff0000ffff0000 : 0x0000ffff0000ffff; /* of c, so that 0 is left over */
+INLINE void weights_of(const struct part *p, enum half h, int rows, int columns, struct words w[COLUMNS]) {
+    const uint64_t used = h == UPPER ? 0xffff0000ffff0000 : 0x0000ffff0000ffff; /* of a third row */
 
-#pragma GCC unroll 3
-    for (int64_t s = 0; s < PART; s++) {
-        uint64_t row[PART] = {0};
+#pragma GCC unroll 7
+    for (int s = 0; s < columns; s++) {
+        uint64_t row[ROWS] = {0};
 
-#pragma GCC unroll 3
-        for (int64_t r = 0; r < PART; r++)
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++)
             if (r < p->rows && s < p->columns)
-                row[r] = load_8(p->f + r * p->ldfr + s * p->ldfs) & p->channels;
-        w[s] = words_of(row[0], row[1], row[2] & used, upper);
+                row[r] = load_channels(p->f + r * p->ldfr + s * p->ldfs, h) & p->channels;
+        if (rows == 3)
+            row[2] &= used;
+        w[s] = words_of(row, rows, h);
+        if (rows == 2)
+            w[s] = (struct words){w[s].even & 0x00ff00ff00ff00ff, w[s].odd & 0xff00ff00ff00ff00};
     }
 }
 
-/* Reads of three rows, column after column. */
+/* Reads the rows of a part, column after column. */
 struct reader {
-    const element *row[PART];
-    int64_t step;
-    int upper;
+    const element *row[ROWS];
 };
-
-INLINE struct words next_column(struct reader *r) {
-    const struct words w = words_of(load_8(r->row[0]), load_8(r->row[1]), load_8(r->row[2]), r->upper);
-
-#pragma GCC unroll 3
-    for (int i = 0; i < PART; i++)
-        r->row[i] += r->step;
-    return w;
-}
-
-INLINE struct words add_column(struct words sum, struct words w, struct words x) {
-    return (struct words){MAQA(sum.even, w.even, x.even), MAQA(sum.odd, w.odd, x.odd)};
-}
-
-/* Sums of channels 0 and 4, and 1 and 5, to their places. */
-INLINE void store(struct words sum, int32_t *y, int64_t acc) {
-    uint64_t low = uk_rvp_pack(sum.even, sum.odd), high = uk_rvp_packu(sum.even, sum.odd);
-
-    if (acc) {
-        low = uk_rvp_add32(low, load_8(y));
-        high = uk_rvp_add32(high, load_8(y + REGISTER / 2));
-    }
-    store_8(y, low);
-    store_8(y + REGISTER / 2, high);
-}
-
-INLINE void put_pixel(const struct words w[PART], struct words a, struct words b, struct words c, int32_t *y,
-                      int64_t acc) {
-    const struct words sum = {0, 0};
-
-    store(add_column(add_column(add_column(sum, w[0], a), w[1], b), w[2], c), y, acc);
-}
-
-/* Windows of three columns, one column apart. */
-INLINE void by_one(const struct part *p, const struct words w[PART], struct reader *r, int32_t *y,
-                   int64_t acc) {
-    struct words a = next_column(r), b = next_column(r), c;
-    int64_t i = 0;
-
-#pragma GCC unroll 1
-    for (; i + PART <= p->m; i += PART, y += PART * p->ldy) {
-        put_pixel(w, a, b, c = next_column(r), y, acc);
-        put_pixel(w, b, c, a = next_column(r), y + p->ldy, acc);
-        put_pixel(w, c, a, b = next_column(r), y + 2 * p->ldy, acc);
-    }
-#pragma GCC unroll 1
-    for (; i < p->m; i++, y += p->ldy, a = b, b = c)
-        put_pixel(w, a, b, c = next_column(r), y, acc);
-}
-
-/* ... two columns apart. */
-INLINE void by_two(const struct part *p, const struct words w[PART], struct reader *r, int32_t *y,
-                   int64_t acc) {
-    struct words a = next_column(r);
-    int64_t i = 0;
-
-#pragma GCC unroll 1
-    for (; i < p->m; i++, y += p->ldy) {
-        const struct words b = next_column(r), c = next_column(r);
-
-        put_pixel(w, a, b, c, y, acc);
-        a = c;
-    }
-}
-
-/* Others: columns that are not there are the first one again. */
-INLINE void by_any(const struct part *p, const struct words w[PART], struct reader *r, int32_t *y,
-                   int64_t acc) {
-#pragma GCC unroll 1
-    for (int64_t i = 0; i < p->m; i++, y += p->ldy) {
-        struct words sum = {0, 0};
-
-#pragma GCC unroll 3
-        for (int64_t s = 0; s < PART; s++) {
-            struct reader at = *r;
-            const int64_t from = i * p->ldi + (s < p->columns ? s * p->lds : 0);
-
-#pragma GCC unroll 3
-            for (int k = 0; k < PART; k++)
-                at.row[k] += from;
-            sum = add_column(sum, w[s], next_column(&at));
-        }
-        store(sum, y, acc);
-    }
-}
 
 /* A register of its own for each row: compilers would add constants to the first row's, which are large, at each load. */
 INLINE const element *apart(const element *row) {
@@ -167,39 +104,185 @@ INLINE const element *apart(const element *row) {
     return row;
 }
 
-INLINE void half(const struct part *p, int upper) {
-    struct reader r = {{apart(p->x), apart(p->rows > 1 ? p->x + p->ldr : p->x),
-                        apart(p->rows > 2 ? p->x + 2 * p->ldr : p->x)},
-                       p->lds,
-                       upper};
-    struct words w[PART];
-    int32_t *y = p->y + 2 * upper;
+INLINE struct reader begin(const struct part *p, int rows) {
+    struct reader r;
 
-    weights_of(p, upper, w);
-    if (p->columns == PART && p->ldi == p->lds)
-        by_one(p, w, &r, y, p->acc);
-    else if (p->columns == PART && p->ldi == 2 * p->lds)
-        by_two(p, w, &r, y, p->acc);
-    else
-        by_any(p, w, &r, y, p->acc);
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; i++)
+        r.row[i] = apart(i < p->rows ? p->x + i * p->ldr : p->x);
+    return r;
 }
 
-/* All of the window, r x s, for 8 channels. */
-INLINE void window(struct part p, int64_t r, int64_t s) {
+INLINE struct words column_at(const struct reader *r, int rows, enum half h, int64_t at) {
+    uint64_t row[ROWS];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; i++)
+        row[i] = load_channels(r->row[i] + at, h);
+    return words_of(row, rows, h);
+}
+
+INLINE void advance(struct reader *r, int rows, int64_t step) {
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; i++)
+        r->row[i] += step;
+}
+
+INLINE struct words add_column(struct words sum, struct words w, struct words x) {
+    return (struct words){MAQA(sum.even, w.even, x.even), MAQA(sum.odd, w.odd, x.odd)};
+}
+
+/* Where the second pair of channels lies behind the first. */
+INLINE int32_t *second(int32_t *y, enum half h) {
+    return y + (h == FOUR ? 2 : REGISTER / 2);
+}
+
+INLINE struct words sums_before(const struct part *p, int32_t *y, enum half h) {
+    return p->is_first ? (struct words){0, 0} : (struct words){load_8(y), load_8(second(y, h))};
+}
+
+/* Pairs to the places of their channels, and back. */
+INLINE struct words exchange(struct words sum) {
+    return (struct words){uk_rvp_pack(sum.even, sum.odd), uk_rvp_packu(sum.even, sum.odd)};
+}
+
+INLINE void store(const struct part *p, struct words sum, int32_t *y, enum half h) {
+    if (p->is_last)
+        sum = exchange(sum);
+    store_8(y, sum.even);
+    store_8(second(y, h), sum.odd);
+}
+
+/* Windows that are one column apart, or two: of a pixel's columns the first is x[first]. */
+INLINE void put_pixel(const struct part *p, struct reader *r, enum half h, int rows, int columns, int step, int first,
+                      const struct words w[COLUMNS], struct words x[COLUMNS], int32_t *y) {
+    struct words sum = sums_before(p, y, h);
+
+#pragma GCC unroll 2
+    for (int s = columns - step; s < columns; s++) {
+        x[(first + s) % columns] = column_at(r, rows, h, 0);
+        advance(r, rows, p->lds);
+    }
+#pragma GCC unroll 7
+    for (int s = 0; s < columns; s++)
+        sum = add_column(sum, w[s], x[(first + s) % columns]);
+    store(p, sum, y, h);
+}
+
+INLINE void slide(const struct part *p, enum half h, int rows, int columns, int step) {
+    const int cycle = columns % step ? columns : columns / step;
+    struct reader r = begin(p, rows);
+    struct words w[COLUMNS], x[COLUMNS];
+    int32_t *y = p->y;
+    int64_t i = 0;
+
+    weights_of(p, h, rows, columns, w);
+#pragma GCC unroll 7
+    for (int s = 0; s < columns - step; s++) {
+        x[s] = column_at(&r, rows, h, 0);
+        advance(&r, rows, p->lds);
+    }
+#pragma GCC unroll 1
+    for (; i + cycle <= p->m; i += cycle)
+#pragma GCC unroll 7
+        for (int k = 0; k < cycle; k++, y += p->ldy)
+            put_pixel(p, &r, h, rows, columns, step, k * step % columns, w, x, y);
+#pragma GCC unroll 1
+    for (; i < p->m; i++, y += p->ldy) {
+        put_pixel(p, &r, h, rows, columns, step, 0, w, x, y);
+#pragma GCC unroll 7
+        for (int s = 0; s < columns - step; s++)
+            x[s] = x[s + step];
+    }
+}
+
+/* Windows anywhere, of two rows and up to three columns: a column that is not there is the first one again. */
+INLINE void jump(const struct part *p, enum half h) {
+    struct reader r = begin(p, 2);
+    struct words w[COLUMNS];
+    int32_t *y = p->y;
+
+    weights_of(p, h, 2, AT_ANY_STEP, w);
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < p->m; i++, y += p->ldy) {
+        struct words sum = sums_before(p, y, h);
+
+#pragma GCC unroll 3
+        for (int s = 0; s < AT_ANY_STEP; s++)
+            sum = add_column(sum, w[s], column_at(&r, 2, h, s < p->columns ? s * p->lds : 0));
+        advance(&r, 2, p->ldi);
+        store(p, sum, y, h);
+    }
+}
+
+/* Of two rows. */
+INLINE void slide_columns(const struct part *p, enum half h, int step) {
+    if (p->columns == 2)
+        slide(p, h, 2, 2, step);
+    else if (p->columns == 3)
+        slide(p, h, 2, 3, step);
+    else if (p->columns == 4)
+        slide(p, h, 2, 4, step);
+    else if (p->columns == 5)
+        slide(p, h, 2, 5, step);
+    else if (p->columns == 6)
+        slide(p, h, 2, 6, step);
+    else
+        slide(p, h, 2, 7, step);
+}
+
+INLINE int slides(const struct part *p, int64_t columns) {
+    return columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
+}
+
+INLINE void apply(struct part p, enum half h) {
+    p.y += h == UPPER ? 2 : 0;
+    if (!slides(&p, p.columns))
+        jump(&p, h);
+    else if (p.rows == 3)
+        p.ldi == p.lds ? slide(&p, h, 3, 3, 1) : slide(&p, h, 3, 3, 2);
+    else if (p.rows == 4)
+        p.ldi == p.lds ? slide(&p, h, 4, 4, 1) : slide(&p, h, 4, 4, 2);
+    else
+        p.ldi == p.lds ? slide_columns(&p, h, 1) : slide_columns(&p, h, 2);
+}
+
+/* The sums that are there, as pairs. */
+INLINE void take_sums(struct part p, enum half h) {
+    int32_t *y = p.y + (h == UPPER ? 2 : 0);
+
+    p.is_last = 0;
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < p.m; i++, y += p.ldy)
+        store(&p, exchange((struct words){load_8(y), load_8(second(y, h))}), y, h);
+}
+
+/* Of n, as many as a part has that no part of one follows, if others are left. */
+INLINE int64_t length(int64_t n, int64_t most) {
+    return n <= most ? n : n == most + 1 && most > 2 ? most - 1 : most;
+}
+
+/* All of the window, r x s, for the channels of one half. */
+INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h) {
     const element *x = p.x;
     const int8_t *f = p.f;
+    const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s) ? r : 2,
+                  columns = slides(&p, s) ? COLUMNS : AT_ANY_STEP;
 
+    if (acc)
+        take_sums(p, h);
+    p.is_first = !acc;
 #pragma GCC unroll 1
-    for (int64_t i = 0; i < r; i += PART)
+    for (int64_t i = 0; i < r; i += rows)
 #pragma GCC unroll 1
-        for (int64_t j = 0; j < s; j += PART) {
-            p.rows = r - i < PART ? r - i : PART;
-            p.columns = s - j < PART ? s - j : PART;
+        for (int64_t j = 0; j < s; j += p.columns) {
+            p.rows = r - i < rows ? r - i : rows;
+            p.columns = length(s - j, columns);
+            p.is_last = i + rows >= r && j + p.columns == s;
             p.x = x + i * p.ldr + j * p.lds;
             p.f = f + i * p.ldfr + j * p.ldfs;
-            half(&p, 0);
-            half(&p, 1);
-            p.acc = 1;
+            apply(p, h);
+            p.is_first = 0;
         }
 }
 
@@ -215,24 +298,37 @@ INLINE int32_t single(const struct part *p, const element *x, const int8_t *f, i
     return (int32_t)sum;
 }
 
+/* Bytes of ones for four channels from the i-th on, as load_channels has them. */
+INLINE uint64_t four_from(int64_t i) {
+    const uint64_t v = ~(uint32_t)0 << 8 * i & ~(uint32_t)0;
+
+    return v | v << 16;
+}
+
 void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
-    struct part p = {
-        .ldi = ldi, .ldr = ldr, .lds = lds, .ldfr = ldfr, .ldfs = ldfs, .ldy = ldy, .acc = acc, .m = m};
-    const int64_t by_register = r > 0 && s > 0 && n >= REGISTER ? n : 0;
+    struct part p = {.ldi = ldi, .ldr = ldr, .lds = lds, .ldfr = ldfr, .ldfs = ldfs, .ldy = ldy, .m = m};
+    const int64_t group = n >= REGISTER ? REGISTER : QUAD, by_group = r > 0 && s > 0 && n >= group ? n : 0;
 
 #pragma GCC unroll 1
-    for (int64_t j = 0; j < by_register; j += REGISTER) {
-        const int64_t begin = j + REGISTER <= n ? j : n - REGISTER;
+    for (int64_t j = 0; j < by_group; j += group) {
+        const int64_t begin = j + group <= n ? j : n - group;
 
         p.x = x + begin;
         p.f = f + begin;
         p.y = y + begin;
-        p.channels = acc ? ~(uint64_t)0 << 8 * (j - begin) : ~(uint64_t)0; /* those before are there */
-        window(p, r, s);
+        p.channels = ~(uint64_t)0;
+        if (acc) /* those before are there */
+            p.channels = group == QUAD ? four_from(j - begin) : p.channels << 8 * (j - begin);
+        if (group == QUAD) {
+            window(p, r, s, acc, FOUR);
+            continue;
+        }
+        window(p, r, s, acc, LOWER);
+        window(p, r, s, acc, UPPER);
     }
 #pragma GCC unroll 1
-    for (int64_t j = by_register; j < n; j++)
+    for (int64_t j = by_group; j < n; j++)
 #pragma GCC unroll 1
         for (int64_t i = 0; i < m; i++) {
             const uint32_t sum = (uint32_t)single(&p, x + i * ldi + j, f + j, r, s);

@@ -238,11 +238,12 @@ static void plan_window(const struct uk_kernel *row, const struct shape *s, stru
     add_tile(row, s, p);
 }
 
-/* Windows as plan_window's, or of one column more, as far apart as their columns or every second pixel; a row of weights for each
- * place in a window, by rows of windows. */
+/* Windows of all numbers of rows and columns for which kernels have loops of their own, and of more; as far apart as their columns, every
+ * second pixel, or every third, which the largest shape has. A row of weights for each place in a window, by rows of windows. */
 static void plan_byte_dw_channels(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    const int64_t width = 1 + s->k % 4, rows = (s->k + 2) / 3, step = 2 - s->acc,
-                  line = step * (s->mr - 1) + width;
+    const int64_t width = s->k ? 1 + (s->k - 1) % 9 : 1, rows = s->k < 5 ? s->k : 1 + s->k % 5;
+    const int64_t other = (s->acc + s->mr + 1) % 2, step = s->gap ? 3 - other : 1 + other;
+    const int64_t line = step * (s->mr - 1) + width;
     const struct operand x = rows_in_place(row, rows ? rows * line : 0, s->nr, s),
                          f = rows_in_place(row, rows * width, s->nr, s);
 
