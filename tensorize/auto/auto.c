@@ -16,14 +16,9 @@ struct plan {
     int constants;      /* that are packed, before the program runs */
 };
 
-/* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time: LLVM vectorizes them where there are
- * vectors; else a term is two loads, a product and a sum. */
+/* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time. */
 static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
-    double cycles = s->target->vectors.bytes >= 16 ? AUTO_PLAIN : 4 / s->target->machine.core.issue;
-
-    for (int i = 0; i < st->loops; i++)
-        cycles *= uk_values_estimate(s, st, st->loop[i]);
-    return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > cycles;
+    return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > uk_plain_cycles(s, st);
 }
 
 static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p,

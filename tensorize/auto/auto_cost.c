@@ -13,6 +13,15 @@ bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double 
     return copied * UK_CHEAP_REUSE < terms;
 }
 
+/* LLVM vectorizes plain loops where there are vectors; else a term of a sum is two loads, a product and a sum. */
+double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st) {
+    double cycles = s->target->vectors.bytes >= 16 ? AUTO_PLAIN : 4 / s->target->machine.core.issue;
+
+    for (int i = 0; i < st->loops; i++)
+        cycles *= uk_values_estimate(s, st, st->loop[i]);
+    return cycles;
+}
+
 /* Windows are read where they are: rows of A in panels would be copied once for each place in the window. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_loop *columns = NULL;

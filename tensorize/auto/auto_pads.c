@@ -89,10 +89,31 @@ static bool is_line(const struct uk_stage *st, int operand, const struct uk_loop
     return uk_poly_is_int(&c, &step) && step == 1;
 }
 
-/* Would kernels refuse sums of windows in place because they are no whole groups? They read on in a copy. */
+/* Is the loop's extent times `more` a multiple of the group for all sizes? */
+static bool is_whole(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l, int64_t more,
+                     int64_t group) {
+    struct uk_arena *a = s->arena;
+    struct uk_index *n = st->statement->extent[l->iterator];
+
+    n = uk_index_op(a, UK_I_MOD, uk_index_op(a, UK_I_MUL, uk_index_int(a, more), n), uk_index_int(a, group));
+    return n && uk_proves(s, st, 0, uk_index_op(a, UK_I_EQ, n, uk_index_int(a, 0)));
+}
+
+/* Are pixels left out, as panels leave none? */
+static bool has_steps(const struct uk_stage *st, int operand) {
+    const struct uk_operand *x = &st->operand[operand];
+
+    for (int d = 0; d < x->tensor->dims; d++)
+        for (int i = 0; i < st->loops; i++)
+            if (x->index[d].coefficient[st->loop[i]->id] > 1)
+                return true;
+    return false;
+}
+
+/* Would kernels refuse sums of windows in place because they are no whole groups, or need not be? They read on in a copy. */
 static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     const struct uk_loop *outer = joined(s, st, operand), *last = NULL;
-    int64_t group, n, of_outer = outer ? uk_constant_extent(st, outer) : 1;
+    int64_t group, of_outer = outer ? uk_constant_extent(st, outer) : 1;
     int sums = 0;
 
     for (int i = 0; i < st->loops; i++)
@@ -100,20 +121,23 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
             last = st->loop[i];
             sums++;
         }
-    if (sums < 2 || st->operands != 3 || !is_line(st, operand, last) ||
-        (n = uk_constant_extent(st, last)) < 0 || of_outer < 0)
+    if ((sums < 2 && !has_steps(st, operand)) || st->operands != 3 || !is_line(st, operand, last) || of_outer < 0)
         return false;
     group = least_group(s, st);
-    return group > 1 && n * of_outer % group;
+    return group > 1 && !is_whole(s, st, last, of_outer, group);
 }
 
-/* Does a copy make the sums longer, or their groups whole? */
+/* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes the windows: a copy is cheap too if it
+ * takes less than half the time of plain loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     const struct uk_operand *x = &st->operand[operand];
+    const double copied = elements(s, x->tensor);
+    const bool is_cheap = uk_is_cheap(s, st, copied);
 
-    return !x->tensor->is_constant && others_are_constant(st, operand) &&
-           uk_is_cheap(s, st, elements(s, x->tensor)) &&
-           ((x->pad == UK_PAD_GUARD && joined(s, st, operand)) || lacks_groups(s, st, operand));
+    if (x->tensor->is_constant || !others_are_constant(st, operand) ||
+        (!is_cheap && copied * uk_element_cycles(s) * 2 > uk_plain_cycles(s, st)))
+        return false;
+    return (is_cheap && x->pad == UK_PAD_GUARD && joined(s, st, operand)) || lacks_groups(s, st, operand);
 }
 
 static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int operand, enum uk_zeros zeros) {

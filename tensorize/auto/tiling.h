@@ -171,6 +171,9 @@ double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st,
  * channels, of which it computes one as slowly as a whole register. */
 int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);
 bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
+/* auto_cost.c: cycles of the stage in plain loops: what a kernel must cost less than, if axes of it have no loop here and plain loops
+ * are allowed. */
+double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st);
 /* auto_cost.c: cycles of copying an element by itself: a load, a store and an address. */
 double uk_element_cycles(const struct uk_schedule *s);
 /* auto_cost.c: whether a convolution's windows are packed. */
