@@ -17,7 +17,7 @@
  * Weights cost 5 or 12 instructions a column in each half and part.
  *
  * Edges: rows and columns that a part does not have read others again, with weights 0. The last 8 channels overlap those
- * before them; 4 to 7 are two groups of 4 that overlap; fewer go one by one.
+ * before them; 4 to 7 are two groups of 4 that overlap; of fewer the last stands for those that are not there.
  */
 #include "any_address_rvp.h"
 #include "registry/rvp.h"
@@ -32,8 +32,8 @@ typedef int8_t element;
 enum { REGISTER = 8, QUAD = 4, ROWS = 4, COLUMNS = 7, AT_ANY_STEP = 3 };
 _Static_assert(UK_NR == REGISTER, "the channels of a register");
 
-/* Which channels of a register, or four alone, which lie as the lower half does. */
-enum half { LOWER, UPPER, FOUR };
+/* Which channels of a register; or four alone, or one to three, which lie as the lower half does. */
+enum half { LOWER, UPPER, FOUR, FEW };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -41,12 +41,6 @@ enum half { LOWER, UPPER, FOUR };
 struct words {
     uint64_t even, odd;
 };
-
-INLINE uint64_t load_channels(const void *x, enum half h) {
-    const uint64_t v = h == FOUR ? load_4(x) : load_8(x);
-
-    return h == FOUR ? v | v << 16 : v;
-}
 
 INLINE uint64_t pair_of(uint64_t a, uint64_t b, enum half h) {
     return h == UPPER ? uk_rvp_pktt16(b, a) : uk_rvp_pkbb16(b, a);
@@ -70,9 +64,20 @@ struct part {
     int64_t ldfr, ldfs;
     int32_t *y;
     int64_t ldy, m;
-    int is_first, is_last; /* else the sums are in y as pairs */
+    int is_first, is_last; /* else the sums are in y, as pairs if there are four channels */
     uint64_t channels;     /* bytes of ones: those whose weights are not taken for 0 */
+    int64_t second, third; /* of few channels */
 };
+
+INLINE uint64_t load_channels(const struct part *p, const void *x, enum half h) {
+    const uint8_t *few = (const uint8_t *)x;
+
+    if (h == LOWER || h == UPPER)
+        return load_8(x);
+    const uint64_t v =
+        h == FOUR ? load_4(x) : few[0] | (uint64_t)few[p->second] << 8 | (uint64_t)few[p->third] << 16;
+    return v | v << 16;
+}
 
 INLINE void weights_of(const struct part *p, enum half h, int rows, int columns, struct words w[COLUMNS]) {
     const uint64_t used = h == UPPER ? 0xffff0000ffff0000 : 0x0000ffff0000ffff; /* of a third row */
@@ -84,7 +89,7 @@ INLINE void weights_of(const struct part *p, enum half h, int rows, int columns,
 #pragma GCC unroll 4
         for (int r = 0; r < rows; r++)
             if (r < p->rows && s < p->columns)
-                row[r] = load_channels(p->f + r * p->ldfr + s * p->ldfs, h) & p->channels;
+                row[r] = load_channels(p, p->f + r * p->ldfr + s * p->ldfs, h) & p->channels;
         if (rows == 3)
             row[2] &= used;
         w[s] = words_of(row, rows, h);
@@ -113,12 +118,13 @@ INLINE struct reader begin(const struct part *p, int rows) {
     return r;
 }
 
-INLINE struct words column_at(const struct reader *r, int rows, enum half h, int64_t at) {
+INLINE struct words column_at(const struct part *p, const struct reader *r, int rows, enum half h,
+                              int64_t at) {
     uint64_t row[ROWS];
 
 #pragma GCC unroll 4
     for (int i = 0; i < rows; i++)
-        row[i] = load_channels(r->row[i] + at, h);
+        row[i] = load_channels(p, r->row[i] + at, h);
     return words_of(row, rows, h);
 }
 
@@ -132,35 +138,46 @@ INLINE struct words add_column(struct words sum, struct words w, struct words x)
     return (struct words){MAQA(sum.even, w.even, x.even), MAQA(sum.odd, w.odd, x.odd)};
 }
 
-/* Where the second pair of channels lies behind the first. */
-INLINE int32_t *second(int32_t *y, enum half h) {
-    return y + (h == FOUR ? 2 : REGISTER / 2);
-}
-
-INLINE struct words sums_before(const struct part *p, int32_t *y, enum half h) {
-    return p->is_first ? (struct words){0, 0} : (struct words){load_8(y), load_8(second(y, h))};
-}
-
 /* Pairs to the places of their channels, and back. */
 INLINE struct words exchange(struct words sum) {
     return (struct words){uk_rvp_pack(sum.even, sum.odd), uk_rvp_packu(sum.even, sum.odd)};
 }
 
+/* Where the third channel lies, or the fifth of a register. */
+INLINE int32_t *behind(int32_t *y, enum half h) {
+    return y + (h == FOUR ? QUAD / 2 : REGISTER / 2);
+}
+
+INLINE struct words sums_before(const struct part *p, int32_t *y, enum half h) {
+    if (p->is_first)
+        return (struct words){0, 0};
+    if (h == FEW)
+        return exchange(
+            (struct words){(uint32_t)y[0] | (uint64_t)(uint32_t)y[p->second] << 32, (uint32_t)y[p->third]});
+    return (struct words){load_8(y), load_8(behind(y, h))};
+}
+
 INLINE void store(const struct part *p, struct words sum, int32_t *y, enum half h) {
-    if (p->is_last)
+    if (p->is_last || h == FEW)
         sum = exchange(sum);
+    if (h == FEW) {
+        y[p->third] = (int32_t)sum.odd;
+        y[p->second] = (int32_t)(sum.even >> 32);
+        y[0] = (int32_t)sum.even;
+        return;
+    }
     store_8(y, sum.even);
-    store_8(second(y, h), sum.odd);
+    store_8(behind(y, h), sum.odd);
 }
 
 /* Windows that are one column apart, or two: of a pixel's columns the first is x[first]. */
-INLINE void put_pixel(const struct part *p, struct reader *r, enum half h, int rows, int columns, int step, int first,
-                      const struct words w[COLUMNS], struct words x[COLUMNS], int32_t *y) {
+INLINE void put_pixel(const struct part *p, struct reader *r, enum half h, int rows, int columns, int step,
+                      int first, const struct words w[COLUMNS], struct words x[COLUMNS], int32_t *y) {
     struct words sum = sums_before(p, y, h);
 
 #pragma GCC unroll 2
     for (int s = columns - step; s < columns; s++) {
-        x[(first + s) % columns] = column_at(r, rows, h, 0);
+        x[(first + s) % columns] = column_at(p, r, rows, h, 0);
         advance(r, rows, p->lds);
     }
 #pragma GCC unroll 7
@@ -179,7 +196,7 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
     weights_of(p, h, rows, columns, w);
 #pragma GCC unroll 7
     for (int s = 0; s < columns - step; s++) {
-        x[s] = column_at(&r, rows, h, 0);
+        x[s] = column_at(p, &r, rows, h, 0);
         advance(&r, rows, p->lds);
     }
 #pragma GCC unroll 1
@@ -209,7 +226,7 @@ INLINE void jump(const struct part *p, enum half h) {
 
 #pragma GCC unroll 3
         for (int s = 0; s < AT_ANY_STEP; s++)
-            sum = add_column(sum, w[s], column_at(&r, 2, h, s < p->columns ? s * p->lds : 0));
+            sum = add_column(sum, w[s], column_at(p, &r, 2, h, s < p->columns ? s * p->lds : 0));
         advance(&r, 2, p->ldi);
         store(p, sum, y, h);
     }
@@ -254,7 +271,7 @@ INLINE void take_sums(struct part p, enum half h) {
     p.is_last = 0;
 #pragma GCC unroll 1
     for (int64_t i = 0; i < p.m; i++, y += p.ldy)
-        store(&p, exchange((struct words){load_8(y), load_8(second(y, h))}), y, h);
+        store(&p, exchange((struct words){load_8(y), load_8(behind(y, h))}), y, h);
 }
 
 /* Of n, as many as a part has that no part of one follows, if others are left. */
@@ -269,7 +286,7 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
     const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s) ? r : 2,
                   columns = slides(&p, s) ? COLUMNS : AT_ANY_STEP;
 
-    if (acc)
+    if (acc && h != FEW)
         take_sums(p, h);
     p.is_first = !acc;
 #pragma GCC unroll 1
@@ -286,18 +303,6 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
         }
 }
 
-/* One channel of one pixel. */
-INLINE int32_t single(const struct part *p, const element *x, const int8_t *f, int64_t r, int64_t s) {
-    uint32_t sum = 0;
-
-#pragma GCC unroll 1
-    for (int64_t i = 0; i < r; i++)
-#pragma GCC unroll 1
-        for (int64_t j = 0; j < s; j++)
-            sum += (uint32_t)(x[i * p->ldr + j * p->lds] * f[i * p->ldfr + j * p->ldfs]);
-    return (int32_t)sum;
-}
-
 /* Bytes of ones for four channels from the i-th on, as load_channels has them. */
 INLINE uint64_t four_from(int64_t i) {
     const uint64_t v = ~(uint32_t)0 << 8 * i & ~(uint32_t)0;
@@ -305,35 +310,49 @@ INLINE uint64_t four_from(int64_t i) {
     return v | v << 16;
 }
 
+/* Sums of no terms. */
+INLINE void put_zeros(const struct part *p, int32_t *y, int64_t n) {
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < p->m; i++)
+#pragma GCC unroll 1
+        for (int64_t j = 0; j < n; j++)
+            y[i * p->ldy + j] = 0;
+}
+
 void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
-    struct part p = {.ldi = ldi, .ldr = ldr, .lds = lds, .ldfr = ldfr, .ldfs = ldfs, .ldy = ldy, .m = m};
-    const int64_t group = n >= REGISTER ? REGISTER : QUAD, by_group = r > 0 && s > 0 && n >= group ? n : 0;
+    struct part p = {.ldi = ldi,
+                     .ldr = ldr,
+                     .lds = lds,
+                     .ldfr = ldfr,
+                     .ldfs = ldfs,
+                     .ldy = ldy,
+                     .m = m,
+                     .second = n > 1,
+                     .third = n > 2 ? 2 : n > 1};
+    const int64_t group = n >= REGISTER ? REGISTER : n >= QUAD ? QUAD : n;
 
+    if (r <= 0 || s <= 0) {
+        if (!acc)
+            put_zeros(&p, y, n);
+        return;
+    }
 #pragma GCC unroll 1
-    for (int64_t j = 0; j < by_group; j += group) {
+    for (int64_t j = 0; j < n; j += group) {
         const int64_t begin = j + group <= n ? j : n - group;
 
         p.x = x + begin;
         p.f = f + begin;
         p.y = y + begin;
         p.channels = ~(uint64_t)0;
-        if (acc) /* those before are there */
+        if (acc && group >= QUAD) /* those before are there */
             p.channels = group == QUAD ? four_from(j - begin) : p.channels << 8 * (j - begin);
-        if (group == QUAD) {
+        if (group == REGISTER) {
+            window(p, r, s, acc, LOWER);
+            window(p, r, s, acc, UPPER);
+        } else if (group == QUAD)
             window(p, r, s, acc, FOUR);
-            continue;
-        }
-        window(p, r, s, acc, LOWER);
-        window(p, r, s, acc, UPPER);
+        else
+            window(p, r, s, acc, FEW);
     }
-#pragma GCC unroll 1
-    for (int64_t j = by_group; j < n; j++)
-#pragma GCC unroll 1
-        for (int64_t i = 0; i < m; i++) {
-            const uint32_t sum = (uint32_t)single(&p, x + i * ldi + j, f + j, r, s);
-            int32_t *at = y + i * ldy + j;
-
-            *at = (int32_t)((acc ? (uint32_t)*at : 0) + sum);
-        }
 }
