@@ -395,7 +395,7 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, s
 }
 
 /* A tile of such a kernel has all of a row's pixels and channels. What follows it element by element wants so few channels that what
- * it needs for each stays in registers over all pixels. */
+ * it needs for each stays in registers over all pixels. Vectors that fewer channels would leave a part of empty are no gain. */
 static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
     const struct uk_stage *reader = uk_only_reader(s, st);
     const int v = uk_channel_axis(st, f);
@@ -403,7 +403,7 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
     if (v < 0 || !reader || !uk_is_elementwise(reader))
         return;
     const int64_t channels = uk_constant_extent(st, f->axis[v]), most = uk_kernel_nr(f->intrinsic->row);
-    if (channels > 0 && channels % most == 0)
+    if (s->target->vectors.bytes < 16 || (channels > 0 && channels % most == 0))
         f->most[v] = most;
 }
 

@@ -99,20 +99,30 @@ static bool is_whole(struct uk_schedule *s, const struct uk_stage *st, const str
     return n && uk_proves(s, st, 0, uk_index_op(a, UK_I_EQ, n, uk_index_int(a, 0)));
 }
 
-/* Are pixels left out, as panels leave none? */
-static bool has_steps(const struct uk_stage *st, int operand) {
+/* Has it windows or steps, so that it cannot be packed in panels? */
+static bool has_windows(const struct uk_stage *st, int operand) {
     const struct uk_operand *x = &st->operand[operand];
 
-    for (int d = 0; d < x->tensor->dims; d++)
-        for (int i = 0; i < st->loops; i++)
-            if (x->index[d].coefficient[st->loop[i]->id] > 1)
+    for (int d = 0; d < x->tensor->dims; d++) {
+        int loops = 0;
+
+        for (int i = 0; i < st->loops; i++) {
+            const int64_t c = x->index[d].coefficient[st->loop[i]->id];
+
+            if (c > 1)
                 return true;
+            loops += c != 0;
+        }
+        if (loops > 1)
+            return true;
+    }
     return false;
 }
 
-/* Would kernels refuse sums of windows in place because they are no whole groups, or need not be? They read on in a copy. */
-static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand) {
-    const struct uk_loop *outer = joined(s, st, operand), *last = NULL;
+/* Would kernels refuse sums of windows in place because they are no whole groups, or need not be? They read on in a copy. `apart`: before
+ * two loops of the sum are one. */
+static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
+    const struct uk_loop *outer = apart ? NULL : joined(s, st, operand), *last = NULL;
     int64_t group, of_outer = outer ? uk_constant_extent(st, outer) : 1;
     int sums = 0;
 
@@ -121,23 +131,26 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
             last = st->loop[i];
             sums++;
         }
-    if ((sums < 2 && !has_steps(st, operand)) || st->operands != 3 || !is_line(st, operand, last) || of_outer < 0)
+    if ((sums < 2 && !has_windows(st, operand)) || st->operands != 3 || !is_line(st, operand, last) ||
+        of_outer < 0)
         return false;
     group = least_group(s, st);
     return group > 1 && !is_whole(s, st, last, of_outer, group);
 }
 
-/* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes the windows: a copy is cheap too if it
- * takes less than half the time of plain loops. */
-static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand) {
+/* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes windows: a copy is cheap too if it takes
+ * less than half the time of plain loops. */
+static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
     const struct uk_operand *x = &st->operand[operand];
     const double copied = elements(s, x->tensor);
     const bool is_cheap = uk_is_cheap(s, st, copied);
 
     if (x->tensor->is_constant || !others_are_constant(st, operand) ||
-        (!is_cheap && copied * uk_element_cycles(s) * 2 > uk_plain_cycles(s, st)))
+        (!is_cheap &&
+         (!has_windows(st, operand) || copied * uk_element_cycles(s) * 2 > uk_plain_cycles(s, st))))
         return false;
-    return (is_cheap && x->pad == UK_PAD_GUARD && joined(s, st, operand)) || lacks_groups(s, st, operand);
+    return (is_cheap && x->pad == UK_PAD_GUARD && joined(s, st, operand)) ||
+           lacks_groups(s, st, operand, apart);
 }
 
 static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int operand, enum uk_zeros zeros) {
@@ -145,7 +158,7 @@ static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int ope
 
     return st->statement->reduce == UK_REDUCE_SUM &&
            (pad == UK_PAD_VALUE || (pad == UK_PAD_GUARD && zeros == UK_ZEROS_FOR_WINDOWS) ||
-            ((pad == UK_PAD_NONE || zeros == UK_ZEROS_FOR_SUMS) && helps_sums(s, st, operand)));
+            ((pad == UK_PAD_NONE || zeros == UK_ZEROS_FOR_SUMS) && helps_sums(s, st, operand, false)));
 }
 
 /* Which part of the terms is inside along dimension d: of a window's places r at each of its positions i. */
@@ -188,15 +201,19 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
 
     for (int o = 1; o < st->operands; o++)
         if (st->operand[o].pad == UK_PAD_GUARD && wants_copy(s, st, o, UK_ZEROS_FOR_SUMS) &&
-            !lacks_groups(s, st, o) && !pay(s, st, o, calls, cycles))
+            !lacks_groups(s, st, o, false) && !pay(s, st, o, calls, cycles))
             return false;
     return true;
 }
 
 bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st) {
-    for (int o = 1; o < st->operands && st->statement->reduce == UK_REDUCE_SUM; o++)
-        if (helps_sums(s, st, o) && lacks_groups(s, st, o))
+    for (int o = 1; o < st->operands && st->statement->reduce == UK_REDUCE_SUM; o++) {
+        const bool apart =
+            st->operand[o].pad == UK_PAD_VALUE; /* which hides that loops of the sum could be one */
+
+        if (helps_sums(s, st, o, apart) && lacks_groups(s, st, o, apart))
             return true;
+    }
     return false;
 }
 
@@ -304,7 +321,7 @@ static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int 
         if (x->index[d].coefficient[rows->id])
             bytes *= (double)(2 * ROWS) * (double)x->index[d].coefficient[rows->id] /
                      uk_size_estimate(s, x->tensor->shape[d]);
-    if (uk_constant_extent(st, rows) <= ROWS || !has_common_neighbours(st, operand) ||
+    if (uk_values_estimate(s, st, rows) <= ROWS || !has_common_neighbours(st, operand) ||
         bytes > (double)uk_l2_share(s) || bytes < COST_PAGE)
         return UK_OK;
     enum uk_status status = uk_split_always(s, st, &rows, ROWS, "o", &outer);
