@@ -6,7 +6,8 @@
 
 A layer is a convolution of u8 by i8 with windows of 1 to 7, strides 1 and 2, 3 to 512 channels and images of 7 to 112, or in one of
 four cases a depthwise one, NHWC, with TensorFlow's padding and a requantize by each channel's scale, as networks have it. It is compiled
-twice: with constant sizes, and with sizes that are arguments, whose results have to be the same ones. Floors: uk/network/network_count.c.
+twice: with constant sizes, few channels gathered as networks do (networks/layers/gather_windows.c), and with sizes that are arguments, whose
+results have to be the same ones. Floors: uk/network/network_count.c.
 The same seed draws the same layers (default: 0, 40 of them).
 """
 
@@ -56,25 +57,56 @@ def floor_of(layer):
     return (0.1864 * 8 * math.ceil(terms(layer) / 8) + 10) * results
 
 
+def pads_of(layer):
+    """Before and behind, by dimension together."""
+    return [max((layer["out"] - 1) * layer["stride"] + extent - layer["image"], 0) for extent in layer["window"]]
+
+
 def subscripts(layer):
     """Of the image, of the filter, and what is summed over."""
-    image, weights, over, pads = [], [], [], False
+    image, weights, over, pads = [], [], [], pads_of(layer)
     for d, extent in enumerate(layer["window"]):
         text = f"2*i{d + 2}" if layer["stride"] == 2 else f"i{d + 2}"
-        before = max((layer["out"] - 1) * layer["stride"] + extent - layer["image"], 0)
-        pads |= before > 0
         if extent > 1:
             text += f" + r{d}"
             over.append(f"r{d}")
         weights.append(f"r{d}" if extent > 1 else "0")
-        image.append(f"{text} - {before // 2}" if before // 2 else text)
-    return ", ".join(image), ", ".join(weights), over, pads
+        image.append(f"{text} - {pads[d] // 2}" if pads[d] // 2 else text)
+    return ", ".join(image), ", ".join(weights), over, any(pads)
 
 
 def sizes_of(layer):
     """By name; of stride 1 the result's is the image's."""
     names = {"H": layer["image"], "O": layer["outputs"]}
     return names | ({"P": layer["out"]} if layer["stride"] > 1 else {}) | ({} if layer["depthwise"] else {"C": layer["channels"]})
+
+
+def is_gathered(layer):
+    return not layer["depthwise"] and math.prod(layer["window"]) > 1 and layer["channels"] % 4 > 0 and terms(layer) <= layer["outputs"]
+
+
+def requantized(out, outputs):
+    return f"""tensor x2 i32 [{outputs}]
+tensor x3 f32 [{outputs}]
+tensor y u8 [1, {out}, {out}, {outputs}]
+temp t0 i32 [1, {out}, {out}, {outputs}]
+"""
+
+
+LAST = "y[i0, i2, i3, i1] = u8(round(f32(t0[i0, i2, i3, i1] + x2[i1]) * x3[i1]) + 7)\n"
+
+
+def gathered(layer):
+    """The windows in a temp, whose rows follow each other."""
+    rows, columns, c, out, stride = *layer["window"], layer["channels"], layer["out"], layer["stride"]
+    pads = pads_of(layer)
+    read = f"x0[i0, {stride}*i2 + r0 - {pads[0] // 2}, {stride * c}*i3 + q - {pads[1] // 2 * c}]"
+    return f"""tensor x0 u8 [1, {layer["image"]}, {layer["image"] * c}]
+tensor x1 i8 [{rows}, {columns * c}, {layer["outputs"]}] constant
+{requantized(out, layer["outputs"])}temp p u8 [1, {out}, {out}, {rows}, {columns * c}]
+p[i0, i2, i3, r0, q] = {f"pad({read}, 128)" if any(pads) else read}
+t0[i0, i2, i3, i1] = sum(r0, q) i32(p[i0, i2, i3, r0, q]) * i32(x1[r0, q, i1])
+{LAST}"""
 
 
 def program(layer):
@@ -88,18 +120,14 @@ def program(layer):
     return f"""size {", ".join(f"{name} = {value}" for name, value in sizes_of(layer).items())}
 tensor x0 u8 [1, H, H, {outer}]
 tensor x1 i8 [{rows}, {columns}, {size}] constant
-tensor x2 i32 [O]
-tensor x3 f32 [O]
-tensor y u8 [1, {out}, {out}, O]
-temp t0 i32 [1, {out}, {out}, O]
-t0[i0, i2, i3, i1] = sum({over}) i32({read}) * i32(x1[{weights}, {inner}, i1])
-y[i0, i2, i3, i1] = u8(round(f32(t0[i0, i2, i3, i1] + x2[i1]) * x3[i1]) + 7)
-"""
+{requantized(out, "O")}t0[i0, i2, i3, i1] = sum({over}) i32({read}) * i32(x1[{weights}, {inner}, i1])
+{LAST}"""
 
 
-def count(uk, path, layer, option):
+def count(uk, path, text, sizes):
     """Instructions, and the line about the result."""
-    words = [uk, "run", str(path), "--target=riscv64-p", "--count", *(f"{option}={n}={v}" for n, v in sizes_of(layer).items())]
+    path.write_text(text)
+    words = [uk, "run", str(path), "--target=riscv64-p", "--count", *sizes]
     ran = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if ran.returncode:
         sys.exit(f"{path.read_text()}{' '.join(words)}: exit status {ran.returncode}\n{ran.stderr}")
@@ -108,9 +136,10 @@ def count(uk, path, layer, option):
 
 def measure(uk, folder, number, layer):
     path = folder / f"layer_{number}.uk"
-    path.write_text(program(layer))
     floor = floor_of(layer)
-    (constant, first), (sizes, second) = (count(uk, path, layer, option) for option in ("--define", "--size"))
+    define, size = ([f"{option}={n}={v}" for n, v in sizes_of(layer).items()] for option in ("--define", "--size"))
+    constant, first = count(uk, path, gathered(layer), []) if is_gathered(layer) else count(uk, path, program(layer), define)
+    sizes, second = count(uk, path, program(layer), size)
     if first != second:
         sys.exit(f"{path.read_text()}with constant sizes {first}, with others {second}")
     row = {**layer, "multiply_adds": multiply_adds(layer), "floor": floor, "constant": constant, "sizes": sizes}
