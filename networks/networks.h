@@ -99,7 +99,8 @@ struct uk_network_layer {
      * adds. */
     double multiply_adds;
     /* "first" (a convolution of up to 4 channels), "1x1", "window", "depthwise", "grouped", "fc" (a product of matrices), "pool",
-     * "elements" (element by element), "concat", "copy", "other". */
+     * "elements" (element by element), "concat", "copy", "border" (around what another layer computes; a convolution reads it for padding),
+     * "other". */
     const char *kind;
     const char *window; /* of a convolution or a pool: "3x3", "1x7", "3x3/2" of stride 2; or "" */
     const char *key;    /* of the text, 16 digits: what uk_network_schedule() finds it by */

@@ -60,7 +60,7 @@ static enum uk_status show_inputs(struct uk_network *n, struct uk_layer *l) {
     l->shown.input = input;
     for (int i = 0; i < l->arguments; i++)
         if (input_at(l, i))
-            uk_tensor_show(&input[l->shown.inputs++], l->argument[i], l->argument[i]->name);
+            uk_tensor_show(&input[l->shown.inputs++], uk_inside_of(l->argument[i]), l->argument[i]->name);
     return UK_OK;
 }
 
@@ -135,7 +135,8 @@ enum uk_status uk_network_layer_give(const struct uk_network *n, void *memory, i
 
     for (int i = 0; i < l->arguments; i++)
         if (input_at(l, i) && input-- == 0) {
-            const struct uk_graph_value *v = l->argument[i];
+            const struct uk_graph_value *v = uk_inside_of(l->argument[i]);
+            uk_border_fill(l->argument[i], place(memory, l->argument[i]));
             copy_elements(v, place(memory, v), (char *)(uintptr_t)elements, true);
             return UK_OK;
         }

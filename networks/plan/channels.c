@@ -22,6 +22,7 @@ static const struct uk_operator pad_operator = {
     .name = "PadChannels", .domain = "", .channels_last = true, .write = write_padded};
 
 const struct uk_graph_value *uk_padded_channels_of(const struct uk_graph_value *v) {
+    v = uk_inside_of(v);
     return v->producer && v->producer->op == &pad_operator ? v->producer->input[0] : NULL;
 }
 

@@ -257,8 +257,9 @@ enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) 
     enum uk_status s = uk_plan_channels(g);
 
     if (!s)
+        s = uk_plan_borders(g);
+    if (!s)
         s = uk_plan_orders(g);
-
     if (!s) {
         uk_plan_slices(g);
         s = uk_plan_layers(p);

@@ -68,7 +68,8 @@ static int64_t channels_of(const struct uk_graph_value *x) {
 static const char *kind_without_products(const struct uk_layer *l) {
     const struct uk_graph_node *n = l->node[0];
 
-    return !strcmp(n->type, "Copy")    ? "copy"
+    return uk_is_border(n)             ? "border"
+           : !strcmp(n->type, "Copy")  ? "copy"
            : n->op->is_union           ? "concat"
            : uk_node_is_elementwise(n) ? "elements"
                                        : "other";

@@ -78,7 +78,7 @@ static int64_t find_place(const struct uk_graph_value *v, struct uk_graph_value 
     return at;
 }
 
-/* The largest sum of what is live, and of each value the largest while it is. */
+/* The largest sum of what is live, borders left out, and of each value the largest while it is. */
 static int64_t find_bound(const struct uk_plan *p, struct uk_graph_value *const *value, int count) {
     int64_t most = 0;
 
@@ -86,7 +86,7 @@ static int64_t find_bound(const struct uk_plan *p, struct uk_graph_value *const 
         int64_t live = 0;
         for (int i = 0; i < count; i++)
             if (value[i]->first <= layer && layer <= value[i]->last)
-                live += bytes_of(value[i]);
+                live += bytes_of(uk_inside_of(value[i]));
         for (int i = 0; i < count; i++)
             if (value[i]->first <= layer && layer <= value[i]->last && live > value[i]->breadth)
                 value[i]->breadth = live;

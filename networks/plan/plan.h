@@ -60,6 +60,17 @@ enum uk_status uk_plan_channels(struct uk_graph *g);
 /* The value before it got some more channels; NULL: it has none. */
 const struct uk_graph_value *uk_padded_channels_of(const struct uk_graph_value *v);
 
+/* ---- border.c: images with a border, which convolutions with padding read ---- */
+
+enum uk_status uk_plan_borders(struct uk_graph *g);
+bool uk_is_border(const struct uk_graph_node *n);
+/* Where the input of such a node begins in dimension d of its image. */
+int64_t uk_border_before(const struct uk_graph_node *border, int d);
+/* The value without a border: itself, or what lies inside of it. */
+const struct uk_graph_value *uk_inside_of(const struct uk_graph_value *v);
+/* Writes what padding stands for into all of an image that has a border; `memory`: where the image lies. */
+void uk_border_fill(const struct uk_graph_value *v, void *memory);
+
 /* ---- order.c: the order of dimensions in memory; copies where a view cannot be one ---- */
 
 enum uk_status uk_plan_orders(struct uk_graph *g);

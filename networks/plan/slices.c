@@ -39,6 +39,17 @@ static int occurrences(const struct uk_graph_node *n, const struct uk_graph_valu
     return count;
 }
 
+/* What a border is around lies inside of it: border.c gives one to values alone that are free and have its order. The border itself is
+ * left to write. */
+static void surround(struct uk_graph_node *n) {
+    int64_t stride[UK_RANK], at = 0;
+
+    uk_value_strides(n->output[0], stride);
+    for (int d = 0; d < n->output[0]->rank; d++)
+        at += uk_border_before(n, d) * stride[d];
+    place(n->input[0], n->output[0], at);
+}
+
 /* The node computes nothing if all of its inputs lie in the result. */
 static void unite(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *y = n->output[0];
@@ -86,7 +97,9 @@ static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
 
 void uk_plan_slices(struct uk_graph *g) {
     for (struct uk_graph_node *n = g->nodes; n; n = n->next)
-        if (!n->is_folded && n->op->is_union)
+        if (uk_is_border(n))
+            surround(n);
+        else if (!n->is_folded && n->op->is_union)
             unite(g, n);
     for (struct uk_graph_node *n = g->nodes; n; n = n->next)
         if (!n->is_folded && n->op->is_part)

@@ -121,6 +121,28 @@ def byte_rows():
     return model(nodes, [value("x", [1, 16, 24, 20])], [value("y", [1, 16, 24, 20], UINT8)], tensors)
 
 
+def borders(apart=False):
+    """Convolutions of bytes whose padding is a border that lies around what another layer computed: of 1, of 2 on some sides, of stride 2.
+    apart: they are read elsewhere too, so that each convolution pads by itself."""
+    draw = random.Random(19)
+
+    def conv(source, i, result, **more):
+        return node("QLinearConv", [source, "as", "az", f"w{i}", "ws", "wz", "as", "az", f"b{i}"], [result], **more)
+
+    shapes = [[12, 8, 1, 1], [12, 1, 3, 3], [8, 12, 5, 3], [8, 8, 3, 3]]
+    nodes = [
+        node("QuantizeLinear", ["x", "as", "az"], ["q"]), conv("q", 0, "c0", kernel_shape=[1, 1]), conv("c0", 1, "c1", kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=12),
+        conv("c1", 2, "c2", kernel_shape=[5, 3], pads=[2, 0, 2, 2]), conv("c2", 3, "y", kernel_shape=[3, 3], auto_pad="SAME_UPPER", strides=[2, 2]),
+    ]
+    tensors = [tensor("as", [], [1 / 16]), tensor("ws", [], [1 / 256]), tensor("az", [], [-7], INT8), tensor("wz", [], [0], INT8)]
+    for i, shape in enumerate(shapes):
+        tensors += [tensor(f"w{i}", shape, [draw.randint(-127, 127) for _ in range(math.prod(shape))], INT8), tensor(f"b{i}", shape[:1], [0] * shape[0], INT32)]
+    outputs = [value("y", [1, 8, 16, 15], INT8)]
+    if apart:
+        outputs += [value("c0", [1, 12, 31, 30], INT8), value("c1", [1, 12, 31, 30], INT8), value("c2", [1, 8, 31, 30], INT8)]
+    return model(nodes, [value("x", [1, 8, 31, 30])], outputs, tensors)
+
+
 def chain():
     """Values of 6, 4, 4, 8 and 2 times as much: placed by size alone they take 14, and 12 are enough."""
     channels = [6, 4, 4, 8]
@@ -145,8 +167,8 @@ def open_batch():
 
 
 ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "unions": unions, "integers": integers, "quantized": quantized, "rows": rows,
-       "byte_rows": byte_rows}
-WHOLE = {"integers", "quantized", "byte_rows"}  # all results are the same everywhere
+       "byte_rows": byte_rows, "borders": borders}
+WHOLE = {"integers", "quantized", "byte_rows", "borders"}  # all results are the same everywhere
 ROWS = {"rows", "byte_rows"}  # beside what is live, memory for a row
 
 

@@ -164,6 +164,19 @@ def check_places():
     expect(r"^memory: \d+ bytes, 1\.0\d of the bound", run("run", "chain.onnx", "--target=x86_64-avx2"), "places of chain.onnx")
 
 
+def check_borders():
+    """Where padding is a border around what another layer computed, the result is that of convolutions that pad by themselves."""
+    write("apart.onnx", small_networks.borders(apart=True))
+    operators = [line.split(" ", 2)[1] for line in run("compile", "apart.onnx", "--emit=layers").splitlines()[1:]]
+    bordered = run("compile", "borders.onnx", "--emit=program")
+    if len(re.findall(r"^# .*: Border$", bordered, re.M)) != 3 or "pad(" in bordered or "Border" in operators:
+        fail(f"borders of borders.onnx: {bordered}, apart.onnx: {operators}")
+    run("run", "borders.onnx", "--output=bordered.bin")
+    run("run", "apart.onnx", *[f"--output={name}.bin" for name in ("y", "c0", "c1", "c2")])
+    if read("bordered.bin") != read("y.bin"):
+        fail("borders.onnx: another result than where convolutions pad by themselves")
+
+
 def check_subnormal():
     """Where vectors take subnormal numbers for zeros, results may be; elsewhere they are the interpreter's."""
     write("subnormal.onnx", small_networks.subnormal())
@@ -257,6 +270,7 @@ with tempfile.TemporaryDirectory() as work:
     check_sums()
     check_open()
     check_places()
+    check_borders()
     check_subnormal()
     check_layers()
     check_compile()

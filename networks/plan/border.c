@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Borders: a convolution whose windows reach beyond its input reads a larger image, which has the input inside of it and what padding
+ * stands for around it, and asks nowhere where the input ends. Who computes the input writes it in there (slices.c). The border is
+ * written in each run, by a layer of its own: other values have had its memory since.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/quantized.h"
+#include "plan/plan.h"
+
+/* Shorter rows stay together: tiles of who computes them would end with each row, and many would not be full. Windows over few channels
+ * are copied in any case. Of memory a border takes a quarter of the input at most. */
+enum { SHORTEST_ROW = 28, FEW_CHANNELS = 4, LARGEST_PART = 4 };
+enum { ZERO_OF_INPUT = 2, FILTER = 3, SUBSCRIPTS = 256 };
+
+/* ---- the border ---- */
+
+int64_t uk_border_before(const struct uk_graph_node *border, int d) {
+    return border->attribute->ints[d];
+}
+
+static int64_t outside_of(const struct uk_graph_node *border) {
+    return uk_constant_int(border->input[1], 0);
+}
+
+/* One side of dimension d, without what is a side of those before it: no element is written twice. */
+static void write_side(struct uk_writer *w, const struct uk_graph_node *n, int d, int64_t from,
+                       int64_t count) {
+    const struct uk_graph_value *x = n->input[0], *y = n->output[0];
+    char left[SUBSCRIPTS], where[SUBSCRIPTS];
+    size_t at = 0, used = 0;
+
+    for (int k = 0; k < y->rank; k++) {
+        const int64_t first = k == d  ? from
+                              : k < d ? uk_border_before(n, k)
+                                      : 0,
+                      all = k == d  ? count
+                            : k < d ? x->extent[k]
+                                    : y->extent[k];
+        at += (size_t)snprintf(left + at, sizeof left - at, "%si%d + %" PRId64, k ? ", " : "", k, first);
+        used +=
+            (size_t)snprintf(where + used, sizeof where - used, "%si%d < %" PRId64, k ? " and " : "", k, all);
+    }
+    uk_write(w, n, "side%d_%d: $y[%s] = %s(%" PRId64 ") where %s", d, from > 0, left, uk_type_name(y->type),
+             outside_of(n), where);
+}
+
+static enum uk_status write_border(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0], *y = n->output[0];
+
+    (void)output;
+    for (int d = 0; d < y->rank; d++) {
+        const int64_t before = uk_border_before(n, d), end = before + x->extent[d];
+        if (before)
+            write_side(w, n, d, 0, before);
+        if (end < y->extent[d])
+            write_side(w, n, d, end, y->extent[d] - end);
+    }
+    return UK_OK;
+}
+
+static const struct uk_operator border_operator = {
+    .name = "Border", .domain = "", .channels_last = true, .is_union = true, .write = write_border};
+
+bool uk_is_border(const struct uk_graph_node *n) {
+    return n->op == &border_operator;
+}
+
+const struct uk_graph_value *uk_inside_of(const struct uk_graph_value *v) {
+    return v->producer && uk_is_border(v->producer) ? v->producer->input[0] : v;
+}
+
+void uk_border_fill(const struct uk_graph_value *v, void *memory) {
+    if (uk_inside_of(v) != v)
+        memset(memory, (int)outside_of(v->producer), (size_t)uk_value_elements(v));
+}
+
+/* ---- which convolutions have one ---- */
+
+/* Products of floats gain nothing by it: their vectors are so many that what the rows' ends cost is more than what a border saves. */
+static bool is_conv_of_bytes(const struct uk_graph_node *n) {
+    return !n->is_folded && !*n->domain && !strcmp(n->type, "QLinearConv");
+}
+
+/* Whether the value is computed in any layout, and for this convolution alone. Gathered windows are multiplied with rows joined. */
+static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
+    const struct uk_graph_node *n = v->producer;
+
+    return n && v->uses == 1 && !v->data && !n->is_folded && !n->op->is_view && !n->op->is_union &&
+           !n->op->is_part && !uk_is_gathered(g, n);
+}
+
+/* The image's extents and where the input begins in it; false: there is no padding, or it is not worth it. */
+static bool image_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t *extent, int64_t *before) {
+    const struct uk_graph_value *x = is_conv_of_bytes(n) ? n->input[0] : NULL;
+    struct uk_graph_value image;
+    struct uk_window w;
+
+    if (!x || x->extent[x->rank - 1] < SHORTEST_ROW || x->extent[1] <= FEW_CHANNELS ||
+        uk_value_elements(x) < 1 || !is_own(g, x) || uk_window_of(g, n, n->input[FILTER]->extent + 2, &w) ||
+        !uk_window_pads(&w))
+        return false;
+    image = *x;
+    for (int d = 0; d < x->rank; d++) {
+        const int k = d - 2;
+        before[d] = k < 0 ? 0 : w.before[k];
+        if (k >= 0) {
+            const int64_t end = (w.out[k] - 1) * w.stride[k] + (w.kernel[k] - 1) * w.dilation[k] + 1;
+            image.extent[d] = end > before[d] + x->extent[d] ? end : before[d] + x->extent[d];
+        }
+    }
+    memcpy(extent, image.extent, sizeof image.extent);
+    const int64_t more = uk_value_elements(&image) - uk_value_elements(x);
+    return more > 0 && more <= uk_value_elements(x) / LARGEST_PART;
+}
+
+/* ---- giving it ---- */
+
+static void forget_padding(struct uk_graph_node *n) {
+    int kept = 0;
+
+    for (int i = 0; i < n->attributes; i++)
+        if (strcmp(n->attribute[i].name, "pads") != 0 && strcmp(n->attribute[i].name, "auto_pad") != 0)
+            n->attribute[kept++] = n->attribute[i];
+    n->attributes = kept;
+}
+
+/* A node in front of `place` that puts the border around the convolution's input; NULL: no memory. */
+static struct uk_graph_node *surround(struct uk_graph *g, struct uk_graph_node *conv, const int64_t *extent,
+                                      const int64_t *before, struct uk_graph_node **place) {
+    struct uk_graph_value *x = conv->input[0], *y = uk_value_new(g, x->name),
+                          *zero = conv->input[ZERO_OF_INPUT];
+    struct uk_graph_node *n = y ? uk_node_new(g, &border_operator, x->name, 2) : NULL;
+    int64_t *ints = n ? uk_alloc(&g->arena, UK_RANK * sizeof *ints) : NULL;
+
+    if (!ints || !(n->attribute = uk_alloc(&g->arena, sizeof *n->attribute)))
+        return NULL;
+    memcpy(ints, before, (size_t)x->rank * sizeof *ints);
+    n->attributes = 1;
+    *n->attribute =
+        (struct uk_attribute){.name = "before", .kind = UK_A_INTS, .count = x->rank, .ints = ints};
+    uk_value_like(y, x);
+    memcpy(y->extent, extent, sizeof y->extent);
+    y->producer = n;
+    y->uses = 1;
+    n->input[0] = x;
+    n->input[1] = zero;
+    zero->uses++;
+    n->output[0] = y;
+    n->next = *place;
+    *place = n;
+    conv->input[0] = y;
+    forget_padding(conv);
+    return n;
+}
+
+enum uk_status uk_plan_borders(struct uk_graph *g) {
+    int64_t extent[UK_RANK], before[UK_RANK];
+
+    for (struct uk_graph_node **place = &g->nodes; *place; place = &(*place)->next) {
+        struct uk_graph_node *n = *place;
+        if (!image_of(g, n, extent, before))
+            continue;
+        if (!surround(g, n, extent, before, place))
+            return uk_graph_no_memory(g);
+        place = &(*place)->next;
+    }
+    return UK_OK;
+}
