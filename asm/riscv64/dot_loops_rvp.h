@@ -103,7 +103,18 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 
 #define SUM(i, j) , [s##i##j] "=&r"(s##i##j)
 #define REGISTER(i, j) register uint64_t s##i##j __asm__(R##i##j);
-#define MULTIPLY(i, j) UK_RVP_TEXT("0", "%[funct7]", "%[s" #i #j "]", "t4", "t" #i) "\n\t"
+#if WHOLE_SUMS
+#define FUNCT3 "1"
+_Static_assert(CAT(FUNCT3_, MAQA) == 1, "rvp.def has it");
+#else
+#define FUNCT3 "0"
+_Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
+#endif
+#if A_FIRST
+#define MULTIPLY(i, j) UK_RVP_TEXT(FUNCT3, "%[funct7]", "%[s" #i #j "]", "t" #i, "t4") "\n\t"
+#else
+#define MULTIPLY(i, j) UK_RVP_TEXT(FUNCT3, "%[funct7]", "%[s" #i #j "]", "t4", "t" #i) "\n\t"
+#endif
 #define COLUMN(r, j, u) LOAD_B(j, u) EACH_##r(MULTIPLY, j)
 #define COLUMNS_1(r, u) COLUMN(r, 0, u)
 #define COLUMNS_2(r, u) COLUMNS_1(r, u) COLUMN(r, 1, u)
@@ -152,11 +163,17 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 /* The same where the sums are known to begin with 0: two instructions less. */
 #define BEGIN_NEW(r, c, move) GRID_##c(r, ZERO)
 
+#if WHOLE_SUMS
+#define PAIR(i, j, k)
+#define LAST(i, j)
+#define PUT(i, j, k) PUT_LAST(i, j) PUT_LAST(i, k)
+#else
 #define PAIR(i, j, k) \
     PKTB32("t0", "%[s" #i #k "]", "%[s" #i #j "]") PKBT32("t4", "%[s" #i #k "]", "%[s" #i #j "]") \
     ADD32("%[s" #i #j "]", "t0", "t4")
 #define LAST(i, j) "srli t0, %[s" #i #j "], 32\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
 #define PUT(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
+#endif
 #define PUT_LAST(i, j) "sw %[s" #i #j "], 4*" #j "(t1)\n\t"
 
 /* pair(i, j, j + 1) for pairs of columns, and last(i, j) for a last odd one. */

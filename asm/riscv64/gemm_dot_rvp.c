@@ -2,9 +2,10 @@
 /*
  * UK_MR rows x UK_NR columns of C from panels of groups of 8 bytes (4x5, 4x4, 4x8), or, of UK_OP_..._ra, from rows of A in
  * place and a panel of B (4x4, 4x8); UK_OP_..._runs: rows of A that are several runs of k (4x8). smaqa.su (igemm: i8 of B by
- * u8 of A), smaqa (i8gemm), umaqa (u8gemm): a register holds 8 consecutive k of a row or of a column, an instruction multiplies
- * all of them and adds four products to each half of a sum. The halves of a sum belong to one element of C and are added in the
- * end, those of two neighbours at once.
+ * u8 of A; i8u8gemm: i8 of A by u8 of B), smaqa (i8gemm), umaqa (u8gemm): a register holds 8 consecutive k of a row or of a
+ * column, an instruction multiplies all of them and adds four products to each half of a sum. The halves of a sum belong to one
+ * element of C and are added in the end, those of two neighbours at once. Of i16 (i16gemm, panels of groups of 4) smalda adds four
+ * products to a whole sum, whose lower half is stored: kmada, which makes two halves, would saturate.
  *
  *     t0..t3   8 bytes of each of four rows of A        a sum for each element: dot_loops_rvp.h has the registers
  *     t4       8 bytes of a column of B                 pointers: A (_ra: each row), B, and where A's unrolled part ends
@@ -31,28 +32,48 @@
 #include "registry/kernel_contract.h"
 #include "registry/rvp.h"
 
-#if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_i8gemm_runs)
+#if defined(UK_OP_i16gemm)
+typedef int16_t left, right;
+#define MAQA smalda
+#elif defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_i8gemm_runs)
 typedef int8_t left, right;
 #define MAQA smaqa
 #elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_u8gemm_runs)
 typedef uint8_t left, right;
 #define MAQA umaqa
+#elif defined(UK_OP_i8u8gemm) || defined(UK_OP_i8u8gemm_ra) || defined(UK_OP_i8u8gemm_runs)
+typedef int8_t left;
+typedef uint8_t right;
+#define MAQA smaqa_su
+#define A_FIRST 1
 #else
 typedef uint8_t left;
 typedef int8_t right;
-#define MAQA smaqa_su /* the signed operand, B, comes first */
+#define MAQA smaqa_su
 #endif
-#if defined(UK_OP_igemm_runs) || defined(UK_OP_i8gemm_runs) || defined(UK_OP_u8gemm_runs)
+#ifndef A_FIRST
+#define A_FIRST 0 /* of smaqa.su the signed operand comes first */
+#endif
+#if defined(UK_OP_igemm_runs) || defined(UK_OP_i8gemm_runs) || defined(UK_OP_u8gemm_runs) || \
+    defined(UK_OP_i8u8gemm_runs)
 #define RUNS 1
 #else
 #define RUNS 0
 #endif
-#if RUNS || defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
+#if RUNS || defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || \
+    defined(UK_OP_i8u8gemm_ra)
 #define IN_PLACE 1
 #else
 #define IN_PLACE 0
 #endif
+/* A sum is one of 64 bits, whose lower half is what C has, or two of 32 bits. */
+#ifdef UK_OP_i16gemm
+#define WHOLE_SUMS 1
+#else
+#define WHOLE_SUMS 0
+#endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
+_Static_assert(KR * sizeof(left) == 8 && sizeof(left) == sizeof(right), "a group fills a register");
 
 struct tile {
     int64_t groups;
@@ -80,9 +101,10 @@ static inline void loop(struct tile t, int r, int n) {
             for (int64_t g = 0; g < t.groups; g++) {
                 __builtin_memcpy(&x, IN_PLACE ? t.a + i * t.lda + g * KR : t.a + (g * MR + i) * KR, sizeof x);
                 __builtin_memcpy(&y, t.b + (g * NR + j) * KR, sizeof y);
-                sum = FUNCTION(MAQA)(sum, y, x);
+                sum = A_FIRST ? FUNCTION(MAQA)(sum, x, y) : FUNCTION(MAQA)(sum, y, x);
             }
-            *c = (int32_t)((uint32_t)sum + (uint32_t)(sum >> 32) + (t.acc ? (uint32_t)*c : 0));
+            *c = (int32_t)((uint32_t)sum + (WHOLE_SUMS ? 0 : (uint32_t)(sum >> 32)) +
+                           (t.acc ? (uint32_t)*c : 0));
         }
 }
 #define LOOP(r, n, t) loop(t, r, n)

@@ -13,9 +13,12 @@
  * (Cortex-A76, Neoverse N1) 32 cycles, 64 multiply-adds a cycle (40 cycles, 51). 16 sums and 8 vectors of A leave no
  * registers for 12 columns.
  *
+ * UK_OP_..._runs: the sums stay in registers from run to run.
+ *
  * Edges cost as the whole tile: rows that it lacks are row 0 again, and not stored.
  */
 #include "../../asm/aarch64/rows_neon.h"
+#include "../any/runs.h"
 
 #ifdef UK_OP_u8gemm_ra
 typedef uint8_t left, right;
@@ -69,12 +72,12 @@ static inline __attribute__((always_inline)) uint32_t group_at(const left *a) {
             ROW(7, lane) b += NR * KR;                                                                      \
     }
 
-void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, int32_t *c, int64_t ldc, int64_t acc,
-               int64_t mr, int64_t nr) {
+void UK_SYMBOL(OF_ROWS(left, right), int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    ONE_RUN
     const left *row[MR];
     words sum[MR][2];
     bytes x[MR];
-    int64_t p = 0;
+    const right *const panels = b;
 #ifdef UK_OP_igemm_ra
     words of_b[2] = {vdupq_n_s32(0), vdupq_n_s32(0)};
 #endif
@@ -85,21 +88,32 @@ void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, int32_t *c
         sum[i][0] = sum[i][1] = (words){0};
     }
 #pragma GCC unroll 1
-    for (; p + GROUPS * KR <= k; p += GROUPS * KR) {
-#pragma GCC unroll 8
-        for (int i = 0; i < MR; i++)
-            x[i] = LOAD_A(row[i] + p);
-        GROUP(0)
-        GROUP(1)
-        GROUP(2)
-        GROUP(3)
-    }
+    for (int64_t t = 0; t < runs; t++) {
+        int64_t p = t * lds;
+        const int64_t end = p + k;
+
+        b = panels + t * ldb;
 #pragma GCC unroll 1
-    for (; p < k; p += KR) {
+        for (; p + GROUPS * KR <= end; p += GROUPS * KR) {
+#pragma GCC unroll 8
+            for (int i = 0; i < MR; i++)
+                x[i] = LOAD_A(row[i] + p);
+            GROUP(0)
+            GROUP(1)
+            GROUP(2)
+            GROUP(3)
+        }
+#pragma GCC unroll 1
+        for (; p < end; p += KR) {
+#pragma GCC unroll 8
+            for (int i = 0; i < MR; i++)
+                x[i] = GROUP_OF_A(row[i] + p);
+            GROUP(0)
+        }
+        /* Where the sums of a run end is where those of the next one begin: compilers would copy them in the loops. */
 #pragma GCC unroll 8
         for (int i = 0; i < MR; i++)
-            x[i] = GROUP_OF_A(row[i] + p);
-        GROUP(0)
+            __asm__("" : "+w"(sum[i][0]), "+w"(sum[i][1]));
     }
 #ifdef UK_OP_igemm_ra
     of_b[0] = vshlq_n_s32(of_b[0], 7);

@@ -9,12 +9,15 @@
  * four (Neoverse V1) 10, 80 % of what packed rows reach, which are zipped by the pack. 16 sums, 8 vectors of A and 4 of B
  * leave no registers for 12 columns.
  *
+ * UK_OP_..._runs: the sums stay in registers from run to run.
+ *
  * Edges cost as the whole tile: rows that it lacks are row 0 again, and not stored.
  */
 #ifdef UK_OP_bgemm_ra
 #define TOTAL_IS_FLOAT
 #endif
 #include "../../asm/aarch64/rows_neon.h"
+#include "../any/runs.h"
 
 #if defined(UK_OP_bgemm_ra)
 typedef uint16_t left, right;
@@ -50,12 +53,12 @@ static inline __attribute__((always_inline)) void group(vector sum[MR / 2][NR / 
     }
 }
 
-void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, total *c, int64_t ldc, int64_t acc,
-               int64_t mr, int64_t nr) {
+void UK_SYMBOL(OF_ROWS(left, right), total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    ONE_RUN
     const uint8_t *row[MR];
     vector sum[MR / 2][NR / 2];
     uint64x2_t first[MR / 2], second[MR / 2];
-    int64_t p = 0;
+    const right *const panels = b;
 
 #pragma GCC unroll 8
     for (int i = 0; i < MR; i++)
@@ -66,24 +69,33 @@ void UK_SYMBOL(int64_t k, const left *a, int64_t lda, const right *b, total *c, 
         for (int s = 0; s < NR / 2; s++)
             sum[r][s] = (vector){0};
 #pragma GCC unroll 1
-    for (; p + 2 * KR <= k; p += 2 * KR, b += 2 * NR * KR) {
-#pragma GCC unroll 4
-        for (int r = 0; r < MR / 2; r++) {
-            const uint64x2_t upper = vreinterpretq_u64_u8(vld1q_u8(row[2 * r] + p * (int64_t)sizeof *a));
-            const uint64x2_t lower = vreinterpretq_u64_u8(vld1q_u8(row[2 * r + 1] + p * (int64_t)sizeof *a));
+    for (int64_t t = 0; t < runs; t++) {
+        int64_t p = t * lds;
+        const int64_t end = p + k;
 
-            first[r] = vzip1q_u64(upper, lower);
-            second[r] = vzip2q_u64(upper, lower);
-        }
-        group(sum, first, b);
-        group(sum, second, b + NR * KR);
-    }
-    if (p < k) {
+        b = panels + t * ldb;
+#pragma GCC unroll 1
+        for (; p + 2 * KR <= end; p += 2 * KR, b += 2 * NR * KR) {
 #pragma GCC unroll 4
-        for (int r = 0; r < MR / 2; r++)
-            first[r] = vreinterpretq_u64_u8(vcombine_u8(vld1_u8(row[2 * r] + p * (int64_t)sizeof *a),
-                                                        vld1_u8(row[2 * r + 1] + p * (int64_t)sizeof *a)));
-        group(sum, first, b);
+            for (int r = 0; r < MR / 2; r++) {
+                const uint64x2_t upper = vreinterpretq_u64_u8(vld1q_u8(row[2 * r] + p * (int64_t)sizeof *a));
+                const uint64x2_t lower =
+                    vreinterpretq_u64_u8(vld1q_u8(row[2 * r + 1] + p * (int64_t)sizeof *a));
+
+                first[r] = vzip1q_u64(upper, lower);
+                second[r] = vzip2q_u64(upper, lower);
+            }
+            group(sum, first, b);
+            group(sum, second, b + NR * KR);
+        }
+        if (p < end) {
+#pragma GCC unroll 4
+            for (int r = 0; r < MR / 2; r++)
+                first[r] =
+                    vreinterpretq_u64_u8(vcombine_u8(vld1_u8(row[2 * r] + p * (int64_t)sizeof *a),
+                                                     vld1_u8(row[2 * r + 1] + p * (int64_t)sizeof *a)));
+            group(sum, first, b);
+        }
     }
 #pragma GCC unroll 8
     for (int i = 0; i < MR; i++) {

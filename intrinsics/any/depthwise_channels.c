@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
- * channels: UK_NR channels of a pixel at a time, one by one where fewer are left.
+ * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels: UK_NR channels of a pixel at a time, one by one where fewer are left.
  */
 #include "registry/kernel_contract.h"
-
-#ifdef UK_OP_u8dwc
-typedef uint8_t element;
-#else
-typedef int8_t element;
-#endif
+#include "depthwise_bytes.h"
 
 struct window {
     int64_t r, s, ldr, lds, ldfr, ldfs, acc;
@@ -17,7 +11,7 @@ struct window {
 
 /* A constant number of channels of a pixel. */
 static inline __attribute__((always_inline)) void block(const struct window *w, const element *x,
-                                                        const int8_t *f, int32_t *y, int channels) {
+                                                        const weight *f, int32_t *y, int channels) {
     uint32_t sum[UK_NR];
 
     for (int j = 0; j < channels; j++)
@@ -27,16 +21,16 @@ static inline __attribute__((always_inline)) void block(const struct window *w, 
 #pragma GCC unroll 1
         for (int64_t s = 0; s < w->s; s++) {
             const element *from = x + r * w->ldr + s * w->lds;
-            const int8_t *weight = f + r * w->ldfr + s * w->ldfs;
+            const weight *by = f + r * w->ldfr + s * w->ldfs;
 
             for (int j = 0; j < channels; j++)
-                sum[j] += (uint32_t)(from[j] * weight[j]);
+                sum[j] += (uint32_t)(from[j] * by[j]);
         }
     for (int j = 0; j < channels; j++)
         y[j] = (int32_t)sum[j];
 }
 
-void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
+void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const weight *f,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     const struct window w = {r, s, ldr, lds, ldfr, ldfs, acc};
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
- * channels. A vector has UK_NR channels; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a time: each
+ * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels. A vector has UK_NR channels; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a time: each
  * sum stays in a register for all taps of a table.
  *
  * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes and 2 to extend
@@ -11,12 +10,8 @@
  * already. Fewer channels than a vector's are loaded and stored by parts.
  */
 #include "registry/kernel_contract.h"
+#include "depthwise_bytes.h"
 
-#ifdef UK_OP_u8dwc
-typedef uint8_t element;
-#else
-typedef int8_t element;
-#endif
 enum { CHANNELS = UK_NR, ROWS = UK_MR, PAIRS = 16 };
 #define INLINE static inline __attribute__((always_inline))
 
@@ -31,18 +26,16 @@ struct sums {
     int32x4_t low, high;
 };
 
-#ifdef UK_OP_u8dwc
-INLINE taps load(const element *p) {
-    return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p)));
+INLINE int16x8_t extend(const void *p, int is_signed) {
+    return is_signed ? vmovl_s8(vld1_s8(p)) : vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p)));
 }
-#else
-INLINE taps load(const element *p) {
-    return vmovl_s8(vld1_s8(p));
-}
-#endif
 
-INLINE wide load_weights(const int8_t *f) {
-    return vmovl_s8(vld1_s8(f));
+INLINE taps load(const element *p) {
+    return extend(p, UK_X_IS_SIGNED);
+}
+
+INLINE wide load_weights(const weight *f) {
+    return extend(f, UK_WEIGHT_IS_SIGNED);
 }
 
 /* The first `none` channels become 0. */
@@ -87,7 +80,7 @@ INLINE taps load(const element *p) {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)p));
 }
 
-INLINE wide load_weights(const int8_t *f) {
+INLINE wide load_weights(const weight *f) {
     return _mm_loadu_si128((const __m128i_u *)f);
 }
 
@@ -98,16 +91,20 @@ INLINE wide without(wide w, int64_t none) {
     return _mm_andnot_si128(_mm_cmpgt_epi8(_mm_set1_epi8((char)none), lane), w);
 }
 
+INLINE __m256i of_weights(__m128i bytes) {
+    return UK_WEIGHT_IS_SIGNED ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
+}
+
 INLINE struct weights pair_of(wide first, wide second) {
-    return (struct weights){_mm256_cvtepi8_epi16(_mm_unpacklo_epi8(first, second)),
-                            _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(first, second))};
+    return (struct weights){of_weights(_mm_unpacklo_epi8(first, second)),
+                            of_weights(_mm_unpackhi_epi8(first, second))};
 }
 
 /* Eight bytes of each half, the first of one and the last of the other, as 16 bits. The instruction that extends across halves takes longer than
  * both that move bytes and shift. */
 INLINE __m256i extend(__m256i v) {
     /* 0x80 makes a 0. */
-#ifdef UK_OP_u8dwc
+#if !UK_X_IS_SIGNED
     return _mm256_shuffle_epi8(v, _mm256_setr_epi64x(0x8003800280018000, 0x8007800680058004,
                                                      0x800b800a80098008, 0x800f800e800d800c));
 #else
@@ -180,11 +177,11 @@ INLINE taps load_some(const element *p, int64_t n) {
     return load((const element *)all);
 }
 
-INLINE wide load_some_weights(const int8_t *f, int64_t n) {
+INLINE wide load_some_weights(const weight *f, int64_t n) {
     uint64_t all[CHANNELS / 8];
 
     take(all, f, n);
-    return load_weights((const int8_t *)all);
+    return load_weights((const weight *)all);
 }
 
 INLINE void store_some(struct sums s, int32_t *y, int64_t acc, int64_t n) {
@@ -240,7 +237,7 @@ struct window {
 };
 
 /* Weights of channels from f on, the first `none` of which are 0, by tap; a last tap without another is its own pair, by 0. */
-INLINE void channels(const struct window *w, struct table *t, const element *x, const int8_t *f, int64_t none,
+INLINE void channels(const struct window *w, struct table *t, const element *x, const weight *f, int64_t none,
                      int32_t *y, int64_t acc) {
     int64_t r = 0, s = 0, left = w->r * w->s;
 
@@ -250,10 +247,10 @@ INLINE void channels(const struct window *w, struct table *t, const element *x, 
         t->pairs = (int)(left < 2 * PAIRS ? (left + 1) / 2 : PAIRS);
 #pragma GCC unroll 1
         for (int p = 0; p < 2 * t->pairs; p++) {
-            const int8_t *weight = f + r * w->ldfr + s * w->ldfs;
+            const weight *by = f + r * w->ldfr + s * w->ldfs;
 
             t->offset[p] = r * w->ldr + s * w->lds;
-            second = without(t->n < CHANNELS ? load_some_weights(weight, t->n) : load_weights(weight), none);
+            second = without(t->n < CHANNELS ? load_some_weights(by, t->n) : load_weights(by), none);
             if (left == 1 && p % 2 == 0) {
                 t->offset[p + 1] = t->offset[p];
                 t->weight[p / 2] = pair_of(second, without(second, CHANNELS));
@@ -273,7 +270,7 @@ INLINE void channels(const struct window *w, struct table *t, const element *x, 
     } while (left > 0);
 }
 
-void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
+void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const weight *f,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     const struct window w = {r, s, ldr, lds, ldfr, ldfs};
     struct table t; /* of which nothing else is set here: that would call memset */

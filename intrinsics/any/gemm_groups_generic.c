@@ -18,6 +18,9 @@ typedef float total, value;
 typedef int8_t left, right;
 #elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra)
 typedef uint8_t left, right;
+#elif defined(UK_OP_i8u8gemm) || defined(UK_OP_i8u8gemm_ra)
+typedef int8_t left;
+typedef uint8_t right;
 #else
 typedef uint8_t left;
 typedef int8_t right;
@@ -27,13 +30,14 @@ typedef int32_t total;
 #define VALUE(x) ((uint32_t)(int32_t)(x))
 #endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
-#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
+#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || \
+    defined(UK_OP_i8u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define LDA int64_t lda,
-#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
+#define ROW(i) ((i) < mr ? a + (i)*lda : a) /* row 0 is read for rows that the tile does not have */
 enum { STRIDE = KR };
 #else
 #define LDA
-#define ROW(i) (a + (i) * KR)
+#define ROW(i) (a + (i)*KR)
 enum { STRIDE = MR * KR };
 #endif
 

@@ -19,10 +19,13 @@
  * 64 bits (Cortex-A53, A7); igemm has 16 / 22 of that on AArch64, because of the row of ones and the flips.
  * Loads, of 8 bytes for two products or more, take fewer cycles on any core.
  *
+ * UK_OP_..._runs: rows of several runs, between which the sums stay in registers.
+ *
  * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
+#include "runs.h"
 
 /* Rows of A in place: the loop is the same. */
 #if defined(UK_OP_igemm_ra)
@@ -31,12 +34,12 @@
 #define UK_OP_u8gemm
 #endif
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
-#define LDA int64_t lda,
-#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
+#define OPERANDS OF_ROWS(left, right)
+#define ROW(i) ((i) < mr ? a + (i)*lda : a) /* row 0 is read for rows that the tile does not have */
 #define STRIDE KR
 #else
-#define LDA
-#define ROW(i) (a + (i) * KR)
+#define OPERANDS int64_t k, const left *a, const right *b
+#define ROW(i) (a + (i)*KR)
 #define STRIDE (MR * KR)
 #endif
 
@@ -100,8 +103,8 @@ static inline __attribute__((always_inline)) void store_row(int32_t *c, int32x4_
     }
 }
 
-void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
-               int64_t nr) {
+void UK_SYMBOL(OPERANDS, int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    ONE_RUN
     const left *row[MR];
     sums sum[MR][NR];
     int32x4_t more = vdupq_n_s32(0);
@@ -124,29 +127,35 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
 #endif
 #endif
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
-        bytes x[MR], y[NR];
+    for (int64_t t = 0; t < runs; t++, b += ldb - k * NR) {
+#pragma GCC unroll 1
+        for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
+            bytes x[MR], y[NR];
 
 #pragma GCC unroll 4
-        for (int i = 0; i < MR; i++, row[i - 1] += STRIDE)
-            x[i] = LOAD_A(row[i]);
+            for (int i = 0; i < MR; i++, row[i - 1] += STRIDE)
+                x[i] = LOAD_A(row[i]);
 #pragma GCC unroll 4
-        for (int j = 0; j < NR; j++)
-            y[j] = LOAD_B(b + j * KR);
+            for (int j = 0; j < NR; j++)
+                y[j] = LOAD_B(b + j * KR);
 #pragma GCC unroll 4
-        for (int j = 0; j < NR; j++) {
+            for (int j = 0; j < NR; j++) {
 #ifdef UK_OP_igemm
-            of_b[j] = ADD_BYTES(of_b[j], y[j]);
+                of_b[j] = ADD_BYTES(of_b[j], y[j]);
 #endif
 #pragma GCC unroll 4
-            for (int i = 0; i < MR; i++)
-                sum[i][j] = ADD_PRODUCTS(sum[i][j], x[i], y[j]);
+                for (int i = 0; i < MR; i++)
+                    sum[i][j] = ADD_PRODUCTS(sum[i][j], x[i], y[j]);
 #if defined(UK_OP_igemm) && !defined(__aarch64__)
-            /* Keeps the compiler from computing all columns' products first, for which there are no registers. */
-            if (j + 1 < NR)
-                __asm__("" : "+w"(sum[0][j]), "+w"(sum[1][j]), "+w"(y[j + 1]));
+                /* Keeps the compiler from computing all columns' products first, for which there are no registers. */
+                if (j + 1 < NR)
+                    __asm__("" : "+w"(sum[0][j]), "+w"(sum[1][j]), "+w"(y[j + 1]));
 #endif
+            }
         }
+#pragma GCC unroll 4
+        for (int i = 0; i < MR; i++)
+            row[i] += lds - k;
     }
 #ifdef UK_OP_igemm
     more = vshlq_n_s32(ADDED_UP_OF_B(of_b), 7);

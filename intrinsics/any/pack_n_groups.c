@@ -12,6 +12,8 @@
 typedef uint8_t element;
 #elif defined(UK_OP_bpack_n)
 typedef uint16_t element;
+#elif defined(UK_OP_i16pack_n)
+typedef int16_t element;
 #else
 typedef int8_t element;
 #endif

@@ -14,6 +14,8 @@
 typedef uint8_t element;
 #elif defined(UK_OP_bpack_t)
 typedef uint16_t element;
+#elif defined(UK_OP_i16pack_t)
+typedef int16_t element;
 #else
 typedef int8_t element;
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights (i8) over u8 (u8dwc) or i8 (i8dwc) whose neighbours are channels, for m pixels and n
- * channels. A register holds 8 channels of a pixel, at any address; smaqa.su or smaqa by weights in the same form, with 0 for
- * what is left over, adds the taps of a column to the sums of two channels, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper
+ * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels. A register holds 8
+ * channels of a pixel, at any address; smaqa.su, smaqa or umaqa by weights in the same form, with 0 for what is left over, adds the taps of a column to the sums of two channels, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper
  * half). Of two rows a, b one word is a column, of three or four rows a, b, c, d two words are:
  *
  *     a0 a1 b0 b1 | a4 a5 b4 b5          of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4        a1 c1 b1 d1 | a5 c5 b5 d5
@@ -20,15 +19,8 @@
  * before them; 4 to 7 are two groups of 4 that overlap; of fewer the last stands for those that are not there.
  */
 #include "any_address_rvp.h"
-#include "registry/rvp.h"
+#include "depthwise_bytes_rvp.h"
 
-#ifdef UK_OP_u8dwc
-typedef uint8_t element;
-#define MAQA uk_rvp_smaqa_su /* the signed operand, the weights, comes first */
-#else
-typedef int8_t element;
-#define MAQA uk_rvp_smaqa
-#endif
 enum { REGISTER = 8, QUAD = 4, ROWS = 4, COLUMNS = 7, AT_ANY_STEP = 3 };
 _Static_assert(UK_NR == REGISTER, "the channels of a register");
 
@@ -60,7 +52,7 @@ INLINE struct words words_of(const uint64_t row[ROWS], int rows, enum half h) {
 struct part {
     const element *x;
     int64_t rows, columns, ldi, ldr, lds;
-    const int8_t *f;
+    const weight *f;
     int64_t ldfr, ldfs;
     int32_t *y;
     int64_t ldy, m;
@@ -282,7 +274,7 @@ INLINE int64_t length(int64_t n, int64_t most) {
 /* All of the window, r x s, for the channels of one half. */
 INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h) {
     const element *x = p.x;
-    const int8_t *f = p.f;
+    const weight *f = p.f;
     const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s) ? r : 2,
                   columns = slides(&p, s) ? COLUMNS : AT_ANY_STEP;
 
@@ -319,7 +311,7 @@ INLINE void put_zeros(const struct part *p, int32_t *y, int64_t n) {
             y[i * p->ldy + j] = 0;
 }
 
-void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f,
+void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const weight *f,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     struct part p = {.ldi = ldi,
                      .ldr = ldr,

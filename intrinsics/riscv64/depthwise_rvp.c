@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: a window of 3x3 or 5x5 weights (i8) over a plane of u8 (u8dw..) or i8 (i8dw..), stride 1 or 2
+ * Depthwise: a window of 3x3 or 5x5 weights over a plane of bytes, stride 1 or 2
  * (.._s2): up to UK_MR rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any
- * address; smaqa.su or smaqa multiplies them by weights and adds four products to each half of a sum.
+ * address; smaqa.su, smaqa or umaqa multiplies them by weights and adds four products to each half of a sum.
  *
  *     3x3         w0 w1 w2 0 | w0 w1 w2 0      outputs j, j + 4 of the load at j (stride 2: j, j + 2 of the load at 2 j)
  *     3x3, stride 1 0 w0 w1 w2 | 0 w0 w1 w2     outputs j + 1, j + 5 of the same load
@@ -20,21 +20,20 @@
  * the window ends, shifted, or bytes.
  */
 #include "any_address_rvp.h"
-#include "registry/rvp.h"
+#include "depthwise_bytes_rvp.h"
 
-#if defined(UK_OP_i8dw3) || defined(UK_OP_i8dw3_s2) || defined(UK_OP_i8dw5) || defined(UK_OP_i8dw5_s2)
-typedef int8_t element;
-#define MAQA uk_rvp_smaqa
-#else
-typedef uint8_t element;
-#define MAQA uk_rvp_smaqa_su /* the signed operand, the weights, comes first */
+#if defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw5_s2) || defined(UK_OP_u8u8dw5_s2) || \
+    defined(UK_OP_i8u8dw5_s2)
+#define FIVE_BY_TWO
 #endif
-#if defined(UK_OP_u8dw5) || defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw5) || defined(UK_OP_i8dw5_s2)
+#if defined(UK_OP_u8dw5) || defined(UK_OP_i8dw5) || defined(UK_OP_u8u8dw5) || defined(UK_OP_i8u8dw5) || \
+    defined FIVE_BY_TWO
 enum { WINDOW = 5 };
 #else
 enum { WINDOW = 3 };
 #endif
-#if defined(UK_OP_u8dw3_s2) || defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw3_s2) || defined(UK_OP_i8dw5_s2)
+#if defined FIVE_BY_TWO || defined(UK_OP_u8dw3_s2) || defined(UK_OP_i8dw3_s2) || \
+    defined(UK_OP_u8u8dw3_s2) || defined(UK_OP_i8u8dw3_s2)
 enum { STRIDE = 2 };
 #else
 enum { STRIDE = 1 };
@@ -160,7 +159,7 @@ static inline __attribute__((always_inline)) void blocks(struct tile *t, int m, 
         }
 }
 
-void UK_SYMBOL(const element *x, int64_t ldi, int64_t ldx, const int8_t *f, int64_t ldf, int64_t csf,
+void UK_SYMBOL(const element *x, int64_t ldi, int64_t ldx, const weight *f, int64_t ldf, int64_t csf,
                int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     struct tile t = {.x = x, .ldx = ldx, .y = y, .ldy = ldy, .acc = acc};
 

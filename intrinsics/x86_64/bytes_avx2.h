@@ -11,6 +11,11 @@ typedef int8_t left, right;
 typedef uint8_t left, right;
 #define WIDEN_A(x) _mm256_cvtepu8_epi16(x)
 #define WIDEN_B(x) _mm256_cvtepu8_epi16(x)
+#elif defined UK_OP_i8u8gemm || defined UK_OP_i8u8gemm_ra
+typedef int8_t left;
+typedef uint8_t right;
+#define WIDEN_A(x) _mm256_cvtepi8_epi16(x)
+#define WIDEN_B(x) _mm256_cvtepu8_epi16(x)
 #else
 typedef uint8_t left;
 typedef int8_t right;

@@ -10,6 +10,11 @@
  *
  *     sum of a * b = sum of a * (b + 128) - 128 * sum of a = sum of a * (b - 128) + 128 * sum of a
  *
+ * With the rows of A in place it is a that is flipped, row by row (UK_OP_i8gemm_ra, whose a becomes the u8; UK_OP_u8gemm_ra, whose a
+ * becomes the i8); of_b is the sums of b, by two products with ones:
+ *
+ *     sum of a * b = sum of (a + 128) * b - 128 * sum of b = sum of (a - 128) * b + 128 * sum of b
+ *
  * All wraps at 2^32, as i32 does.
  *
  * Bound: 28 products and 16 loads per group of 14 rows; 25, 15 and 2 flips of 12. At two 512-bit products and
@@ -17,13 +22,15 @@
  * 13.5 cycles with the flips, 114. 28 accumulators hide their latency of 5 cycles, for which ten would do. 12
  * rows leave registers for of_a and the constants.
  *
- * UK_OP_igemm_ra, UK_OP_bgemm_ra: the rows of A in place. Five pointers, to every third row, and lda as an
- * index reach all rows.
+ * UK_OP_..._ra: the rows of A in place. Five pointers, to every third row, and lda as an
+ * index reach all rows. Of bytes whose A is flipped 26 products, 14 loads, 12 flips of 12 rows. UK_OP_..._runs: the same, of rows of
+ * several runs, between which the sums stay in registers.
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
+#include "../any/runs.h"
 
 #if defined(UK_OP_bgemm) || defined(UK_OP_bgemm_ra)
 typedef uint16_t left, right;
@@ -45,6 +52,16 @@ typedef uint8_t left, right;
 #define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, x, y)
 #define OF_A(s, mask, x, ones) _mm512_mask_dpbusd_epi32(s, mask, x, ones)
 #define WITH(s, of_a) _mm512_add_epi32(s, _mm512_slli_epi32(of_a, 7))
+#elif defined(UK_OP_i8gemm_ra)
+typedef int8_t left, right;
+#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, x, y)
+#define OF_B(s, y, ones) _mm512_dpbusd_epi32(s, ones, y)
+#define WITH(s, of_b) _mm512_sub_epi32(s, _mm512_slli_epi32(of_b, 7))
+#elif defined(UK_OP_u8gemm_ra)
+typedef uint8_t left, right;
+#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, y, x)
+#define OF_B(s, y, ones) _mm512_dpbusd_epi32(s, y, ones)
+#define WITH(s, of_b) _mm512_add_epi32(s, _mm512_slli_epi32(of_b, 7))
 #else
 typedef uint8_t left;
 typedef int8_t right;
@@ -58,12 +75,12 @@ typedef __m512i vector;
 #define ADD(x, y) _mm512_add_epi32(x, y)
 #endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
-#if defined(UK_OP_igemm_ra) || defined(UK_OP_bgemm_ra)
-#define LDA int64_t lda,
+#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
+#define OPERANDS OF_ROWS(left, right)
 #define ROW(i) (third[(i) / 3] + (i) % 3 * lda)
 #define THIRDS ((MR + 2) / 3)
 #else
-#define LDA
+#define OPERANDS int64_t k, const left *a, const right *b
 #define ROW(i) (a + (i) * KR)
 #endif
 
@@ -81,16 +98,26 @@ static inline __attribute__((always_inline)) __m512i row(const left *a) {
     int32_t group;
 
     __builtin_memcpy(&group, a, sizeof group);
-    return _mm512_set1_epi32(group);
+
+    __m512i x = _mm512_set1_epi32(group);
+#ifdef OF_B
+#ifndef UK_IN_C
+    __asm__("" : "+v"(x)); /* a broadcast is a load, if it is not of flipped bits */
+#endif
+    x = _mm512_xor_si512(x, _mm512_set1_epi8(-128));
+#endif
+    return x;
 }
 
-void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,
-               int64_t nr) {
+void UK_SYMBOL(OPERANDS, total *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    ONE_RUN
     const uint32_t all = nr < NR ? (1u << nr) - 1 : ~0u;
     const __mmask16 low = (__mmask16)all, high = (__mmask16)(all >> 16);
     vector sum[MR][2];
 #ifdef OF_A
     __m512i of_a = _mm512_setzero_si512();
+#elif defined OF_B
+    __m512i of_b[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
 #endif
 #ifdef THIRDS
     const left *third[THIRDS];
@@ -103,30 +130,40 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t l
     for (int i = 0; i < MR; i++)
         sum[i][0] = sum[i][1] = ZERO();
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
-        const __m512i y = columns(b), z = columns(b + V * KR);
+    for (int64_t t = 0; t < runs; t++, b += ldb - k * NR) {
+#pragma GCC unroll 1
+        for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
+            const __m512i y = columns(b), z = columns(b + V * KR);
 
 #ifdef OF_A
-        of_a = OF_A(of_a, (1 << MR) - 1, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
+            of_a = OF_A(of_a, (1 << MR) - 1, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
+#elif defined OF_B
+            of_b[0] = OF_B(of_b[0], y, _mm512_set1_epi8(1));
+            of_b[1] = OF_B(of_b[1], z, _mm512_set1_epi8(1));
 #endif
 #pragma GCC unroll 14
-        for (int i = 0; i < MR; i++) {
-            if (i < mr) {
-                const __m512i x = row(ROW(i));
+            for (int i = 0; i < MR; i++) {
+                if (i < mr) {
+                    const __m512i x = row(ROW(i));
 
-                sum[i][0] = MULTIPLY(sum[i][0], x, y);
-                sum[i][1] = MULTIPLY(sum[i][1], x, z);
+                    sum[i][0] = MULTIPLY(sum[i][0], x, y);
+                    sum[i][1] = MULTIPLY(sum[i][1], x, z);
+                }
             }
+#ifdef THIRDS
+#pragma GCC unroll 5
+            for (int i = 0; i < THIRDS; i++) {
+                third[i] += KR;
+                __asm__("" : "+r"(third[i])); /* a pointer to each row would take too many registers */
+            }
+#else
+            a += MR * KR;
+#endif
         }
 #ifdef THIRDS
 #pragma GCC unroll 5
-        for (int t = 0; t < THIRDS; t++) {
-            third[t] += KR;
-            __asm__(""
-                    : "+r"(third[t])); /* a pointer to each row would take too many registers */
-        }
-#else
-        a += MR * KR;
+        for (int i = 0; i < THIRDS; i++)
+            third[i] += lds - k;
 #endif
     }
 #pragma GCC unroll 14
@@ -140,6 +177,9 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t l
 
             x = WITH(x, more);
             y = WITH(y, more);
+#elif defined OF_B
+            x = WITH(x, of_b[0]);
+            y = WITH(y, of_b[1]);
 #endif
             STORE(d, low, acc ? ADD(PART(low, d), x) : x);
             STORE(d + V, high, acc ? ADD(PART(high, d + V), y) : y);

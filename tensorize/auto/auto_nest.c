@@ -12,6 +12,9 @@
 /* So many loops of a nest; those outside of them repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1, LINE = 64 };
 
+/* Of a row whose groups fill a register: its address, its sum, the halves of that added and stored. */
+enum { GROUP_END = 6 };
+
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -80,6 +83,9 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
 
         const bool rows = row && most == uk_kernel_mr(row);
 
+        if (at_once > 1 && v < f->axes &&
+            uk_is_reduced(st, f->axis[v])) /* a group takes as long if it is not full */
+            n = ceil(n / uk_kernel_kr(row)) * uk_kernel_kr(row);
         if (v >= f->axes && rows && (double)most >= few)
             n = few;
         work *= rounded(n, (double)most, rows ? uk_kernel_row_step(row) : (double)most);
@@ -90,12 +96,19 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
     return work / size / at_once * waste_of_channels(s, st, f);
 }
 
-/* Kernels whose vectors lie along the sum add up their lanes in the end, of as many rows at once as they have. */
-static double lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st,
-                           const struct uk_kernel *row) {
+/* Kernels whose vectors lie along the sum add up their lanes in the end, of as many rows at once as they have; those whose groups fill
+ * a register, for each row and call. */
+static double lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    const struct uk_kernel *row = f->intrinsic->row;
     const enum uk_op_form form = uk_kernel_operation(row)->form;
     double sums = 1;
 
+    if (form == UK_OP_GEMV_N && uk_kernel_kr(row) > 1) {
+        for (int i = 0; i < st->loops; i++)
+            if (!uk_is_axis(f, st->loop[i]) || !uk_is_reduced(st, st->loop[i]))
+                sums *= uk_values_estimate(s, st, st->loop[i]);
+        return sums * GROUP_END;
+    }
     if (s->target->vectors.bytes < 16 || (form != UK_OP_GEMV_N && form != UK_OP_DOT))
         return 0;
     for (int i = 0; i < st->loops; i++)
@@ -112,7 +125,7 @@ void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const s
     c->operands = st->operands < UK_NEST_OPERANDS ? st->operands : UK_NEST_OPERANDS;
     c->iterations = iterations;
     if (row) { /* of the program's own kernel nothing is known */
-        c->instructions = iterations * uk_kernel_cycles(s->target, row) + lanes_cycles(s, st, row);
+        c->instructions = iterations * uk_kernel_cycles(s->target, row) + lanes_cycles(s, st, f);
         c->loads =
             iterations * uk_kernel_loads(row) / uk_kernel_kr(row) / uk_ports_rate(&s->target->vectors.load);
     }

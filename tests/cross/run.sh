@@ -81,6 +81,33 @@ done
 for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point conv2d_requantize_{float,upward,doubling}; do
     says 'check: (equal|within)' $program.uk --size H=7 --size W=5 --size C=24 --size O=9 --target=riscv64-p --check
 done
+# Bytes of either sign by weights of either, where the examples have u8 by i8: kernels whose names have the pair. Extents that fill no
+# register, and some.
+mixed() { # mixed TARGET X F KERNEL PROGRAM SIZE..
+    sed -E "s/^(tensor X|scalar x0|tensor A) [iu]8/\1 $2/; s/^tensor ([FB]) i8/tensor \1 $3/" "$5.uk" >"$work/mixed.uk"
+    computes "$4" "$work/mixed.uk" "${@:6}" --target=$1 --check
+    grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
+}
+for types in 'u8 u8' 'i8 u8'; do
+    read -r x f <<<"$types"
+    pair=$([[ $x == u8 ]] && echo u8 || echo i8u8)
+    for target in riscv64-p aarch64-neon+dotprod x86_64-avx2; do
+        mixed $target $x $f "uk_${x}${f}dwc_" conv2d_depthwise_u8i8_nhwc --size H=4 --size W=7 --size C=37
+    done
+    mixed riscv64-p $x $f "uk_${pair}gemm_" matmul_i8 "${odd[@]}"
+    mixed riscv64-p $x $f "uk_${x}${f}dw3_" conv2d_depthwise_u8i8_nchw --size H=5 --size W=13 --size C=3
+    mixed riscv64-p $x $f "uk_${pair}gemm_(runs|ra)_" conv2d_3x3_u8i8 --define N=1 --define H=5 --define W=13 --define C=24 --define O=11
+done
+mixed x86_64-avx2 i8 u8 uk_i8u8gemm_ conv2d_3x3_u8i8 --size H=5 --size W=7 --size C=24 --size O=13
+# A matrix times a vector, and products of i16.
+printf 'tensor W i8 [M, K]\ntensor x u8 [K]\ntensor y i32 [M]\ny[m] = sum(k) i32(W[m, k]) * i32(x[k])\n' >"$work/vector.uk"
+for size in 37:19 3:7 21:203 5:0; do
+    says 'uk_i8u8gemv_n_' "$work/vector.uk" --size M=${size%:*} --size K=${size#*:} --target=riscv64-p --check
+    grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
+done
+sed -E 's/^tensor ([AB]) [iu]8/tensor \1 i16/' matmul_i8.uk >"$work/words.uk"
+says 'uk_i16gemm_4x' "$work/words.uk" "${odd[@]}" --target=riscv64-p --check
+grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
 # Constant weights: the columns of a window and its channels are one sum, its rows are runs; groups of 8 that the channels do not fill,
 # which read on in a copy; tiles of 4 x 8, their edges, and less.
 for size in 13:3:8 6:20:35 4:1:9 9:24:16 2:5:9; do

@@ -28,7 +28,7 @@ bool check_fail(struct check *c, const char *format, ...) {
     return false;
 }
 
-/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any. Of bytes, all
+/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any. Of bytes and i16, all
  * values, or mostly the least and the most, with which sums of products overflow in 16 bits. */
 static double value(struct check *c, enum element type) {
     const uint64_t x = random_next(&c->seed);
@@ -39,6 +39,10 @@ static double value(struct check *c, enum element type) {
         return small ? (double)(x % 256) : x % 8 ? 255.0 * (double)(x >> 8 & 1) : (double)(x >> 8 & 255);
     case I8:
         return small || x % 8 == 0 ? (double)(x >> 8 & 255) - 128 : x >> 8 & 3 ? -128 : 127;
+    case I16:
+        return small   ? (double)(x >> 8 & 15) - 8
+               : x % 8 ? x >> 8 & 3 ? -32768 : 32767
+                       : (double)(int16_t)(x >> 8);
     case I32:
         return (double)(int32_t)(uint32_t)x;
     case F16:

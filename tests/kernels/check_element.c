@@ -4,12 +4,12 @@
 #include "registry/half.h"
 
 bool is_integer(enum element type) {
-    return type == U8 || type == I8 || type == I32;
+    return type == U8 || type == I8 || type == I16 || type == I32;
 }
 
 size_t bytes_of(enum element type) {
     static const unsigned char bytes[] = {
-        [F32] = 4, [F64] = 8, [F16] = 2, [BF16] = 2, [U8] = 1, [I8] = 1, [I32] = 4};
+        [F32] = 4, [F64] = 8, [F16] = 2, [BF16] = 2, [U8] = 1, [I8] = 1, [I16] = 2, [I32] = 4};
 
     return bytes[type];
 }
@@ -30,6 +30,8 @@ void get(enum element type, const void *array, int64_t x, double *values, int64_
         GET(uint8_t, );
     case I8:
         GET(int8_t, );
+    case I16:
+        GET(int16_t, );
     case I32:
         GET(int32_t, );
     default:
@@ -62,6 +64,8 @@ void put(enum element type, void *array, int64_t x, const double *values, int64_
         PUT(uint8_t, );
     case I8:
         PUT(int8_t, );
+    case I16:
+        PUT(int16_t, );
     case I32:
         PUT(int32_t, );
     default:

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* The 16-bit ones as their bits. */
-enum element { F32, F64, F16, BF16, U8, I8, I32 };
+enum element { F32, F64, F16, BF16, U8, I8, I16, I32 };
 
 bool is_integer(enum element type);
 

@@ -445,7 +445,7 @@ static const struct operation *operation_of(const char *name) {
 /* The types of the tensors that a declaration begins with. */
 static void find_types(const char *declaration, enum element *types) {
     static const char *const names[] = {[F32] = "f32", [F64] = "f64", [F16] = "f16", [BF16] = "bf16",
-                                        [U8] = "u8",   [I8] = "i8",   [I32] = "i32"};
+                                        [U8] = "u8",   [I8] = "i8",   [I16] = "i16", [I32] = "i32"};
     static const char tensor[] = "  tensor ";
     int n = 0;
 

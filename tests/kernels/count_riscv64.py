@@ -6,6 +6,6 @@ import re
 
 def count(body, loop, kernel):
     texts = [body[i].text for i in loop]
-    fma = sum(bool(re.match(r"smaqa|umaqa|fmadd", text)) for text in texts)
+    fma = sum(bool(re.match(r"smaqa|umaqa|smalda|fmadd", text)) for text in texts)
     loads = sum(bool(re.match(r"l[bhwd]u?\s|fl[wd]\s", text)) for text in texts)
     return fma, loads, len(texts) - fma - loads

@@ -22,7 +22,7 @@ import archs  # noqa: E402
 import k_loops  # noqa: E402
 import ops  # noqa: E402
 
-PRODUCTS = ("PANELS", "RA", "RAB", "SAB", "RAP", "SMALL", "SMALL_TA", "NT", "SHARED", "DOT", "AXPY", "GEMV_N", "GEMV_T")
+PRODUCTS = ("PANELS", "RA", "RUNS", "RAB", "SAB", "RAP", "SMALL", "SMALL_TA", "NT", "SHARED", "DOT", "AXPY", "GEMV_N", "GEMV_T")
 ARCHS, ISAS = archs.architectures(), archs.isas()
 
 

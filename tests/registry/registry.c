@@ -106,24 +106,29 @@ static void rows_of_cores_have_one_for_all(void **state) {
     assert_true(of_cores > 0);
 }
 
-/* The element type that a row of ops.def states, and what its declaration says of the first tensor. */
+/* The element type that a row of ops.def states, and what its declaration says of the first tensors: bytes may be multiplied by others. */
 static void elements_are_declared(void **state) {
     static const char *const types[] = {
         [UK_ELEMENT_F16] = "f16",  [UK_ELEMENT_BF16] = "bf16", [UK_ELEMENT_F32] = "f32",
         [UK_ELEMENT_F64] = "f64",  [UK_ELEMENT_I8] = "i8",     [UK_ELEMENT_U8] = "u8",
-        [UK_ELEMENT_U8_I8] = "u8", [UK_ELEMENT_I32] = "i32"};
+        [UK_ELEMENT_U8_I8] = "u8", [UK_ELEMENT_I8_U8] = "i8",  [UK_ELEMENT_I16] = "i16",
+        [UK_ELEMENT_I32] = "i32"};
 
     (void)state;
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
-        const struct uk_operation *o = k->operation;
-        const char *b = strstr(k->declaration, "tensor b ");
-        const bool mixes = b && !strncmp(b, "tensor b i8", 11) && strstr(k->declaration, "tensor a u8");
-        char type[8] = "";
+        const enum uk_element e = k->operation->element;
+        const char *first = strstr(k->declaration, "tensor "), *second = strstr(first + 1, "tensor ");
+        char type[8] = "", other[8] = "";
 
-        assert_int_equal(sscanf(strstr(k->declaration, "tensor "), "tensor %*s %7s", type), 1);
-        if (strcmp(type, types[o->element]) || (mixes && o->element != UK_ELEMENT_U8_I8))
-            fail_msg("%s: its element in ops.def is not its first tensor's, %s", k->op, type);
+        assert_int_equal(sscanf(first, "tensor %*s %7s", type), 1);
+        assert_int_equal(sscanf(second, "tensor %*s %7s", other), 1);
+        const bool mixes =
+            (!strcmp(type, "u8") && !strcmp(other, "i8")) || (!strcmp(type, "i8") && !strcmp(other, "u8"));
+
+        if (strcmp(type, types[e]) || mixes != (e == UK_ELEMENT_U8_I8 || e == UK_ELEMENT_I8_U8))
+            fail_msg("%s: its element in ops.def is not that of its first tensors, %s and %s", k->op, type,
+                     other);
     }
 }
 

@@ -42,33 +42,26 @@ static void run_sdw(void *user) {
     ((uk_sdw_function *)o->function)(K, o->a, o->nr, 0, o->b, 0, o->c, o->ldc, 1, o->mr, o->nr);
 }
 
-/* A window over rows that stay in the first cache. All have the same parameters but for the type of x. */
-static void run_u8dw(void *user) {
-    const struct operands *o = user;
-    const int64_t step = uk_kernel_operation(o->kernel)->stride;
-    ((uk_u8dw3_function *)o->function)((const uint8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
-                                       (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
-}
-
-static void run_i8dw(void *user) {
-    const struct operands *o = user;
-    const int64_t step = uk_kernel_operation(o->kernel)->stride;
-    ((uk_i8dw3_function *)o->function)((const int8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
-                                       (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
-}
-
-/* 3 x 3 windows over neighbouring pixels of rows that stay in the first cache. */
-static void run_u8dwc(void *user) {
-    const struct operands *o = user;
-    ((uk_u8dwc_function *)o->function)(3, 3, (const uint8_t *)o->a, o->nr, LD, o->nr, (const int8_t *)o->b,
-                                       3 * o->nr, o->nr, (int32_t *)o->c, o->ldc, 0, o->mr, o->nr);
-}
-
-static void run_i8dwc(void *user) {
-    const struct operands *o = user;
-    ((uk_i8dwc_function *)o->function)(3, 3, (const int8_t *)o->a, o->nr, LD, o->nr, (const int8_t *)o->b,
-                                       3 * o->nr, o->nr, (int32_t *)o->c, o->ldc, 0, o->mr, o->nr);
-}
+/* A window over rows that stay in the first cache; and 3 x 3 windows over neighbouring pixels of such rows. Windows of all sizes have the
+ * same parameters. */
+#define RUN_DEPTHWISE(name, element, weight)                                                                 \
+    static void run_##name##dw(void *user) {                                                                 \
+        const struct operands *o = user;                                                                     \
+        const int64_t step = uk_kernel_operation(o->kernel)->stride;                                         \
+        ((uk_##name##dw3_function *)o->function)((const element *)o->a, step * LD, LD, (const weight *)o->b, \
+                                                 5, 1, (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);            \
+    }                                                                                                        \
+    static void run_##name##dwc(void *user) {                                                                \
+        const struct operands *o = user;                                                                     \
+        ((uk_##name##dwc_function *)o->function)(3, 3, (const element *)o->a, o->nr, LD, o->nr,              \
+                                                 (const weight *)o->b, 3 * o->nr, o->nr, (int32_t *)o->c,    \
+                                                 o->ldc, 0, o->mr, o->nr);                                   \
+    }
+RUN_DEPTHWISE(u8, uint8_t, int8_t)
+RUN_DEPTHWISE(i8, int8_t, int8_t)
+RUN_DEPTHWISE(u8u8, uint8_t, uint8_t)
+RUN_DEPTHWISE(i8u8, int8_t, uint8_t)
+#undef RUN_DEPTHWISE
 
 static void run_spack_s(void *user) {
     const struct operands *o = user;
@@ -84,7 +77,9 @@ static void run_spack_s(void *user) {
 RUN_GROUPS(igemm)
 RUN_GROUPS(i8gemm)
 RUN_GROUPS(u8gemm)
+RUN_GROUPS(i8u8gemm)
 RUN_GROUPS(bgemm)
+RUN_GROUPS(i16gemm)
 RUN_GROUPS(hgemm)
 #undef RUN_GROUPS
 #define RUN_GROUPS_RA(op)                                                                      \
@@ -95,6 +90,7 @@ RUN_GROUPS(hgemm)
 RUN_GROUPS_RA(igemm_ra)
 RUN_GROUPS_RA(i8gemm_ra)
 RUN_GROUPS_RA(u8gemm_ra)
+RUN_GROUPS_RA(i8u8gemm_ra)
 RUN_GROUPS_RA(bgemm_ra)
 #undef RUN_GROUPS_RA
 /* All of K in 4 runs. */
@@ -107,7 +103,21 @@ RUN_GROUPS_RA(bgemm_ra)
 RUN_GROUPS_RUNS(igemm_runs)
 RUN_GROUPS_RUNS(i8gemm_runs)
 RUN_GROUPS_RUNS(u8gemm_runs)
+RUN_GROUPS_RUNS(i8u8gemm_runs)
 #undef RUN_GROUPS_RUNS
+
+/* A matrix beyond the caches, as of floats. */
+#define RUN_GEMV(op, left, right)                                                                  \
+    static void run_##op(void *user) {                                                             \
+        const struct operands *o = user;                                                           \
+        ((uk_##op##_function *)o->function)(WIDTH, (const left *)o->a, WIDTH, (const right *)o->b, \
+                                            (int32_t *)o->c, 0, 0, MATRIX / WIDTH);                \
+    }
+RUN_GEMV(igemv_n, uint8_t, int8_t)
+RUN_GEMV(i8gemv_n, int8_t, int8_t)
+RUN_GEMV(u8gemv_n, uint8_t, uint8_t)
+RUN_GEMV(i8u8gemv_n, int8_t, uint8_t)
+#undef RUN_GEMV
 
 static void run_hpack(void *user) {
     const struct operands *o = user;
@@ -136,6 +146,11 @@ static void run_u8panel(void *user) {
 static void run_i8panel(void *user) {
     const struct operands *o = user;
     ((uk_i8panel_t_function *)o->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, 64, 8, 8, K / 8);
+}
+
+static void run_i16pack(void *user) {
+    const struct operands *o = user;
+    ((uk_i16pack_t_function *)o->function)(o->kr, (const int16_t *)o->a, LD, (int16_t *)o->b, GROUPS, GROUPS);
 }
 
 static void run_bpack(void *user) {
@@ -192,9 +207,13 @@ static const struct form {
 } forms[] = {
 #define REAL(op) [UK_ELEMENT_F32] = run_s##op, [UK_ELEMENT_F64] = run_d##op
 #define BYTES(op) [UK_ELEMENT_U8] = run_u8##op, [UK_ELEMENT_I8] = run_i8##op
-#define GROUPS_OF(op) [UK_ELEMENT_U8_I8] = run_i##op, BYTES(op)
+#define GROUPS_OF(op) [UK_ELEMENT_U8_I8] = run_i##op, [UK_ELEMENT_I8_U8] = run_i8u8##op, BYTES(op)
+#define DEPTHWISE(op)                                                                              \
+    [UK_ELEMENT_U8_I8] = run_u8##op, [UK_ELEMENT_I8] = run_i8##op, [UK_ELEMENT_U8] = run_u8u8##op, \
+    [UK_ELEMENT_I8_U8] = run_i8u8##op
     {UK_OP_PANELS, NULL, MULTIPLIES,
-     .run = {REAL(gemm), GROUPS_OF(gemm), [UK_ELEMENT_BF16] = run_bgemm, [UK_ELEMENT_F16] = run_hgemm}},
+     .run = {REAL(gemm), GROUPS_OF(gemm), [UK_ELEMENT_BF16] = run_bgemm, [UK_ELEMENT_F16] = run_hgemm,
+             [UK_ELEMENT_I16] = run_i16gemm}},
     {UK_OP_RA, NULL, MULTIPLIES,
      .run = {REAL(gemm_ra), GROUPS_OF(gemm_ra), [UK_ELEMENT_BF16] = run_bgemm_ra}},
     {UK_OP_RUNS, NULL, MULTIPLIES, .run = {GROUPS_OF(gemm_runs)}},
@@ -206,14 +225,16 @@ static const struct form {
     {UK_OP_SAB, NULL, MULTIPLIES, .run = {REAL(gemm_sab)}},
     {UK_OP_DEPTHWISE, NULL, MULTIPLIES, .run = {[UK_ELEMENT_F32] = run_sdw}},
     {UK_OP_DEPTHWISE_ROW, NULL, MULTIPLIES, .run = {[UK_ELEMENT_F32] = run_sdw}},
-    {UK_OP_DEPTHWISE_WINDOW, NULL, COPIES, 0, 0, 1, 1, .run = {BYTES(dw)}},
-    {UK_OP_DEPTHWISE_CHANNELS, NULL, COPIES, 0, 3, 1, 1, .run = {BYTES(dwc)}},
+    {UK_OP_DEPTHWISE_WINDOW, NULL, COPIES, 0, 0, 1, 1, .run = {DEPTHWISE(dw)}},
+    {UK_OP_DEPTHWISE_CHANNELS, NULL, COPIES, 0, 3, 1, 1, .run = {DEPTHWISE(dwc)}},
     {UK_OP_WINDOW, "tensor y i32", COPIES, 0, 9, 1, 1, .run = {BYTES(sum)}},
     {UK_OP_WINDOW, NULL, COPIES, 0, 10, 1, .run = {BYTES(max)}},
-    {UK_OP_PACK_T, "i64 W", COPIES, 0, 2 * GROUPS, 1, .run = {BYTES(pack_t), [UK_ELEMENT_BF16] = run_bpack}},
+    {UK_OP_PACK_T, "i64 W", COPIES, 0, 2 * GROUPS, 1,
+     .run = {BYTES(pack_t), [UK_ELEMENT_BF16] = run_bpack, [UK_ELEMENT_I16] = run_i16pack}},
     {UK_OP_PACK_T, NULL, COPIES, 2, 0, K, .run = {REAL(pack_t), [UK_ELEMENT_F16] = run_hpack}},
     /* The same parameters. */
-    {UK_OP_PACK_N, "i64 W", COPIES, 2 * GROUPS, 0, 1, .run = {BYTES(pack_t), [UK_ELEMENT_BF16] = run_bpack}},
+    {UK_OP_PACK_N, "i64 W", COPIES, 2 * GROUPS, 0, 1,
+     .run = {BYTES(pack_t), [UK_ELEMENT_BF16] = run_bpack, [UK_ELEMENT_I16] = run_i16pack}},
     {UK_OP_PACK_N, NULL, COPIES, 0, 2, K, .run = {REAL(pack_n), [UK_ELEMENT_F16] = run_hpack}},
     {UK_OP_PACK_S, NULL, COPIES, 0, 2, K, .run = {[UK_ELEMENT_F32] = run_spack_s}},
     {UK_OP_PANEL_T, NULL, COPIES, 0, 2, K, .run = {BYTES(panel)}},
@@ -223,11 +244,12 @@ static const struct form {
     {UK_OP_ADD, NULL, COPIES, 0, 3, 1, .run = {[UK_ELEMENT_I32] = run_i32add}},
     {UK_OP_DOT, NULL, STREAMS, .run = {REAL(dot)}},
     {UK_OP_AXPY, NULL, STREAMS, .stores = true, .run = {REAL(axpy)}},
-    {UK_OP_GEMV_N, NULL, STREAMS, .run = {REAL(gemv_n)}},
+    {UK_OP_GEMV_N, NULL, STREAMS, .run = {REAL(gemv_n), GROUPS_OF(gemv_n)}},
     {UK_OP_GEMV_T, NULL, STREAMS, .run = {REAL(gemv_t)}},
 #undef REAL
 #undef BYTES
 #undef GROUPS_OF
+#undef DEPTHWISE
 };
 
 /* Of each type, and how many of its products an instruction makes where it makes one of floats. */
@@ -235,9 +257,10 @@ static const struct {
     int bytes;
     double rate;
 } elements[ELEMENTS] = {
-    [UK_ELEMENT_F16] = {2, 2},   [UK_ELEMENT_BF16] = {2, 2}, [UK_ELEMENT_F32] = {4, 1},
-    [UK_ELEMENT_F64] = {8, 0.5}, [UK_ELEMENT_I8] = {1, 4},   [UK_ELEMENT_U8] = {1, 4},
-    [UK_ELEMENT_U8_I8] = {1, 4}, [UK_ELEMENT_I32] = {4, 1},
+    [UK_ELEMENT_F16] = {2, 2},   [UK_ELEMENT_BF16] = {2, 2},  [UK_ELEMENT_F32] = {4, 1},
+    [UK_ELEMENT_F64] = {8, 0.5}, [UK_ELEMENT_I8] = {1, 4},    [UK_ELEMENT_U8] = {1, 4},
+    [UK_ELEMENT_U8_I8] = {1, 4}, [UK_ELEMENT_I8_U8] = {1, 4}, [UK_ELEMENT_I32] = {4, 1},
+    [UK_ELEMENT_I16] = {2, 2},
 };
 
 /* NULL: there is none. */
@@ -329,7 +352,7 @@ static enum uk_status measure(const struct uk_kernel *k, const struct form *form
     if (form->kind == STREAMS) {
         r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
         r->bytes = (form->stores ? 1.5 : 1) * MATRIX;
-        return measure_on(r, MATRIX / (size_t)bytes, WIDTH, WIDTH, form);
+        return measure_on(r, MATRIX / (size_t)bytes, WIDTH, MATRIX / WIDTH, form);
     }
     if (form->kind == MULTIPLIES)
         r->plan.flops = 2.0 * mr * nr * K;

@@ -42,7 +42,7 @@ static struct work work_of(const struct uk_kernel *k) {
         w = (struct work){NULL, 1, "multiply-add", 9.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
         break;
     case UK_OP_GEMV_N:
-        w.units = uk_kernel_mr(k);
+        w.units = (double)uk_kernel_mr(k) * uk_kernel_kr(k);
         break;
     case UK_OP_GEMV_T:
         w.units = uk_kernel_nr(k);

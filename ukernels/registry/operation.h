@@ -12,6 +12,8 @@ enum uk_element {
     UK_ELEMENT_I8,
     UK_ELEMENT_U8,
     UK_ELEMENT_U8_I8, /* products of u8 by i8 */
+    UK_ELEMENT_I8_U8, /* and of i8 by u8 */
+    UK_ELEMENT_I16,
     UK_ELEMENT_I32,
 };
 

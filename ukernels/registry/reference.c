@@ -35,11 +35,13 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
             c[i * ldc + j] = (sum_type)(acc ? (to)c[i * ldc + j] + sum : sum);                  \
         }                                                                                       \
     }
+#define GROUP_PANELS(op, left, right, from, to, sum_type)                                                \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, const right *b, \
+                           sum_type *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {              \
+        ADD(IN_GROUPS, from, to, sum_type)                                                               \
+    }
 #define GROUP_GEMM(op, left, right, from, to, sum_type)                                                    \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, const right *b,   \
-                           sum_type *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {                \
-        ADD(IN_GROUPS, from, to, sum_type)                                                                 \
-    }                                                                                                      \
+    GROUP_PANELS(op, left, right, from, to, sum_type)                                                      \
     void uk_reference_##op##_ra(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda, \
                                 const right *b, sum_type *c, int64_t ldc, int64_t acc, int64_t mr,         \
                                 int64_t nr) {                                                              \
@@ -49,7 +51,10 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
 GROUP_GEMM(igemm, uint8_t, int8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(i8gemm, int8_t, int8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(u8gemm, uint8_t, uint8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(i8u8gemm, int8_t, uint8_t, (int32_t), uint32_t, int32_t)
 GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
+GROUP_PANELS(i16gemm, int16_t, int16_t, (int32_t), uint32_t, int32_t)
+#undef GROUP_PANELS
 #undef GROUP_GEMM
 #define GROUP_RUNS(op, left, right)                                                                        \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const left *a,     \
@@ -70,7 +75,28 @@ GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
 GROUP_RUNS(igemm_runs, uint8_t, int8_t)
 GROUP_RUNS(i8gemm_runs, int8_t, int8_t)
 GROUP_RUNS(u8gemm_runs, uint8_t, uint8_t)
+GROUP_RUNS(i8u8gemm_runs, int8_t, uint8_t)
 #undef GROUP_RUNS
+#define BYTE_GEMV(op, left, right)                                                                    \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda, \
+                           const right *x, int32_t *c, int64_t acc, int64_t ahead, int64_t m) {       \
+        (void)MR;                                                                                     \
+        (void)NR;                                                                                     \
+        (void)KR;                                                                                     \
+        (void)ahead;                                                                                  \
+        for (int64_t i = 0; i < m; i++) {                                                             \
+            uint32_t sum = acc ? (uint32_t)c[i] : 0;                                                  \
+                                                                                                      \
+            for (int64_t p = 0; p < k; p++)                                                           \
+                sum += (uint32_t)(a[i * lda + p] * x[p]);                                             \
+            c[i] = (int32_t)sum;                                                                      \
+        }                                                                                             \
+    }
+BYTE_GEMV(igemv_n, uint8_t, int8_t)
+BYTE_GEMV(i8gemv_n, int8_t, int8_t)
+BYTE_GEMV(u8gemv_n, uint8_t, uint8_t)
+BYTE_GEMV(i8u8gemv_n, int8_t, uint8_t)
+#undef BYTE_GEMV
 #undef ADD
 #undef IN_GROUPS
 #undef IN_ROWS
@@ -127,6 +153,7 @@ void uk_reference_hpack_n(int64_t MR, int64_t NR, int64_t KR, int64_t k, const u
     }
 GROUP_PACKS(u8, uint8_t)
 GROUP_PACKS(i8, int8_t)
+GROUP_PACKS(i16, int16_t)
 GROUP_PACKS(b, uint16_t)
 #undef GROUP_PACKS
 
@@ -226,9 +253,9 @@ BYTE_TRANSPOSE(i8transpose, int8_t)
 #undef BYTE_TRANSPOSE
 
 /* Sums of rows x columns bytes times weights, for m x n of them whose neighbours lie x_step apart and their weights f_step. */
-#define BYTE_WINDOWS(name, element)                                                                          \
+#define BYTE_WINDOWS(name, element, weight)                                                                  \
     static void name(int64_t rows, int64_t columns, const element *x, int64_t ldi, int64_t ldr, int64_t lds, \
-                     int64_t x_step, const int8_t *f, int64_t ldfr, int64_t ldfs, int64_t f_step,            \
+                     int64_t x_step, const weight *f, int64_t ldfr, int64_t ldfs, int64_t f_step,            \
                      int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {                           \
         for (int64_t i = 0; i < m; i++)                                                                      \
             for (int64_t j = 0; j < n; j++) {                                                                \
@@ -241,41 +268,38 @@ BYTE_TRANSPOSE(i8transpose, int8_t)
                 y[i * ldy + j] = (int32_t)sum;                                                               \
             }                                                                                                \
     }
-BYTE_WINDOWS(u8_windows, uint8_t)
-BYTE_WINDOWS(i8_windows, int8_t)
-#undef BYTE_WINDOWS
-
-#define BYTE_DEPTHWISE(op, element, windows, window, step)                                                  \
+#define BYTE_DEPTHWISE(op, element, weight, windows, window, step)                                          \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, const element *x, int64_t ldi, int64_t ldx,  \
-                           const int8_t *f, int64_t ldf, int64_t csf, int32_t *y, int64_t ldy, int64_t acc, \
+                           const weight *f, int64_t ldf, int64_t csf, int32_t *y, int64_t ldy, int64_t acc, \
                            int64_t m, int64_t n) {                                                          \
         (void)MR;                                                                                           \
         (void)NR;                                                                                           \
         (void)KR;                                                                                           \
         windows(window, window, x, ldi, ldx, 1, step, f, ldf, csf, 0, y, ldy, acc, m, n);                   \
     }
-BYTE_DEPTHWISE(u8dw3, uint8_t, u8_windows, 3, 1)
-BYTE_DEPTHWISE(u8dw3_s2, uint8_t, u8_windows, 3, 2)
-BYTE_DEPTHWISE(u8dw5, uint8_t, u8_windows, 5, 1)
-BYTE_DEPTHWISE(u8dw5_s2, uint8_t, u8_windows, 5, 2)
-BYTE_DEPTHWISE(i8dw3, int8_t, i8_windows, 3, 1)
-BYTE_DEPTHWISE(i8dw3_s2, int8_t, i8_windows, 3, 2)
-BYTE_DEPTHWISE(i8dw5, int8_t, i8_windows, 5, 1)
-BYTE_DEPTHWISE(i8dw5_s2, int8_t, i8_windows, 5, 2)
-#undef BYTE_DEPTHWISE
-
-#define BYTE_DEPTHWISE_CHANNELS(op, element, windows)                                                  \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const element *x, \
-                           int64_t ldi, int64_t ldr, int64_t lds, const int8_t *f, int64_t ldfr,       \
-                           int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) { \
-        (void)MR;                                                                                      \
-        (void)NR;                                                                                      \
-        (void)KR;                                                                                      \
-        windows(r, s, x, ldi, ldr, lds, 1, f, ldfr, ldfs, 1, y, ldy, acc, m, n);                       \
+/* All depthwise operations of bytes of a kind, by weights of a kind. */
+#define BYTE_DEPTHWISES(name, element, weight)                                                              \
+    BYTE_WINDOWS(name##_windows, element, weight)                                                           \
+    BYTE_DEPTHWISE(name##dw3, element, weight, name##_windows, 3, 1)                                        \
+    BYTE_DEPTHWISE(name##dw3_s2, element, weight, name##_windows, 3, 2)                                     \
+    BYTE_DEPTHWISE(name##dw5, element, weight, name##_windows, 5, 1)                                        \
+    BYTE_DEPTHWISE(name##dw5_s2, element, weight, name##_windows, 5, 2)                                     \
+    void uk_reference_##name##dwc(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s,                 \
+                                  const element *x, int64_t ldi, int64_t ldr, int64_t lds, const weight *f, \
+                                  int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc,         \
+                                  int64_t m, int64_t n) {                                                   \
+        (void)MR;                                                                                           \
+        (void)NR;                                                                                           \
+        (void)KR;                                                                                           \
+        name##_windows(r, s, x, ldi, ldr, lds, 1, f, ldfr, ldfs, 1, y, ldy, acc, m, n);                     \
     }
-BYTE_DEPTHWISE_CHANNELS(u8dwc, uint8_t, u8_windows)
-BYTE_DEPTHWISE_CHANNELS(i8dwc, int8_t, i8_windows)
-#undef BYTE_DEPTHWISE_CHANNELS
+BYTE_DEPTHWISES(u8, uint8_t, int8_t)
+BYTE_DEPTHWISES(i8, int8_t, int8_t)
+BYTE_DEPTHWISES(u8u8, uint8_t, uint8_t)
+BYTE_DEPTHWISES(i8u8, int8_t, uint8_t)
+#undef BYTE_WINDOWS
+#undef BYTE_DEPTHWISE
+#undef BYTE_DEPTHWISES
 
 void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,
                        int64_t n) {

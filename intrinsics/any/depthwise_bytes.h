@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What depthwise kernels of bytes multiply: an element of x by a weight. Their operations are named after x, and after the weights where
+ * these are u8. */
+#include <stdint.h>
+
+#if defined UK_OP_u8u8dwc || defined UK_OP_u8u8dw3 || defined UK_OP_u8u8dw3_s2 || defined UK_OP_u8u8dw5 || \
+    defined UK_OP_u8u8dw5_s2
+#define UK_X_IS_SIGNED 0
+#define UK_WEIGHT_IS_SIGNED 0
+#elif defined UK_OP_i8u8dwc || defined UK_OP_i8u8dw3 || defined UK_OP_i8u8dw3_s2 || defined UK_OP_i8u8dw5 || \
+    defined UK_OP_i8u8dw5_s2
+#define UK_X_IS_SIGNED 1
+#define UK_WEIGHT_IS_SIGNED 0
+#elif defined UK_OP_i8dwc || defined UK_OP_i8dw3 || defined UK_OP_i8dw3_s2 || defined UK_OP_i8dw5 || \
+    defined UK_OP_i8dw5_s2
+#define UK_X_IS_SIGNED 1
+#define UK_WEIGHT_IS_SIGNED 1
+#else
+#define UK_X_IS_SIGNED 0
+#define UK_WEIGHT_IS_SIGNED 1
+#endif
+
+#if UK_X_IS_SIGNED
+typedef int8_t element;
+#else
+typedef uint8_t element;
+#endif
+#if UK_WEIGHT_IS_SIGNED
+typedef int8_t weight;
+#else
+typedef uint8_t weight;
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Eight bytes of x, by eight weights, of which two sums are made. */
+#include "../any/depthwise_bytes.h"
+#include "registry/rvp.h"
+
+/* MAQA(sum, weights, bytes): of smaqa.su the signed operand comes first. */
+#if UK_X_IS_SIGNED && UK_WEIGHT_IS_SIGNED
+#define MAQA(s, w, x) uk_rvp_smaqa(s, w, x)
+#elif UK_X_IS_SIGNED
+#define MAQA(s, w, x) uk_rvp_smaqa_su(s, x, w)
+#elif UK_WEIGHT_IS_SIGNED
+#define MAQA(s, w, x) uk_rvp_smaqa_su(s, w, x)
+#else
+#define MAQA(s, w, x) uk_rvp_umaqa(s, w, x)
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In place of the compiler's header: what kernels for VNNI use of AVX-512, in C, as Intel's manual has it. */
+#ifndef UK_AVX512_IN_C
+#define UK_AVX512_IN_C
+#include <stdint.h>
+#include <string.h>
+
+enum { LANES = 16 };
+typedef struct {
+    uint32_t lane[LANES];
+} __m512i;
+typedef uint16_t __mmask16;
+
+/* A function whose lane i is `value`. */
+#define BY_LANE(name, parameters, value)    \
+    static inline __m512i name parameters { \
+        __m512i r;                          \
+                                            \
+        for (int i = 0; i < LANES; i++)     \
+            r.lane[i] = (uint32_t)(value);  \
+        return r;                           \
+    }
+
+static inline uint32_t lane_at(const void *p, int i) {
+    uint32_t value;
+
+    memcpy(&value, (const char *)p + i * (int64_t)sizeof value, sizeof value);
+    return value;
+}
+
+/* Four products of bytes of x, unsigned, by those of y, signed. */
+static inline uint32_t products(uint32_t x, uint32_t y) {
+    uint32_t sum = 0;
+
+    for (int byte = 0; byte < 32; byte += 8)
+        sum += (uint32_t)((int32_t)(uint8_t)(x >> byte) * (int8_t)(uint8_t)(y >> byte));
+    return sum;
+}
+
+BY_LANE(_mm512_setzero_si512, (void), 0)
+BY_LANE(_mm512_set1_epi32, (int32_t x), x)
+BY_LANE(_mm512_set1_epi8, (char x), (uint8_t)x * 0x01010101u)
+BY_LANE(_mm512_loadu_si512, (const void *p), lane_at(p, i))
+BY_LANE(_mm512_maskz_loadu_epi32, (__mmask16 mask, const void *p), mask >> i & 1 ? lane_at(p, i) : 0)
+BY_LANE(_mm512_add_epi32, (__m512i x, __m512i y), x.lane[i] + y.lane[i])
+BY_LANE(_mm512_sub_epi32, (__m512i x, __m512i y), x.lane[i] - y.lane[i])
+BY_LANE(_mm512_xor_si512, (__m512i x, __m512i y), x.lane[i] ^ y.lane[i])
+BY_LANE(_mm512_slli_epi32, (__m512i x, unsigned by), x.lane[i] << by)
+BY_LANE(_mm512_permutexvar_epi32, (__m512i index, __m512i x), x.lane[index.lane[i] % LANES])
+BY_LANE(_mm512_dpbusd_epi32, (__m512i s, __m512i x, __m512i y), s.lane[i] + products(x.lane[i], y.lane[i]))
+BY_LANE(_mm512_mask_dpbusd_epi32, (__m512i s, __mmask16 mask, __m512i x, __m512i y),
+        s.lane[i] + (mask >> i & 1 ? products(x.lane[i], y.lane[i]) : 0))
+
+static inline void _mm512_mask_storeu_epi32(void *p, __mmask16 mask, __m512i x) {
+    for (int i = 0; i < LANES; i++)
+        if (mask >> i & 1)
+            memcpy((char *)p + i * (int64_t)sizeof *x.lane, &x.lane[i], sizeof *x.lane);
+}
+#endif
