@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from boards import ENV, GUARD, NATIVE, PROGRAM, call, check_left, cut, daemons, expect, failures, hold, run_all, start_sshd, top, uk, wait_for, words, write
+from boards import ENV, GUARD, NATIVE, PROGRAM, call, check_left, cut, daemons, expect, failures, hold, processes, run_all, start_sshd, top, uk, wait_for, words, write
 
 source, which = sys.argv[2:]
 sys.path.append(source + "/tests/networks")
