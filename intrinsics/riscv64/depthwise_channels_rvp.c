@@ -21,7 +21,7 @@
 #include "any_address_rvp.h"
 #include "depthwise_bytes_rvp.h"
 
-enum { REGISTER = 8, QUAD = 4, ROWS = 4, COLUMNS = 7, AT_ANY_STEP = 3 };
+enum { REGISTER = 8, QUAD = 4, ROWS = 4, COLUMNS = 7, AT_ANY_STRIDE = 3 };
 _Static_assert(UK_NR == REGISTER, "the channels of a register");
 
 /* Which channels of a register; or four alone, or one to three, which lie as the lower half does. */
@@ -211,13 +211,13 @@ INLINE void jump(const struct part *p, enum half h) {
     struct words w[COLUMNS];
     int32_t *y = p->y;
 
-    weights_of(p, h, 2, AT_ANY_STEP, w);
+    weights_of(p, h, 2, AT_ANY_STRIDE, w);
 #pragma GCC unroll 1
     for (int64_t i = 0; i < p->m; i++, y += p->ldy) {
         struct words sum = sums_before(p, y, h);
 
 #pragma GCC unroll 3
-        for (int s = 0; s < AT_ANY_STEP; s++)
+        for (int s = 0; s < AT_ANY_STRIDE; s++)
             sum = add_column(sum, w[s], column_at(p, &r, 2, h, s < p->columns ? s * p->lds : 0));
         advance(&r, 2, p->ldi);
         store(p, sum, y, h);
@@ -276,7 +276,7 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
     const element *x = p.x;
     const weight *f = p.f;
     const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s) ? r : 2,
-                  columns = slides(&p, s) ? COLUMNS : AT_ANY_STEP;
+                  columns = slides(&p, s) ? COLUMNS : AT_ANY_STRIDE;
 
     if (acc && h != FEW)
         take_sums(p, h);
