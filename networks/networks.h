@@ -102,8 +102,8 @@ struct uk_network_layer {
      * "elements" (element by element), "concat", "copy", "border" (around what another layer computes; a convolution reads it for padding),
      * "other". */
     const char *kind;
-    const char *window; /* of a convolution or a pool: "3x3", "1x7", "3x3/2" of stride 2; or "" */
-    const char *key;    /* of the text, 16 digits: what uk_network_schedule() finds it by */
+    const char *window;   /* of a convolution or a pool: "3x3", "1x7", "3x3/2" of stride 2; or "" */
+    const char *key;      /* of the text, 16 digits: what uk_network_schedule() finds it by */
     const char *schedule; /* the steps that it took, without empty lines in front; NULL: automatic */
 };
 /* The i-th layer in the order of calls; NULL: there are no more. */

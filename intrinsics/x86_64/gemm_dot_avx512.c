@@ -81,7 +81,7 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
 #define THIRDS ((MR + 2) / 3)
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
-#define ROW(i) (a + (i) * KR)
+#define ROW(i) (a + (i)*KR)
 #endif
 
 /* The groups of 16 columns of b. */

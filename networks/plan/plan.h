@@ -29,7 +29,7 @@ struct uk_layer {
     const struct uk_graph_value **argument; /* of the function, the result last */
     int arguments;
     struct uk_layer_function *function;
-    int64_t work; /* where its workspace begins: behind all that is live then */
+    int64_t work;      /* where its workspace begins: behind all that is live then */
     double true_terms; /* of the products that its program sums, the share whose channels are not padding */
     struct uk_network_layer shown;
 };

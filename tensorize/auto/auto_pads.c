@@ -55,10 +55,10 @@ static bool multiplies(const struct uk_stage *st, enum uk_element e) {
     const enum uk_type a = st->operand[1].tensor->type,
                        b = st->operands > 2 ? st->operand[2].tensor->type : a;
 
-    return e == UK_ELEMENT_I8 ? a == UK_I8 && b == UK_I8
-           : e == UK_ELEMENT_U8
-               ? a == UK_U8 && b == UK_U8
-               : (e == UK_ELEMENT_U8_I8 || e == UK_ELEMENT_I8_U8) && a != b && (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
+    return e == UK_ELEMENT_I8   ? a == UK_I8 && b == UK_I8
+           : e == UK_ELEMENT_U8 ? a == UK_U8 && b == UK_U8
+                                : (e == UK_ELEMENT_U8_I8 || e == UK_ELEMENT_I8_U8) && a != b &&
+                                      (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
 }
 
 /* The least groups of terms that kernels of this architecture take, whose rows are in place; 0: there is none. */

@@ -38,7 +38,7 @@ void *isl_plain_realloc(void *p, size_t n);
 static long left = -1; /* allocations until one fails; negative: none does */
 static long made;
 static unsigned long operations; /* of isl; 0: as many as the library allows */
-static bool all, first, places; /* `places` is `first` too */
+static bool all, first, places;  /* `places` is `first` too */
 
 /* The places that allocate, by return address, while `sites` counts them. */
 enum { SITES = 4096 };
@@ -253,7 +253,8 @@ static void each_allocation_fails(void **state) {
     room = 1 << 20;
     chosen = __real_calloc((size_t)room, sizeof *chosen);
     assert_non_null(chosen);
-    for (int n = PROGRAMS; n-- > 0;) { /* with --places, places of all programs fail in those that take least time */
+    for (int n = PROGRAMS;
+         n-- > 0;) { /* with --places, places of all programs fail in those that take least time */
         const long total = choose(n);
         long tried = 0, refused = 0;
 
