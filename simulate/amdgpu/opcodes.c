@@ -242,6 +242,11 @@ static bool uk_is_float(enum uk_amdgpu_type type) {
     return type == T_f32 || type == T_f64 || type == T_f16;
 }
 
+/* Of rows that move the bits of an f16 (v_pack_b32_f16) an u16 is one. */
+static bool uk_has_sign(enum uk_amdgpu_type type, uint32_t flags) {
+    return uk_is_float(type) || flags & F_SELECT || (type == T_u16 && flags & F_OP_SEL && flags & F_BITS);
+}
+
 /* The bits of a constant: of a float as the operand's type has it; the 32 bits of a literal are f64's upper ones. */
 static void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
     if (!o->is_float) {
@@ -277,7 +282,7 @@ static const char *uk_source(struct uk_amdgpu_inst *i, unsigned n, bool vector) 
         uk_constant(o, type);
     else if (o->kind != UK_AMDGPU_OPERAND_SCC && o->words != uk_type_words[type])
         return "the size of an operand of this instruction";
-    if ((o->negative || o->absolute) && !uk_is_float(type) && !(flags & F_SELECT))
+    if ((o->negative || o->absolute) && !uk_has_sign(type, flags))
         return "a sign of this instruction";
     return NULL;
 }

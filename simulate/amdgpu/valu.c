@@ -118,7 +118,7 @@ void uk_source_words(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst
         }
         if ((negative || o->absolute) && word == two) {
             uk_change_sign(to, words[word], o->absolute, negative && !bits,
-                           type == T_f16 ? 0x8000 : 0x80000000);
+                           type == T_f16 || type == T_u16 ? 0x8000 : 0x80000000);
             words[word] = to;
         }
     }

@@ -293,6 +293,8 @@ def variants(row, code):
     if name == "v_pack_b32_f16":
         yield f"{name} v26, v20, v22 op_sel:[1,0,0]\n", changed(lambda e: {"S0": e["WIDE0"] >> 16 & 0xffff})
         yield f"{name} v26, v20, v22 op_sel:[0,1,0]\n", changed(lambda e: {"S1": e["WIDE1"] >> 16 & 0xffff})
+        yield f"{name} v26, |v20|, -v22\n", changed(lambda e: {"S0": e["S0"] & 0x7fff, "S1": e["S1"] ^ 0x8000})
+        yield f"{name} v26, -|v20|, |v22| op_sel:[0,1,0]\n", changed(lambda e: {"S0": e["S0"] | 0x8000, "S1": e["WIDE1"] >> 16 & 0x7fff})
     if name == "v_pk_mov_b32":
         yield f"{name} v[26:27], v[20:21], v[22:23] op_sel:[1,0]\n", changed(lambda e: {"OPSEL": 1})
     if name in ("v_add_u32", "v_lshlrev_b32", "v_max_i32"):
