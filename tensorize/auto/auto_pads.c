@@ -138,6 +138,9 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
     return group > 1 && !is_whole(s, st, last, of_outer, group);
 }
 
+/* Cycles of an element that is copied in a row that may be too short for vectors: it is loaded, stored, and counted. */
+enum { SHORT_ROWS = 3 };
+
 /* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes windows: a copy is cheap too if it takes
  * less than half the time of plain loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
@@ -146,8 +149,7 @@ static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int ope
     const bool is_cheap = uk_is_cheap(s, st, copied);
 
     if (x->tensor->is_constant || !others_are_constant(st, operand) ||
-        (!is_cheap &&
-         (!has_windows(st, operand) || copied * uk_element_cycles(s) * 2 > uk_plain_cycles(s, st))))
+        (!is_cheap && (!has_windows(st, operand) || copied * SHORT_ROWS * 2 > uk_plain_cycles(s, st))))
         return false;
     return (is_cheap && x->pad == UK_PAD_GUARD && joined(s, st, operand)) ||
            lacks_groups(s, st, operand, apart);
