@@ -36,6 +36,18 @@ static inline __attribute__((always_inline)) void store_some(float *p, int64_t n
 }
 #define LOAD_SOME(p, n) load_some(p, n)
 #define STORE_SOME(p, n, v) store_some(p, n, v)
+#elif defined UK_ISA_rv64gc
+enum { LANES = 1, ROWS = 4, VECTORS = 4 };
+typedef float vector;
+#define ZERO 0
+#define FMA(a, b, c) ((a) * (b) + (c))
+#define ADD(a, b) ((a) + (b))
+#define BROADCAST(p) (*(p))
+#define LOAD(p) (*(p))
+#define STORE(p, v) (*(p) = (v))
+/* There are no vectors with fewer elements. */
+#define LOAD_SOME(p, n) LOAD(p)
+#define STORE_SOME(p, n, v) STORE(p, v)
 #elif defined __AVX512F__
 #include <immintrin.h>
 enum { LANES = 16, ROWS = 4, VECTORS = 4 };
