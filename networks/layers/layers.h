@@ -72,6 +72,9 @@ enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, i
 
 /* ---- text.c: writing programs ---- */
 
+/* Of a statement, its result among them: as many as the language takes. */
+enum { UK_MOST_ACCESSES = 16 };
+
 /* A tensor of a program: a value, or a temp of a node. */
 struct uk_written {
     const struct uk_graph_value *value;

@@ -260,6 +260,33 @@ static bool same_shape(const struct uk_graph_value *a, const struct uk_graph_val
     return a->rank == b->rank && !memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent);
 }
 
+static int accesses(const char *expression) {
+    int count = 0;
+
+    for (const char *e = expression; (e = strchr(e, '[')); e++)
+        count++;
+    return count;
+}
+
+static const char *expression_at(const struct uk_writer *w, const struct uk_graph_value *v) {
+    for (int k = 0; k < w->tensors; k++)
+        if (w->tensor[k].value == v && w->tensor[k].expression)
+            return w->tensor[k].expression;
+    return NULL;
+}
+
+/* How many accesses the node's statement has by now, at most, with its result. */
+static int accesses_of(struct uk_writer *w, const struct uk_graph_node *n) {
+    int count = 1;
+
+    for (const char *e = uk_expression_of(w->g, n); e && (e = strchr(e, '$')); e++) {
+        const char *read = expression_at(w, uk_node_input(n, e[1] - '0'));
+
+        count += read ? accesses(read) : 1;
+    }
+    return count;
+}
+
 static bool stands_where_read(struct uk_writer *w, const struct uk_graph_value *v, const char *expression) {
     if (v == w->result || v->uses != 1 || strlen(expression) > LONGEST_EXPRESSION)
         return false;
@@ -267,7 +294,9 @@ static bool stands_where_read(struct uk_writer *w, const struct uk_graph_value *
         const struct uk_graph_node *n = w->node[i];
         for (int j = 0; j < n->inputs; j++)
             if (n->input[j] == v)
-                return uk_node_is_elementwise(n) && same_shape(v, n->output[0]) && mentions(w->g, n, v) == 1;
+                return uk_node_is_elementwise(n) && same_shape(v, n->output[0]) &&
+                       mentions(w->g, n, v) == 1 &&
+                       accesses_of(w, n) - 1 + accesses(expression) <= UK_MOST_ACCESSES;
     }
     return false;
 }
@@ -339,12 +368,10 @@ static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, stru
     char subscripts_text[UK_RANK * 6];
     size_t used = 0;
 
-    for (int k = 0; k < w->tensors; k++)
-        if (w->tensor[k].value == v && w->tensor[k].expression) {
-            uk_put(out, "(%s)", w->tensor[k].expression);
-            return;
-        }
-    if (put_literal(out, v))
+    const char *expression = expression_at(w, v);
+    if (expression)
+        uk_put(out, "(%s)", expression);
+    if (expression || put_literal(out, v))
         return;
     used += (size_t)snprintf(subscripts_text, sizeof subscripts_text, "$%c[", '0' + i);
     for (int d = 0; d < v->rank; d++) {

@@ -2,10 +2,13 @@
 /*
  * Unions and parts for nothing: what a Concat unites is written into its result by who computes it, and what a Split or a Slice takes is
  * read where it is. Such a value has the strides of the larger one. It needs the same order of dimensions, and is no input, output or
- * constant of the network, no view of another value, and viewed by nothing.
+ * constant of the network, no view of another value, and viewed by nothing; and no layer reads one part and writes another one that lies
+ * between its elements.
  */
 #include <string.h>
 #include "plan/plan.h"
+
+enum { CHAIN = 64 };
 
 static bool is_viewed(const struct uk_graph *g, const struct uk_graph_value *v) {
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
@@ -23,6 +26,64 @@ static bool same_order(const struct uk_graph_value *a, const struct uk_graph_val
 static bool is_free(const struct uk_graph *g, const struct uk_graph_value *v) {
     return v->producer && !v->data && !v->storage && !v->is_input && !v->is_output &&
            uk_value_elements(v) > 0 && !is_viewed(g, v);
+}
+
+static const struct uk_graph_value *root_of(const struct uk_graph_value *v) {
+    while (v->storage)
+        v = v->storage;
+    return v;
+}
+
+/* Nodes that one layer may have, and their number, beyond which what it reads is taken for unknown. */
+struct chain {
+    const struct uk_graph_node *node[CHAIN];
+    int nodes;
+    bool is_long;
+};
+
+static void add(struct chain *c, const struct uk_graph_node *n) {
+    for (int i = 0; i < c->nodes; i++)
+        if (c->node[i] == n)
+            return;
+    if (c->nodes == CHAIN)
+        c->is_long = true;
+    else
+        c->node[c->nodes++] = n;
+}
+
+/* Would the layer that ends in the node read what lies in the root? It has, besides the node, what element-by-element nodes read. */
+static bool reads(const struct uk_graph_node *last, const struct uk_graph_value *root) {
+    struct chain c = {{last}, 1, false};
+
+    for (int k = 0; k < c.nodes; k++)
+        for (int i = 0; i < c.node[k]->inputs; i++) {
+            const struct uk_graph_value *v = c.node[k]->input[i];
+
+            if (v && root_of(v) == root)
+                return true;
+            if (v && v->producer && !v->data && uk_node_is_elementwise(c.node[k]))
+                add(&c, v->producer);
+        }
+    return c.is_long;
+}
+
+/* Would a layer that writes into what `in` lies in read v, but for the one node? */
+static bool is_read_beside(const struct uk_graph *g, const struct uk_graph_value *v,
+                           const struct uk_graph_value *in, const struct uk_graph_node *but) {
+    for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
+        for (int i = 0; i < n->outputs && n != but && !n->is_folded; i++)
+            if (n->output[i] && root_of(n->output[i]) == root_of(in) && reads(n, v))
+                return true;
+    return false;
+}
+
+/* Are parts along the axis in memory one behind the other? Else a part lies between the elements of another, and no layer may read one
+ * and write the other: functions refuse operands whose memory overlaps. */
+static bool is_apart(const struct uk_graph_value *y, int axis) {
+    for (int d = 0; d < y->rank && y->order[d] != axis; d++)
+        if (y->extent[y->order[d]] != 1)
+            return false;
+    return true;
 }
 
 static void place(struct uk_graph_value *v, struct uk_graph_value *in, int64_t at) {
@@ -64,7 +125,8 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
             continue;
         }
         if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&
-            same_order(v, y) && occurrences(n, v) == 1) {
+            same_order(v, y) && occurrences(n, v) == 1 &&
+            (is_apart(y, axis) || (!reads(v->producer, root_of(y)) && !is_read_beside(g, v, y, n)))) {
             uk_value_strides(y, stride);
             place(v, y, from * stride[axis]);
         }
@@ -82,7 +144,8 @@ static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
         struct uk_graph_value *v = n->output[i];
         if (!v || !v->uses)
             continue;
-        if (x->data || !is_free(g, v) || !same_order(v, x) || !uk_part_of_input(g, n, i, from)) {
+        if (x->data || !is_free(g, v) || !same_order(v, x) || !uk_part_of_input(g, n, i, from) ||
+            is_read_beside(g, v, x, n)) {
             all = false;
             continue;
         }

@@ -7,12 +7,14 @@
 
 import ast
 import os
+import pathlib
 import re
 import struct
 import subprocess
 import sys
 import tempfile
 
+import every_operator
 import small_networks
 from onnx_writer import FLOAT, INT32, INT64, elements, npy, tensor
 
@@ -102,6 +104,18 @@ def check_runs():
             got, here = read("emulated.bin"), read("native.bin")
             if got != here if name in small_networks.WHOLE else not close(floats(got), floats(here)):
                 fail(f"{name} for {target}: other outputs than here")
+
+
+def check_operators():
+    """Every operator, on every target; one that operators.def has and no network is a failure."""
+    with open(pathlib.Path(__file__).parents[2] / "networks/layers/operators.def", encoding="utf-8") as f:
+        lacking = every_operator.missing(f.read())
+    if lacking:
+        fail(f"no network has {' '.join(lacking)}")
+    for name, make in every_operator.ALL.items():
+        write(name + ".onnx", make())
+        for words in ["--threads=2"], *(["--target=" + target] for target in targets):
+            expect(r"^check: \d+ layers?, [1-9]\d* elements, all: ", run("run", name + ".onnx", "--check=all", *words), f"{name} {words}")
 
 
 def check_plain():
@@ -265,6 +279,7 @@ with tempfile.TemporaryDirectory() as work:
     for network, make in small_networks.ALL.items():
         write(network + ".onnx", make())
     check_runs()
+    check_operators()
     check_plain()
     check_gpu()
     check_sums()

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small networks that have every operator between them, with seeded values: whose results come together in one output."""
+
+import random
+import re
+
+from onnx_writer import FLOAT, INT8, INT64, UINT8, model, node, tensor, value
+
+# Of one operand, in -1 to 1 or, of the second group, above 0; and of two.
+UNARY = ("Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
+         "ThresholdedRelu Identity Dropout").split()
+POSITIVE = "Reciprocal Sqrt Log".split()
+NARY = "Add Max Mean Min Mul Sub Sum".split()
+COMPARE = "Equal Greater GreaterOrEqual Less LessOrEqual".split()
+LOGICAL = "And Or Xor".split()
+REDUCE = "ReduceL1 ReduceL2 ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare".split()
+
+
+def values(seed, name, shape, least=-1.0, most=1.0):
+    draw = random.Random(seed)
+    count = 1
+    for n in shape:
+        count *= n
+    return tensor(name, shape, [draw.uniform(least, most) for _ in range(count)])
+
+
+def summed(nodes, names, result):
+    """Their sum, by nodes of up to 12 operands."""
+    for i in range(0, len(names), 11):
+        last = i + 11 >= len(names)
+        nodes.append(node("Sum", ([f"sum{i}"] if i else []) + names[i:i + 11], [result if last else f"sum{i + 11}"]))
+
+
+def elementwise():
+    """All that is computed element by element: one sum of all results."""
+    nodes, sums = [node("Exp", ["y"], ["p"])], []
+
+    def add(op, inputs, **attributes):
+        sums.append(f"r{len(sums)}")
+        nodes.append(node(op, inputs, [sums[-1]], **attributes))
+
+    for op in UNARY:
+        add(op, ["x"])
+    for op in POSITIVE:
+        add(op, ["p"])
+    for op in NARY:
+        add(op, ["x", "y"])
+    add("Div", ["x", "p"])
+    add("Pow", ["p", "y"])
+    add("PRelu", ["x", "slope"])
+    add("Clip", ["x", "low", "high"])
+    add("BatchNormalization", ["x", "scale", "bias", "mean", "variance"])
+    last = "is_nan"
+    nodes.append(node("IsNaN", ["x"], [last]))
+    for i, op in enumerate(COMPARE):
+        nodes += [node(op, ["x", "y"], [f"c{i}"]), node(LOGICAL[i % 3], [last, f"c{i}"], [f"l{i}"])]
+        last = f"l{i}"
+    nodes.append(node("Not", [last], ["not"]))
+    add("Where", ["not", "x", "y"])
+    nodes.append(node("Cast", ["not"], ["zero_or_one"], to=FLOAT))
+    sums.append("zero_or_one")
+    summed(nodes, sums, "z")
+    tensors = [values(1, "slope", [3, 1]), tensor("low", [], [-0.5]), tensor("high", [], [0.25]), values(2, "scale", [3]), values(3, "bias", [3]),
+               values(4, "mean", [3]), values(5, "variance", [3], 0.5, 1.5)]
+    return model(nodes, [value("x", [2, 3, 5]), value("y", [2, 3, 5])], [value("z", [2, 3, 5])], tensors, opset=20)
+
+
+def reductions():
+    """All that sums over an axis, or finds something along it."""
+    nodes = [node("Exp", ["x"], ["p"]), node("ReduceLogSum", ["p", "axes"], ["r"], keepdims=1)]
+    sums = ["r"]
+    for op in REDUCE:
+        nodes.append(node(op, ["x", "axes"], ["of_" + op], keepdims=1))
+        sums.append("of_" + op)
+    for op in "ArgMax", "ArgMin":
+        nodes += [node(op, ["x"], ["at_" + op], axis=1, keepdims=1), node("Cast", ["at_" + op], ["of_" + op], to=FLOAT)]
+        sums.append("of_" + op)
+    nodes += [
+        node("Softmax", ["x"], ["softmax"], axis=1), node("LogSoftmax", ["x"], ["log_softmax"], axis=3), node("LRN", ["x"], ["lrn"], size=3),
+        node("InstanceNormalization", ["x", "scale", "bias"], ["instance"]), node("LayerNormalization", ["x", "row"], ["layer"], axis=-1),
+    ]
+    summed(nodes, [*sums, "softmax", "log_softmax", "lrn", "instance", "layer"], "y")
+    tensors = [tensor("axes", [1], [1], INT64), values(6, "scale", [4]), values(7, "bias", [4]), values(8, "row", [5])]
+    return model(nodes, [value("x", [2, 4, 6, 5])], [value("y", [2, 4, 6, 5])], tensors, opset=18)
+
+
+def shapes():
+    """What moves elements, or computes a shape; and the convolutions, products and pools that small_networks.py lacks."""
+    nodes = [
+        node("Split", ["x", "halves"], ["a", "b"], axis=1), node("DepthToSpace", ["x"], ["d"], blocksize=2), node("SpaceToDepth", ["d"], ["e"], blocksize=2),
+        node("Slice", ["e", "from", "to"], ["f"]), node("Pad", ["f", "pads"], ["g"]), node("Concat", ["a", "b"], ["h"], axis=1),
+        node("Gather", ["h", "indices"], ["i"], axis=1), node("Transpose", ["i"], ["j"], perm=[0, 1, 3, 2]), node("Transpose", ["j"], ["k"], perm=[0, 1, 3, 2]),
+        node("Shape", ["x"], ["shape"]), node("Expand", ["one", "shape"], ["l"]), node("Tile", ["row", "times"], ["m"]),
+        node("Resize", ["x", "", "", "sizes"], ["n"], mode="nearest"), node("MaxPool", ["n"], ["o"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("ConvTranspose", ["x", "w"], ["q"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), node("GlobalMaxPool", ["x"], ["r"]),
+        node("Squeeze", ["r", "last"], ["s"]), node("Unsqueeze", ["s", "last"], ["t"]), node("Flatten", ["t"], ["u"]), node("Gemm", ["u", "v"], ["uv"]),
+        node("Reshape", ["uv", "back"], ["uw"]), node("AveragePool", ["x"], ["ap"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("GlobalAveragePool", ["x"], ["ga"]), node("MatMul", ["x", "square"], ["mm"]), node("Conv", ["x", "w1"], ["cv"], kernel_shape=[1, 1]),
+        node("ConstantOfShape", ["back"], ["zeros"]), node("Size", ["x"], ["size"]), node("Cast", ["size"], ["count"], to=FLOAT),
+        node("Range", ["start", "limit", "delta"], ["range"]), node("Constant", [], ["c"], value=tensor("", [1], [0.5])),
+        node("Sum", ["g", "k", "l", "m", "o", "q", "uw", "zeros", "count", "range", "c", "ap", "ga", "mm", "cv"], ["y"]),
+    ]
+    whole = {"halves": [2, 2], "from": [0, 0, 1, 1], "to": [1, 4, 5, 6], "pads": [0, 0, 1, 1, 0, 0, 1, 0], "indices": [3, 0, 2, 1], "times": [1, 4, 6, 1],
+             "sizes": [1, 4, 12, 12], "last": [2], "back": [1, 4, 1, 1]}
+    tensors = [tensor(name, [len(v)], v, INT64) for name, v in whole.items()]
+    tensors += [tensor("one", [1], [1.0]), values(9, "row", [1, 1, 1, 6]), values(10, "w", [4, 4, 3, 3]), values(11, "v", [4, 4]), values(12, "square", [6, 6]),
+                values(13, "w1", [4, 4, 1, 1]), tensor("start", [], [0.0]), tensor("limit", [], [6.0]), tensor("delta", [], [1.0])]
+    return model(nodes, [value("x", [1, 4, 6, 6])], [value("y", [1, 4, 6, 6])], tensors)
+
+
+def enlarged():
+    """An operator that opset 10 took away."""
+    nodes = [node("Upsample", ["x", "scales"], ["u"]), node("Relu", ["u"], ["y"])]
+    return model(nodes, [value("x", [1, 2, 3, 5])], [value("y", [1, 2, 6, 10])], [tensor("scales", [4], [1.0, 1.0, 2.0, 2.0])], opset=9)
+
+
+def bytewise():
+    """Quantized operators, of which each result is one of two neighbours at most."""
+    microsoft = {"domain": "com.microsoft"}
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("QLinearSigmoid", ["q", "s", "z", "s", "z"], ["sg"], **microsoft),
+        node("QLinearLeakyRelu", ["q", "s", "z", "s", "z"], ["lr"], **microsoft, alpha=0.1),
+        node("QLinearAdd", ["sg", "s", "z", "lr", "s", "z", "s", "z"], ["ad"], **microsoft), node("QLinearMul", ["ad", "s", "z", "q", "s", "z", "s", "z"], ["mu"], **microsoft),
+        node("QLinearAveragePool", ["mu", "s", "z", "s", "z"], ["av"], **microsoft, kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("QLinearConcat", ["s", "z", "av", "s", "z", "mu", "s", "z"], ["co"], **microsoft, axis=1),
+        node("QLinearConv", ["co", "s", "z", "w", "ws", "wz", "s", "z"], ["cv"], kernel_shape=[1, 1]),
+        node("QLinearGlobalAveragePool", ["cv", "s", "z", "s", "z"], ["ga"], **microsoft), node("Flatten", ["ga"], ["fl"]),
+        node("QGemm", ["fl", "s", "z", "m", "ws", "wz", "", "s", "z"], ["ge"], **microsoft),
+        node("QLinearMatMul", ["ge", "s", "z", "m", "ws", "wz", "s", "z"], ["ma"]), node("QLinearSoftmax", ["ma", "s", "z", "s256", "z0"], ["so"], **microsoft, axis=-1, opset=13),
+        node("DequantizeLinear", ["so", "s256", "z0"], ["y"]),
+    ]
+    draw = random.Random(14)
+    tensors = [tensor("s", [], [1 / 64]), tensor("z", [], [121], UINT8), tensor("ws", [], [1 / 128]), tensor("wz", [], [0], INT8), tensor("s256", [], [1 / 256]),
+               tensor("z0", [], [0], UINT8), tensor("w", [5, 12, 1, 1], [draw.randint(-127, 127) for _ in range(60)], INT8),
+               tensor("m", [5, 5], [draw.randint(-127, 127) for _ in range(25)], INT8)]
+    return model(nodes, [value("x", [1, 6, 7, 9])], [value("y", [1, 5])], tensors, domains=["com.microsoft"])
+
+
+def pyramid():
+    """Maxima of maxima, united with what they are of, and a residual inside of a union: what is read lies between what is written."""
+    nodes = [node("Relu", ["x"], ["a"])]
+    nodes += [node("MaxPool", [f], [t], kernel_shape=[3, 3], pads=[1, 1, 1, 1]) for f, t in ("ab", "bc")]
+    nodes += [
+        node("Concat", ["a", "b", "c"], ["d"], axis=1), node("Conv", ["d", "w"], ["e"], kernel_shape=[1, 1]), node("Split", ["e", "halves"], ["f", "g"], axis=1),
+        node("Conv", ["g", "v"], ["h"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), node("Add", ["h", "g"], ["i"]), node("Relu", ["i"], ["j"]), node("Add", ["j", "i"], ["k"]),
+        node("Concat", ["f", "g", "i", "k"], ["l"], axis=1), node("Conv", ["l", "u"], ["y"], kernel_shape=[1, 1]),
+    ]
+    tensors = [values(15, "w", [8, 12, 1, 1]), values(16, "v", [4, 4, 3, 3]), values(17, "u", [3, 16, 1, 1]), tensor("halves", [2], [4, 4], INT64)]
+    return model(nodes, [value("x", [1, 4, 6, 7])], [value("y", [1, 3, 6, 7])], tensors)
+
+
+ALL = {"pyramid": pyramid, "elementwise": elementwise, "reductions": reductions, "shapes": shapes, "enlarged": enlarged, "bytewise": bytewise}
+
+
+def missing(table):
+    """Names of operators.def that no network has."""
+    have = b"".join(make() for make in ALL.values())
+    # A node's type is field 4, behind its length.
+    return [name for name in sorted(set(re.findall(r"^UK_(?:OPERATOR|MICROSOFT)\((\w+),", table, re.M))) if b"\x22" + bytes([len(name)]) + name.encode() not in have]
