@@ -6,10 +6,11 @@
  *
  *     a0 a1 b0 b1 | a4 a5 b4 b5          of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4        a1 c1 b1 d1 | a5 c5 b5 d5
  *
- * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and up to 7 columns, two taps a product:
- * longer words would need more registers. Columns stay in registers for all pixels whose windows hold them, if these are one
- * or two columns apart, so that a loop ends where the same column is in the same register again. Between parts the sums are
- * in C as pairs of channels.
+ * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5 or 7 columns, two taps a
+ * product: longer words would need more registers. Columns stay in registers for all pixels whose windows hold them, if these
+ * are one or two columns apart and the register is whole: of windows of two rows that are one apart, of 3 x 3 and of 4 x 4 a
+ * loop ends where the same column is in the same register again, of others columns move. Between parts the sums are in C as
+ * pairs of channels.
  *
  * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin and 4 to store: 23,
  * 0.64 for each of 36 multiply-adds; of two rows of 7 columns 3, 14, 4 and 2 for addresses: 23, 0.41 for each of 56.
@@ -179,7 +180,7 @@ INLINE void put_pixel(const struct part *p, struct reader *r, enum half h, int r
 }
 
 INLINE void slide(const struct part *p, enum half h, int rows, int columns, int step) {
-    const int cycle = columns % step ? columns : columns / step;
+    const int cycle = rows == 2 && step == 2 ? 0 : columns % step ? columns : columns / step;
     struct reader r = begin(p, rows);
     struct words w[COLUMNS], x[COLUMNS];
     int32_t *y = p->y;
@@ -192,7 +193,7 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
         advance(&r, rows, p->lds);
     }
 #pragma GCC unroll 1
-    for (; i + cycle <= p->m; i += cycle)
+    for (; cycle && i + cycle <= p->m; i += cycle)
 #pragma GCC unroll 7
         for (int k = 0; k < cycle; k++, y += p->ldy)
             put_pixel(p, &r, h, rows, columns, step, k * step % columns, w, x, y);
@@ -230,23 +231,20 @@ INLINE void slide_columns(const struct part *p, enum half h, int step) {
         slide(p, h, 2, 2, step);
     else if (p->columns == 3)
         slide(p, h, 2, 3, step);
-    else if (p->columns == 4)
-        slide(p, h, 2, 4, step);
     else if (p->columns == 5)
         slide(p, h, 2, 5, step);
-    else if (p->columns == 6)
-        slide(p, h, 2, 6, step);
     else
         slide(p, h, 2, 7, step);
 }
 
-INLINE int slides(const struct part *p, int64_t columns) {
-    return columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
+/* Of whole registers: few channels are not worth the code. */
+INLINE int slides(const struct part *p, int64_t columns, enum half h) {
+    return (h == LOWER || h == UPPER) && columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
 }
 
 INLINE void apply(struct part p, enum half h) {
     p.y += h == UPPER ? 2 : 0;
-    if (!slides(&p, p.columns))
+    if (!slides(&p, p.columns, h))
         jump(&p, h);
     else if (p.rows == 3)
         p.ldi == p.lds ? slide(&p, h, 3, 3, 1) : slide(&p, h, 3, 3, 2);
@@ -266,17 +264,18 @@ INLINE void take_sums(struct part p, enum half h) {
         store(&p, exchange((struct words){load_8(y), load_8(behind(y, h))}), y, h);
 }
 
-/* Of n, as many as a part has that no part of one follows, if others are left. */
-INLINE int64_t length(int64_t n, int64_t most) {
-    return n <= most ? n : n == most + 1 && most > 2 ? most - 1 : most;
+/* Of n columns left, as many as the next part has: 7, 5, 3 or 2, and none is left alone; or, at any stride, 3. */
+INLINE int64_t length(int64_t n, int has_slides) {
+    if (!has_slides)
+        return n < AT_ANY_STRIDE ? n : AT_ANY_STRIDE;
+    return n == 4 || n == 6 ? n / 2 : n == 8 ? 5 : n < COLUMNS ? n : COLUMNS;
 }
 
 /* All of the window, r x s, for the channels of one half. */
 INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h) {
     const element *x = p.x;
     const weight *f = p.f;
-    const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s) ? r : 2,
-                  columns = slides(&p, s) ? COLUMNS : AT_ANY_STRIDE;
+    const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s, h) ? r : 2;
 
     if (acc && h != FEW)
         take_sums(p, h);
@@ -286,7 +285,7 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
 #pragma GCC unroll 1
         for (int64_t j = 0; j < s; j += p.columns) {
             p.rows = r - i < rows ? r - i : rows;
-            p.columns = length(s - j, columns);
+            p.columns = rows > 2 ? s : length(s - j, slides(&p, s, h));
             p.is_last = i + rows >= r && j + p.columns == s;
             p.x = x + i * p.ldr + j * p.lds;
             p.f = f + i * p.ldfr + j * p.ldfs;
