@@ -247,12 +247,14 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
     struct plan p, tile[MOST_TILES];
     const char *wasted = NULL;
     int tiles = 0, n;
+    bool any_refused = false;
     enum uk_status status;
 
     const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
     best->fit.intrinsic = NULL;
     while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
         const char *refusal = refusal_of(s, st, c.intrinsic, transposed);
+        any_refused |= refusal != NULL;
 
         why.length = 0;
         status = plan_by(s, st, c.intrinsic, &p, &why);
@@ -286,7 +288,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
         return UK_OK;
     if (!uk_may_loop(s))
         return no_kernel(s, st, &reasons);
-    tell_why(s, st, &reasons, wasted);
+    tell_why(s, st, &reasons, any_refused ? NULL : wasted);
     return UK_OK;
 }
 
