@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels. A register holds 8
- * channels of a pixel, at any address; smaqa.su, smaqa or umaqa by weights in the same form, with 0 for what is left over, adds the taps of a column to the sums of two channels, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper
- * half). Of two rows a, b one word is a column, of three or four rows a, b, c, d two words are:
+ * channels of a pixel, at any address; smaqa.su, smaqa or umaqa by weights in the same form, with 0 for what is left over, adds
+ * the taps of a column to the sums of two channels, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper half). Of two rows a, b one word is a column, of three or four rows a, b, c, d two words are:
  *
  *     a0 a1 b0 b1 | a4 a5 b4 b5          of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4        a1 c1 b1 d1 | a5 c5 b5 d5
  *
  * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5 or 7 columns, two taps a
  * product: longer words would need more registers. Columns stay in registers for all pixels whose windows hold them, if these
- * are one or two columns apart and the register is whole: of windows of two rows that are one apart, of 3 x 3 and of 4 x 4 a
- * loop ends where the same column is in the same register again, of others columns move. Between parts the sums are in C as
- * pairs of channels.
+ * are one or two columns apart and, but for 3 x 3, the register is whole: of 3 x 3, of 4 x 4, and of two rows where they are
+ * one apart, a loop ends where the same column is in the same register again; of others columns move. Between parts the sums
+ * are in C as pairs of channels.
  *
  * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin and 4 to store: 23,
  * 0.64 for each of 36 multiply-adds; of two rows of 7 columns 3, 14, 4 and 2 for addresses: 23, 0.41 for each of 56.
@@ -237,17 +237,21 @@ INLINE void slide_columns(const struct part *p, enum half h, int step) {
         slide(p, h, 2, 7, step);
 }
 
-/* Of whole registers: few channels are not worth the code. */
-INLINE int slides(const struct part *p, int64_t columns, enum half h) {
-    return (h == LOWER || h == UPPER) && columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
+INLINE int slides(const struct part *p, int64_t columns) {
+    return columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
+}
+
+/* Is the register whole? Fewer channels are worth the code of 3 x 3 alone. */
+INLINE int is_full(enum half h) {
+    return h == LOWER || h == UPPER;
 }
 
 INLINE void apply(struct part p, enum half h) {
     p.y += h == UPPER ? 2 : 0;
-    if (!slides(&p, p.columns, h))
-        jump(&p, h);
-    else if (p.rows == 3)
+    if (p.rows == 3)
         p.ldi == p.lds ? slide(&p, h, 3, 3, 1) : slide(&p, h, 3, 3, 2);
+    else if (!is_full(h) || !slides(&p, p.columns))
+        jump(&p, h);
     else if (p.rows == 4)
         p.ldi == p.lds ? slide(&p, h, 4, 4, 1) : slide(&p, h, 4, 4, 2);
     else
@@ -275,7 +279,7 @@ INLINE int64_t length(int64_t n, int has_slides) {
 INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h) {
     const element *x = p.x;
     const weight *f = p.f;
-    const int64_t rows = r == s && (r == 3 || r == 4) && slides(&p, s, h) ? r : 2;
+    const int64_t rows = r == s && (r == 3 || (r == 4 && is_full(h))) && slides(&p, s) ? r : 2;
 
     if (acc && h != FEW)
         take_sums(p, h);
@@ -285,7 +289,7 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
 #pragma GCC unroll 1
         for (int64_t j = 0; j < s; j += p.columns) {
             p.rows = r - i < rows ? r - i : rows;
-            p.columns = rows > 2 ? s : length(s - j, slides(&p, s, h));
+            p.columns = rows > 2 ? s : length(s - j, is_full(h) && slides(&p, s));
             p.is_last = i + rows >= r && j + p.columns == s;
             p.x = x + i * p.ldr + j * p.lds;
             p.f = f + i * p.ldfr + j * p.ldfs;
