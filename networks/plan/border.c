@@ -13,7 +13,7 @@
 /* Shorter rows stay together: tiles of who computes them would end with each row, and many would not be full. Windows over few channels
  * are copied in any case. Of memory a border takes a quarter of the input at most. */
 enum { SHORTEST_ROW = 28, FEW_CHANNELS = 4, LARGEST_PART = 4 };
-enum { ZERO_OF_INPUT = 2, FILTER = 3, SUBSCRIPTS = 256 };
+enum { FILTER = 3, SUBSCRIPTS = 256 };
 
 /* ---- the border ---- */
 
@@ -130,34 +130,22 @@ static void forget_padding(struct uk_graph_node *n) {
 /* A node in front of `place` that puts the border around the convolution's input; NULL: no memory. */
 static struct uk_graph_node *surround(struct uk_graph *g, struct uk_graph_node *conv, const int64_t *extent,
                                       const int64_t *before, struct uk_graph_node **place) {
-    struct uk_graph_value *x = conv->input[0], *y = uk_value_new(g, x->name),
-                          *zero = conv->input[ZERO_OF_INPUT];
-    struct uk_graph_node *n = y ? uk_node_new(g, &border_operator, x->name, 2) : NULL;
+    struct uk_graph_node *n = uk_enlarge_input(g, &border_operator, conv, place);
     int64_t *ints = n ? uk_alloc(&g->arena, UK_RANK * sizeof *ints) : NULL;
 
     if (!ints || !(n->attribute = uk_alloc(&g->arena, sizeof *n->attribute)))
         return NULL;
-    memcpy(ints, before, (size_t)x->rank * sizeof *ints);
+    memcpy(ints, before, UK_RANK * sizeof *ints);
     n->attributes = 1;
     *n->attribute =
-        (struct uk_attribute){.name = "before", .kind = UK_A_INTS, .count = x->rank, .ints = ints};
-    uk_value_like(y, x);
-    memcpy(y->extent, extent, sizeof y->extent);
-    y->producer = n;
-    y->uses = 1;
-    n->input[0] = x;
-    n->input[1] = zero;
-    zero->uses++;
-    n->output[0] = y;
-    n->next = *place;
-    *place = n;
-    conv->input[0] = y;
+        (struct uk_attribute){.name = "before", .kind = UK_A_INTS, .count = n->output[0]->rank, .ints = ints};
+    memcpy(n->output[0]->extent, extent, UK_RANK * sizeof *extent);
     forget_padding(conv);
     return n;
 }
 
 enum uk_status uk_plan_borders(struct uk_graph *g) {
-    int64_t extent[UK_RANK], before[UK_RANK];
+    int64_t extent[UK_RANK] = {0}, before[UK_RANK] = {0};
 
     for (struct uk_graph_node **place = &g->nodes; *place; place = &(*place)->next) {
         struct uk_graph_node *n = *place;

@@ -45,17 +45,15 @@ static struct uk_graph_value *padded_filter(struct uk_graph *g, const struct uk_
     return v;
 }
 
-/* A node in front of `place` that gives the input some more channels. */
-static struct uk_graph_value *padded_input(struct uk_graph *g, const struct uk_graph_node *conv,
-                                           int64_t channels, struct uk_graph_node **place) {
+struct uk_graph_node *uk_enlarge_input(struct uk_graph *g, const struct uk_operator *op,
+                                       struct uk_graph_node *conv, struct uk_graph_node **place) {
     struct uk_graph_value *x = conv->input[0], *zero = conv->input[ZERO_OF_INPUT],
                           *y = uk_value_new(g, x->name);
-    struct uk_graph_node *n = y ? uk_node_new(g, &pad_operator, x->name, 2) : NULL;
+    struct uk_graph_node *n = y ? uk_node_new(g, op, x->name, 2) : NULL;
 
     if (!n)
         return NULL;
     uk_value_like(y, x);
-    y->extent[1] = channels;
     y->producer = n;
     y->uses = 1;
     n->input[0] = x;
@@ -64,7 +62,8 @@ static struct uk_graph_value *padded_input(struct uk_graph *g, const struct uk_g
     n->output[0] = y;
     n->next = *place;
     *place = n;
-    return y;
+    conv->input[0] = y;
+    return n;
 }
 
 enum uk_status uk_plan_channels(struct uk_graph *g) {
@@ -73,11 +72,10 @@ enum uk_status uk_plan_channels(struct uk_graph *g) {
         if (!uk_has_part_of_group(n) || uk_is_gathered(g, n))
             continue;
         const int64_t channels = (n->input[FILTER]->extent[1] + GROUP - 1) / GROUP * GROUP;
-        struct uk_graph_value *filter = padded_filter(g, n->input[FILTER], channels),
-                              *x = filter ? padded_input(g, n, channels, place) : NULL;
-        if (!x)
+        struct uk_graph_value *filter = padded_filter(g, n->input[FILTER], channels);
+        if (!filter || !uk_enlarge_input(g, &pad_operator, n, place))
             return uk_graph_no_memory(g);
-        n->input[0] = x;
+        n->input[0]->extent[1] = channels;
         n->input[FILTER] = filter;
         place = &(*place)->next;
     }
