@@ -2,7 +2,7 @@
 /*
  * Parallel loops of a program that runs under an emulator or on a board, where no library of ours is: UK_THREADS threads, of which the
  * caller is one, take index after index. They are started at the first loop and wait for the next ones; where the system starts fewer,
- * these do all.
+ * these do all. Compiled code has no parallel loop inside of another one.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -62,6 +62,11 @@ int uk_num_threads(void) {
 }
 
 void uk_parallel_for(uk_task *task, void *context, int64_t count) {
+    if (UK_THREADS == 1) {
+        for (int64_t i = 0; i < count; i++)
+            task(context, i, 0);
+        return;
+    }
     pthread_mutex_lock(&uk_pool.lock);
     if (!uk_pool.started)
         uk_start_workers();
