@@ -184,6 +184,7 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
     struct reader r = begin(p, rows);
     struct words w[COLUMNS], x[COLUMNS];
     int32_t *y = p->y;
+    const int64_t last = cycle ? p->m - cycle : -1; /* that a whole cycle begins with */
     int64_t i = 0;
 
     weights_of(p, h, rows, columns, w);
@@ -193,7 +194,7 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
         advance(&r, rows, p->lds);
     }
 #pragma GCC unroll 1
-    for (; cycle && i + cycle <= p->m; i += cycle)
+    for (; i <= last; i += cycle)
 #pragma GCC unroll 7
         for (int k = 0; k < cycle; k++, y += p->ldy)
             put_pixel(p, &r, h, rows, columns, step, k * step % columns, w, x, y);
