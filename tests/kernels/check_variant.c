@@ -20,6 +20,8 @@ typedef void rab_prefetching(int64_t k, const void *a, int64_t lda, const void *
                              int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const void *s);
 typedef void panels_packing(int64_t k, const void *a, const void *b, void *c, int64_t ldc, int64_t acc,
                             int64_t mr, int64_t nr, const void *s, int64_t lds, void *d);
+typedef void small_function(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c,
+                            int64_t ldc, int64_t acc, int64_t m, int64_t n);
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
 
@@ -57,11 +59,15 @@ static void pack_panels(int64_t k, const void *a, const void *b, void *c, int64_
     now.wrong |= memcmp(panel, expected, sizeof panel) != 0;
 }
 
-/* A call that is prepared anew, and each of its three functions in turn, of those that there are. */
+/* A call that is prepared anew, and each of its three functions in turn, of those that there are; k is 1 at least. */
 static void resolve(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc,
                     int64_t acc, int64_t m, int64_t n) {
     struct uk_small_call s = {0};
 
+    if (!k) {
+        ((small_function *)now.row->function)(k, a, lda, b, ldb, c, ldc, acc, m, n);
+        return;
+    }
     ((prepare_function *)now.function)(&s, k, lda, ldb, ldc, m, n);
     int (*const runs[])(const struct uk_small_call *, const void *, const void *, void *,
                         int) = {s.run, s.ahead ? s.ahead : s.run, s.prefetching ? s.prefetching : s.run};

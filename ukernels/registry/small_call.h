@@ -7,7 +7,7 @@
 
 /* What a kernel of small products (sgemm_small, dgemm_small, ..._ta) computes from sizes and strides alone, once for repeated
  * calls: compiled with UK_RESOLVED its file defines UK_SYMBOL_resolved, which fills this, and the function that `run` points to.
- * Only the kernel reads the other fields. */
+ * m, n and k are 1 at least. Only the kernel reads the other fields. */
 struct uk_small_call {
     /* Returns 0, which is UK_OK, so that uk_sgemm can end in a jump to it. */
     int (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
