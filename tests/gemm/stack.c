@@ -266,7 +266,6 @@ static const struct path {
     {"path: small, all rows in one call, A read in place, B read in place", false, true, false},
     {"path: small, all rows in one call, A read in place, B transposed first", false, true, false},
     {"path: small, along rows of C", true, true, false},
-    {"packed in panels first", true, true, true},
     {"inner products of rows of A and columns of B", false, true, false},
     {"B transposed first\nkernel", true, true, false},
 };

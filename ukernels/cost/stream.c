@@ -11,7 +11,9 @@
  *
  * Cycles. A line takes what its cache delivers it in (64 bytes over the rate), or the latency over the number of misses that may be in
  * flight if that is more, as it is not for lines that come before they are needed: those of streams that the hardware follows,
- * and those that instructions prefetch. Translations are one after the other. In the Execution-Cache-Memory model (Stengel, Treibig,
+ * and those that instructions prefetch. Stores commit one after the other, so that each to a line that is not in L1 and was not
+ * prefetched takes the time of the core's `absent`, or, from L2, as much less of it as L2's latency is less than the last cache's.
+ * Translations are one after the other. In the Execution-Cache-Memory model (Stengel, Treibig,
  * Hager and Wellein, "Quantifying performance bottlenecks of stencil computations using the ECM model", ICS 2015) transfers between a
  * core's caches on Intel's CPUs run neither at the same time nor while loads do; on AMD's and Arm's they do (Hofmann, Alappat, Hager, Fey
  * and Wellein, "Bridging the architecture gap: abstracting performance-relevant properties of modern server processors", 2020).
@@ -202,10 +204,11 @@ static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n
     const struct uk_core *core = &m->core;
     const struct uk_loop_operand *x = &n->operand[o];
     const struct uk_cache *last = m->uncore.cache.size ? &m->part[2] : NULL;
-    const double ways = x->is_written ? 2 : 1, late = unforeseen(m, n, x), reach = reached(m, n, x),
-                 first = least(core->l1.lines, reach), second = least(core->l2.lines, reach);
     const double into_first = misses_of(n, f, o, &m->part[0]), into_second = misses_of(n, f, o, &m->part[1]),
                  into_last = last ? misses_of(n, f, o, last) : into_second;
+    const double ways = x->is_written ? 2 : 1, late = x->is_written ? 0 : unforeseen(m, n, x),
+                 reach = reached(m, n, x), first = least(core->l1.lines, reach),
+                 second = least(core->l2.lines, reach);
     const double pages = misses_of_pages(n, f, o, core->tlb.first),
                  walks =
                      core->tlb.second ? misses_of_pages(n, f, o, core->tlb.first + core->tlb.second) : pages;
@@ -214,6 +217,9 @@ static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n
                   pages * core->tlb.latency + walks * core->tlb.walk;
     if (last)
         t->from_last += transfer(into_second, ways, late, last->bytes, last->latency, first);
+    if (x->is_written && !x->is_prefetched)
+        t->from_l2 += core->absent * (into_second + (last ? core->l2.latency / last->latency : 0) *
+                                                        larger(into_first - into_second, 0));
     t->from_memory += transfer(into_last, ways, late, m->uncore.bytes, m->uncore.latency, second);
 }
 

@@ -314,3 +314,9 @@ double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
 
     return (double)tiles * GEMM_CALL + (double)(gemm_parts(p->m, p->rows) * p->n) * GEMM_COLUMN;
 }
+
+double uk_gemm_transposed_b_cost(const struct gemm_plan *p, int64_t columns) {
+    const struct copy c = {p->n, p->k, columns, p->b_step, p->b_column, columns, false};
+
+    return copy_cost(p, uk_gemm_width_for(p->type, p->n, false), &c);
+}

@@ -45,6 +45,8 @@ double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w);
 double uk_gemm_a_copy_least(const struct gemm_plan *p, const struct uk_gemm_way *w);
 /* Cycles of transposing C tile by tile when it is stored: each goes through scratch. */
 double uk_gemm_transposed_c_cost(const struct gemm_plan *p);
+/* Cycles of transposing the whole column-major B of a plan without a tile, so many columns at a time to the same memory. */
+double uk_gemm_transposed_b_cost(const struct gemm_plan *p, int64_t columns);
 /* A group of terms of a tile, of a kernel that reads such. */
 double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k);
 

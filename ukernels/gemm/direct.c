@@ -174,6 +174,21 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     }
 }
 
+double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t n,
+                             int64_t k) {
+    const struct search s = {.type = t, .n = (int)n, .lanes = GEMM_VECTOR / t->size};
+    double cycles = 0;
+
+    for (int i = 0; i < d->column_splits; i++) {
+        const struct uk_kernel *kernel = d->column_split[i].kernel;
+        const int columns = d->column_split[i].columns;
+
+        cycles += column_split_cycles(&s, kernel, columns, (int)m, (int)k) +
+                  (double)(gemm_parts(m, kernel->mr) - 1) * GEMM_CALL;
+    }
+    return cycles;
+}
+
 /* Finds the best kernels for all columns. */
 static void find_best(struct search *s, struct gemm_direct *best) {
     struct gemm_direct d = {0};
@@ -278,9 +293,6 @@ void uk_gemm_direct_fill(struct gemm_type *t) {
     t->transpose_few[1] = pack_of(t, 2 * lanes);
     if (!t->wholes[0] || !t->wholes[1] || !t->transpose_few[0] || !t->transpose_few[1])
         t->transpose = NULL;
-    for (int i = 0; i < t->tiles && t->wholes[0]; i++)
-        if (t->tile[i].nr == 2 * lanes && t->tile[i].kernel[GEMM_RAP])
-            t->panel_first = t->tile[i].kernel[GEMM_RAP];
     for (int form = 0; form < 2; form++) {
         prepare_function *prepare[GEMM_TILES_MOST];
 

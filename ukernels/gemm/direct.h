@@ -6,9 +6,7 @@
  * Which products. Nothing is packed, and nothing but the calls is paid beside the multiply-adds, while
  *   - the columns of B and the rows of A that are multiplied together stay in L1 and L2: k <= 128, or all
  *     operands in L2, or so few columns that rows of A are read once. Many columns are computed a few vectors
- *     at a time, each for all rows of C, or a few rows of C at a time, each for all columns. Few columns of a B
- *     whose rows share sets are packed by the first rows, while they are computed, into a panel that stays in
- *     L1;
+ *     at a time, each for all rows of C, or a few rows of C at a time, each for all columns;
  *   - those rows do not share sets: they are not a multiple of L1's way apart, unless they are few;
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be row-major or column-major. A
  *     column-major B is transposed, as many columns at a time as stay in L1;
@@ -142,12 +140,18 @@ const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t, 
 /* Whether it is a small product for some number of threads: its k is then in one block for every number of
  * threads, so that results do not depend on that number. */
 bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
-/* How a small product is computed that begins with these kernels. */
+/* How a small product is computed, with these kernels if all rows and columns are computed at once. */
 void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d,
                         struct gemm_small *w);
 /* Runs the plan of one, alpha being 1 and without an epilogue. */
 void uk_gemm_run_small(const struct gemm_plan *plan, const void *a, const void *b, double beta, void *c,
                        void *workspace);
+
+/* ---- small_cost.c ---- */
+
+/* Cycles of one core for the product as planned; copying B is not among them. */
+double uk_gemm_small_cost(const struct gemm_type *t, const struct gemm_product *p,
+                          const struct gemm_small *w);
 
 /* ---- small_run.c ---- */
 
@@ -182,8 +186,6 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
         return uk_gemm_small_of_long_sums(t, &copy);
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
-    if (m * n * k > t->work_most && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
-        GEMM_REQUIRE(uk_gemm_small_beyond(t, p));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
@@ -203,11 +205,20 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
     if (n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS)
         d = &t->direct_few[p->a_columns][n];
 
-    return d->column_splits ? d : NULL;
+    GEMM_REQUIRE(d->column_splits);
+    if (m * n * k > t->work_most && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone())) {
+        const struct gemm_product copy = *p; /* so that p itself stays in registers */
+
+        GEMM_REQUIRE(uk_gemm_small_beyond(t, &copy));
+    }
+    return d;
 }
 
 /* ---- direct.c ---- */
 
+/* Cycles of the instructions of m rows and n columns, the kernels' own. */
+double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t n,
+                             int64_t k);
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);
 

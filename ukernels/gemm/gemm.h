@@ -160,8 +160,8 @@ struct gemm_direct {
 /* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows one after another, of which
  * the next ones are prefetched; blocks of columns, all rows of each in one call; a few rows at a time, along C's rows. */
 enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
-/* What becomes of B: nothing; panels, by the kernels of the first rows; it is transposed, all of few columns or some at a time. */
-enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_PANELS, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
+/* What becomes of B: nothing; it is transposed, all of few columns or some at a time. */
+enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
 
 /* What small.c plans. */
 struct gemm_small {
@@ -261,17 +261,12 @@ struct gemm_type {
     const struct uk_kernel *transpose,
         *transpose_few[2]; /* transposes B's columns, or NULL; pack_t of one vector of columns, and of two */
     const struct uk_kernel *transpose_rows; /* transposes any rows; or NULL */
-    const struct uk_kernel *panel_first;    /* fused packing of two vectors of columns of B; or NULL */
     int64_t way;                            /* bytes of a way of L1, a power of two */
     int few_rows;                           /* its associativity: how many lines a set holds */
-    int64_t near, last;                     /* elements of a quarter of L2, and of the last-level cache */
-    int64_t second_way;                     /* bytes of a way of L2 */
+    int64_t near;                           /* elements of a quarter of L2 */
     int64_t prefetch_ahead;                 /* bytes */
     int64_t
         work_most; /* multiply-adds, in twice GEMM_TASK: so many are computed by one thread even where there are others */
-    /* Whether a line comes from the last cache more slowly, with as many in flight as L1 allows, than the shortest k iteration of a tile
-     * takes, the latency of a multiply-add: so it does behind a ring or a mesh of slices. */
-    bool last_is_far;
     const struct uk_vectors *vectors; /* the widest of its tiles */
     double fma_cycles;                /* of an independent multiply-add of the widest vectors */
     int fma_latency;                  /* of one that waits for the one before */

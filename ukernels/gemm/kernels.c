@@ -232,9 +232,6 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->way = part[0].size / part[0].ways;
     t->few_rows = (int)part[0].ways / 2;
     t->near = part[1].size / 4 / t->size;
-    t->last = part[2].size / t->size;
-    t->second_way = part[1].size / part[1].ways;
-    t->last_is_far = machine->uncore.cache.latency > machine->core.fma_latency * machine->core.l1.lines;
     t->prefetch_ahead = ahead(machine);
     set_fma(t);
     uk_gemm_direct_fill(t);

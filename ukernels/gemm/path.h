@@ -33,6 +33,10 @@ enum gemm_packs {
     GEMM_PACKS_AS_STORED /* in its order, without the gaps between rows */
 };
 
+struct gemm_product;
+/* A plan of the row-major product without a path; swapped: A and B are the transposes of the caller's B and A. */
+struct gemm_plan uk_gemm_plan_of(const struct gemm_type *type, const struct gemm_product *p, bool swapped);
+
 struct gemm_path {
     const char *name;
     enum gemm_packs packs;

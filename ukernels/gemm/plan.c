@@ -49,8 +49,7 @@ static void set_threads(struct gemm_plan *p, const struct uk_gemm_options *o) {
     p->threads = (int)(o->threads > 0 ? gemm_least(o->threads, most) : most);
 }
 
-/* The row-major product: A and B as they are, or their transposes, exchanged. */
-static struct gemm_plan normalized(const struct gemm_type *type, const struct gemm_product *p, bool swapped) {
+struct gemm_plan uk_gemm_plan_of(const struct gemm_type *type, const struct gemm_product *p, bool swapped) {
     return (struct gemm_plan){
         .m = p->m,
         .n = p->n,
@@ -79,7 +78,7 @@ static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_ty
                                          s->ldc,
                                          rows == (s->ta == UK_TRANSPOSE),
                                          rows == (s->tb == UK_TRANSPOSE)};
-    struct gemm_plan p = normalized(type, &product, false);
+    struct gemm_plan p = uk_gemm_plan_of(type, &product, false);
     enum uk_status status = UK_OK;
 
     p.transposed = !rows;
@@ -114,7 +113,7 @@ static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_typ
                                    const struct gemm_shape *shape, const struct uk_gemm_options *options,
                                    const struct gemm_wanted *wanted) {
     const struct gemm_product product = gemm_product_of(shape);
-    struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
+    struct gemm_plan p = uk_gemm_plan_of(type, &product, shape->layout != UK_ROW_MAJOR);
 
     set_threads(&p, options);
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;

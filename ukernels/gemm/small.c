@@ -4,138 +4,84 @@
  * calls and batches alike; what is planned is in struct gemm_small.
  */
 #include "path.h"
+#include <math.h>
 #include <stddef.h>
-
-/* Rows of C that two vectors of columns have registers for. */
-enum { TALL = 14 };
-
-/* Whether what is needed to compute a few columns at a time stays in the caches: their part of B in half of L1,
- * all operands in most of L2. A call then writes two lines of a row of C: with AVX2, a single line costs more
- * than reading B from L2. */
-static bool stays_in_caches(const struct gemm_type *t, const struct gemm_product *p) {
-    const struct gemm_direct *d = &t->direct[0][GEMM_WIDE / t->size];
-
-    return d->column_splits && d->column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR &&
-           p->k * GEMM_WIDE <= t->few_rows * t->way && p->m * p->n + p->n * p->k + p->m * p->k <= 3 * t->near;
-}
-
-/* Whether many columns are computed a few rows at a time, along C's rows: if C comes from memory, because it
- * does not fit into the last-level cache, or from a far last-level cache, and if the rows of B, which all rows
- * of C read again, can stay in half of L2. Else a few columns at a time are faster. Rows of a transposed B lie together. */
-static bool is_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
-    const int64_t stride = (p->b_columns ? 1 : p->ldb) * t->size,
-                  step = stride & -stride; /* the largest power of two that divides it */
-
-    return p->n >= t->many && (!p->b_columns || p->m > TALL) &&
-           (p->m * p->n > t->last ||
-            (t->last_is_far && !stays_in_caches(t, p) &&
-             p->k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
-}
-
-/* Whether rows of C, or of B, map to so few sets of L1 that a tile's parts of both hardly stay there together:
- * `sets` sets or fewer, which is four, or two for few rows. */
-static bool shares_sets(const struct gemm_type *t, int64_t ld, int sets) {
-    return !(ld * t->size & (t->way / sets - 1));
-}
-
-/* Whether kernels that work along rows of C prefetch C and B: prefetched lines stay in L1 until they are needed. */
-static bool prefetches_along_rows(const struct gemm_type *t, int64_t ldb, int64_t ldc) {
-    return t->last_is_far && !shares_sets(t, ldb, 4) && !shares_sets(t, ldc, 4);
-}
-
-/* Whether many columns are computed a panel of two vectors at a time, all rows of C for each: if the rows of B
- * share sets, so that prefetched lines are evicted unread, and a few columns even while a few rows read them,
- * and if there are enough k iterations for lines of C, each in a page of its own, to arrive in time. */
-static bool is_by_panels(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->last_is_far && t->panel_first && !p->a_columns && !p->b_columns && p->n >= t->many &&
-           p->m > 2 * TALL && p->m <= GEMM_PANELS_ROWS && p->k > 3 * TALL &&
-           p->k * 2 * GEMM_VECTOR <= GEMM_TRANSPOSED && shares_sets(t, p->ldb, 4);
-}
-
-/* If k is at most twice the rows of a tile, reading and writing C is most of the time; for a larger k a tile's
- * part of B is more than that of C. A few columns at a time read A again and again, from L2. Fewer columns take a first kernel of several
- * vectors that prefetches rows of A from a far last-level cache. */
-bool uk_gemm_small_beyond(const struct gemm_type *t, const struct gemm_product *p) {
-    if (!uk_is_alone() || p->b_columns)
-        return false;
-    if (p->n < t->many)
-        return t->last_is_far && !p->a_columns &&
-               t->direct[0][p->n].column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
-    return is_by_panels(t, p) || (p->k <= 2 * TALL && (p->m * p->k <= t->near || is_along_rows(t, p)));
-}
-
-/* Whether a column-major B is transposed, panel by panel, and not C (plan_either in plan_tiles.c): where there are as
- * many rows as columns, two groups of rows, or one panel; else transposing takes longer, some 19 cycles a k
- * iteration, than a few rows. */
-static bool suits_transposing(const struct gemm_type *t, const struct gemm_product *p) {
-    const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
-
-    return t->transpose && (p->m >= p->n || p->m >= 2 * TALL || columns <= width) &&
-           p->k * width <= GEMM_TRANSPOSED;
-}
-
-bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p) {
-    return p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb);
-}
-
-/* Whether the operands, of any k that is not split, stay in L2 together wherever their pages map to: then
- * neither A nor B is copied, and every group of rows reads B again fast enough. Up to 5/8 of L2 with vectors as
- * long as a cache line, up to 3/8 with shorter ones. */
-static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d) {
-    const struct uk_kernel *k = d->column_split[0].kernel;
-    const int eighths = k->mr * k->nr * t->size >= (int)k->fma * GEMM_VECTOR ? 5 : 3;
-    const int64_t k_most = t->near * t->size / (2 * GEMM_WIDE); /* four of the widest tiles of a block */
-
-    return p->k <= GEMM_K_WHOLE && p->k <= k_most &&
-           2 * (p->m * p->k + p->n * p->k + p->m * p->n) <= eighths * t->near &&
-           (p->a_columns || p->lda * t->size & (t->way - 1) || p->m <= t->few_rows) &&
-           (p->b_columns ? suits_transposing(t, p) : p->n < t->many || is_along_rows(t, p));
-}
-
-/* Small products with a long k also are those of so few columns that k is not split: rows
- * of A are read once, while B stays in L2, a block of rows at a time where several kernels compute the columns.
- * But where rows of A share a set of L1, a kernel must not have more rows than the set has ways. Rows of B
- * longer than GEMM_WIDE, up to twice that, only if no rows of A share a set and rows of B begin with cache
- * lines: where they cross lines packed panels are faster. */
-static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
-    if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
-        p->k < GEMM_WIDTHS || p->k > GEMM_MOST ||
-        gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
-        gemm_leading_is_invalid(p->ldb, p->b_columns ? p->k : p->n) ||
-        gemm_leading_is_invalid(p->ldc, p->n) ||
-        (p->b_columns && !p->a_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
-        (p->b_columns == p->a_columns &&
-         uk_gemm_suits_transposed_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
-        return NULL;
-    const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, p->n);
-    const bool conflicts = !(p->lda * t->size & (t->way - 1));
-
-    d = gemm_direct_of(d, p->m, p->k);
-    if (d->column_splits && stays_near(t, p, d))
-        return d;
-    if (!d->column_splits || p->a_columns || p->b_columns || p->n * t->size > 2 * GEMM_WIDE ||
-        p->k > 2 * t->near / p->n ||
-        (p->n * t->size > GEMM_WIDE && (conflicts || p->ldb * t->size % GEMM_VECTOR ||
-                                        d->column_split[0].kernel->nr * t->size < 2 * GEMM_VECTOR)) ||
-        (conflicts && p->m > t->few_rows && d->column_split[0].kernel->mr > t->few_rows))
-        return NULL;
-    return d;
-}
-
-const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t,
-                                                     const struct gemm_product *p) {
-    const struct gemm_direct *d = for_long_sums(t, p);
-
-    return d && (uk_is_alone() || p->m * p->n * p->k <= t->work_most) ? d : NULL;
-}
-
-bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
-    return for_long_sums(t, p);
-}
 
 /* ---- how ---- */
 
-/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less. */
+/* Takes the other way if it takes fewer cycles. */
+static void take_less(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w,
+                      double *least, const struct gemm_small *other) {
+    const double cycles = uk_gemm_small_cost(t, p, other);
+
+    if (cycles < *least) {
+        *least = cycles;
+        *w = *other;
+    }
+}
+
+/* The call of the first kernel of a way, as it is resolved. */
+static struct uk_small_call call_of(const struct gemm_product *p, const struct gemm_small *w) {
+    const struct gemm_direct *d = w->kernels;
+    const int64_t mr = d->column_split[0].kernel->mr;
+    struct uk_small_call s = {0};
+
+    d->column_split[0].prepare(&s, p->k, p->lda, w->ldb, p->ldc,
+                               w->order == GEMM_ALONG_ROWS ? gemm_least(p->m, mr) : p->m,
+                               d->column_split[0].columns);
+    return s;
+}
+
+/* With and without prefetching C. */
+static void take_either(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w,
+                        double *least, struct gemm_small *other) {
+    take_less(t, p, w, least, other);
+    if (call_of(p, other).prefetching) {
+        other->prefetches = true;
+        take_less(t, p, w, least, other);
+        other->prefetches = false;
+    }
+}
+
+/* Of products of many columns: whether they are computed a few rows at a time, along C's rows, and by which kernel, of two vectors or more;
+ * and whether C is prefetched. */
+static void choose_of_many(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w,
+                           double *least) {
+    struct gemm_small other = *w;
+
+    take_either(t, p, w, least, &other);
+    other.order = GEMM_ALONG_ROWS;
+    for (int i = 0; i < t->wholes[p->a_columns]; i++) {
+        const struct uk_kernel *k = t->whole[p->a_columns][i];
+
+        other.width = k->nr;
+        other.kernels = &t->direct[p->a_columns][k->nr];
+        if (k->fma >= 2 * k->mr && k->nr * t->size <= GEMM_WIDE)
+            take_either(t, p, w, least, &other);
+    }
+}
+
+/* The best way of those that begin as w does, whose calls are in the default order; returns its cycles. Of few columns at a time, rows of A
+ * that come from beyond L2 are prefetched by kernels that can do so: they are too many streams for the hardware, and too short. */
+static double choose(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
+    if (!w->width && call_of(p, w).ahead)
+        w->order = GEMM_BLOCKS_OF_ROWS;
+    double least = uk_gemm_small_cost(t, p, w);
+
+    if (w->width)
+        choose_of_many(t, p, w, &least);
+    return least;
+}
+
+/* Sets the kernels and the order of those calls: all rows at once, of many columns a few vectors of them. */
+static void set_default(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
+    w->width = w->columns < t->many ? 0 : GEMM_WIDE / t->size;
+    w->order = w->width ? GEMM_BLOCKS_OF_COLUMNS : GEMM_AT_ONCE;
+    w->kernels = gemm_direct_of(gemm_direct_at(t, p->a_columns, w->columns), p->m, p->k);
+}
+
+/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less: so many that the copy stays in
+ * L1 whatever else is read, or, for calls along rows of C, as fit there. */
 static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool along_rows) {
     enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TRANSPOSED / 4 };
     const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
@@ -153,97 +99,168 @@ static int64_t transposed_leading(const struct gemm_type *t, int64_t columns, in
     return GEMM_TRANSPOSED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
 }
 
-/* How many columns one call computes, of products that are computed a few rows at a time: those of the kernel
- * of two vectors or more that reads B least often; among such kernels of the widest. Where the last-level cache
- * is far, and rows of C as long as two pages share sets of L1, a kernel with no more rows than L1 has ways, if
- * there are three groups or more. */
-static int width_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
-    const bool shares = t->last_is_far && p->m > 2 * TALL &&
-                        p->ldc * t->size >= 2 * t->machine->core.tlb.page && shares_sets(t, p->ldc, 4);
-    int64_t least = INT64_MAX;
-    int width = t->whole[p->a_columns][0]->nr;
-
-    for (int i = 0; i < t->wholes[p->a_columns]; i++) {
-        const struct uk_kernel *k = t->whole[p->a_columns][i];
-        const int64_t groups = (p->m + k->mr - 1) / k->mr;
-
-        if (shares && k->mr > 2 * t->few_rows)
-            continue;
-        if (k->fma >= 2 * k->mr && (groups < least || (groups == least && k->nr > width))) {
-            least = groups;
-            width = k->nr;
-        }
-    }
-    return width;
-}
-
-/* Whether A, B and C together do not stay in L2, and rows of A come from a far last-level cache or memory. */
-static bool has_far_rows(const struct gemm_type *t, const struct gemm_product *p, int64_t n) {
-    return t->last_is_far && !p->a_columns && 2 * (p->m * p->k + n * p->k + p->m * n) > 5 * t->near;
-}
-
-static enum gemm_order order_of(const struct gemm_type *t, const struct gemm_product *p, int64_t n,
-                                bool along_rows) {
-    return n < t->many  ? has_far_rows(t, p, n) ? GEMM_BLOCKS_OF_ROWS : GEMM_AT_ONCE
-           : along_rows ? GEMM_ALONG_ROWS
-                        : GEMM_BLOCKS_OF_COLUMNS;
-}
-
-/* The blocks of a product of many columns. */
-static void plan_blocks(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
-    const bool along_rows = w->order == GEMM_ALONG_ROWS;
-
-    w->width = along_rows ? width_along_rows(t, p) : GEMM_WIDE / t->size;
-    w->kernels = &t->direct[p->a_columns][w->width];
-    w->prefetches = along_rows ? prefetches_along_rows(t, w->ldb, p->ldc)
-                               : t->last_is_far && p->m * w->columns * t->size > 2 * t->few_rows * t->way &&
-                                     !shares_sets(t, p->ldc, 2);
-}
-
-/* A column-major B is transposed: up to two vectors of columns by the kernels that pack them. */
-static void plan_transposed(const struct gemm_type *t, const struct gemm_product *p, bool along_rows,
-                            struct gemm_small *w) {
+/* A column-major B is transposed, some columns at a time. */
+static void set_transposed(const struct gemm_type *t, const struct gemm_product *p, bool along_rows,
+                           struct gemm_small *w) {
     const int64_t most = transposed_columns(t, p->n, p->k, along_rows);
-    const int64_t last = p->n % most;
+    /* An odd number of vectors more than two, to keep rows out of the same sets. */
+    const int64_t vectors = gemm_parts(p->n * t->size, GEMM_VECTOR);
 
     w->copies = GEMM_COPIES_TRANSPOSED;
     w->columns = gemm_least(most, p->n);
     w->ldb = transposed_leading(t, most, p->k);
-    w->order = (unsigned char)order_of(t, p, w->columns, along_rows);
-    w->last_order = (unsigned char)order_of(t, p, last ? last : w->columns, along_rows);
-    w->kernels = gemm_direct_of(gemm_direct_at(t, p->a_columns, w->columns), p->m, p->k);
-    /* An odd number of vectors more than two, to keep rows out of the same sets. */
-    const int64_t vectors = gemm_parts(p->n * t->size, GEMM_VECTOR);
     w->bytes = gemm_least(p->k * GEMM_VECTOR * ((vectors + 1) | 1), GEMM_TRANSPOSED);
+    set_default(t, p, w);
 }
 
-void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d,
-                        struct gemm_small *w) {
-    *w = (struct gemm_small){.kernels = d, .columns = p->n, .ldb = p->ldb};
+/* Whether all operands stay in half of L2. */
+static bool fits_near(const struct gemm_type *t, const struct gemm_product *p) {
+    return p->m * p->n + p->n * p->k + p->m * p->k <= 2 * t->near;
+}
+
+/* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not in L2. */
+static bool is_chosen(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w) {
+    return (w->width && p->m * w->columns * t->size > t->machine->part[0].size) || !fits_near(t, p);
+}
+
+/* Sets the default way; whether others may be better. */
+static bool begin(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
+    *w = (struct gemm_small){.columns = p->n, .ldb = p->ldb};
     if (p->b_columns && p->n <= t->transpose_few[1]->mr) {
         w->copies = GEMM_COPIES_FEW;
         w->ldb = gemm_few_transpose(t, p->n)->mr;
         w->kernels = gemm_direct_of(&t->direct[p->a_columns][p->n], p->m, p->k);
         w->bytes = p->k * w->ldb * t->size;
-        return;
+        return false;
     }
-    const bool along_rows = is_along_rows(t, p);
+    if (p->b_columns)
+        set_transposed(t, p, false, w);
+    else
+        set_default(t, p, w);
+    w->last_order = w->width && p->n % w->columns < t->many ? GEMM_AT_ONCE : w->order;
+    return is_chosen(t, p, w);
+}
+
+/* The best way; returns its cycles. */
+static double plan_best(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
+    if (!begin(t, p, w))
+        return uk_gemm_small_cost(t, p, w);
+    double least = choose(t, p, w);
 
     if (p->b_columns) {
-        plan_transposed(t, p, along_rows, w);
-    } else if (is_by_panels(t, p)) {
-        w->copies = GEMM_COPIES_PANELS;
-        w->order = w->last_order = GEMM_BLOCKS_OF_COLUMNS;
-        w->columns = w->width = w->ldb = 2 * GEMM_VECTOR / t->size;
-        w->kernels = &t->direct[0][w->width];
-        w->bytes = p->k * 2 * GEMM_VECTOR;
-        return;
-    } else {
-        w->order = w->last_order = (unsigned char)order_of(t, p, p->n, along_rows);
-        w->kernels = gemm_direct_of(d, p->m, p->k);
+        struct gemm_small other = *w;
+
+        set_transposed(t, p, true, &other);
+        const double cycles = other.columns > w->columns ? choose(t, p, &other) : least;
+
+        if (cycles < least) {
+            least = cycles;
+            *w = other;
+        }
     }
-    if (w->columns >= t->many)
-        plan_blocks(t, p, w);
+    w->last_order = w->width && p->n % w->columns < t->many ? GEMM_AT_ONCE : w->order;
+    return least;
+}
+
+/* ---- which ---- */
+
+/* A thread remembers the last products' ways, and what they take: estimates take some 5 us. */
+enum { REMEMBERED = 8 };
+struct remembered {
+    const struct gemm_type *type;
+    const struct uk_machine *machine;
+    struct gemm_product product;
+    struct gemm_small way;
+    double cycles, by_tiles; /* the latter, 0: not estimated */
+};
+static _Thread_local struct remembered remembered[REMEMBERED];
+static _Thread_local unsigned forgotten; /* the next one to be */
+
+static bool is_same(const struct gemm_product *p, const struct gemm_product *q) {
+    return p->m == q->m && p->n == q->n && p->k == q->k && p->lda == q->lda && p->ldb == q->ldb &&
+           p->ldc == q->ldc && p->a_columns == q->a_columns && p->b_columns == q->b_columns;
+}
+
+static struct remembered *remember(const struct gemm_type *t, const struct gemm_product *p) {
+    for (int i = 0; i < REMEMBERED; i++)
+        if (remembered[i].type == t && remembered[i].machine == t->machine &&
+            is_same(&remembered[i].product, p))
+            return &remembered[i];
+    struct remembered *r = &remembered[forgotten++ % REMEMBERED];
+
+    *r = (struct remembered){.type = t, .machine = t->machine, .product = *p};
+    r->cycles = plan_best(t, p, &r->way);
+    return r;
+}
+
+/* Whether it takes fewer cycles than by tiles. */
+static bool beats_tiles(const struct gemm_type *t, const struct gemm_product *p) {
+    struct remembered *r = remember(t, p);
+
+    if (!r->by_tiles) {
+        struct gemm_plan tiles = uk_gemm_plan_of(t, p, false);
+
+        r->by_tiles = uk_gemm_plan_tiles(&tiles) ? HUGE_VAL : tiles.cycles;
+        if (p->b_columns)
+            r->cycles += uk_gemm_transposed_b_cost(&tiles, r->way.columns);
+    }
+    return r->cycles < r->by_tiles;
+}
+
+/* On one thread, where B is in place: one that is transposed is small for as long as the copies are. */
+bool uk_gemm_small_beyond(const struct gemm_type *t, const struct gemm_product *p) {
+    return uk_is_alone() && !p->b_columns && beats_tiles(t, p);
+}
+
+bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p) {
+    return p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb);
+}
+
+/* Whether there is room for a vector or two of transposed columns of B. */
+static bool can_transpose(const struct gemm_type *t, const struct gemm_product *p) {
+    const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
+
+    return t->transpose && p->k * width <= GEMM_TRANSPOSED;
+}
+
+static bool by_dots(const struct gemm_type *t, const struct gemm_product *p) {
+    return p->b_columns == p->a_columns
+               ? uk_gemm_suits_transposed_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda,
+                                               p->a_columns)
+               : p->b_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb);
+}
+
+/* Small products with a long k, which is not split: those of few columns, of which B stays in L2 if k is longer than tiles' blocks. Where
+ * all operands stay there, tiles could save nothing by copying them. Else that is estimated, but for a column-major A, which tiles
+ * prefetch and these kernels do not. */
+static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
+    if (p->n < 2 || p->n >= t->many || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
+        p->k > GEMM_MOST || gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
+        gemm_leading_is_invalid(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_invalid(p->ldc, p->n))
+        return NULL;
+    if ((p->k > GEMM_K_WHOLE && p->n * p->k > 2 * t->near) || (p->b_columns && !can_transpose(t, p)) ||
+        by_dots(t, p))
+        return NULL;
+    return fits_near(t, p) || (!p->a_columns && beats_tiles(t, p))
+               ? gemm_direct_of(&t->direct[p->a_columns][p->n], p->m, p->k)
+               : NULL;
+}
+
+const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t,
+                                                     const struct gemm_product *p) {
+    return uk_is_alone() || p->m * p->n * p->k <= t->work_most ? for_long_sums(t, p) : NULL;
+}
+
+bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
+    return for_long_sums(t, p);
+}
+
+void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d,
+                        struct gemm_small *w) {
+    if (begin(t, p, w))
+        *w = remember(t, p)->way;
+    else if (!p->b_columns && !w->width)
+        w->kernels = gemm_direct_of(d, p->m, p->k);
 }
 
 /* Runs a resolved call of several kernels; s is the first field of the plan. */
@@ -339,19 +356,16 @@ static void explain_kernels(struct gemm_text *t, const struct gemm_direct *d) {
 static void explain(struct gemm_text *t, const struct gemm_plan *p) {
     static const char *const orders[] = {"all rows in one call", "blocks of rows, the next ones prefetched",
                                          "all rows in one call", "along rows of C"},
-                             *const copies[] = {"read in place", "packed in panels first", "transposed first",
-                                                "transposed first"};
+                             *const copies[] = {"read in place", "transposed first", "transposed first"};
     const struct gemm_small *w = &p->small;
 
     uk_gemm_add(t, "path: small, %s, A read in place, B %s\n", orders[w->order], copies[w->copies]);
-    if (w->copies == GEMM_COPIES_PANELS)
-        uk_gemm_add(t, "kernel of the first rows, which packs B: %s\n", p->type->panel_first->symbol);
-    else if (w->columns < p->n)
+    if (w->columns < p->n)
         uk_gemm_add(t, "B: %lld columns at a time\n", (long long)w->columns);
     if (w->width)
         uk_gemm_add(t, "blocks: %d columns each\n", w->width);
     explain_kernels(t, w->kernels);
-    const int64_t last = w->width ? (w->copies == GEMM_COPIES_PANELS ? p->n : w->columns) % w->width : 0;
+    const int64_t last = w->width ? w->columns % w->width : 0;
 
     if (last) {
         uk_gemm_add(t, "last block: %lld columns\n", (long long)last);

@@ -33,33 +33,6 @@ static void DIRECT(run_blocks)(const struct gemm_small *w, const struct gemm_pro
         DIRECT(run_columns)(p, p->n - wide, a, b + wide, p->ldb, acc, c + wide);
 }
 
-typedef void DIRECT(first_function)(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
-                                    ELEMENT *d, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
-
-/* The same with rows of B that share sets: a packed panel of B at a time. */
-static void DIRECT(run_panels)(const struct gemm_small *w, const struct gemm_product *p, const ELEMENT *a,
-                               const ELEMENT *b, int acc, ELEMENT *c, ELEMENT *panel) {
-    DIRECT(first_function) *const first = (DIRECT(first_function) *)TYPE.panel_first->function;
-    const int64_t rows = TYPE.panel_first->mr;
-    const struct gemm_direct *d = w->kernels;
-    const ELEMENT *from = a + rows * p->lda;
-    struct gemm_product rest = *p;
-    struct uk_small_call s = {0};
-
-    rest.m = p->m - rows;
-    d->column_split[0].prepare(&s, p->k, p->lda, w->ldb, p->ldc, rest.m, w->width);
-    for (int64_t j = 0; j < p->n; j += w->width) {
-        const int64_t columns = gemm_least(p->n - j, w->width);
-        ELEMENT *to = c + rows * p->ldc + j;
-
-        first(p->k, a, p->lda, b + j, p->ldb, panel, c + j, p->ldc, acc, rows, columns);
-        if (columns == w->width && d->column_splits == 1)
-            DIRECT(code)(&s, true)(&s, from, panel, to, acc);
-        else
-            DIRECT(run_columns)(&rest, columns, from, panel, w->ldb, acc, to);
-    }
-}
-
 /* Many columns, a few rows at a time. */
 static void DIRECT(run_rows_of)(const struct gemm_small *w, const struct gemm_product *p, const ELEMENT *a,
                                 const ELEMENT *b, int acc, ELEMENT *c) {
@@ -168,13 +141,10 @@ static void DIRECT(run_transposed)(const struct gemm_small *w, const struct gemm
 /* Products that copy B, or a part of it at a time. */
 static void DIRECT(run_copied)(const struct gemm_small *w, const struct gemm_product *p, const ELEMENT *a,
                                const ELEMENT *b, int acc, ELEMENT *c, ELEMENT *copy) {
-    if (w->copies == GEMM_COPIES_PANELS) {
-        DIRECT(run_panels)(w, p, a, b, acc, c, copy);
-    } else if (w->copies == GEMM_COPIES_FEW) {
+    if (w->copies == GEMM_COPIES_FEW)
         DIRECT(run_few)(w->kernels, p, a, b, (ELEMENT)acc, c, copy);
-    } else {
+    else
         DIRECT(run_transposed)(w, p, true, a, b, acc, c, copy);
-    }
 }
 
 __attribute__((noinline)) static void DIRECT(run_copied_near)(const struct gemm_small *w,
