@@ -2,6 +2,7 @@
 """Quantized sums of products in NumPy, exact: ONNX Runtime saturates sums of two products on CPUs that have no instruction for them."""
 
 import numpy
+import onnx
 from onnx import helper
 
 
@@ -34,6 +35,20 @@ def convolution(node, x, w):
             part = x[:, :, rows, columns].reshape(x.shape[0], groups, -1, height * width)
             out += w[:, :, :, r, s] @ part
     return out.reshape(x.shape[0], -1, height, width)
+
+
+def is_tied(node, x):
+    """Where the result of a QLinearAveragePool on its inputs x lies between two bytes: f32 has it above or below, by the order of its sum."""
+    if node.op_type != "QLinearAveragePool" or attributes(node).get("channels_last") or attributes(node).get("ceil_mode"):
+        return None
+    values, one = x[0].astype(numpy.float64) - float(x[2]), numpy.ones((x[0].shape[1], 1, *attributes(node)["kernel_shape"]))
+    alone = onnx.NodeProto()
+    alone.CopyFrom(node)
+    alone.attribute.append(helper.make_attribute("group", x[0].shape[1]))
+    there = numpy.ones(x[0].shape) if not attributes(node).get("count_include_pad") else None
+    count = one[0].size if there is None else convolution(alone, there, one)
+    mean = convolution(alone, values, one) / count * float(x[1]) / float(x[3])
+    return numpy.abs(mean - numpy.floor(mean) - 0.5) < 2.0**-11
 
 
 def rounded(sums, factor, zero):

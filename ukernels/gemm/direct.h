@@ -4,15 +4,14 @@
  * calls and plans alike; those of more than one call of each kernel are planned by small.c.
  *
  * Which products. Nothing is packed, and nothing but the calls is paid beside the multiply-adds, while
- *   - the columns of B and the rows of A that are multiplied together stay in L1 and L2: k <= 128, or all
- *     operands in L2, or so few columns that rows of A are read once. Many columns are computed a few vectors
- *     at a time, each for all rows of C, or a few rows of C at a time, each for all columns;
+ *   - k <= 128, so that the columns of B and the rows of A that are multiplied together stay in L1 and L2; or columns are few and all
+ *     operands stay in half of L2, or the estimate (small_cost.c) says that tiles take longer. Many columns are computed a few
+ *     vectors at a time, each for all rows of C, or a few rows of C at a time, each for all columns: what is estimated to take less;
  *   - those rows do not share sets: they are not a multiple of L1's way apart, unless they are few;
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be row-major or column-major. A
  *     column-major B is transposed, as many columns at a time as stay in L1;
- *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. On one thread, updates of a
- *     large C are small products too, if k is small or the last-level cache is far, and with any number of rows
- *     if the kernel prefetches the next ones: tiles take a call for each 14 rows;
+ *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. On one thread, from GEMM_WORK_ALONE
+ *     multiply-adds on, tiles are estimated to take longer;
  *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory, and summed in an
  *     order of their own; their kernels, which start with more sums, are faster from GEMM_VECTOR_MOST elements on,
  *     and from GEMM_VECTOR_ITERATIONS on if the vector is along k, or B column-major: a sum waits 4 cycles for each
