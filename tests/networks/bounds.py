@@ -2,7 +2,7 @@
 """How far two programs' floats of a layer may be apart.
 
 Both compute each node in f32, in whatever order: a sum of k terms is off by at most (k + 2) * EPS times the sum of the terms' magnitudes, and
-by no more than 8 * sqrt(k) where k is larger, as roundings are of either sign. A function is off by a few units in the last place, and
+by no more than 8 * sqrt(k) where k is larger and factors differ, as roundings are of either sign. A function is off by a few units in the last place, and
 what a node reads passes its errors on. The bound is twice that, as both err.
 """
 
@@ -22,8 +22,8 @@ CONSTANTS = set("Constant ConstantOfShape".split())
 MEANS = set("AveragePool GlobalAveragePool ReduceMean ReduceSum Resize Upsample".split())
 
 
-def of_sum(terms):
-    return numpy.float32((min(terms, 8 * terms**0.5) + 2) * EPS)
+def of_sum(terms, alike=False):
+    return numpy.float32(((terms if alike else min(terms, 8 * terms**0.5)) + 2) * EPS)
 
 
 def run(node, opset, inputs):
@@ -98,7 +98,7 @@ class Layer:
         terms = w.size // (w.shape[0] if node.op_type == "Conv" else w.shape[-1]) if w.ndim > 1 else w.size
         if node.op_type == "MatMul":
             terms = x[0].shape[-1]
-        scale = of_sum(terms)
+        scale = of_sum(terms, w.min() == w.max())
         inside = self.spread(node.input[0]) + scale * numpy.abs(x[0])
         more = [scale * numpy.abs(v) for v in x[2:]]
         out = run(node, self.oracle.opset, [inside, numpy.abs(w), *more])[0]
