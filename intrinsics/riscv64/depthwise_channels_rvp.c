@@ -6,10 +6,11 @@
  *
  *     a0 a1 b0 b1 | a4 a5 b4 b5          of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4        a1 c1 b1 d1 | a5 c5 b5 d5
  *
- * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5 or 7 columns, two taps a
+ * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5, 6 or 7 columns, two taps a
  * product: longer words would need more registers. Columns stay in registers for all pixels whose windows hold them, if these
- * are one or two columns apart and, but for 3 x 3, the register is whole: of 3 x 3, of 4 x 4, and of two rows where they are
- * one apart, a loop ends where the same column is in the same register again; of others columns move. Between parts the sums
+ * are one or two columns apart and the register is whole; of four channels, if it is 3 x 3 or they are one apart; of fewer, if it is
+ * 3 x 3. Of 3 x 3, of 4 x 4, and of two rows where they are one apart, a loop ends where the same column is in the same register again;
+ * of others columns move. Between parts the sums
  * are in C as pairs of channels.
  *
  * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin and 4 to store: 23,
@@ -234,6 +235,8 @@ INLINE void slide_columns(const struct part *p, enum half h, int step) {
         slide(p, h, 2, 3, step);
     else if (p->columns == 5)
         slide(p, h, 2, 5, step);
+    else if (p->columns == 6)
+        slide(p, h, 2, 6, step);
     else
         slide(p, h, 2, 7, step);
 }
@@ -242,7 +245,12 @@ INLINE int slides(const struct part *p, int64_t columns) {
     return columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
 }
 
-/* Is the register whole? Fewer channels are worth the code of 3 x 3 alone. */
+/* Does a part of two rows? Of four channels, where windows are one column apart: others are not worth the code. */
+INLINE int slides_two(const struct part *p, int64_t columns, enum half h) {
+    return h == FOUR ? columns > 1 && p->ldi == p->lds : h != FEW && slides(p, columns);
+}
+
+/* Is the register whole? */
 INLINE int is_full(enum half h) {
     return h == LOWER || h == UPPER;
 }
@@ -251,12 +259,14 @@ INLINE void apply(struct part p, enum half h) {
     p.y += h == UPPER ? 2 : 0;
     if (p.rows == 3)
         p.ldi == p.lds ? slide(&p, h, 3, 3, 1) : slide(&p, h, 3, 3, 2);
-    else if (!is_full(h) || !slides(&p, p.columns))
+    else if (!slides_two(&p, p.columns, h))
         jump(&p, h);
-    else if (p.rows == 4)
+    else if (p.rows == 4 && is_full(h))
         p.ldi == p.lds ? slide(&p, h, 4, 4, 1) : slide(&p, h, 4, 4, 2);
+    else if (h == FOUR || p.ldi == p.lds)
+        slide_columns(&p, h, 1);
     else
-        p.ldi == p.lds ? slide_columns(&p, h, 1) : slide_columns(&p, h, 2);
+        slide_columns(&p, h, 2);
 }
 
 /* The sums that are there, as pairs. */
@@ -269,11 +279,11 @@ INLINE void take_sums(struct part p, enum half h) {
         store(&p, exchange((struct words){load_8(y), load_8(behind(y, h))}), y, h);
 }
 
-/* Of n columns left, as many as the next part has: 7, 5, 3 or 2, and none is left alone; or, at any stride, 3. */
+/* Of n columns left, as many as the next part has: 7, 6, 5, 3 or 2, and none is left alone; or, at any stride, 3. */
 INLINE int64_t length(int64_t n, int has_slides) {
     if (!has_slides)
         return n < AT_ANY_STRIDE ? n : AT_ANY_STRIDE;
-    return n == 4 || n == 6 ? n / 2 : n == 8 ? 5 : n < COLUMNS ? n : COLUMNS;
+    return n == 4 ? 2 : n == 8 ? 5 : n < COLUMNS ? n : COLUMNS;
 }
 
 /* All of the window, r x s, for the channels of one half. */
@@ -290,7 +300,7 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
 #pragma GCC unroll 1
         for (int64_t j = 0; j < s; j += p.columns) {
             p.rows = r - i < rows ? r - i : rows;
-            p.columns = rows > 2 ? s : length(s - j, is_full(h) && slides(&p, s));
+            p.columns = rows > 2 ? s : length(s - j, slides_two(&p, s, h));
             p.is_last = i + rows >= r && j + p.columns == s;
             p.x = x + i * p.ldr + j * p.lds;
             p.f = f + i * p.ldfr + j * p.ldfs;
