@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far from the interpreter's a value may be. An operation rounds once, alike wherever it is computed; what differs is a sum of
- * floats, whose order is free and whose products may be added before they are rounded, and functions that are approximate. From
+ * floats, whose order is free and whose products may be added before they are rounded, functions that are approximate, and a subnormal
+ * f32, which some targets take for 0. From
  * there differences are carried on: an operation whose operands lie between bounds lies between its results at the corners, since it
  * is monotone in each of them, and is rounded there.
  */
@@ -31,6 +32,15 @@ static double real(enum uk_type t, union uk_value v) {
 
 static struct uk_within exactly(union uk_value v) {
     return (struct uk_within){.value = v};
+}
+
+/* A target may take a subnormal f32 for 0 (uk.5, Arithmetic), which is read or is a result. */
+static struct uk_within flushed(enum uk_type t, struct uk_within w) {
+    const double normal = 0x1p-126;
+
+    if (t == UK_F32 && w.value.d != 0 && fabs(w.value.d) - w.by < normal)
+        w.by += fmin(fabs(w.value.d) + w.by, normal);
+    return w;
 }
 
 /* Nothing is known where not a number may be the result; integers wrap. */
@@ -154,19 +164,20 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
     case UK_E_NUMBER:
     case UK_E_SCALAR:
     case UK_E_INDEX:
-        return exactly(uk_run_value(f, c));
+        return flushed(c->type, exactly(uk_run_value(f, c)));
     case UK_E_ACCESS:
         a = exactly(uk_run_value(f, c));
         if (c->storage->by && !f->status)
             a.by = c->storage->by[uk_flat_value(f, &c->address)];
-        return a;
+        return flushed(c->type, a);
     case UK_E_PAD:
         return uk_within_value(f, c->arg[uk_inside(f, c) ? 0 : 1]);
     case UK_E_SELECT:
         return chosen(f, c);
     default:
         a = uk_within_value(f, c->arg[0]);
-        return c->arg[1] ? binary(c->op, c->type, a, uk_within_value(f, c->arg[1])) : unary(c, a);
+        a = c->arg[1] ? binary(c->op, c->type, a, uk_within_value(f, c->arg[1])) : unary(c, a);
+        return flushed(c->type, a);
     }
 }
 
@@ -205,6 +216,7 @@ struct uk_within uk_within_end(const struct uk_within_sum *s, enum uk_expr_op op
     } else if (s->magnitude * unit(t) > 1 || !s->is_whole || w.by > 0) {
         const double n = (double)s->terms * unit(t);
         w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + least(t) : HUGE_VAL;
+        w.by += t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* what sums so far were taken for */
     }
     if (isnan(w.by))
         w.by = HUGE_VAL;

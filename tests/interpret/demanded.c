@@ -120,6 +120,20 @@ static void exact_operations_have_no_bound(void **state) {
     assert_true(error_of(BYTES "z[i] = i8(round(x[i] / y[i]))\n", x, y, &v) == 0);
 }
 
+/* Zeros for subnormal numbers, which later factors make large. */
+static void subnormal_numbers_may_be_zeros(void **state) {
+    const float x[4] = {1e-20f, 1, 1, 1}, y[4] = {1e-22f, 1e30f, 1, 1}, tiny[4] = {1e-40f};
+    float v;
+    double error = error_of(FLOATS "z[i] = x[i] * y[i] * y[1]\n", x, y, &v);
+
+    (void)state;
+    assert_true(v > 0.9e-12f && error >= v && error < 2 * v);
+    error = error_of(FLOATS "z[i] = x[i] * y[1]\n", tiny, y, &v);
+    assert_true(v > 0.9e-10f && error >= v && error < 2 * v);
+    assert_true(error_of(FLOATS "z[i] = x[i] * y[0]\n", y, x, &v) > 0 && v > 0 && v < 0x1p-126f);
+    assert_true(error_of(FLOATS "z[i] = x[i] * y[2]\n", x, y, &v) == 0);
+}
+
 /* Roundings of a sum and of its products, twice, and no more than twice that. */
 static void sums_are_bounded(void **state) {
     const float x[4] = {0.1f, 0.7f, 1e3f, -1e3f}, y[4] = {0.3f, 0.9f, 1, 1};
@@ -223,6 +237,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_of_random_programs),
         cmocka_unit_test(exact_operations_have_no_bound),
+        cmocka_unit_test(subnormal_numbers_may_be_zeros),
         cmocka_unit_test(sums_are_bounded),
         cmocka_unit_test(functions_are_bounded),
         cmocka_unit_test(ties_have_a_step),

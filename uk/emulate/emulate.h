@@ -61,8 +61,6 @@ bool uk_is_emulated(const char *target);
 /* Whether the target has instructions that qemu lacks and the linked program simulates (RISC-V P). Their latencies are in a
  * table, so that cycles can be estimated. */
 bool uk_is_simulated(const char *target);
-/* Whether vectors of f32 take subnormal numbers for zeros there; target NULL: here. */
-bool uk_is_flushing(const char *target);
 /* Whether qemu, lld and the C library of the target are here; says what is missing. Exit status. */
 int uk_emulation_check(const char *target);
 

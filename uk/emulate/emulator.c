@@ -69,12 +69,6 @@ bool uk_is_simulated(const char *target) {
     return e && e->lacks && has_feature(target, e->lacks);
 }
 
-bool uk_is_flushing(const char *target) {
-    const struct uk_target *t = target ? row_of(target) : NULL;
-
-    return (t ? t->arch : uk_own_arch())->flushes;
-}
-
 /* Whether the core has what the target has; `plus` are the features that its name adds. */
 static bool core_has(const struct uk_target *core, const struct uk_target *t, const char *plus) {
     for (const char *const *h = t->has; *h; h++)

@@ -248,7 +248,9 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
 
 const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t,
                                                      const struct gemm_product *p) {
-    return uk_is_alone() || p->m * p->n * p->k <= t->work_most ? for_long_sums(t, p) : NULL;
+    const struct gemm_direct *d = for_long_sums(t, p);
+
+    return d && (uk_is_alone() || p->m * p->n * p->k <= t->work_most) ? d : NULL;
 }
 
 bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
