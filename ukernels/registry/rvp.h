@@ -22,7 +22,12 @@
 extern "C" {
 #endif
 
+/* In C they are calls where nothing is optimized: inline, each has variables of its own there, thousands in a kernel. */
+#ifdef UK_IN_C
+#define UK_RVP_INLINE __attribute__((unused)) static inline
+#else
 #define UK_RVP_INLINE __attribute__((always_inline)) static inline
+#endif
 
 /* Lane i of v, of w bits (at most 32), with and without sign. */
 UK_RVP_INLINE uint64_t uk_rvp_unsigned(uint64_t v, int w, int i) {
