@@ -69,8 +69,9 @@ import json
 assert json.loads(open("one.jsonl").readline())["schedule"] == open("auto.uk").read()
 END
 
-# Plain loops along a sum, of which each addition waits for the one before, are not run beside kernels: the cost rule is enough.
-expect 0 'schedules measured in' tune matmul_nt.uk "${small[@]}" --trials=12 --log=behind.jsonl -o behind.uk
+# Plain loops along a sum, of which each addition waits for the one before, are not run beside kernels: the cost rule is enough. So many trials
+# have all starts among them, however many kernels are left out, which depends on what was measured.
+expect 0 'schedules measured in' tune matmul_nt.uk "${small[@]}" --trials=30 --log=behind.jsonl -o behind.uk
 log behind.jsonl 'any(t["status"] == "behind" and t["rounds"] == 0 for t in trials)'
 grep -qE '[1-9][0-9]* not run, more than 30 x behind the best by the cost rule' err || { cat err; fail 'not said: what was not run'; }
 
