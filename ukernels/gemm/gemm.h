@@ -2,7 +2,8 @@
 /*
  * Matrix products of any size and layout on the kernels of the registry: uk_sgemm, uk_dgemm, their batches and plans.
  *
- *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; calls_element.h has those of a type
+ *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; a plan in words;
+ *                        calls_element.h has those of a type
  *     igemm.c, i32.c     the same of bytes
  *     plan.c             a call's path
  *     path.h, paths.c    the paths that a product can take, a table; running a plan; task.c has what all of them need
@@ -11,9 +12,8 @@
  *     run.c, pack.c      the path of tiles: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     vector.c, dots.c   the paths of matrix-vector products, and of products computed as inner products
  *     small.c, direct.c  the path of small products, whose kernels take operands in place and all rows in one call; which kernels
- *     small_run.c        small products that are planned
+ *     small_cost.c       what the ways over C take, by the one cost; small_run.c runs the one that is planned
  *     element.h          what depends on the element type: f32.c and f64.c include it; of small products direct_element.h, small_element.h
- *     explain.c          a plan in words
  *
  * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance matrix
  * multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van de Geijn, ACM TOMS 41,
