@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "arguments.h"
 #include "ukernels.h"
 
 /* ---- isas_<arch>.c: this architecture's instruction sets, as far as they are measured ---- */

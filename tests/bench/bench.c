@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -259,18 +260,54 @@ static void missing_libraries(void **state) {
     }
 }
 
+/* What a declaration has and no call can be derived from is named. */
+static void declarations(void **state) {
+    (void)state;
+    static const char
+        begin[] = "intrinsic f\n  tensor a f32 [I, P] stride [lda, 1]\n  tensor c f32 [I]\n",
+        end[] = "  c[i] = sum(p) a[i, p]\n  compute void f(i64 P, ptr a, i64 lda, ptr c, i64 I)\nend\n";
+    static const struct {
+        const char *line, *at;
+    } wrong[] = {{"  tensor b f32 [I, J, P]\n", "\n"},
+                 {"  tensor b f32 [I] stride [lda, 1]\n", "\n"},
+                 {"  tensor b f32 [I, P] layout (i, p) -> [q] stride [1]\n", "]"},
+                 {"  assume I < 4\n", " < 4"},
+                 {"  d[i] = 0\n", "[i] = 0"}};
+    struct bench_declaration d;
+    const char *at;
+    char text[512];
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "%s%s%s", begin, wrong[i].line, end);
+        if (bench_declaration_read(text, &d, &at) || strncmp(at, wrong[i].at, strlen(wrong[i].at)) != 0)
+            fail_msg("%s: '%.20s'", wrong[i].line, at);
+    }
+    snprintf(text, sizeof text, "%s  assume 1 <= I <= 4 and P %% 2 == 0\n%s", begin, end);
+    assert_true(bench_declaration_read(text, &d, &at));
+    assert_int_equal(d.least['I' - 'A'], 1);
+    assert_int_equal(d.most['I' - 'A'], 4);
+    assert_int_equal(d.multiple['P' - 'A'], 2);
+
+    struct bench_sizes sizes = {.gap = 3};
+    struct bench_arguments a;
+
+    *bench_size(&sizes, 'I') = 4;
+    *bench_size(&sizes, 'P') = 6;
+    bench_arguments(&d, &sizes, &a);
+    assert_int_equal(a.operand[0].rows, 4);
+    assert_int_equal(a.operand[0].length, 6);
+    assert_int_equal(a.operand[0].stride, 9);
+    assert_int_equal(a.word[2], 9);
+    assert_int_equal(a.operand_of[1], 0);
+    assert_true(d.tensor[1].is_output && !d.tensor[0].is_output);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes),
-                                       cmocka_unit_test(checked_products),
-                                       cmocka_unit_test(missing_libraries),
-                                       cmocka_unit_test(median),
-                                       cmocka_unit_test(random_values),
-                                       cmocka_unit_test(peaks),
-                                       cmocka_unit_test(streams),
-                                       cmocka_unit_test(paired),
-                                       cmocka_unit_test(deadlines),
-                                       cmocka_unit_test(missing_peers),
-                                       cmocka_unit_test(peers_environment),
-                                       cmocka_unit_test(answers_mkl)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),     cmocka_unit_test(checked_products), cmocka_unit_test(missing_libraries),
+        cmocka_unit_test(median),     cmocka_unit_test(declarations),     cmocka_unit_test(random_values),
+        cmocka_unit_test(peaks),      cmocka_unit_test(streams),          cmocka_unit_test(paired),
+        cmocka_unit_test(deadlines),  cmocka_unit_test(missing_peers),    cmocka_unit_test(peers_environment),
+        cmocka_unit_test(answers_mkl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A new kernel is a file and a row: in a copy of the tree, those of docs/kernels.md are added, and everything else must follow. The
-# same once more for Arm: its row differs by the isa.
+# same once more for Arm: its row differs by the isa. A new operation is a row and a reference: one is added with a kernel.
 #
 #     add_kernel.sh SOURCE
 #
@@ -25,6 +25,32 @@ block '^UK_KERNEL[(]' >>ukernels/registry/kernels.def
 arm=${kernel/generic/neon}
 sed "s/$kernel/$arm/" "intrinsics/any/$kernel.c" >"intrinsics/aarch64/$arm.c"
 sed -n '$s/generic/neon/p' ukernels/registry/kernels.def >>ukernels/registry/kernels.def
+# y[j] = the sum over i of a[i*lda + j] * x[j], in f64: operands that no operation has.
+added=uk_dscale_sums_1x4_generic_c
+parameters='int64_t m, const double *a, int64_t lda, const double *x, double *y, int64_t n'
+sums='    for (int64_t j = 0; j < n; j++) {
+        double sum = 0;
+
+        for (int64_t i = 0; i < m; i++)
+            sum += a[i * lda + j] * x[j];
+        y[j] = sum;
+    }
+}'
+cat >>ukernels/registry/ops.def <<END
+UK_OP_ROW(dscale_sums, ($parameters),
+          "intrinsic SYMBOLREQUIRES\n"
+          "  tensor a f64 [P, J] stride [lda, 1]\n"
+          "  tensor x f64 [J]\n"
+          "  tensor y f64 [J]\n"
+          "  y[j] = sum(p) a[p, j] * x[j]\n"
+          "  compute void SYMBOL(i64 P, ptr a, i64 lda, ptr x, ptr y, i64 J)\n"
+          "end\n",
+          .element = UK_ELEMENT_F64, .form = UK_OP_ADD_VECTOR)
+END
+printf 'void uk_reference_dscale_sums(int64_t MR, int64_t NR, int64_t KR, %s) {\n    (void)MR, (void)NR, (void)KR;\n%s\n' \
+    "$parameters" "$sums" >>ukernels/registry/reference.c
+printf '/* Column by column. */\n#include "registry/kernel_contract.h"\nvoid %s(%s)\n{\n%s\n' "$added" "$parameters" "$sums" >"intrinsics/any/$added.c"
+echo 'UK_KERNEL(dscale_sums, 1, 4, generic, c, .fma = 1, .loads = 2)' >>ukernels/registry/kernels.def
 cat >matmul.uk <<'END'
 size M = 23, N = 17, K = 9
 tensor A f32 [M, K]
@@ -59,10 +85,13 @@ has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
 
 uk=build/uk/uk
 step tested, called and inlined
-for program in kernels kernels_inlined; do
-    build/tests/kernels/$program "$kernel" 2>&1 | tee test.log
-    grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
+for name in "$kernel" "$added"; do
+    for program in kernels kernels_inlined; do
+        build/tests/kernels/$program "$name" 2>&1 | tee test.log
+        grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$name" test.log
+    done
 done
+$uk verify "$added"
 
 step listed
 $uk kernels | has "uk kernels"
@@ -72,6 +101,7 @@ grep -q '5 rows x 4 columns' doc
 
 step benchmarked
 $uk bench "$kernel" | has "uk bench"
+$uk bench "$added" | grep "$added.*GB/s"
 
 # Its panels' widths have no packing kernels: those copies are plain loops.
 step tensorized

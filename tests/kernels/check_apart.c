@@ -132,7 +132,7 @@ static bool run_far(struct check *c, const char *how) {
 
 /* c->shape, with rows that the gap puts on pages of their own. */
 static bool check_apart(struct check *c, const char *how) {
-    check_plan_of(c, &c->shape, &c->plan);
+    check_plan(c->row, &c->op, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands; i++) {
         struct operand *o = &c->plan.operand[i];
 
@@ -143,24 +143,28 @@ static bool check_apart(struct check *c, const char *how) {
     return run_far(c, how);
 }
 
-bool check_far_rows(struct check *c, bool row_edges) {
-    c->shape = (struct shape){
-        .k = CHECK_FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op.has_acc, .gap = far_gap};
-    if (row_edges && c->shape.mr > 2)
+bool check_far_rows(struct check *c) {
+    c->shape = (struct shape){.k = CHECK_FAR_K,
+                              .mr = c->row->mr,
+                              .nr = c->row->nr,
+                              .acc = c->op.has_acc,
+                              .gap = far_gap,
+                              .step = 1};
+    if (c->op.least_rows < 2 && c->op.most_rows > 2)
         c->shape.mr = 2;
     return check_apart(c, "strides that need 64 bits");
 }
 
 bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc) {
-    c->shape = (struct shape){.k = CHECK_FAR_K, .mr = mr, .nr = nr, .acc = acc};
-    check_plan_of(c, &c->shape, &c->plan);
+    c->shape = (struct shape){.k = CHECK_FAR_K, .mr = mr, .nr = nr, .acc = acc, .step = 1};
+    check_plan(c->row, &c->op, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands; i++) {
         const struct operand *o = &c->plan.operand[i];
 
         if (!o->output || o->rows < 2 || o->never_read)
             continue;
         c->shape.gap = PAGES_APART - o->stride;
-        check_plan_of(c, &c->shape, &c->plan);
+        check_plan(c->row, &c->op, &c->shape, &c->plan);
         return o->stride != PAGES_APART || check_apart(c, "nothing between the rows of its output");
     }
     return true;

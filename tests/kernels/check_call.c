@@ -16,10 +16,11 @@ bool check_fail(struct check *c, const char *format, ...) {
     const struct shape *s = &c->shape;
     static const char *const places[] = {"end at a page", "start at a page", "start off alignment"};
     va_list ap;
-    int n = snprintf(c->message, c->size,
-                     "%s, k=%lld mr=%lld nr=%lld acc=%lld, rows %lld longer than used, operands %s: ",
-                     c->row->symbol, (long long)s->k, (long long)s->mr, (long long)s->nr, (long long)s->acc,
-                     (long long)s->gap, places[s->placement]);
+    int n = snprintf(
+        c->message, c->size,
+        "%s, k=%lld mr=%lld nr=%lld acc=%lld, rows %lld longer than used, step %lld%s, operands %s: ",
+        c->row->symbol, (long long)s->k, (long long)s->mr, (long long)s->nr, (long long)s->acc,
+        (long long)s->gap, (long long)s->step, s->reversed ? " reversed" : "", places[s->placement]);
 
     va_start(ap, format);
     if (n > 0 && (size_t)n < c->size)
@@ -56,13 +57,6 @@ static double value(struct check *c, enum element type) {
 
 int64_t operand_extent(const struct operand *o) {
     return o->rows && o->length ? (o->rows - 1) * o->stride + o->length + o->over : 0;
-}
-
-void check_plan_of(const struct check *c, const struct shape *shape, struct plan *plan) {
-    *plan = (struct plan){0};
-    c->op.plan(c->row, shape, plan);
-    for (int i = 0; i < plan->operands; i++)
-        plan->operand[i].type = c->op.types[i];
 }
 
 /* So many of a row's elements are worked on at once. */
@@ -132,7 +126,7 @@ static void in_absolute_values(const struct operand *o) {
 static uint64_t scalar_bits(const struct check *c) {
     uint64_t bits = 0;
 
-    put(c->op.types[0], &bits, 0, &c->plan.scalar, 1);
+    put(c->plan.operand[0].type, &bits, 0, &c->plan.scalar, 1);
     return bits;
 }
 
@@ -184,10 +178,10 @@ static void expect(struct check *c) {
 
 /* Half a unit in the last place of 1; of sums of bf16 a whole one, as instructions for them round to odd. */
 static double roundoff(const struct check *c, enum element sum) {
-    return sum == F64               ? DBL_EPSILON / 2
-           : sum == F16             ? 0x1p-11
-           : c->op.types[0] == BF16 ? (double)FLT_EPSILON
-                                    : (double)FLT_EPSILON / 2;
+    return sum == F64                        ? DBL_EPSILON / 2
+           : sum == F16                      ? 0x1p-11
+           : c->plan.operand[0].type == BF16 ? (double)FLT_EPSILON
+                                             : (double)FLT_EPSILON / 2;
 }
 
 /* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills the last group, of the sum of the magnitudes, so is
@@ -292,7 +286,7 @@ bool check_call(struct check *c) {
     const char *broken;
     const void *at;
 
-    check_plan_of(c, &c->shape, &c->plan);
+    check_plan(c->row, &c->op, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands; i++)
         if (!fill(c, i))
             return false;

@@ -27,8 +27,6 @@ struct check {
 
 /* Writes the message: the kernel, the call's arguments, this text. Returns false. */
 __attribute__((format(printf, 2, 3))) bool check_fail(struct check *c, const char *format, ...);
-/* The plan of a call of that shape. */
-void check_plan_of(const struct check *c, const struct shape *shape, struct plan *plan);
 /* Elements from the first to the last that belong to the operand. */
 int64_t operand_extent(const struct operand *o);
 /* Data for the row of the operand that begins with that element. */
@@ -45,7 +43,7 @@ bool check_call(struct check *c);
 /* ---- check_apart.c: rows on pages of their own ---- */
 
 /* Rows so far apart that strides need 64 bits; two of them, where the kernel takes fewer than its tile has. */
-bool check_far_rows(struct check *c, bool row_edges);
+bool check_far_rows(struct check *c);
 /* Rows of the output alone on their pages: a kernel that reads or writes beside a row, even if it stores the old values, faults.
  * In a program another thread may be writing there. k is CHECK_FAR_K, as in check_far_rows(). */
 enum { CHECK_FAR_K = 3 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same test for every kernel of every operation: a plan says which operands a call has, everything else
- * is common.
+ * The same test for every kernel of every operation: its declaration says which operands a call has.
  */
 #include "check_kernel.h"
 #include <stdio.h>
@@ -9,13 +8,15 @@
 #include <string.h>
 #include "check_call.h"
 
+enum { STEPS = 3 };
+
 /* Acc, strides, placement and data in full for whole tiles and tiles of one element, in turn for those between.
  */
 static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsigned *turn) {
     const bool corner = (mr == c->row->mr && nr == c->row->nr) || (mr == 1 && nr == 1);
     const char *emulated = getenv("UK_UNDER_QEMU");
     const bool longest = k == MAX_K && emulated;
-    const bool wide = c->op.wide && nr > 1, some = emulated && !strcmp(emulated, "some");
+    const bool wide = c->op.is_wide && nr > 1, some = emulated && !strcmp(emulated, "some");
     const bool all = corner && !(longest && wide) && !(some && (longest || wide));
     const unsigned variants = 2 * 2 * PLACEMENTS * DATA;
 
@@ -30,6 +31,8 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
         c->shape = (struct shape){.k = k, .mr = mr, .nr = nr};
         c->shape.acc = c->op.has_acc && now % 2;
         c->shape.gap = now / 2 % 2 ? GAP : 0;
+        c->shape.step = 1 + (k + mr + now) % STEPS;
+        c->shape.reversed = (k + nr + now / 2) % 2;
         c->shape.placement = (enum placement)(now / 4 % PLACEMENTS);
         c->shape.data = (enum data)(now / 4 / PLACEMENTS % DATA);
         if (!check_call(c))
@@ -38,38 +41,19 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
     return true;
 }
 
-/* The most rows that are tried: of a kernel that takes any number, three of its groups. */
-static int64_t most_rows(const struct check *c) {
-    return c->op.any_rows ? 2 * c->row->mr + 3 : c->row->mr;
-}
-
-/* The most columns that are tried: of a kernel that takes any number, two of its steps and some. */
-static int64_t most_columns(const struct check *c) {
-    return c->op.any_columns ? 2 * c->row->nr + 3 : c->row->nr;
-}
-
-static bool row_edges(const struct check *c) {
-    return c->op.has_rows && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_ROWS);
-}
-
-static bool column_edges(const struct check *c) {
-    return c->op.has_columns && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_COLS);
-}
-
 /* All edges with these k; without a k, what lies beside the rows of the output. */
 static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
-    const struct uk_kernel *row = c->row;
-    const bool columns = column_edges(c);
+    const struct op *op = &c->op;
     bool ok = true;
 
-    for (int64_t mr = row_edges(c) ? 1 : row->mr; mr <= most_rows(c); mr++)
-        for (int64_t nr = c->op.any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c) && ok; nr++) {
-            if (nr > SOME_COLUMNS && nr != most_columns(c) && c->op.wide)
+    for (int64_t mr = op->least_rows; mr <= op->most_rows; mr++)
+        for (int64_t nr = op->least_columns; nr <= op->most_columns && ok; nr++) {
+            if (nr > SOME_COLUMNS && nr != op->most_columns && op->is_wide)
                 continue;
             if (k)
                 ok = check_edge(c, *k, mr, nr, turn);
             else
-                ok = check_neighbours(c, mr, nr, 0) && (!c->op.has_acc || check_neighbours(c, mr, nr, 1));
+                ok = check_neighbours(c, mr, nr, 0) && (!op->has_acc || check_neighbours(c, mr, nr, 1));
         }
     return ok;
 }
@@ -77,15 +61,28 @@ static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
 /* As large as the largest operands with that k, and a page for what is written outside of them: what does not belong
  * to an operand is checked too. */
 static bool make_arenas(struct check *c, int64_t k) {
-    const struct shape most = {.k = k, .mr = most_rows(c), .nr = most_columns(c), .gap = GAP};
+    size_t bytes[OPERANDS] = {0};
     struct plan plan;
     bool ok = true;
 
-    check_plan_of(c, &most, &plan);
+    for (int v = 0; v < 2 * STEPS; v++) {
+        const struct shape most = {.k = k,
+                                   .mr = c->op.most_rows,
+                                   .nr = c->op.most_columns,
+                                   .gap = GAP,
+                                   .step = 1 + v / 2,
+                                   .reversed = v % 2};
+
+        check_plan(c->row, &c->op, &most, &plan);
+        for (int i = 0; i < plan.operands; i++) {
+            const size_t n = (size_t)operand_extent(&plan.operand[i]) * bytes_of(plan.operand[i].type);
+
+            bytes[i] = n > bytes[i] ? n : bytes[i];
+        }
+    }
     for (int i = 0; i < plan.operands; i++)
-        ok = arena_make(&c->arena[i],
-                        (size_t)operand_extent(&plan.operand[i]) * bytes_of(plan.operand[i].type) + 4096) &&
-             (c->before[i] = malloc(c->arena[i].size)) && (c->magnitude[i] = malloc(c->arena[i].size)) && ok;
+        ok = arena_make(&c->arena[i], bytes[i] + 4096) && (c->before[i] = malloc(c->arena[i].size)) &&
+             (c->magnitude[i] = malloc(c->arena[i].size)) && ok;
     if (!ok)
         snprintf(c->message, c->size, "%s: no memory for the test", c->row->symbol);
     return ok;
@@ -107,11 +104,8 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
     unsigned turn = 0;
     bool ok = true;
 
-    if (!check_op(row->op, &c.op)) {
-        snprintf(message, size, "%s: op %s is none of ops.def, or its form has no operands in check_plan.c",
-                 row->symbol, row->op);
+    if (!check_op(row, &c.op, message, size))
         return false;
-    }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && ok; i++)
         if (c.op.has_k || sizes[i] == 1) {
             ok = make_arenas(&c, sizes[i]) && check_edges(&c, &sizes[i], &turn);
@@ -120,7 +114,7 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
     ok = ok && make_arenas(&c, CHECK_FAR_K) && check_edges(&c, NULL, &turn);
     /* Where addresses have 32 bits no two rows are so far apart. */
     if (sizeof(void *) == 8)
-        ok = ok && check_far_rows(&c, row_edges(&c));
+        ok = ok && check_far_rows(&c);
     free_arenas(&c);
     return ok;
 }

@@ -13,125 +13,86 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emulate/emulate.h"
-#include "registry/operation.h"
 #include "remote/remote.h"
 #include "uk_bench.h"
 
-/* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices,
- * which does not put them into the same sets of a cache. */
-enum { FEW = 64, MANY = 576, LD = 2064 };
+/* Multiples of every kernel's steps a turn; elements between rows, so that they are not in the same sets of a cache. */
+enum { FEW = 64, MANY = 576, GAP = 16 };
 
-/* What a kernel goes through: the parameter that says how far, how much of it is a step, and what each step does so many of. */
+/* What a kernel goes through: the size that says how far, how much of it is a step, and what each step does so many of. */
 struct work {
-    const char *parameter; /* NULL: a call is a step */
+    char size; /* 0: a call is a step */
     int step;
     const char *unit;
     double units; /* 0: it is neither a product nor one of vectors */
+    double times; /* of what kernels.def counts in a step: a run's step, or a product of a window */
+    struct bench_declaration declaration;
+    struct bench_arguments arguments; /* of a call of many steps */
 };
 
-static struct work work_of(const struct uk_kernel *k) {
-    const int window = uk_kernel_operation(k)->window;
-    struct work w = {"k", uk_kernel_kr(k), "multiply-add", 0};
-
-    switch (uk_kernel_operation(k)->form) {
-    case UK_OP_DEPTHWISE_WINDOW:
-        w = (struct work){NULL, 1, "multiply-add",
-                          (double)window * window * uk_kernel_mr(k) * uk_kernel_nr(k)};
-        break;
-    case UK_OP_DEPTHWISE_CHANNELS:
-        w = (struct work){NULL, 1, "multiply-add", 9.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
-        break;
-    case UK_OP_GEMV_N:
-        w.units = (double)uk_kernel_mr(k) * uk_kernel_kr(k);
-        break;
-    case UK_OP_GEMV_T:
-        w.units = uk_kernel_nr(k);
-        break;
-    case UK_OP_PANELS:
-    case UK_OP_RA:
-    case UK_OP_RUNS:
-    case UK_OP_RAB:
-    case UK_OP_SAB:
-    case UK_OP_RAP:
-    case UK_OP_SMALL:
-    case UK_OP_SMALL_TA:
-    case UK_OP_NT:
-    case UK_OP_SHARED:
-    case UK_OP_DEPTHWISE:
-    case UK_OP_DEPTHWISE_ROW:
-        w.units = (double)uk_kernel_mr(k) * uk_kernel_nr(k) * uk_kernel_kr(k);
-        break;
-    case UK_OP_DOT:
-        w.units = 1;
-        break;
-    case UK_OP_AXPY:
-        w = (struct work){"n", 1, "multiply-add", 1};
-        break;
-    case UK_OP_ADD_VECTOR:
-        w = (struct work){NULL, 1, "element", uk_kernel_nr(k)};
-        break;
-    case UK_OP_ADD:
-        w = (struct work){"n", 1, "element", 1};
-        break;
-    default:
-        break;
-    }
-    return w;
+static bool has(const struct bench_declaration *d, char letter) {
+    return d->has[letter - 'A'];
 }
 
-/* What the call passes for the parameter from `begin` to `end`. False: no value is known. */
-static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const char *begin, const char *end,
-                         int *pointers) {
-    static const char *const names[] = {"m", "mr", "n", "nr", "acc", "ahead", "alpha", "r", "s"};
-    const int64_t values[] = {
-        uk_kernel_mr(k), uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_nr(k), 1, 0, 2, 3, 3};
-    const char *parameter = work_of(k).parameter;
-    const char *name = end;
-
-    while (name > begin && name[-1] != ' ' && name[-1] != '*')
-        name--;
-    const size_t n = (size_t)(end - name);
-    if (memchr(begin, '*', (size_t)(end - begin))) {
-        uk_put(t, "(void *)memory[%d]", (*pointers)++);
-        return true;
-    }
-    if (parameter && strlen(parameter) == n && !strncmp(parameter, name, n)) {
-        uk_put(t, "steps");
-        return true;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && !strncmp(names[i], name, n)) {
-            uk_put(t, "%" PRId64, values[i]);
-            return true;
-        }
-    if (strncmp(name, "ld", 2) && strncmp(name, "cs", 2))
-        return false;
-    uk_put(t, "%d", *name == 'l' ? LD : 1);
+static bool is_of_vectors(const struct bench_declaration *d) {
+    for (int i = 0; i < d->tensors; i++)
+        if (d->tensor[i].dims > 1)
+            return false;
     return true;
 }
 
-/* A program that calls the kernel, on zeros, with its argument for the parameter of its steps, or so often. */
-static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
-    const char *p = uk_kernel_parameters(k) + 1, *between = "";
-    int pointers = 0;
+/* Exit status. */
+static int find_work(const struct uk_kernel *k, struct work *w) {
+    const struct bench_declaration *d = &w->declaration;
+    struct bench_sizes sizes;
 
+    *w = (struct work){.step = 1};
+    const int status = uk_bench_declaration(k, &w->declaration);
+    if (status)
+        return status;
+    w->unit = d->multiplies ? "multiply-add" : "element";
+    w->size = has(d, 'P') ? 'P' : has(d, 'J') && !has(d, 'I') && !d->most['J' - 'A'] ? 'J' : 0;
+    if (w->size == 'P')
+        w->step = uk_kernel_kr(k);
+    uk_bench_sizes(k, d, MANY * w->step, &sizes);
+    sizes.gap = GAP;
+    bench_arguments(d, &sizes, &w->arguments);
+    if (d->multiplies || is_of_vectors(d))
+        w->units =
+            uk_bench_terms(k, d, &sizes) * w->step / (w->size ? (double)*bench_size(&sizes, w->size) : 1);
+    w->times = has(d, 'T') ? (double)*bench_size(&sizes, 'T') : has(d, 'R') ? w->units : 1;
+    return UK_EXIT_OK;
+}
+
+static void put_arguments(struct uk_text *t, const struct work *w) {
+    const struct bench_declaration *d = &w->declaration;
+
+    for (int i = 0, word = 0; i < d->parameters; i++) {
+        const struct bench_parameter *p = &d->parameter[i];
+
+        uk_put(t, "%s", i ? ", " : "");
+        if (p->tensor >= 0)
+            uk_put(t, "(void *)memory[%d]", p->tensor);
+        else if (p->tensor == BENCH_SCALAR)
+            uk_put(t, "2");
+        else if (w->size && p->value.name[0] == w->size)
+            uk_put(t, "steps");
+        else
+            uk_put(t, "%" PRId64, w->arguments.word[word]);
+        word += p->tensor != BENCH_SCALAR;
+    }
+}
+
+/* A program that calls the kernel, on zeros, with its argument for the size of its steps, or so often. */
+static int put_runner(struct uk_text *t, const struct uk_kernel *k, const struct work *w) {
     uk_runner_put_runtime(t, 1);
     uk_put(t,
            "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
-           "static _Alignas(64) char memory[6][16 << 20];\nstatic int64_t steps;\n"
+           "static _Alignas(64) char memory[%d][32 << 20];\nstatic int64_t steps;\n"
            "static int32_t call(void) {\n    %s%s(",
-           uk_kernel_symbol(k), uk_kernel_parameters(k),
-           work_of(k).parameter ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", uk_kernel_symbol(k));
-    for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
-        uk_put(t, "%s", between);
-        between = ", ";
-        if (!put_argument(t, k, p, p + n, &pointers))
-            return uk_complain(UK_EXIT_WRONG,
-                               "%s: no value for its parameter '%.*s'; add one to uk_bench_count.c",
-                               uk_kernel_symbol(k), (int)n, p);
-        if (p[n] == ')')
-            break;
-    }
+           uk_kernel_symbol(k), uk_kernel_parameters(k), w->declaration.tensors,
+           w->size ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", uk_kernel_symbol(k));
+    put_arguments(t, w);
     uk_put(t,
            ");\n    return 0;\n}\nint main(int argc, char **argv) {\n"
            "    steps = argc >= 2 ? atoll(argv[1]) : 0;\n    return %s;\n}\n",
@@ -148,14 +109,15 @@ static double per_step(int64_t few, int64_t many) {
 }
 
 /* A row for every architecture states its instructions for none in particular. */
-static void print_steps(const struct uk_kernel *k, const struct uk_emulated_counts runs[RUNS]) {
-    const struct work w = work_of(k);
+static void print_steps(const struct uk_kernel *k, const struct work *w,
+                        const struct uk_emulated_counts runs[RUNS]) {
     const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
 
     printf("%-34s %9.3f instructions a step, ", uk_kernel_symbol(k), step);
     if (strcmp(uk_kernel_arch(k), "any") && uk_kernel_fma(k) > 0)
-        printf("%5.1f %% of them multiply-adds, ", 100 * uk_kernel_fma(k) / step);
-    printf("%8.5f for each %s; %" PRId64 " without steps\n", step / w.units, w.unit, runs[NONE].instructions);
+        printf("%5.1f %% of them multiply-adds, ", 100 * uk_kernel_fma(k) * w->times / step);
+    printf("%8.5f for each %s; %" PRId64 " without steps\n", step / w->units, w->unit,
+           runs[NONE].instructions);
 }
 
 static void print_histogram(const struct uk_emulated_counts runs[RUNS]) {
@@ -173,22 +135,23 @@ static void print_histogram(const struct uk_emulated_counts runs[RUNS]) {
     printf("\n");
 }
 
-static void print_cycles(const struct uk_kernel *k, const struct uk_emulated_counts runs[RUNS]) {
+static void print_cycles(const struct uk_kernel *k, const struct work *w,
+                         const struct uk_emulated_counts runs[RUNS]) {
     const double step = per_step(runs[SOME].cycles, runs[ALL].cycles);
 
     if (strcmp(uk_kernel_isa(k), "rvp"))
         printf("    no estimate of cycles: rvp.def has no latencies of its instructions\n");
     else
         printf("    estimate by the example core of the draft: %.3f cycles a step, %.5f for each %s\n", step,
-               step / work_of(k).units, work_of(k).unit);
+               step / w->units, w->unit);
 }
 
 /* On a board nothing is counted. */
-static int time_kernel(struct uk_emulation *e, const struct uk_kernel *k, const struct uk_arguments *a) {
-    const struct work w = work_of(k);
-    const int steps = 4 * FEW * w.step, flops = strcmp(w.unit, "element") ? 2 : 1;
+static int time_kernel(struct uk_emulation *e, const struct uk_kernel *k, const struct work *w,
+                       const struct uk_arguments *a) {
+    const int steps = 4 * FEW * w->step, flops = w->declaration.multiplies ? 2 : 1;
     const struct uk_timing how = {
-        .rounds = 7, .cooldown = (int)a->cooldown, .flops = flops * w.units * steps / w.step};
+        .rounds = 7, .cooldown = (int)a->cooldown, .flops = flops * w->units * steps / w->step};
     struct uk_board_times times;
     char argument[32];
 
@@ -201,20 +164,21 @@ static int time_kernel(struct uk_emulation *e, const struct uk_kernel *k, const 
     return status;
 }
 
-static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cycles,
+static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, const struct work *w, bool cycles,
                       struct uk_emulated_counts runs[RUNS]) {
     int status = UK_EXIT_OK;
 
     for (int i = 0; i < RUNS && !status; i++) {
         char argument[32];
 
-        snprintf(argument, sizeof argument, "%d", steps_of[i] * work_of(k).step);
+        snprintf(argument, sizeof argument, "%d", steps_of[i] * w->step);
         status = uk_emulation_count(e, uk_kernel_symbol(k), argument, cycles, &runs[i]);
     }
     return status;
 }
 
-static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const struct uk_arguments *a) {
+static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const struct work *w,
+                        const struct uk_arguments *a) {
     struct uk_text runner = {0};
     struct uk_emulation *e = NULL;
     struct uk_emulated_counts runs[RUNS] = {{0}};
@@ -226,19 +190,19 @@ static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const s
         fprintf(stderr, "%s\n", uk_context_message(c));
         return UK_EXIT_WRONG;
     }
-    int status = put_runner(&runner, k);
+    int status = put_runner(&runner, k, w);
     if (!status)
         status = uk_emulation_open_kernel(&e, a->target, runner.text, assembly);
     if (!status && uk_board_in_use())
-        status = time_kernel(e, k, a);
+        status = time_kernel(e, k, w, a);
     else if (!status)
-        status = count_runs(e, k, a->cycles, runs);
+        status = count_runs(e, k, w, a->cycles, runs);
     if (!status && !uk_board_in_use())
-        print_steps(k, runs);
+        print_steps(k, w, runs);
     if (!status && a->histogram)
         print_histogram(runs);
     if (!status && a->cycles)
-        print_cycles(k, runs);
+        print_cycles(k, w, runs);
     for (int i = 0; i < RUNS; i++)
         uk_counts_free(&runs[i]);
     uk_emulation_end(e);
@@ -251,16 +215,20 @@ static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const s
 static int count_row(struct uk_context *c, const struct uk_kernel *k, const struct uk_arguments *a,
                      int *left_out) {
     char lacking[64];
+    struct work w;
 
     if (!k)
         return UK_EXIT_USAGE;
-    if (work_of(k).units == 0 && a->positionals)
+    const int status = find_work(k, &w);
+    if (status)
+        return status;
+    if (w.units == 0 && a->positionals)
         return uk_complain(
             UK_EXIT_WRONG,
             "%s is neither a product nor one of vectors, whose instructions a step are counted, or timed",
             uk_kernel_symbol(k));
-    if (work_of(k).units > 0 && (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
-        return count_kernel(c, k, a);
+    if (w.units > 0 && (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
+        return count_kernel(c, k, &w, a);
     ++*left_out;
     return UK_EXIT_OK;
 }

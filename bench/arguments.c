@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of a call, derived from the kernel's declaration. */
+#include "arguments.h"
+#include <string.h>
+
+/* Of a tensor's operand: what its strides are called, and what they are. */
+struct strides {
+    int count;
+    const char *name[BENCH_TENSORS * BENCH_DIMS];
+    int64_t value[BENCH_TENSORS * BENCH_DIMS];
+};
+
+static int64_t value_of(const struct bench_term *t, const struct bench_sizes *s) {
+    return t->number + (bench_is_size(t->name) ? s->size[t->name[0] - 'A'] : 0);
+}
+
+static int64_t part_of(const struct bench_dim *d, int64_t extent) {
+    return d->divide ? (extent + d->divide - 1) / d->divide : d->modulo ? d->modulo : extent;
+}
+
+static int64_t extent_of(const struct bench_dim *d, const struct bench_sizes *s) {
+    return part_of(d, value_of(&d->extent, s));
+}
+
+/* Of what may be read. */
+static int64_t reach_of(const struct bench_dim *d, const struct bench_sizes *s) {
+    return part_of(d, value_of(&d->over, s));
+}
+
+static bool is_named(const struct bench_dim *d) {
+    return d->stride.name[0];
+}
+
+/* In panels one of the strides that are numbers is from row to row; elsewhere a row is what they span. The dimension, or -1. */
+static int row_of_panel(const struct bench_tensor *t) {
+    int widest = -1, numbers = 0, names = 0;
+    bool padded = false;
+
+    for (int i = 0; i < t->dims; i++) {
+        const struct bench_dim *d = &t->dim[i];
+
+        padded |= strcmp(d->extent.name, d->over.name) != 0;
+        if (is_named(d)) {
+            names++;
+            continue;
+        }
+        numbers++;
+        if (widest < 0 || d->stride.number > t->dim[widest].stride.number)
+            widest = i;
+    }
+    return numbers > 1 && (!names || padded) ? widest : -1;
+}
+
+/* How far apart a stride that is a parameter puts its rows, in rows of the operand: of `count` such dimensions that of place n. `before`:
+ * rows that all others span. */
+static int64_t distance(const struct bench_sizes *s, bool overlaps, int n, int count, int64_t before) {
+    const bool last = s->reversed ? n == 0 : n == count - 1, first = s->reversed ? n == count - 1 : n == 0;
+
+    if (last)
+        return 1;
+    return overlaps && first ? s->step : before;
+}
+
+/* Rows whose strides are parameters. They overlap where a row has several elements and is only read. */
+static void put_rows(const struct bench_tensor *t, const struct bench_sizes *s, int row,
+                     struct bench_operand *o, struct strides *all) {
+    int named[BENCH_DIMS], count = 0;
+    bool numbers = false;
+    int64_t span = row < 0 ? 1 : extent_of(&t->dim[row], s);
+    bool empty = !span;
+
+    for (int i = 0; i < t->dims; i++) {
+        if (is_named(&t->dim[i]))
+            named[count++] = i;
+        else
+            numbers = true;
+    }
+    const bool overlaps = numbers && !t->is_output && row < 0;
+
+    if (row >= 0)
+        span += s->gap ? 1 : 0; /* a row that belongs to no run of the panel */
+    /* The nearest first; of those that overlap the one in the middle is as far apart as the others span. */
+    for (int step = 0; step < count; step++) {
+        int n = s->reversed ? step : count - 1 - step;
+
+        if (overlaps && count == 3 && step)
+            n = step == 1 ? (s->reversed ? 2 : 0) : 1;
+        const struct bench_dim *d = &t->dim[named[n]];
+        const int64_t extent = extent_of(d, s),
+                      apart = row >= 0 ? span : distance(s, overlaps, n, count, span);
+
+        all->name[all->count] = d->stride.name;
+        all->value[all->count++] = apart * o->stride;
+        if (row >= 0)
+            o->rows = extent ? (extent - 1) * span + o->rows : 0;
+        else
+            span += extent ? (extent - 1) * apart : 0;
+        empty |= !extent;
+    }
+    if (row < 0)
+        o->rows = span;
+    if (empty)
+        o->rows = 0;
+}
+
+static void put_operand(const struct bench_tensor *t, const struct bench_sizes *s, struct bench_operand *o,
+                        struct strides *all) {
+    const int row = row_of_panel(t);
+    bool rows = false, none = false, empty = false;
+
+    *o = (struct bench_operand){.tensor = t, .length = 1, .used = 1};
+    for (int i = 0; i < t->dims; i++) {
+        const struct bench_dim *d = &t->dim[i];
+        const int64_t extent = extent_of(d, s), reach = reach_of(d, s);
+
+        rows |= is_named(d);
+        if (is_named(d) || i == row)
+            continue;
+        empty |= !extent;
+        none |= !reach;
+        if (!strcmp(d->extent.name, d->over.name) && reach > extent) {
+            o->over = reach - extent;
+            o->length += extent ? (extent - 1) * d->stride.number : 0;
+        } else {
+            o->length += (reach - 1) * d->stride.number;
+        }
+        o->used += (extent - 1) * d->stride.number;
+    }
+    if (none)
+        o->length = 0;
+    if (empty)
+        o->used = 0;
+    o->stride = row >= 0 ? t->dim[row].stride.number : o->length + (rows ? s->gap : 0);
+    o->rows = row >= 0 ? extent_of(&t->dim[row], s) : 1;
+    put_rows(t, s, row, o, all);
+}
+
+static int64_t word_of(const struct bench_declaration *d, const struct bench_sizes *s,
+                       const struct strides *strides, int i) {
+    const struct bench_term *v = s->updates && d->updates ? &d->update[i].value : &d->parameter[i].value;
+
+    if (!*v->name)
+        return d->computes && d->updates && d->update[i].value.number == d->parameter[i].value.number
+                   ? s->hint
+                   : v->number;
+    for (int n = 0; n < strides->count; n++)
+        if (!strcmp(strides->name[n], v->name))
+            return strides->value[n];
+    return value_of(v, s);
+}
+
+void bench_arguments(const struct bench_declaration *d, const struct bench_sizes *s,
+                     struct bench_arguments *a) {
+    struct strides strides = {.count = 0};
+
+    *a = (struct bench_arguments){.operands = d->tensors, .is_f64 = d->scalar_is_f64};
+    for (int i = 0; i < d->tensors; i++)
+        put_operand(&d->tensor[i], s, &a->operand[i], &strides);
+    for (int i = 0; i < d->parameters; i++) {
+        if (d->parameter[i].tensor == BENCH_SCALAR)
+            continue;
+        a->operand_of[a->count] = d->parameter[i].tensor;
+        a->word[a->count++] = d->parameter[i].tensor < 0 ? word_of(d, s, &strides, i) : 0;
+    }
+}
+
+/* Words are passed in the registers and places of integers of 64 bits, a scalar in the first register for floats, wherever it stands among
+ * them; those of registers alone, where there are no more. */
+#define FEW int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
+#define ALL FEW, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
+#define FEW_OF(w) w[0], w[1], w[2], w[3], w[4], w[5]
+#define ALL_OF(w) FEW_OF(w), w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14]
+_Static_assert(BENCH_PARAMETERS == 15, "as many words");
+typedef void few_and_float(float, FEW);
+typedef void few_and_double(double, FEW);
+typedef void all_and_float(float, ALL);
+
+#if defined __clang__
+__attribute__((no_sanitize("function")))
+#endif
+void bench_call_kernel(void (*function)(void), const struct bench_arguments *a, double scalar) {
+    const int64_t *w = a->word;
+
+    if (a->count > 6)
+        ((all_and_float *)function)((float)scalar, ALL_OF(w));
+    else if (a->is_f64)
+        ((few_and_double *)function)(scalar, FEW_OF(w));
+    else
+        ((few_and_float *)function)((float)scalar, FEW_OF(w));
+}
