@@ -95,7 +95,6 @@ static void split(struct gemm_plan *p) {
     for (int64_t r = 1; r <= threads && r <= row_panels; r++) {
         const int64_t c = gemm_least(threads / r, column_panels);
         const double h = (double)gemm_parts(row_panels, r), w = (double)gemm_parts(column_panels, c);
-        /* Packing a panel of A again takes a fiftieth of the time of its tiles. */
         const double again = GEMM_AGAIN * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
 
         if (h * w / area + again < best) {
