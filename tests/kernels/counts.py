@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The instruction counts that kernels.def states for products, against the machine code of their bitcode.
 
-    counts.py UK LLVM_BINDIR [KERNEL...]
+    counts.py UK LLVM_BINDIR [--write] [--table=FILE] [KERNEL...]
 
-A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
+--write: rows that are wrong get the counts of the loop with the most multiply-adds, which has as many steps as it has times the
+row's .fma: that one is what the tile says, and is not changed. --table: another file than kernels.def. A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
 count: they use a load slot; of a load of several registers each counts, of ARM's halves each two) and u times .other further vector instructions, for a whole number u of steps, or one step in
 a whole number of turns. Those of GPUs are for tests/gpu/tiles.py.
 """
 
+import argparse
+
 import importlib
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -30,13 +34,19 @@ def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def rows(uk, names):
+def counts(attributes):
+    return tuple(float((re.search(rf"\.{name} = ([\d.]+)", attributes) or (0, 0))[1]) for name in ("fma", "loads", "other"))
+
+
+def rows(text, names):
+    """Of the products that CPUs have vectors for: the row's place in the table, its kernel, its isa and its counts."""
     products = [name for name, op in ops.operations().items() if op["form"] in PRODUCTS]
     isas = [name for name in ISAS if name != "generic" and not ARCHS[ISAS[name]["arch"]]["is_device"]]
-    for line in run(uk, "kernels").splitlines():
-        found = re.match(rf"(\S+)\s+(?:{'|'.join(products)})\s+\S+\s+({'|'.join(isas)})\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
-        if found and (not names or found[1] in names):
-            yield found[1], found[2], tuple(float(found[i]) for i in (3, 4, 5))
+    for row in re.finditer(r"^UK_KERNEL\((\w+), (\d+), (\d+), (\w+), (\w+)(.*)\)$", text, re.M):
+        op, mr, nr, isa, impl, attributes = row.groups()
+        kernel = f"uk_{op}_{mr}x{nr}_{isa}_{impl}"
+        if op in products and isa in isas and (not names or kernel in names) and counts(attributes)[0]:
+            yield row.span(6), kernel, isa, counts(attributes)
 
 
 def loops(uk, bindir, kernel, isa, folder):
@@ -52,24 +62,52 @@ def loops(uk, bindir, kernel, isa, folder):
             yield importlib.import_module("count_" + arch).count(body, loop, kernel)
 
 
-def is_stated(counted, stated):
+def steps_of(counted, stated):
+    """0: no whole number, nor is 1 / it."""
     steps = counted[0] / stated[0]
     whole = steps if steps >= 1 else 1 / steps
-    return whole == int(whole) and all(c == steps * s for c, s in zip(counted, stated))
+    return steps if whole == int(whole) else 0
+
+
+def is_stated(counted, stated):
+    steps = steps_of(counted, stated)
+    return steps and all(c == steps * s for c, s in zip(counted, stated))
+
+
+def corrected(attributes, stated, found):
+    whole = [c for c in found if steps_of(c, stated)]
+    if not whole:
+        return attributes
+    fma, loads, other = min(whole, key=lambda c: (c[1] + c[2]) / c[0])
+    steps = fma / stated[0]
+    attributes = re.sub(r", \.(loads|other) = [\d.]+", "", attributes)
+    added = "".join(f", .{name} = {value / steps:.6g}" for name, value in (("loads", loads), ("other", other)) if value)
+    return re.sub(r"(\.fma = [\d.]+)", rf"\1{added}", attributes)
 
 
 def main():
-    uk, bindir, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    wrong = seen = 0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("uk")
+    parser.add_argument("bindir")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--table", type=pathlib.Path, default=ops.FILE.parent / "kernels.def")
+    parser.add_argument("kernels", nargs="*")
+    given = parser.parse_intermixed_args()
+    text = given.table.read_text(encoding="utf-8")
+    wrong, seen = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for kernel, isa, stated in rows(uk, names):
-            found = sorted(set(c for c in loops(uk, bindir, kernel, isa, folder) if c[0]))
+        for place, kernel, isa, stated in rows(text, given.kernels):
+            found = sorted(set(c for c in loops(given.uk, given.bindir, kernel, isa, folder) if c[0]))
             seen += 1
             if not any(is_stated(c, stated) for c in found):
-                wrong += 1
-                print(f"{kernel}: kernels.def states {stated} per step; its loops have (fma, loads, other) {found}")
-    print(f"{seen - wrong} passed, {wrong} failed")
-    sys.exit(wrong > 0 or not seen)
+                wrong.append((place, stated, found))
+                print(f"{kernel}: {given.table.name} states {stated} per step; its loops have (fma, loads, other) {found}")
+    if given.write:
+        for (begin, end), stated, found in reversed([row for row in wrong if row[2]]):
+            text = text[:begin] + corrected(text[begin:end], stated, found) + text[end:]
+        given.table.write_text(text, encoding="utf-8")
+    print(f"{seen - len(wrong)} passed, {len(wrong)} {'written' if given.write else 'failed'}")
+    sys.exit((bool(wrong) and not given.write) or not seen)
 
 
 if __name__ == "__main__":
