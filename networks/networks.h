@@ -144,10 +144,10 @@ size_t uk_network_memory_bound(const struct uk_network *n);
  * uk_network_run_layer(): into `result`, as the layer would have it in memory. */
 enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result);
 /* The same for `count` elements of the layer's result: element[i], counted row-major in ONNX's order of dimensions, becomes element i of
- * `result`, and error[i] is how far the layer's code may be from it, as of uk_program_interpret_elements(). */
-enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *memory, int layer,
-                                             int64_t count, const int64_t *element, void *result,
-                                             double *error);
+ * `result`, and error[i] is how far the layer's code for the target of the options may be from it, as of uk_program_interpret_elements(). */
+enum uk_status uk_network_interpret_elements(struct uk_network *n, const struct uk_options *options,
+                                             const void *memory, int layer, int64_t count,
+                                             const int64_t *element, void *result, double *error);
 /* Puts elements, in ONNX's order, where the layer reads its input of that number: what a layer computes can be looked at alone. */
 enum uk_status uk_network_layer_give(const struct uk_network *n, void *memory, int layer, int input,
                                      const void *elements);

@@ -156,15 +156,15 @@ enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_opti
 enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
                                     void *const *tensors);
 /* The same for some elements of one tensor, and what these need: element[i], counted from the origin, of the tensor of that number
- * (temps not counted) becomes element i of `result`, of the tensor's type. error[i] is how far code may be from it: 0 where each
- * operation has one right result; more where sums of floats may be in any order, products may be added before they are rounded, and
- * functions are approximate (4 units in the last place), and where a subnormal f32 is taken for 0, as far as these can change the
- * element, an integer that is rounded from floats at a tie among them; infinite where nothing is known. count: at most 2^30. Nothing else is written. Reads outside of tensors are errors if these
- * elements need them. */
-enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes,
-                                             const double *scalars, void *const *tensors, int tensor,
-                                             int64_t count, const int64_t *element, void *result,
-                                             double *error);
+ * (temps not counted) becomes element i of `result`, of the tensor's type. error[i] is how far code for the target of the options
+ * (NULL: this CPU) may be from it: 0 where each operation has one right result; more where sums of floats may be in any order, products
+ * may be added before they are rounded, functions are approximate (4 units in the last place), and, on ARMv7, a subnormal f32 is taken
+ * for 0, as far as these can change the element, an integer that is rounded from floats at a tie among them; infinite where nothing is
+ * known. count: at most 2^30. Nothing else is written. Reads outside of tensors are errors if these elements need them. */
+enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct uk_options *options,
+                                             const int64_t *sizes, const double *scalars,
+                                             void *const *tensors, int tensor, int64_t count,
+                                             const int64_t *element, void *result, double *error);
 
 /* ---- programs by calls ----
  *

@@ -205,9 +205,9 @@ enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memo
     return n ? end(n, &in, s) : s;
 }
 
-enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *memory, int layer,
-                                             int64_t count, const int64_t *element, void *result,
-                                             double *error) {
+enum uk_status uk_network_interpret_elements(struct uk_network *n, const struct uk_options *options,
+                                             const void *memory, int layer, int64_t count,
+                                             const int64_t *element, void *result, double *error) {
     struct interpreted in;
     enum uk_status s = begin(n, memory, layer, &in);
 
@@ -223,7 +223,7 @@ enum uk_status uk_network_interpret_elements(struct uk_network *n, const void *m
     for (int64_t i = 0; i < count && !s; i++)
         at[i] = element[i] < 0 || element[i] >= uk_value_elements(v) ? -1 : stored(v, stride, element[i]);
     if (!s)
-        s = uk_program_interpret_elements(in.program, NULL, NULL, in.tensor, in.layer->arguments - 1, count,
-                                          at, result, error);
+        s = uk_program_interpret_elements(in.program, options, NULL, NULL, in.tensor, in.layer->arguments - 1,
+                                          count, at, result, error);
     return n ? end(n, &in, s) : s;
 }

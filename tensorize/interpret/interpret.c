@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "interpret.h"
+#include "target/target.h"
 
 static bool check_shape(struct uk_frame *f, const struct uk_tensor *t) {
     bool overflow = false;
@@ -199,12 +200,16 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
 /* Of one call; more are given in several. */
 enum { MOST_ELEMENTS = 1 << 30 };
 
-enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t *sizes,
-                                             const double *scalars, void *const *tensors, int tensor,
-                                             int64_t count, const int64_t *element, void *result,
-                                             double *error) {
+enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct uk_options *options,
+                                             const int64_t *sizes, const double *scalars,
+                                             void *const *tensors, int tensor, int64_t count,
+                                             const int64_t *element, void *result, double *error) {
     struct given g = {.arena = {0}};
     enum uk_status status = take(p, sizes, scalars, tensors, &g);
+    const struct uk_target *target = NULL;
+
+    if (!status)
+        status = uk_target_chosen(p->context, options, &target);
     const struct uk_tensor *t = status ? NULL : p->tensors;
     int number = 0;
 
@@ -217,8 +222,9 @@ enum uk_status uk_program_interpret_elements(struct uk_program *p, const int64_t
         status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                          "%" PRId64 " elements; give 0 to %d at a time", count, MOST_ELEMENTS);
     if (!status)
-        status =
-            uk_interpret_elements(p, &g.values, &(struct uk_elements){number, count, element, result, error});
+        status = uk_interpret_elements(
+            p, &g.values,
+            &(struct uk_elements){number, count, element, result, error, target->arch->flushes});
     uk_arena_free(&g.arena);
     return status;
 }

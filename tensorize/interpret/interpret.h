@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It uses language
- * and, for what programs must be, polyhedra.
+ * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It uses language, for what
+ * programs must be, polyhedra, and for how far code may be from it, target.
  * Inside, expressions have their sizes filled in, and addresses are flat strides over numbered variables.
  * Data: struct uk_values (what a run is given), uk_frame (a run), uk_code (an expression ready to run).
  */
@@ -52,6 +52,7 @@ struct uk_elements {
     const int64_t *element;
     void *result;
     double *by;
+    bool flushes; /* code may take a subnormal f32 for 0 */
 };
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
                                      const struct uk_elements *e);
@@ -110,6 +111,7 @@ struct uk_frame {
     int64_t thread, threads; /* the one of the block that runs; the most that a block has */
     enum uk_status status;   /* what went wrong while it ran */
     bool overflow;
+    bool flushes; /* of struct uk_elements */
 };
 
 /* A value expression, ready to run. */
@@ -196,7 +198,8 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c);
 void uk_within_begin(struct uk_within_sum *s, union uk_value initial);
 void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term);
 /* What the sum may be. */
-struct uk_within uk_within_end(const struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t);
+struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
+                               enum uk_type t);
 
 /* A statement, element by element: `prepare`, or NULL, whether it is to be gone through at all, `begin` says whether the element is wanted, `term` is called for each term of its sum, or once if
  * there is none, with the iterators' slots set, and `end` behind the last one. */

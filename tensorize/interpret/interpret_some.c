@@ -169,7 +169,7 @@ static struct uk_within updated(struct uk_visit *v, int64_t at, struct uk_within
             s.so_far = w;
     }
     uk_within_add(&s, op, t, before);
-    return uk_within_end(&s, op, t);
+    return uk_within_end(d->f, &s, op, t);
 }
 
 static void store(struct uk_visit *v, int64_t at) {
@@ -178,7 +178,7 @@ static void store(struct uk_visit *v, int64_t at) {
     struct uk_within w = d->sum.so_far;
 
     if (v->statement->reduce)
-        w = uk_within_end(&d->sum, uk_reduce_op(v->statement->reduce), t);
+        w = uk_within_end(d->f, &d->sum, uk_reduce_op(v->statement->reduce), t);
     w = updated(v, at, w);
     uk_store(t, v->target->base, at, w.value);
     v->target->by[at] = w.by;
@@ -250,7 +250,7 @@ static enum uk_status run(struct demand *d, struct uk_program *p, const struct u
 
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
                                      const struct uk_elements *e) {
-    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
+    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar, .flushes = e->flushes};
     struct demand d = {.f = &f};
     enum uk_status status = uk_check_values(p, v);
 

@@ -2,7 +2,7 @@
 /*
  * How far from the interpreter's a value may be. An operation rounds once, alike wherever it is computed; what differs is a sum of
  * floats, whose order is free and whose products may be added before they are rounded, functions that are approximate, and a subnormal
- * f32, which some targets take for 0. From
+ * f32, which ARMv7 takes for 0. From
  * there differences are carried on: an operation whose operands lie between bounds lies between its results at the corners, since it
  * is monotone in each of them, and is rounded there.
  */
@@ -35,10 +35,10 @@ static struct uk_within exactly(union uk_value v) {
 }
 
 /* A target may take a subnormal f32 for 0 (uk.5, Arithmetic), which is read or is a result. */
-static struct uk_within flushed(enum uk_type t, struct uk_within w) {
+static struct uk_within flushed(const struct uk_frame *f, enum uk_type t, struct uk_within w) {
     const double normal = 0x1p-126;
 
-    if (t == UK_F32 && w.value.d != 0 && fabs(w.value.d) - w.by < normal)
+    if (f->flushes && t == UK_F32 && w.value.d != 0 && fabs(w.value.d) - w.by < normal)
         w.by += fmin(fabs(w.value.d) + w.by, normal);
     return w;
 }
@@ -164,12 +164,12 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
     case UK_E_NUMBER:
     case UK_E_SCALAR:
     case UK_E_INDEX:
-        return flushed(c->type, exactly(uk_run_value(f, c)));
+        return flushed(f, c->type, exactly(uk_run_value(f, c)));
     case UK_E_ACCESS:
         a = exactly(uk_run_value(f, c));
         if (c->storage->by && !f->status)
             a.by = c->storage->by[uk_flat_value(f, &c->address)];
-        return flushed(c->type, a);
+        return flushed(f, c->type, a);
     case UK_E_PAD:
         return uk_within_value(f, c->arg[uk_inside(f, c) ? 0 : 1]);
     case UK_E_SELECT:
@@ -177,7 +177,7 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
     default:
         a = uk_within_value(f, c->arg[0]);
         a = c->arg[1] ? binary(c->op, c->type, a, uk_within_value(f, c->arg[1])) : unary(c, a);
-        return flushed(c->type, a);
+        return flushed(f, c->type, a);
     }
 }
 
@@ -206,7 +206,8 @@ void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, 
  * terms' magnitudes added up, of the one that is never rounded. Integers that the type has all are never rounded. The order of a
  * product's factors is free as well.
  */
-struct uk_within uk_within_end(const struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t) {
+struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
+                               enum uk_type t) {
     struct uk_within w = s->so_far;
 
     if (!uk_type_is_float(t) || s->terms == 0 || (op != UK_E_ADD && op != UK_E_MUL))
@@ -216,7 +217,8 @@ struct uk_within uk_within_end(const struct uk_within_sum *s, enum uk_expr_op op
     } else if (s->magnitude * unit(t) > 1 || !s->is_whole || w.by > 0) {
         const double n = (double)s->terms * unit(t);
         w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + least(t) : HUGE_VAL;
-        w.by += t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* what sums so far were taken for */
+        w.by +=
+            f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* what sums so far were taken for */
     }
     if (isnan(w.by))
         w.by = HUGE_VAL;

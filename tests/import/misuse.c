@@ -45,7 +45,7 @@ static void nothing_there(struct uk_network *n) {
     assert_int_equal(uk_network_run_layer(n, memory, 0), UK_INVALID_ARGUMENT);
     assert_int_equal(uk_network_memory_bound(n), 0);
     says(n, uk_network_interpret_layer(n, memory, 0, memory), message);
-    says(n, uk_network_interpret_elements(n, memory, 0, 1, &element, memory, &error), message);
+    says(n, uk_network_interpret_elements(n, NULL, memory, 0, 1, &element, memory, &error), message);
     assert_int_equal(uk_network_layer_give(n, memory, 0, 0, memory), UK_INVALID_ARGUMENT);
     assert_null(uk_network_layer_output(n, memory, 0));
     assert_int_equal(uk_network_layer_copy(n, memory, 0, memory), UK_INVALID_ARGUMENT);
@@ -164,7 +164,8 @@ static void of_a_network(struct uk_network *n, char *memory) {
         assert_null(uk_network_output(n, memory, none[i]));
         assert_int_equal(uk_network_run_layer(n, memory, none[i]), UK_INVALID_ARGUMENT);
         says(n, uk_network_interpret_layer(n, memory, none[i], memory), "no layer");
-        says(n, uk_network_interpret_elements(n, memory, none[i], 1, &element, memory, &error), "no layer");
+        says(n, uk_network_interpret_elements(n, NULL, memory, none[i], 1, &element, memory, &error),
+             "no layer");
         assert_int_equal(uk_network_layer_give(n, memory, none[i], 0, memory), UK_INVALID_ARGUMENT);
         assert_int_equal(uk_network_layer_give(n, memory, 0, none[i], memory), UK_INVALID_ARGUMENT);
         assert_null(uk_network_layer_output(n, memory, none[i]));
@@ -178,10 +179,10 @@ static void of_a_network(struct uk_network *n, char *memory) {
     assert_int_equal(uk_network_run_layer(n, NULL, 0), UK_INVALID_ARGUMENT);
     says(n, uk_network_interpret_layer(n, NULL, 0, memory), "no memory");
     says(n, uk_network_interpret_layer(n, memory, 0, NULL), "NULL");
-    says(n, uk_network_interpret_elements(n, memory, 0, -1, &element, memory, &error), "");
-    says(n, uk_network_interpret_elements(n, memory, 0, 1, NULL, memory, &error), "NULL");
-    says(n, uk_network_interpret_elements(n, memory, 0, 1, &element, NULL, &error), "NULL");
-    says(n, uk_network_interpret_elements(n, memory, 0, 1, &element, memory, NULL), "NULL");
+    says(n, uk_network_interpret_elements(n, NULL, memory, 0, -1, &element, memory, &error), "");
+    says(n, uk_network_interpret_elements(n, NULL, memory, 0, 1, NULL, memory, &error), "NULL");
+    says(n, uk_network_interpret_elements(n, NULL, memory, 0, 1, &element, NULL, &error), "NULL");
+    says(n, uk_network_interpret_elements(n, NULL, memory, 0, 1, &element, memory, NULL), "NULL");
     assert_int_equal(uk_network_layer_give(n, NULL, 0, 0, memory), UK_INVALID_ARGUMENT);
     assert_int_equal(uk_network_layer_give(n, memory, 0, 0, NULL), UK_INVALID_ARGUMENT);
     assert_int_equal(uk_network_layer_copy(n, NULL, 0, memory), UK_INVALID_ARGUMENT);

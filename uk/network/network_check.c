@@ -121,7 +121,8 @@ static int check(struct uk_net_job *j, struct checked *c, int layer, const char 
 
     if (!element || !expected || !bound)
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
-    else if (uk_network_interpret_elements(j->network, j->memory, layer, count, element, expected, bound))
+    else if (uk_network_interpret_elements(j->network, &j->options, j->memory, layer, count, element,
+                                           expected, bound))
         status = uk_net_failed(j);
     for (int64_t i = 0; i < count && !status; i++) {
         const double got = uk_net_element(type, result, (size_t)element[i]),

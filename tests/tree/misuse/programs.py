@@ -265,7 +265,7 @@ GOOD = {
     "uk_program_check": Good(lambda w: (w.p,)),
     "uk_program_check_sizes": Good(lambda w: (w.p, w.options(target=b"x86_64-avx2"), sizes(w))),
     "uk_program_interpret": Good(lambda w: (w.p, sizes(w), scalars(w), data(w))),
-    "uk_program_interpret_elements": Good(lambda w: (w.p, sizes(w), scalars(w), data(w), 2, 1, w.out(ctypes.c_int64), w.out(ctypes.c_float),
+    "uk_program_interpret_elements": Good(lambda w: (w.p, w.options(target=b"x86_64-avx2"), sizes(w), scalars(w), data(w), 2, 1, w.out(ctypes.c_int64), w.out(ctypes.c_float),
                                                      w.out(ctypes.c_double))),
     "uk_program_tensor_elements": Good(lambda w: (w.p, 0, sizes(w))),
     "uk_program_solve_sizes": Good(lambda w: (w.p, extents(w), extents(w, 3, 1), sizes(w))),
