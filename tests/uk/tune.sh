@@ -155,10 +155,10 @@ END
 expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --trials=4 --log=lie.jsonl
 log lie.jsonl 'any(t["status"] == "wrong" and "offset" in t["message"] for t in trials)'
 
-# A signal: whole lines in the log, the best so far in -o, nothing left running.
+# A signal: whole lines in the log, the best so far in -o, nothing left running. Under nohup a HUP is ignored, by uk tune too.
 for signal in INT ${all:+TERM HUP}; do
     rm -f stop.jsonl stop.steps
-    "$uk" tune matmul.uk "${small[@]}" --trials=100000 --log=stop.jsonl -o stop.steps >out 2>err &
+    env --default-signal=HUP "$uk" tune matmul.uk "${small[@]}" --trials=100000 --log=stop.jsonl -o stop.steps >out 2>err &
     pid=$!
     for ((i = 0; i < 3000; i++)); do # a guard against hangs
         [[ -f stop.jsonl && $(wc -l <stop.jsonl) -ge 3 ]] && break
