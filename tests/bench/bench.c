@@ -288,8 +288,27 @@ static void declarations(void **state) {
     assert_int_equal(d.most['I' - 'A'], 4);
     assert_int_equal(d.multiple['P' - 'A'], 2);
 
+    /* Those of all kernels, of other architectures too. */
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        char whole[4096];
+
+        assert_true(uk_kernel_declaration(uk_kernel_at(i), whole, sizeof whole) < sizeof whole);
+        if (!bench_declaration_read(whole, &d, &at))
+            fail_msg("%s: '%.40s'", uk_kernel_symbol(uk_kernel_at(i)), at);
+    }
+}
+
+static void arguments(void **state) {
+    (void)state;
+    static const char text[] =
+        "intrinsic f\n  tensor a f32 [I, P] stride [lda, 1]\n  tensor c f32 [I]\n"
+        "  c[i] = sum(p) a[i, p]\n  compute void f(i64 P, ptr a, i64 lda, ptr c, i64 I)\nend\n";
+    struct bench_declaration d;
     struct bench_sizes sizes = {.gap = 3};
     struct bench_arguments a;
+    const char *at;
+
+    assert_true(bench_declaration_read(text, &d, &at));
 
     *bench_size(&sizes, 'I') = 4;
     *bench_size(&sizes, 'P') = 6;
@@ -303,11 +322,19 @@ static void declarations(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),     cmocka_unit_test(checked_products), cmocka_unit_test(missing_libraries),
-        cmocka_unit_test(median),     cmocka_unit_test(declarations),     cmocka_unit_test(random_values),
-        cmocka_unit_test(peaks),      cmocka_unit_test(streams),          cmocka_unit_test(paired),
-        cmocka_unit_test(deadlines),  cmocka_unit_test(missing_peers),    cmocka_unit_test(peers_environment),
-        cmocka_unit_test(answers_mkl)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes),
+                                       cmocka_unit_test(checked_products),
+                                       cmocka_unit_test(missing_libraries),
+                                       cmocka_unit_test(median),
+                                       cmocka_unit_test(declarations),
+                                       cmocka_unit_test(arguments),
+                                       cmocka_unit_test(random_values),
+                                       cmocka_unit_test(peaks),
+                                       cmocka_unit_test(streams),
+                                       cmocka_unit_test(paired),
+                                       cmocka_unit_test(deadlines),
+                                       cmocka_unit_test(missing_peers),
+                                       cmocka_unit_test(peers_environment),
+                                       cmocka_unit_test(answers_mkl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
