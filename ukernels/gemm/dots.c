@@ -161,9 +161,9 @@ static void run(const struct gemm_plan *plan, const struct gemm_operands *o, voi
     struct gemm_task task = {plan, o, workspace};
 
     if (plan->a_block)
-        uk_gemm_pack_whole_a(plan, o->a, workspace);
+        uk_gemm_pack_whole(plan, GEMM_LEFT, o->a, workspace);
     if (plan->b_block)
-        uk_gemm_pack_whole_b(plan, o->b, workspace);
+        uk_gemm_pack_whole(plan, GEMM_RIGHT, o->b, workspace);
     uk_gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
 }
 

@@ -68,30 +68,28 @@ size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
 
 /* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */
 
+static enum gemm_side side_of(const struct gemm_plan *plan, bool is_b) {
+    return is_b != plan->swapped ? GEMM_RIGHT : GEMM_LEFT;
+}
+
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *callers) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
 
-    return !gemm_is_plan(plan) ? 0 : plan->swapped ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan);
+    return gemm_is_plan(plan) ? uk_gemm_packed(plan, side_of(plan, false)) : 0;
 }
 
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
 
-    return !gemm_is_plan(plan) ? 0 : plan->swapped ? uk_gemm_packed_a(plan) : uk_gemm_packed_b(plan);
+    return gemm_is_plan(plan) ? uk_gemm_packed(plan, side_of(plan, true)) : 0;
 }
 
 enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                                     const void *from, void *to) {
-    if (!gemm_is_plan(plan))
+    if (!gemm_is_plan(plan) || plan->type != type ||
+        ((!from || !to) && uk_gemm_packed(plan, side_of(plan, is_b))))
         return UK_INVALID_ARGUMENT;
-    const bool b = is_b != plan->swapped;
-
-    if (plan->type != type || ((!from || !to) && (b ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan))))
-        return UK_INVALID_ARGUMENT;
-    if (b)
-        uk_gemm_pack_whole_b(plan, from, to);
-    else
-        uk_gemm_pack_whole_a(plan, from, to);
+    uk_gemm_pack_whole(plan, side_of(plan, is_b), from, to);
     return UK_OK;
 }
 

@@ -369,16 +369,14 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
 int64_t uk_gemm_leading(int64_t n, int size);
 /* Bytes of so many elements; SIZE_MAX: more than can be addressed, which every allocation refuses. */
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);
+/* A, and B. */
+enum gemm_side { GEMM_LEFT, GEMM_RIGHT };
 /* Bytes of the whole operand, packed. */
-size_t uk_gemm_packed_a(const struct gemm_plan *plan);
-size_t uk_gemm_packed_b(const struct gemm_plan *plan);
-/* Packs rows [i, i + m) and elements [p, p + k) of each of A, as the plan's source says, or columns of B. */
-void uk_gemm_pack_a(const struct gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
-                    void *packed);
-void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
-                    void *packed);
+size_t uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
+/* Packs n rows of A, as the plan's source says, or columns of B, the first of them `line`, and of each elements [p, p + k). */
+void uk_gemm_pack(const struct gemm_plan *plan, enum gemm_side side, const void *from, int64_t line,
+                  int64_t n, int64_t p, int64_t k, void *to);
 /* Packs the whole operand. */
-void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed);
-void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed);
+void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const void *from, void *to);
 
 #endif

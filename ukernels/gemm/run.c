@@ -157,7 +157,7 @@ static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
 static void pack_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    int64_t i, int64_t rows, void *to) {
     if (!plan->first || i > w->i0 || plan->a_source != GEMM_COPIED)
-        uk_gemm_pack_a(plan, o->a, i, rows, w->p, w->k, to);
+        uk_gemm_pack(plan, GEMM_LEFT, o->a, i, rows, w->p, w->k, to);
     else if (plan->a_padding)
         plan->type->copy_rows(plan->type, rows, w->k, gemm_at(plan, o->a, i * plan->a_row + w->p),
                               plan->a_row, 1, to, uk_gemm_leading(w->k, plan->type->size));
@@ -232,7 +232,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
             for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
                 w.n = least(plan->nc, j_end - w.j0);
                 if (plan->b_source == GEMM_COPIED && !plan->b_packed && !plan->first)
-                    uk_gemm_pack_b(plan, t->o->b, w.j0, w.n, w.p, w.k, w.b);
+                    uk_gemm_pack(plan, GEMM_RIGHT, t->o->b, w.j0, w.n, w.p, w.k, w.b);
                 struct gemm_next next = find_next(plan, t->o, &w, j_begin, j_end);
 
                 run_block(plan, t->o, &w,
