@@ -31,6 +31,7 @@
 #include "registry/small_call.h"
 #include "runtime/runtime.h"
 #include "ukernels.h"
+#include "view/view.h"
 
 /*
  * How a kernel reads its operands. All kernels of one tile size are one struct gemm_tile.
@@ -376,6 +377,18 @@ size_t uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
 /* Packs n rows of A, as the plan's source says, or columns of B, the first of them `line`, and of each elements [p, p + k). */
 void uk_gemm_pack(const struct gemm_plan *plan, enum gemm_side side, const void *from, int64_t line,
                   int64_t n, int64_t p, int64_t k, void *to);
+/*
+ * Packs lines [first_line, first_line + n) of an operand, and of each elements [first_k, first_k + k), in panels of `taken` lines that are
+ * `width` wide: element p of line j of a panel as the type's kernels read it, 0 in the lines that a panel does not have and behind the last
+ * element of a group, and the border's value where the map leads out of the array. from: line 0's element 0.
+ */
+struct uk_gemm_panels {
+    const struct uk_lattice *map;
+    const void *from, *border; /* border: an element; NULL: the map has no axis */
+    int64_t first_line, n, first_k, k, taken;
+    int width;
+};
+void uk_gemm_pack_panels(const struct gemm_type *type, const struct uk_gemm_panels *s, char *to);
 /* Packs the whole operand. */
 void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const void *from, void *to);
 

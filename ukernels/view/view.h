@@ -5,12 +5,14 @@
  * window with any stride and dilation, the panels of a packed copy.
  *
  *     view.c    the cache lines and pages that a view touches, and the runs of contiguous bytes that it consists of
+ *     lattice.c operands of products as they lie in arrays, places one by one: what is packed
  *
  * Uses nothing of the other rooms.
  */
 #ifndef UK_VIEW_H
 #define UK_VIEW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { UK_VIEW_LOOPS = 8 };
@@ -44,5 +46,45 @@ static inline double uk_runs_units(const struct uk_runs *r, int64_t unit, int64_
 
     return r->runs * (r->length > granule ? 1 + (r->length - granule) / (double)unit : 1);
 }
+
+/* ---- lattice.c ---- */
+
+enum { UK_LATTICE_LOOPS = 3, UK_LATTICE_AXES = 2 };
+
+/* `stride`: elements from one index to the next; each moves the place by `step` along an axis that has a border, -1: along none. */
+struct uk_lattice_loop {
+    int64_t extent, stride;
+    int axis;
+    int64_t step;
+};
+
+/*
+ * An operand of a product in an array: lines, rows of A or columns of B, of k elements. The number of a line is the index of one to three
+ * loops, the last the fastest, and so is that of an element in it: rows of a matrix are one loop of lines and one of k; for the windows of
+ * an image the lines are its pixels, and k is the rows, columns and channels of a window. Along an axis places count from `first`, of line
+ * 0 and k 0, negative in a border; what is not in [0, extent) is not in the array.
+ */
+struct uk_lattice {
+    int lines, ks; /* loops */
+    struct uk_lattice_loop line[UK_LATTICE_LOOPS], k[UK_LATTICE_LOOPS];
+    struct {
+        int64_t first, extent;
+    } axis[UK_LATTICE_AXES];
+};
+
+/* Places from an index of loops on, evenly apart: `count` of them, `stride` elements and, along an axis, `step` from one to the next. The
+ * first is `offset` elements from that of index 0, and so far along each axis. */
+struct uk_lattice_run {
+    int64_t count, stride, offset, moved[UK_LATTICE_AXES];
+    int axis;
+    int64_t step;
+};
+
+/* The run that begins with that index, of no more than so many places. */
+struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loops, int64_t index,
+                                     int64_t most);
+/* Whether all places of both runs together, each of the one with each of the other, are in the array. */
+bool uk_lattice_has(const struct uk_lattice *m, const struct uk_lattice_run *lines,
+                    const struct uk_lattice_run *k);
 
 #endif
