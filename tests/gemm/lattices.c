@@ -41,6 +41,7 @@ static struct uk_lattice map_of(const struct image *x) {
                                  c = {x->channels, x->channels_last ? 1 : HEIGHT * WIDTH, -1, 0};
 
     return (struct uk_lattice){
+        .origin = place(x, 0, 0, 0) - x->border * down + first_column(x) * right,
         .lines = 2,
         .ks = 3,
         .line = {{x->rows, x->stride * down, 0, x->stride}, {x->columns, toward * right, 1, toward}},
@@ -72,10 +73,7 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
     memset(border, 255, sizeof border);
     memset(packed, 254, bytes + 1);
     s.border = border;
-    /* The map begins in the border: of what lies there nothing is read. */
-    s.from = image + (place(x, 0, 0, 0) - x->border * (x->channels_last ? WIDTH * CHANNELS : WIDTH) +
-                      first_column(x) * (x->channels_last ? CHANNELS : 1)) *
-                         (int64_t)size;
+    s.from = image;
     uk_gemm_pack_panels(t, &s, (char *)packed);
     assert_int_equal(packed[bytes], 254);
     for (int64_t i = 0; i < panels * s.width; i++)

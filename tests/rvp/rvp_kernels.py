@@ -16,11 +16,11 @@ import sys
 
 source, folder, clang, plugin, which = sys.argv[1:]
 source, folder = pathlib.Path(source), pathlib.Path(folder)
-INCLUDES = [f"-I{source / room}" for room in ("ukernels", "tests/kernels", "tests/data", "tensorize", "simulate/rvp")]
+INCLUDES = [f"-I{source / room}" for room in ("ukernels", "bench", "tests/kernels", "tests/data", "tensorize", "simulate/rvp")]
 GCC = ["riscv64-linux-gnu-gcc", "-march=rv64gc"]
 CLANG = [clang, "--target=riscv64-linux-gnu", "-march=rv64gc", "-Wno-unused-command-line-argument"]
 COMMON = [
-    *sorted((source / "tests/kernels").glob("check_*.c")), "tests/data/arena.c",
+    *sorted((source / "tests/kernels").glob("check_*.c")), "tests/data/arena.c", "bench/arguments.c", "bench/declaration.c",
     "tensorize/verify/abi_riscv64.c", "ukernels/registry/reference.c", "ukernels/registry/registry.c",
     *(f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal", "signals", "copies")),
 ]  # fmt: skip

@@ -380,7 +380,7 @@ void uk_gemm_pack(const struct gemm_plan *plan, enum gemm_side side, const void 
 /*
  * Packs lines [first_line, first_line + n) of an operand, and of each elements [first_k, first_k + k), in panels of `taken` lines that are
  * `width` wide: element p of line j of a panel as the type's kernels read it, 0 in the lines that a panel does not have and behind the last
- * element of a group, and the border's value where the map leads out of the array. from: line 0's element 0.
+ * element of a group, and the border's value where the map leads out of the array. from: the array.
  */
 struct uk_gemm_panels {
     const struct uk_lattice *map;

@@ -42,7 +42,7 @@ static struct operand operand_of(const struct gemm_plan *plan, enum gemm_side si
     return (struct operand){
         .n = n,
         .k = plan->k,
-        .map = {1, 1, {{n, across, -1, 0}}, {{plan->k, step, -1, 0}}, {{0, 0}}},
+        .map = {0, 1, 1, {{n, across, -1, 0}}, {{plan->k, step, -1, 0}}, {{0, 0}}},
         .taken = left ? plan->rows : width,
         .width = width,
         .in_panels = packs == GEMM_PACKS_PANELS && (!left || plan->a_source == GEMM_COPIED),
@@ -85,7 +85,8 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_pane
             if (j >= lines)
                 memset(d, 0, (size_t)t->size);
             else if (uk_lattice_has(s->map, &at, &one))
-                memcpy(d, (const char *)s->from + (at.offset + one.offset) * t->size, (size_t)t->size);
+                memcpy(d, (const char *)s->from + (s->map->origin + at.offset + one.offset) * t->size,
+                       (size_t)t->size);
             else
                 memcpy(d, s->border, (size_t)t->size);
         }
@@ -119,8 +120,9 @@ void uk_gemm_pack_panels(const struct gemm_type *t, const struct uk_gemm_panels 
 
             if (whole && (t->kr == 1 || k.stride == 1 || line.stride == 1) && line.count == lines &&
                 uk_lattice_has(m, &line, &k))
-                t->pack(t, k.count, lines, (const char *)s->from + (line.offset + k.offset) * t->size,
-                        k.stride, line.stride, s->width, start + p * s->width * t->size);
+                t->pack(t, k.count, lines,
+                        (const char *)s->from + (m->origin + line.offset + k.offset) * t->size, k.stride,
+                        line.stride, s->width, start + p * s->width * t->size);
             else
                 pack_one_by_one(t, s, s->first_line + i, lines, p, &k, start);
         }

@@ -65,7 +65,8 @@ struct uk_lattice_loop {
  * 0 and k 0, negative in a border; what is not in [0, extent) is not in the array.
  */
 struct uk_lattice {
-    int lines, ks; /* loops */
+    int64_t origin; /* elements from the array's first to element 0 of line 0, which may be in a border */
+    int lines, ks;  /* loops */
     struct uk_lattice_loop line[UK_LATTICE_LOOPS], k[UK_LATTICE_LOOPS];
     struct {
         int64_t first, extent;
