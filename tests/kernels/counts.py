@@ -3,8 +3,10 @@
 
     counts.py UK LLVM_BINDIR [--write] [--table=FILE] [KERNEL...]
 
---write: rows that are wrong get the counts of the loop with the most multiply-adds, which has as many steps as it has times the
-row's .fma: that one is what the tile says, and is not changed. --table: another file than kernels.def. A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
+--write: rows that are wrong get the counts of the loop with the fewest other instructions for its multiply-adds, which has as many steps
+as it has times the row's .fma: that one is what the tile says, and is not changed. --table: another file than kernels.def.
+
+A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
 count: they use a load slot; of a load of several registers each counts, of ARM's halves each two) and u times .other further vector instructions, for a whole number u of steps, or one step in
 a whole number of turns. Those of GPUs are for tests/gpu/tiles.py.
 """

@@ -60,9 +60,17 @@ struct result {
     double bytes;
 };
 
-/* Products whose results are a vector or a number use every element of a matrix, or of two vectors, once. */
+static bool has_size(const struct bench_dim *dim) {
+    return bench_is_size(dim->extent.name);
+}
+
+/* Products whose results are a vector or a number use every element of a matrix, or of two vectors, once. The matrix is the first operand;
+ * where its extents are no sizes, it has the size of a tile. */
 static bool is_streaming(const struct bench_declaration *d) {
+    const struct bench_tensor *t = &d->tensor[0];
     int most = 0;
+    if (!t->dims || !has_size(&t->dim[0]) || !has_size(&t->dim[t->dims - 1]))
+        return false;
     for (int i = 0; i < d->tensors; i++)
         if (d->tensor[i].is_output && d->tensor[i].dims > most)
             most = d->tensor[i].dims;
