@@ -22,7 +22,7 @@ MUTANTS = [
      "f(d->k - p < d->k_block ? d->k - p : d->k_block, a + p", "f(d->k - p < d->k_block ? d->k - p : d->k_block - 1, a + p",
      ELEMENT, "gemm", "same_bits"),
     ("tiles pack the next panel: as many rows as a full one has", "gemm/run.c",
-     ".parts = least(plan->rows, w->i0 + w->m - after)", ".parts = plan->rows", ["gemm/run.c"], "gemm_places",
+     ".parts = gemm_least(plan->rows, w->i0 + w->m - after)", ".parts = plan->rows", ["gemm/run.c"], "gemm_places",
      "tiles_pack_the_next_panel"),
     ("tiles pack the next panel: a last row has another beside it", "gemm/element.h",
      "next->parts > 1 ? next->stride : 0", "next->stride", ELEMENT, "gemm_places", "tiles_pack_the_next_panel"),
@@ -42,11 +42,18 @@ MUTANTS = [
      "v->epilogue, i, v->column)", ELEMENT, "gemm", "epilogues"),
     ("packed B of a vector: rows are apart as in B", "gemm/vector.c", "packed  ? uk_gemm_leading(width, type->size)",
      "packed  ? width", ["gemm/vector.c"], "gemm", "same_bits"),
-    ("packed panels of A: as long as a block of k", "gemm/run.c", "i / plan->rows * mr * gemm_padded(plan->type, plan->k)",
-     "i / plan->rows * mr * gemm_padded(plan->type, w->k)", ["gemm/run.c"], "gemm", "same_bits"),
-    ("tiles: offsets of 32 bits", "gemm/path.h", "return (const char *)base + index * plan->type->size;",
-     "return (const char *)base + (int32_t)(index * plan->type->size);", ["gemm/run.c", "gemm/vector.c"], "gemm_places",
+    ("packed panels of A: as long as a block of k", "gemm/run.c", "x->copy = uk_gemm_packed(plan, side);",
+     "x->copy = uk_gemm_block(plan, side);", ["gemm/run.c"], "gemm", "same_bits"),
+    ("tiles: offsets of 32 bits", "view/view.h", "uk_lattice_at(m, line, k) * uk_element_bytes(m->element);",
+     "(int32_t)(uk_lattice_at(m, line, k) * uk_element_bytes(m->element));", ["gemm/run.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
+    ("vectors: offsets of 32 bits", "gemm/path.h", "return (const char *)base + index * plan->type->size;",
+     "return (const char *)base + (int32_t)(index * plan->type->size);", ["gemm/vector.c"], "gemm_places",
+     "offsets_need_more_than_32_bits"),
+    ("tiles that pack B: panels are as long as the last block of k", "gemm/run.c", "gemm_padded(plan->type, plan->kc)",
+     "gemm_padded(plan->type, w->k)", ["gemm/run.c"], "gemm", "large"),
+    ("the first rows' copy: in the place of the other panels", "gemm/run.c", "a ? a + plan->a_padding * size : NULL", "a",
+     ["gemm/run.c"], "gemm_places", "tiles_pack_the_next_panel"),
     ("C: offsets of 32 bits", "gemm/path.h", "return (char *)base + index * plan->type->c_size;",
      "return (char *)base + (int32_t)(index * plan->type->c_size);", ["gemm/run.c", "gemm/vector.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
@@ -88,6 +95,8 @@ def mutate(source, build, folder, mutant):
     for unit in units:
         objects.append(str(folder / unit) + ".o")
         command = compile_command(build, unit)
+        first = next(i for i, word in enumerate(command) if word.startswith("-I"))
+        command.insert(first, f"-I{folder}")
         subprocess.run([*command, "-w", f"-I{(source / 'ukernels' / unit).parent}", "-c", str(folder / unit), "-o", objects[-1]], cwd=build, check=True)
     commands = subprocess.run(["ninja", "-C", build, "-t", "commands", f"tests/gemm/{program}"], check=True, capture_output=True,
                               text=True).stdout

@@ -181,9 +181,9 @@ static void tiles_pack_the_next_panel(void **state) {
 
 /* The first and the last line of each operand are 6 GiB apart. */
 static void offsets_need_more_than_32_bits(void **state) {
-    static const int64_t size[][3] = {{3, 5, 4},     {1, 40, 9},     {40, 1, 9},   {1, 900, 40},
-                                      {900, 1, 40},  {4, 5, 1000},   {40, 50, 60}, {15, 33, 64},
-                                      {70, 130, 90}, {600, 30, 1000}};
+    static const int64_t size[][3] = {{3, 5, 4},     {1, 40, 9},      {40, 1, 9},    {1, 900, 40},
+                                      {900, 1, 40},  {4, 5, 1000},    {40, 50, 60},  {15, 33, 64},
+                                      {70, 130, 90}, {600, 30, 1000}, {1, 4000, 400}};
 
     (void)state;
     if (sizeof(void *) == 4) {
@@ -191,7 +191,8 @@ static void offsets_need_more_than_32_bits(void **state) {
         skip();
     }
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
-        /* So much work that tiles compute it, and so few columns that they read A in place. */
+        /* The last but one: so much work that tiles compute it, and so few columns that they read A in place. The last: so much that two
+         * threads share the vector. */
         for (int form = 0; form < (size[i][0] == 600 ? 2 : 8); form++) {
             const struct shape s = of_form(form, size[i], 1, form % 2);
             int64_t most = s.m < s.n ? s.n : s.m;

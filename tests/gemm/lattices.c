@@ -60,11 +60,12 @@ static int64_t expected(const struct image *x, int64_t line, int64_t p) {
     return h < 0 || h >= HEIGHT || w < 0 || w >= WIDTH ? -1 : place(x, c, h, w);
 }
 
-static void compare(const struct gemm_type *t, const struct image *x, struct uk_gemm_panels s) {
+static void compare(const struct gemm_type *t, const struct image *x, struct uk_gemm_part s, int64_t taken,
+                    int width) {
     static unsigned char image[ELEMENTS * sizeof(double)], border[sizeof(double)], zero[sizeof(double)];
     const size_t size = (size_t)t->size;
-    const int64_t panels = (s.n + s.taken - 1) / s.taken, padded = gemm_padded(t, s.k);
-    const size_t bytes = (size_t)(panels * padded * s.width) * size;
+    const int64_t panels = (s.n + taken - 1) / taken, padded = gemm_padded(t, s.iterations);
+    const size_t bytes = (size_t)(panels * padded * width) * size;
     unsigned char *packed = malloc(bytes + 1);
 
     assert_non_null(packed);
@@ -73,22 +74,31 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
     memset(border, 255, sizeof border);
     memset(packed, 254, bytes + 1);
     s.border = border;
-    s.from = image;
-    uk_gemm_pack_panels(t, &s, (char *)packed);
+    const struct uk_lattice to = uk_lattice_panels(s.from->element, s.n, s.iterations, taken, width, t->kr);
+
+    assert_int_equal(uk_lattice_room(&to) * t->size, bytes);
+    s.array = image;
+    s.to = &to;
+    uk_gemm_pack(t, &s, packed);
     assert_int_equal(packed[bytes], 254);
-    for (int64_t i = 0; i < panels * s.width; i++)
+    for (int64_t i = 0; i < panels * width; i++)
         for (int64_t p = 0; p < padded; p++) {
-            const int64_t panel = i / s.width, j = i % s.width, line = panel * s.taken + j;
-            const bool there = j < s.taken && line < s.n && p < s.k;
-            const int64_t at = there ? expected(x, s.first_line + line, s.first_k + p) : -2;
-            const unsigned char *is = packed + ((size_t)(panel * padded * s.width) +
-                                                (size_t)((p / t->kr * s.width + j) * t->kr + p % t->kr)) *
-                                                   size;
+            const int64_t panel = i / width, j = i % width, line = panel * taken + j;
+            const bool there = j < taken && line < s.n && p < s.iterations;
+            const int64_t at = there ? expected(x, s.line + line, s.k + p) : -2;
+            const size_t in_panel =
+                ((size_t)(panel * padded * width) + (size_t)((p / t->kr * width + j) * t->kr + p % t->kr)) *
+                size;
+            const unsigned char *is = packed + in_panel;
+
+            if (there && (uk_lattice_place(&to, packed, line, p) != is ||
+                          (at >= 0 && uk_lattice_at(s.from, s.line + line, s.k + p) != at)))
+                fail_msg("%s: line %d, element %d is elsewhere by the view", t->name, (int)line, (int)p);
 
             if (memcmp(is, at == -2 ? zero : at < 0 ? border : image + (size_t)at * size, size) != 0)
                 fail_msg("%s, channels %s, stride %d, dilation %d, border %d: line %d, element %d", t->name,
                          x->channels_last ? "last" : "first", (int)x->stride, (int)x->dilation,
-                         (int)x->border, (int)(s.first_line + line), (int)(s.first_k + p));
+                         (int)x->border, (int)(s.line + line), (int)(s.k + p));
         }
     free(packed);
 }
@@ -112,17 +122,19 @@ static void windows(void **state) {
 
         x.rows = (HEIGHT + 2 * x.border - reach) / x.stride + 1;
         x.columns = (WIDTH + 2 * x.border - reach) / x.stride + 1;
-        const struct uk_lattice map = map_of(&x);
-        struct uk_gemm_panels s = {.map = &map, .width = width[random_next(&seed) % 5]};
+        struct uk_lattice map = map_of(&x);
+        struct uk_gemm_part s = {.from = &map};
+        const int room = width[random_next(&seed) % 5];
+        const int64_t taken = 1 + (int64_t)(random_next(&seed) % (uint64_t)room);
 
-        s.taken = 1 + (int64_t)(random_next(&seed) % (uint64_t)s.width);
+        map.element = turn % 3 == 0 ? UK_ELEMENT_F32 : turn % 3 == 1 ? UK_ELEMENT_F64 : UK_ELEMENT_I8;
         if (turn % 5) {
-            s.first_line = (int64_t)(random_next(&seed) % (uint64_t)(x.rows * x.columns));
-            s.first_k = (int64_t)(random_next(&seed) % (uint64_t)k);
+            s.line = (int64_t)(random_next(&seed) % (uint64_t)(x.rows * x.columns));
+            s.k = (int64_t)(random_next(&seed) % (uint64_t)k);
         }
-        s.n = 1 + (int64_t)(random_next(&seed) % (uint64_t)(x.rows * x.columns - s.first_line));
-        s.k = 1 + (int64_t)(random_next(&seed) % (uint64_t)(k - s.first_k));
-        compare(types[turn % 3], &x, s);
+        s.n = 1 + (int64_t)(random_next(&seed) % (uint64_t)(x.rows * x.columns - s.line));
+        s.iterations = 1 + (int64_t)(random_next(&seed) % (uint64_t)(k - s.k));
+        compare(types[turn % 3], &x, s, taken, room);
     }
 }
 

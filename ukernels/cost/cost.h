@@ -6,6 +6,7 @@
  *
  *     kernel.c    instructions of a kernel's k iteration on the ports of a core
  *     thresholds.def  what had to be measured on products
+ *     nest.c      operands of a loop nest by their views
  *     stream.c    a loop nest: its instructions, and the lines that its operands bring from each cache and from memory
  *
  * Uses machine, view (the lines of an operand).
@@ -55,6 +56,28 @@ struct uk_loop_nest {
     double instructions,
         loads; /* cycles of all instructions, and of those of the ports that load, with all operands in L1 */
 };
+
+/* ---- nest.c ---- */
+
+/* One of the loops of a nest over three dimensions, such as a product's m, n and k: how far it moves on along each. */
+struct uk_nest_loop {
+    int64_t extent, by[3];
+};
+
+/* What the body accesses of an operand: so many lines, and elements of each. Copies that are made in each iteration of some of the outermost
+ * loops begin anew there, in the same memory. */
+struct uk_nest_access {
+    const struct uk_lattice *view;
+    int line, k; /* the dimensions that its lines and its elements lie along */
+    int64_t lines, elements;
+    int anew;
+};
+
+/* Adds an operand to a nest, which has room for it, and gets these loops; the outermost is the first. */
+struct uk_loop_operand *uk_nest_add(struct uk_loop_nest *n, const struct uk_nest_loop *loop, int loops,
+                                    const struct uk_nest_access *x);
+
+/* ---- stream.c ---- */
 
 /* Cycles that the nest takes where it runs again and again on the same operands; never less than its instructions do. */
 double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n);

@@ -51,8 +51,8 @@ double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *
     return uk_cost_cycles(core, uk_core_vectors(core, INT_MAX), &n);
 }
 
-bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
-    return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
+bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum uk_lattice_kind a) {
+    return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == UK_ROWS) && p->b_column == 1;
 }
 
 /* Cycles of a row of C for n columns and a k iteration; a narrower tile may compute the last columns. */
@@ -97,104 +97,65 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
     return best;
 }
 
-/* The loops of a product by tiles, the outermost first. */
-enum loop { K_BLOCKS, COLUMN_BLOCKS, PANELS, TILES, ITERATIONS, LOOPS };
-
-/* An operand, with the elements that each loop moves it by. */
-struct moved {
-    struct uk_loop_operand o;
-    int64_t by[LOOPS];
-};
-
-static struct moved new_operand(int64_t runs, int64_t length, int64_t pitch) {
-    return (struct moved){.o = {.runs = runs, .length = length, .pitch = pitch}};
-}
-
-/* Adds an operand of elements of so many bytes to a nest of which `extent` has all loops: those of one iteration are left out. */
-static void add_operand(struct uk_loop_nest *n, struct moved m, int size, const int64_t *extent) {
-    struct uk_loop_operand *o = &n->operand[n->operands++];
-    int loops = 0;
-
-    *o = m.o;
-    o->bytes = size;
-    o->length *= size;
-    o->pitch *= size;
-    for (int i = 0; i < LOOPS; i++)
-        if (extent[i] > 1) {
-            n->extent[loops] = extent[i];
-            o->stride[loops++] = m.by[i] * size;
-        }
-    n->loops = loops;
-}
-
-/* A, as it is read from there. */
-static struct moved a_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
-    struct moved a;
-
-    if (w->a == GEMM_COPIED) {
-        a = new_operand(1, w->rows, 0);
-        a.by[ITERATIONS] = w->tile->mr;
-        a.by[PANELS] = w->kc * w->tile->mr;
-    } else if (w->a == GEMM_ROWS) {
-        const int64_t leading = uk_gemm_leading(w->kc, p->type->size);
-
-        a = new_operand(w->rows, 1, leading);
-        a.by[ITERATIONS] = 1;
-        a.by[PANELS] = leading * w->rows;
-    } else {
-        a = p->a_step == 1 ? new_operand(w->rows, 1, p->a_row) : new_operand(1, w->rows, 0);
-        a.by[ITERATIONS] = p->a_step;
-        a.by[K_BLOCKS] = p->a_step * w->kc;
-        a.by[PANELS] = p->a_row * w->rows;
-    }
-    return a;
-}
-
-static struct moved b_of(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t nc,
-                         enum gemm_source source) {
-    const int64_t nr = w->tile->nr;
-    struct moved b = new_operand(1, gemm_least(nr, p->n), 0);
-
-    b.by[ITERATIONS] = source == GEMM_COPIED ? nr : p->b_step;
-    b.by[TILES] = source == GEMM_COPIED ? w->kc * nr : nr;
-    if (source == GEMM_IN_PLACE) {
-        b.by[COLUMN_BLOCKS] = nc;
-        b.by[K_BLOCKS] = p->b_step * w->kc;
-    }
-    return b;
-}
-
-/* If transposed, columns of a tile lie together, not rows. */
-static struct moved c_of(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t nc) {
-    const int64_t width = gemm_least(w->tile->nr, p->n), row = p->transposed ? 1 : p->ldc,
-                  column = p->transposed ? p->ldc : 1;
-    struct moved c =
-        p->transposed ? new_operand(width, w->rows, p->ldc) : new_operand(w->rows, width, p->ldc);
-
-    c.by[TILES] = w->tile->nr * column;
-    c.by[COLUMN_BLOCKS] = nc * column;
-    c.by[PANELS] = w->rows * row;
-    c.o.is_written = true;
-    c.o.held = p->k > 1 && w->kc > 1;
-    return c;
-}
-
 /* Columns of a block of B. */
 static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
     return gemm_least(uk_gemm_columns(w->tile, p->n, w->kc, uk_gemm_room(p)), p->n);
 }
 
-/* Cycles of the tiles of so many panels of rows, B from `source`; packs: they copy it into panels, too. */
+/* Adds A, B or C to the nest of the tiles, whose outermost loops are blocks: their copies begin anew. Of A a k iteration accesses a tile's
+ * rows, of B its columns, of C the tile. */
+enum { BLOCKS = 2, LOOPS = 5 };
+
+static void add_a(const struct gemm_plan *p, const struct uk_gemm_way *w, const struct uk_nest_loop *loop,
+                  struct uk_loop_nest *n) {
+    const bool copied = w->a != UK_IN_PLACE;
+    const struct uk_lattice v = copied ? uk_gemm_copy(p, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows)
+                                       : gemm_in_place(p, GEMM_LEFT);
+
+    uk_nest_add(n, loop, LOOPS, &(struct uk_nest_access){&v, GEMM_M, GEMM_K, w->rows, 1, copied ? BLOCKS : 0})
+        ->is_prefetched = w->prefetches && w->form == GEMM_PANELS;
+}
+
+static struct uk_loop_operand *add_b(const struct gemm_plan *p, const struct uk_gemm_way *w,
+                                     enum uk_lattice_kind kind, const struct uk_nest_loop *loop,
+                                     struct uk_loop_nest *n) {
+    const bool copied = kind != UK_IN_PLACE;
+    const int nr = w->tile->nr;
+    const struct uk_lattice v =
+        copied ? uk_gemm_copy(p, w->tile, GEMM_RIGHT, kind, p->n, w->kc, nr) : gemm_in_place(p, GEMM_RIGHT);
+
+    return uk_nest_add(
+        n, loop, LOOPS,
+        &(struct uk_nest_access){&v, GEMM_N, GEMM_K, gemm_least(nr, p->n), 1, copied ? BLOCKS : 0});
+}
+
+/* If transposed, columns of a tile lie together, not rows. */
+static void add_c(const struct gemm_plan *p, const struct uk_gemm_way *w, const struct uk_nest_loop *loop,
+                  struct uk_loop_nest *n) {
+    const struct uk_lattice v = uk_lattice_matrix(p->type->element, p->m, p->n, p->transposed ? 1 : p->ldc,
+                                                  p->transposed ? p->ldc : 1);
+    struct uk_loop_operand *c =
+        uk_nest_add(n, loop, LOOPS,
+                    &(struct uk_nest_access){&v, GEMM_M, GEMM_N, w->rows, gemm_least(w->tile->nr, p->n), 0});
+
+    c->is_written = true;
+    c->held = p->k > 1 && w->kc > 1;
+}
+
+/* Cycles of the tiles of so many panels of rows, with B of that kind; packs: they copy it into panels, too. */
 static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t panels,
-                         enum gemm_source source, bool packs) {
+                         enum uk_lattice_kind kind, bool packs) {
     const struct gemm_tile *t = w->tile;
     const int size = p->type->size;
     const int64_t nc = columns_of(p, w);
-    const int64_t extent[LOOPS] = {gemm_parts(p->k, w->kc), gemm_parts(p->n, nc), panels,
-                                   gemm_parts(nc, t->nr), gemm_least(w->kc, p->k)};
+    const struct uk_nest_loop loop[LOOPS] = {{gemm_parts(p->k, w->kc), {[GEMM_K] = w->kc}},
+                                             {gemm_parts(p->n, nc), {[GEMM_N] = nc}},
+                                             {panels, {[GEMM_M] = w->rows}},
+                                             {gemm_parts(nc, t->nr), {[GEMM_N] = t->nr}},
+                                             {gemm_least(w->kc, p->k), {[GEMM_K] = 1}}};
     const double vectors = (double)gemm_parts(gemm_least(t->nr, p->n), t->lanes),
                  iterations = (double)panels * (double)gemm_parts(p->n, t->nr) * (double)p->k;
-    const double crossing = source == GEMM_IN_PLACE && p->b_step * size % GEMM_LINE
+    const double crossing = kind == UK_IN_PLACE && p->b_step * size % GEMM_LINE
                                 ? vectors * t->lanes * size / GEMM_LINE * p->type->machine->core.split
                                 : 0;
     struct uk_loop_nest n = {.operands = 0};
@@ -205,108 +166,113 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
     if (packs)
         n.instructions += iterations * vectors / uk_ports_rate(&t->vectors->store);
     n.instructions = larger(n.instructions, n.loads);
-    if (!w->a_is_free) {
-        struct moved a = a_of(p, w);
-
-        a.o.is_prefetched = w->prefetches && w->form == GEMM_PANELS;
-        add_operand(&n, a, size, extent);
-    }
-    struct moved b = b_of(p, w, nc, source);
-
-    b.o.is_prefetched = w->prefetches && w->form == GEMM_RAB;
-    add_operand(&n, b, size, extent);
-    add_operand(&n, c_of(p, w, nc), p->type->c_size, extent);
-    if (packs) {
-        add_operand(&n, b_of(p, w, nc, GEMM_COPIED), size, extent);
-        n.operand[n.operands - 1].is_written = true;
-    }
+    if (!w->a_is_free)
+        add_a(p, w, loop, &n);
+    add_b(p, w, kind, loop, &n)->is_prefetched = w->prefetches && w->form == GEMM_RAB;
+    add_c(p, w, loop, &n);
+    if (packs)
+        add_b(p, w, UK_PANELS, loop, &n)->is_written = true;
     return uk_cost_nest(p->type->machine, &n);
 }
 
-/* A copy of lines of k elements, `step` apart, the lines `across`, in panels of `width` lines; or, with 0, in rows. It goes block by block
- * of kc elements of so many lines to the same memory. */
+/* An operand copied block by block, of kc elements of so many lines, to the same memory. */
 struct copy {
-    int64_t lines, kc, block, step, across, width;
+    struct uk_lattice from, to;
+    int64_t lines, block, kc;
     bool is_prefetched;
 };
+
+/* 0: it is in rows. */
+static int64_t lines_of_panel(const struct copy *c) {
+    return c->to.kind == UK_PANELS ? uk_lattice_taken(&c->to) : 0;
+}
 
 /* Its instructions. Where lines become columns or the other way, a square of vectors takes a shuffle a vector for each doubling. */
 static double copy_instructions(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
-    const bool transposes = c->width ? c->across != 1 : c->step != 1;
-    const int64_t panels = c->width ? gemm_parts(c->lines, c->width) : 1,
-                  wide = gemm_parts(c->width ? c->width : c->lines, t->lanes);
+    const int64_t lines = lines_of_panel(c), panels = lines ? gemm_parts(c->lines, lines) : 1,
+                  wide = gemm_parts(lines ? lines : c->lines, t->lanes);
     const double vectors = (double)(panels * wide) * (double)p->k;
     struct uk_counts n = {.load = vectors, .other = vectors};
 
-    for (int l = t->lanes; transposes && l > 1; l /= 2)
+    for (int l = t->lanes; l > 1 && (lines ? uk_lattice_across(&c->from) : uk_lattice_step(&c->from)) != 1;
+         l /= 2)
         n.shuffle += vectors;
     *loads = vectors / uk_ports_rate(&t->vectors->load);
     return larger(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
 }
 
-/* What one step of the copy reads and writes: a k iteration of a panel whose lines are contiguous, or as many as a vector has elements of
- * other ones; of rows a vector, or a square of vectors that is transposed. */
-static void bodies_of(const struct copy *c, int lanes, int64_t leading, struct moved *from, struct moved *to,
-                      int64_t *lines, int64_t *terms) {
-    *lines = c->width ? c->width : c->step == 1 ? 1 : lanes;
-    *terms = c->width && c->across == 1 ? 1 : lanes;
-    *from = c->across == 1 ? new_operand(*terms, *lines, c->step) : new_operand(*lines, *terms, c->across);
-    *to = c->width ? new_operand(1, *lines * *terms, 0) : new_operand(*lines, *terms, leading);
-    to->by[ITERATIONS] = c->width ? *lines * *terms : *terms;
-    to->by[PANELS] = *lines * (c->width ? c->kc : leading);
-    to->o.is_written = true;
-}
-
+/* A step of the copy is a k iteration of a panel whose lines are contiguous in the source, or as many as a vector has elements of other ones;
+ * of rows a vector, or a square of vectors that is transposed. */
 static double copy_cost(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c) {
-    const int64_t block = gemm_least(c->block, c->lines);
-    int64_t lines, terms;
+    const int64_t across = uk_lattice_across(&c->from), block = gemm_least(c->block, c->lines),
+                  taken = lines_of_panel(c),
+                  lines = taken                            ? taken
+                          : uk_lattice_step(&c->from) == 1 ? 1
+                                                           : t->lanes,
+                  terms = taken && across == 1 ? 1 : t->lanes;
+    /* Lines along the first of the dimensions. */
+    const struct uk_nest_loop loop[] = {{gemm_parts(p->k, c->kc), {[GEMM_K] = c->kc}},
+                                        {gemm_parts(c->lines, block), {block}},
+                                        {gemm_parts(block, lines), {lines}},
+                                        {gemm_parts(gemm_least(c->kc, p->k), terms), {[GEMM_K] = terms}}};
     struct uk_loop_nest n = {.operands = 0};
-    struct moved from, to;
 
-    bodies_of(c, t->lanes, uk_gemm_leading(c->kc, p->type->size), &from, &to, &lines, &terms);
-    const int64_t extent[LOOPS] = {gemm_parts(p->k, c->kc), gemm_parts(c->lines, block),
-                                   gemm_parts(block, lines), 1, gemm_parts(gemm_least(c->kc, p->k), terms)};
-    from.o.is_prefetched = c->is_prefetched;
-    from.by[ITERATIONS] = terms * c->step;
-    from.by[PANELS] = lines * c->across;
-    from.by[COLUMN_BLOCKS] = block * c->across;
-    from.by[K_BLOCKS] = c->kc * c->step;
     n.instructions = copy_instructions(p, t, c, &n.loads);
-    add_operand(&n, from, p->type->size, extent);
-    add_operand(&n, to, p->type->size, extent);
+    uk_nest_add(&n, loop, 4, &(struct uk_nest_access){&c->from, 0, GEMM_K, lines, terms, 0})->is_prefetched =
+        c->is_prefetched;
+    uk_nest_add(&n, loop, 4, &(struct uk_nest_access){&c->to, 0, GEMM_K, lines, terms, BLOCKS})->is_written =
+        true;
     return uk_cost_nest(p->type->machine, &n);
 }
 
+/* Of A as the way wants it, and of B in panels. */
 static struct copy copy_of_a(const struct gemm_plan *p, const struct uk_gemm_way *w) {
-    return (struct copy){p->m, w->kc, p->m, p->a_step, p->a_row, w->a == GEMM_COPIED ? w->rows : 0, false};
+    return (struct copy){gemm_in_place(p, GEMM_LEFT),
+                         uk_gemm_copy(p, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows),
+                         p->m,
+                         p->m,
+                         w->kc,
+                         false};
+}
+
+static struct copy copy_of_b(const struct gemm_plan *p, const struct gemm_tile *t, int64_t columns,
+                             int64_t kc) {
+    return (struct copy){gemm_in_place(p, GEMM_RIGHT),
+                         uk_gemm_copy(p, t, GEMM_RIGHT, UK_PANELS, p->n, kc, t->nr),
+                         p->n,
+                         columns,
+                         kc,
+                         false};
 }
 
 double uk_gemm_a_copy_least(const struct gemm_plan *p, const struct uk_gemm_way *w) {
     const struct copy a = copy_of_a(p, w);
     double loads;
 
-    return w->a == GEMM_IN_PLACE ? 0 : copy_instructions(p, w->tile, &a, &loads);
+    return w->a == UK_IN_PLACE ? 0 : copy_instructions(p, w->tile, &a, &loads);
 }
 
 double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) {
     const struct gemm_tile *t = w->tile;
     const int64_t panels = gemm_parts(p->m, w->rows);
-    const struct copy a = copy_of_a(p, w), b = {p->n,
-                                                w->kc,
-                                                columns_of(p, w),
-                                                p->b_step,
-                                                p->b_column,
-                                                t->nr,
-                                                w->prefetches && w->form == GEMM_RA};
-    const double copy = w->a == GEMM_IN_PLACE ? 0 : copy_cost(p, t, &a);
+    double copy = 0;
 
-    if (w->b == GEMM_IN_PLACE)
-        return copy + tiles_cost(p, w, panels, GEMM_IN_PLACE, false);
-    if (!uk_gemm_fuses_packing(p, t, w->a))
-        return copy + copy_cost(p, t, &b) + tiles_cost(p, w, panels, GEMM_COPIED, false);
-    return copy + tiles_cost(p, w, 1, GEMM_IN_PLACE, true) +
-           (panels > 1 ? tiles_cost(p, w, panels - 1, GEMM_COPIED, false) : 0);
+    if (w->a != UK_IN_PLACE) {
+        const struct copy a = copy_of_a(p, w);
+
+        copy = copy_cost(p, t, &a);
+    }
+    if (w->b == UK_IN_PLACE)
+        return copy + tiles_cost(p, w, panels, UK_IN_PLACE, false);
+    if (!uk_gemm_fuses_packing(p, t, w->a)) {
+        struct copy b = copy_of_b(p, t, columns_of(p, w), w->kc);
+
+        b.is_prefetched = w->prefetches && w->form == GEMM_RA;
+        return copy + copy_cost(p, t, &b) + tiles_cost(p, w, panels, UK_PANELS, false);
+    }
+    return copy + tiles_cost(p, w, 1, UK_IN_PLACE, true) +
+           (panels > 1 ? tiles_cost(p, w, panels - 1, UK_PANELS, false) : 0);
 }
 
 double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
@@ -316,7 +282,12 @@ double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
 }
 
 double uk_gemm_transposed_b_cost(const struct gemm_plan *p, int64_t columns) {
-    const struct copy c = {p->n, p->k, columns, p->b_step, p->b_column, columns, false};
+    const struct copy c = {gemm_in_place(p, GEMM_RIGHT),
+                           uk_lattice_panels(p->type->element, p->n, p->k, columns, (int)columns, 1),
+                           p->n,
+                           columns,
+                           p->k,
+                           false};
 
     return copy_cost(p, uk_gemm_width_for(p->type, p->n, false), &c);
 }

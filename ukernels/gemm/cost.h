@@ -29,11 +29,14 @@ bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t);
 
 /* ---- cost.c ---- */
 
+/* The dimensions of a product. */
+enum { GEMM_M, GEMM_N, GEMM_K };
+
 /* A way to compute a product by tiles. */
 struct uk_gemm_way {
     const struct gemm_tile *tile;
     enum gemm_form form;
-    enum gemm_source a, b;
+    enum uk_lattice_kind a, b;
     bool prefetches; /* the tile's variant that does so */
     bool a_is_free;  /* for a bound: reading A takes no time */
     int64_t rows, kc;
@@ -52,7 +55,7 @@ double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *
 
 /* Whether the first row of tiles can pack B while it computes. It does not depend on what has been packed
  * beforehand, as the plan may not. */
-bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a);
+bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum uk_lattice_kind a);
 
 /* The tile of the widest vectors whose width suits n columns best, among all tiles or those that take B in
  * place; NULL: there is none. */

@@ -86,8 +86,8 @@ static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, in
         break;
     case GEMM_RAP:
         ((rap_function *)f)(s->k, s->a, s->a_row, b, s->b_step,
-                            (ELEMENT *)s->packed + (b - (const ELEMENT *)s->b) * s->k, c, ldc, acc, s->rows,
-                            nr);
+                            (ELEMENT *)s->packed + (b - (const ELEMENT *)s->b) * s->packed_k, c, ldc, acc,
+                            s->rows, nr);
         break;
     case GEMM_SAB:
     default:

@@ -75,19 +75,19 @@ static enum gemm_side side_of(const struct gemm_plan *plan, bool is_b) {
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *callers) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
 
-    return gemm_is_plan(plan) ? uk_gemm_packed(plan, side_of(plan, false)) : 0;
+    return gemm_is_plan(plan) ? uk_gemm_packed_bytes(plan, side_of(plan, false)) : 0;
 }
 
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
 
-    return gemm_is_plan(plan) ? uk_gemm_packed(plan, side_of(plan, true)) : 0;
+    return gemm_is_plan(plan) ? uk_gemm_packed_bytes(plan, side_of(plan, true)) : 0;
 }
 
 enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                                     const void *from, void *to) {
     if (!gemm_is_plan(plan) || plan->type != type ||
-        ((!from || !to) && uk_gemm_packed(plan, side_of(plan, is_b))))
+        ((!from || !to) && uk_gemm_packed_bytes(plan, side_of(plan, is_b))))
         return UK_INVALID_ARGUMENT;
     uk_gemm_pack_whole(plan, side_of(plan, is_b), from, to);
     return UK_OK;

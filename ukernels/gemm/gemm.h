@@ -56,13 +56,6 @@ struct gemm_tile {
     const struct uk_variant *packing; /* of PANELS: that packs rows of the next micro-panel; or NULL */
 };
 
-/* From where a tile reads an operand. */
-enum gemm_source {
-    GEMM_IN_PLACE,
-    GEMM_ROWS,   /* a copy in rows, of A only */
-    GEMM_COPIED, /* a copy in panels */
-};
-
 struct gemm_path;
 
 /* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's type. */
@@ -99,7 +92,8 @@ struct gemm_tile_row {
     int64_t a_row, a_step;
     const void *b;
     int64_t b_step, b_tile; /* from row to row, from tile to tile */
-    void *packed;           /* RAP: where B's micro-panels are packed to */
+    void *packed; /* RAP: where B's micro-panels are packed to, one for each tile, of so many k iterations */
+    int64_t packed_k;
     void *c;
     int64_t ldc;
     bool transposed;                      /* C is column-major, columns ldc apart */
@@ -185,7 +179,6 @@ struct gemm_plan {
     int64_t rows, mc, nc, kc;                      /* a tile's rows; blocks */
     int64_t row_tasks, column_tasks;               /* the grid that threads share */
     int64_t a_block, b_block;                      /* elements of a task's packed blocks */
-    int64_t a_leading;                             /* of rows of A that are copied */
     int64_t a_padding; /* elements behind a first panel that is a copy in rows; or 0 */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
@@ -372,23 +365,38 @@ int64_t uk_gemm_leading(int64_t n, int size);
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);
 /* A, and B. */
 enum gemm_side { GEMM_LEFT, GEMM_RIGHT };
-/* Bytes of the whole operand, packed. */
-size_t uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
-/* Packs n rows of A, as the plan's source says, or columns of B, the first of them `line`, and of each elements [p, p + k). */
-void uk_gemm_pack(const struct gemm_plan *plan, enum gemm_side side, const void *from, int64_t line,
-                  int64_t n, int64_t p, int64_t k, void *to);
-/*
- * Packs lines [first_line, first_line + n) of an operand, and of each elements [first_k, first_k + k), in panels of `taken` lines that are
- * `width` wide: element p of line j of a panel as the type's kernels read it, 0 in the lines that a panel does not have and behind the last
- * element of a group, and the border's value where the map leads out of the array. from: the array.
- */
-struct uk_gemm_panels {
-    const struct uk_lattice *map;
-    const void *from, *border; /* border: an element; NULL: the map has no axis */
-    int64_t first_line, n, first_k, k, taken;
-    int width;
+/* A mixed product's A and B have types of their own. */
+static inline enum uk_element gemm_element_of(const struct gemm_type *t, enum gemm_side side) {
+    return !t->is_mixed ? t->element : side == GEMM_LEFT ? UK_ELEMENT_U8 : UK_ELEMENT_I8;
+}
+/* A, with its rows as lines, or B, with its columns, as the caller has it. */
+static inline struct uk_lattice gemm_in_place(const struct gemm_plan *plan, enum gemm_side side) {
+    const enum uk_element element = gemm_element_of(plan->type, side);
+
+    return side == GEMM_LEFT ? uk_lattice_matrix(element, plan->m, plan->k, plan->a_row, plan->a_step)
+                             : uk_lattice_matrix(element, plan->n, plan->k, plan->b_column, plan->b_step);
+}
+/* Its copy for tiles: n lines of k elements; `taken`: of a panel. */
+struct uk_lattice uk_gemm_copy(const struct gemm_plan *plan, const struct gemm_tile *tile,
+                               enum gemm_side side, enum uk_lattice_kind kind, int64_t n, int64_t k,
+                               int64_t taken);
+/* The copy of a block of a product by tiles, of an operand that the plan copies. */
+struct uk_lattice uk_gemm_block(const struct gemm_plan *plan, enum gemm_side side);
+/* The whole operand as the plan's path has it packed. */
+struct uk_lattice uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
+/* Its bytes; 0: the path packs nothing. */
+size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
+
+/* A copy of lines [line, line + n) of an operand, and of each elements [k, k + iterations): they become lines 0 to n and elements 0 to
+ * `iterations`. In panels, 0 is written to lines that a panel does not have and behind the last element of a group, and the border's value
+ * where the view leads out of the array. */
+struct uk_gemm_part {
+    const struct uk_lattice *from;
+    const void *array, *border; /* border: an element; NULL: the view has no axis */
+    int64_t line, n, k, iterations;
+    const struct uk_lattice *to;
 };
-void uk_gemm_pack_panels(const struct gemm_type *type, const struct uk_gemm_panels *s, char *to);
+void uk_gemm_pack(const struct gemm_type *type, const struct uk_gemm_part *part, void *copy);
 /* Packs the whole operand. */
 void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const void *from, void *to);
 

@@ -10,16 +10,16 @@
 #include <string.h>
 
 /* Forms that take B in place take panels too. */
-static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum gemm_source a,
-                       enum gemm_source b) {
-    if (b == GEMM_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_column != 1 : false)
+static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum uk_lattice_kind a,
+                       enum uk_lattice_kind b) {
+    if (b == UK_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_column != 1 : false)
         return false;
     switch (form) {
     case GEMM_PANELS:
-        return a == GEMM_COPIED;
+        return a == UK_PANELS;
     case GEMM_RA:
     case GEMM_RAB:
-        return a == GEMM_ROWS || (a == GEMM_IN_PLACE && p->a_step == 1);
+        return a == UK_ROWS || (a == UK_IN_PLACE && p->a_step == 1);
     default:
         return true;
     }
@@ -43,15 +43,15 @@ static bool find_form(const struct gemm_plan *p, struct uk_gemm_way *w) {
 }
 
 /* Sources of both operands, and whether k is whole where it would be split. */
-enum { SOURCES = GEMM_COPIED + 1, WAYS = SOURCES * 2 * 2 };
+enum { SOURCES = UK_PANELS + 1, WAYS = SOURCES * 2 * 2 };
 
 /* The i-th way, of WAYS for each tile, to compute the product; false: there is none. */
 static bool find_way(const struct gemm_plan *p, const struct gemm_tile *width, int i, struct uk_gemm_way *w) {
     const struct gemm_tile *t = &p->type->tile[i / WAYS];
 
     w->tile = t;
-    w->a = (enum gemm_source)(i / 2 % SOURCES);
-    w->b = i % 2 ? GEMM_COPIED : GEMM_IN_PLACE;
+    w->a = (enum uk_lattice_kind)(i / 2 % SOURCES);
+    w->b = i % 2 ? UK_PANELS : UK_IN_PLACE;
     if (!width || t->nr != width->nr || t->lanes != width->lanes || !find_form(p, w))
         return false;
     w->kc = uk_gemm_k_block(p, t);
@@ -107,8 +107,16 @@ static void split(struct gemm_plan *p) {
 
 /* Whether the first row of tiles reads B in place and packs it while it computes (fused packing). */
 static bool has_fused_packing(const struct gemm_plan *p) {
-    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
-           uk_gemm_fuses_packing(p, p->tile, (enum gemm_source)p->a_source);
+    return p->b_source == UK_PANELS && !p->b_packed && !p->a_packed &&
+           uk_gemm_fuses_packing(p, p->tile, (enum uk_lattice_kind)p->a_source);
+}
+
+/* Of a copy, and of what lies before it: whole lines of the cache, as each begins with one. */
+static int64_t elements_of_block(const struct gemm_plan *p, enum gemm_side side, int64_t before) {
+    const struct uk_lattice m = uk_gemm_block(p, side);
+    const int size = p->type->size;
+
+    return gemm_parts((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
 }
 
 static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
@@ -136,16 +144,11 @@ static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     p->mc = GEMM_PACKED_A / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
-    p->a_leading = uk_gemm_leading(p->kc, size);
     p->first = has_fused_packing(p) ? p->tile->kernel[GEMM_RAP] : NULL;
     p->a_padding =
-        p->first && c->a == GEMM_COPIED && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
-    p->a_block = c->a == GEMM_IN_PLACE ? 0
-                 : c->a == GEMM_ROWS   ? p->mc * p->a_leading
-                                       : p->mc / p->rows * mr * gemm_padded(p->type, p->kc) + p->a_padding;
-    p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * gemm_padded(p->type, p->kc);
-    p->a_block = gemm_parts(p->a_block * size, GEMM_LINE) * GEMM_LINE / size; /* each begins with a line */
-    p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
+        p->first && c->a == UK_PANELS && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
+    p->a_block = c->a == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_LEFT, p->a_padding);
+    p->b_block = c->b == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_RIGHT, 0);
 }
 
 /* Takes the variant that prefetches, where it takes less. */
@@ -167,7 +170,7 @@ static struct uk_gemm_way find_best(const struct gemm_plan *p) {
     for (int i = 0; i < p->type->tiles * WAYS; i++) {
         if (!find_way(p, width, i, &w))
             continue;
-        if (w.a != GEMM_IN_PLACE && best.tile && !without_a) {
+        if (w.a != UK_IN_PLACE && best.tile && !without_a) {
             struct uk_gemm_way bound = best;
 
             bound.a_is_free = true;
@@ -259,7 +262,7 @@ enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted
 /* Kernels that read groups of terms: both operands in panels, by the one tile that there is. */
 enum uk_status uk_gemm_plan_groups(struct gemm_plan *p) {
     const struct gemm_tile *t = p->type->tile;
-    struct uk_gemm_way c = {.tile = t, .form = GEMM_PANELS, .a = GEMM_COPIED, .b = GEMM_COPIED};
+    struct uk_gemm_way c = {.tile = t, .form = GEMM_PANELS, .a = UK_PANELS, .b = UK_PANELS};
 
     if (!p->type->tiles)
         return UK_UNSUPPORTED;
@@ -295,7 +298,7 @@ static enum uk_status plan_either(struct gemm_plan *p) {
     struct gemm_plan q = transposed(p);
     const enum uk_status status = plan_tiles(p);
 
-    if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n || plan_tiles(&q) ||
+    if (status || p->b_source == UK_IN_PLACE || p->b_column == 1 || p->m >= p->n || plan_tiles(&q) ||
         q.kc < q.k)
         return status;
     q.cycles += uk_gemm_transposed_c_cost(&q);

@@ -12,136 +12,123 @@
  */
 #include "path.h"
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+/* An operand: as the caller has it, and as tiles read it, from an array that begins with element k of a line. */
+struct operand {
+    struct uk_lattice in_place, copy;
+    const struct uk_lattice *view; /* one of them */
+    const void *whole, *array;     /* in_place's, and the view's */
+    int64_t line, k;
+};
 
 /* The current block of a rectangle's loops. */
 struct block {
     int64_t p, k, i0, m, j0, n;
-    void *a, *b; /* packed */
+    struct operand a, b;
+    /* The rows of the first panel, where tiles of it pack B and the other panels are packed: a copy that takes that panel's place, and the
+     * padding before. */
+    struct uk_lattice first;
+    void *first_rows;
 };
 
-/* Sets where the panel of rows that begins with row i lies. */
-static void find_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                   int64_t i, struct gemm_tile_row *s) {
-    const int mr = plan->tile->mr;
+static const void *whole_place(const struct operand *x, int64_t line, int64_t k) {
+    return uk_lattice_place(&x->in_place, x->whole, line, k);
+}
 
-    if (plan->a_source == GEMM_COPIED) {
-        const int64_t behind = i > w->i0 ? plan->a_padding : 0;
+static const void *place(const struct operand *x, int64_t line, int64_t k) {
+    return uk_lattice_place(x->view, x->array, line - x->line, k - x->k);
+}
 
-        s->a =
-            plan->a_packed
-                ? gemm_at(plan, o->a, i / plan->rows * mr * gemm_padded(plan->type, plan->k) + w->p * mr)
-                : gemm_at(plan, w->a, (i - w->i0) / plan->rows * mr * gemm_padded(plan->type, w->k) + behind);
-        s->a_row = 1;
-        s->a_step = mr;
-    } else if (plan->a_packed) {
-        s->a_row = uk_gemm_leading(plan->k, plan->type->size);
-        s->a_step = 1;
-        s->a = gemm_at(plan, o->a, i * s->a_row + w->p);
-    } else if (plan->a_source == GEMM_ROWS) {
-        s->a = gemm_at(plan, w->a, (i - w->i0) * plan->a_leading);
-        s->a_row = plan->a_leading;
-        s->a_step = 1;
-    } else {
-        s->a = gemm_at(plan, o->a, i * plan->a_row + w->p * plan->a_step);
-        s->a_row = plan->a_row;
-        s->a_step = plan->a_step;
+static void set_operand(const struct gemm_plan *plan, enum gemm_side side, const void *array,
+                        const void *work, struct operand *x) {
+    const bool left = side == GEMM_LEFT, packed = left ? plan->a_packed : plan->b_packed,
+               copied = (left ? plan->a_source : plan->b_source) != UK_IN_PLACE;
+
+    x->in_place = gemm_in_place(plan, side);
+    x->whole = array;
+    x->array = copied && !packed ? work : array;
+    if (packed)
+        x->copy = uk_gemm_packed(plan, side);
+    else if (copied)
+        x->copy = uk_gemm_block(plan, side);
+    x->view = packed || copied ? &x->copy : &x->in_place;
+    x->line = x->k = 0;
+}
+
+/* Copies begin with the current block. */
+static void move(struct operand *x, int64_t line, int64_t k) {
+    if (x->array != x->whole) {
+        x->line = line;
+        x->k = k;
     }
 }
 
-static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                   struct gemm_tile_row *s) {
-    const int nr = plan->tile->nr;
-
-    if (plan->b_packed) {
-        s->b = gemm_at(plan, o->b, w->j0 * gemm_padded(plan->type, plan->k) + w->p * nr);
-        s->b_step = nr;
-        s->b_tile = gemm_padded(plan->type, plan->k) * nr;
-    } else if (plan->b_source == GEMM_COPIED) {
-        s->b = w->b;
-        s->b_step = nr;
-        s->b_tile = gemm_padded(plan->type, w->k) * nr;
-    } else {
-        s->b = gemm_at(plan, o->b, w->p * plan->b_step + w->j0);
-        s->b_step = plan->b_step;
-        s->b_tile = nr;
-    }
+static void find_a(const struct block *w, int64_t i, struct gemm_tile_row *s) {
+    s->a = place(&w->a, i, w->p);
+    s->a_row = uk_lattice_across(w->a.view);
+    s->a_step = uk_lattice_step(w->a.view);
 }
 
 /* Sets what the first panel of rows reads of a block of B: it reads B in place and packs it while it computes
  * (fused packing). A is in place too, or a copy in rows if it is column-major or its rows share sets. */
-static void pack_b_fused(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                         struct gemm_tile_row *s) {
+static void pack_b_fused(const struct gemm_plan *plan, const struct block *w, struct gemm_tile_row *s) {
+    const bool copied = plan->a_padding;
+
     s->kernel = plan->first;
     s->form = GEMM_RAP;
     s->tail = NULL;
-    if (plan->a_padding) {
-        s->a_row = uk_gemm_leading(w->k, plan->type->size);
-        s->a_step = 1;
-    } else if (plan->a_step == 1) {
-        s->a = gemm_at(plan, o->a, w->i0 * plan->a_row + w->p);
-        s->a_row = plan->a_row;
+    if (plan->a_source == UK_PANELS) {
+        s->a = copied ? w->first_rows : whole_place(&w->a, w->i0, w->p);
+        s->a_row = uk_lattice_across(copied ? &w->first : &w->a.in_place);
         s->a_step = 1;
     }
-    s->b = gemm_at(plan, o->b, w->p * plan->b_step + w->j0);
+    s->b = whole_place(&w->b, w->j0, w->p);
     s->b_step = plan->b_step;
     s->b_tile = plan->tile->nr;
-    s->packed = w->b;
+    s->packed = (void *)w->b.array;
+    s->packed_k = gemm_padded(plan->type, plan->kc);
 }
 
-/* What is read of B after this block, if it is worth prefetching. */
-static struct gemm_next find_next(const struct gemm_plan *plan, const struct gemm_operands *o,
-                                  const struct block *w, int64_t j_begin, int64_t j_end) {
+/* What is read of B after this block, if it is worth prefetching: a line of each row, or some columns. */
+static struct gemm_next find_next(const struct gemm_plan *plan, const struct block *w, int64_t j_begin,
+                                  int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
-    const int64_t n = least(plan->nc, j_end - j), line = 64 / plan->type->size;
+    const int64_t n = gemm_least(plan->nc, j_end - j), across = uk_lattice_across(&w->b.in_place),
+                  columns = across == 1 ? GEMM_LINE / plan->type->size : GEMM_PREFETCHED_ROWS;
 
     if (!plan->prefetching || plan->form == GEMM_PANELS || plan->b_packed || p >= plan->k)
         return (struct gemm_next){0};
-    if (plan->b_column == 1)
-        return (struct gemm_next){.prefetching = plan->prefetching,
-                                  .part = gemm_at(plan, o->b, p * plan->b_step + j),
-                                  .on = line,
-                                  .parts = (n + line - 1) / line};
     return (struct gemm_next){.prefetching = plan->prefetching,
-                              .part = gemm_at(plan, o->b, j * plan->b_column + p),
-                              .on = GEMM_PREFETCHED_ROWS * plan->b_column,
-                              .parts = (n + GEMM_PREFETCHED_ROWS - 1) / GEMM_PREFETCHED_ROWS,
-                              .stride = plan->b_column};
+                              .part = whole_place(&w->b, j, p),
+                              .on = columns * across,
+                              .parts = gemm_parts(n, columns),
+                              .stride = across};
 }
 
 /* The micro-panel of A after row i, or after the last one the first, for the next block of columns: each tile
  * prefetches a part of it, so that few lines are in flight at once. */
-static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
-                                       const struct block *w, int64_t i) {
-    const int64_t tiles = (w->n + plan->tile->nr - 1) / plan->tile->nr, mr = plan->tile->mr;
-    const int64_t share = (mr + 2 * tiles - 1) / (2 * tiles), after = i + plan->rows;
-    struct gemm_tile_row s;
+static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
+    const int64_t tiles = gemm_parts(w->n, plan->tile->nr), mr = plan->tile->mr;
+    const int64_t share = gemm_parts(mr, 2 * tiles), after = i + plan->rows;
 
-    find_a(plan, o, w, after < w->i0 + w->m ? after : w->i0, &s);
     return (struct gemm_next){.prefetching = plan->prefetching,
-                              .part = s.a,
+                              .part = place(&w->a, after < w->i0 + w->m ? after : w->i0, w->p),
                               .on = 2 * share * w->k,
-                              .parts = (mr + 2 * share - 1) / (2 * share),
+                              .parts = gemm_parts(mr, 2 * share),
                               .stride = share * w->k,
                               .step = share};
 }
 
 /* The same micro-panel, which these tiles pack. */
-static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
-                                   const struct block *w, int64_t i) {
-    const int64_t after = i + plan->rows;
-    struct gemm_tile_row s;
+static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
+    const int64_t after = i + plan->rows, across = uk_lattice_across(&w->a.in_place);
 
-    find_a(plan, o, w, after, &s);
     return (struct gemm_next){.prefetching = plan->tile->packing,
-                              .part = gemm_at(plan, o->a, after * plan->a_row + w->p),
-                              .on = 2 * plan->a_row,
-                              .parts = least(plan->rows, w->i0 + w->m - after),
-                              .stride = plan->a_row,
-                              .copy = (void *)s.a};
+                              .part = whole_place(&w->a, after, w->p),
+                              .on = 2 * across,
+                              .parts = gemm_least(plan->rows, w->i0 + w->m - after),
+                              .stride = across,
+                              .copy = (void *)place(&w->a, after, w->p)};
 }
 
 /* Whether the full tiles of a row can pack the next micro-panel of A, two rows each. */
@@ -154,13 +141,15 @@ static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
 
 /* Packs the panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack B,
  * is copied in rows, or stays in place. */
-static void pack_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                   int64_t i, int64_t rows, void *to) {
-    if (!plan->first || i > w->i0 || plan->a_source != GEMM_COPIED)
-        uk_gemm_pack(plan, GEMM_LEFT, o->a, i, rows, w->p, w->k, to);
+static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t i, int64_t rows) {
+    const bool is_first = plan->first && i == w->i0 && plan->a_source == UK_PANELS;
+    const struct uk_gemm_part part = {&w->a.in_place, w->a.whole, NULL, i,
+                                      rows,           w->p,       w->k, is_first ? &w->first : w->a.view};
+
+    if (!is_first)
+        uk_gemm_pack(plan->type, &part, (void *)place(&w->a, i, w->p));
     else if (plan->a_padding)
-        plan->type->copy_rows(plan->type, rows, w->k, gemm_at(plan, o->a, i * plan->a_row + w->p),
-                              plan->a_row, 1, to, uk_gemm_leading(w->k, plan->type->size));
+        uk_gemm_pack(plan->type, &part, w->first_rows);
 }
 
 /* Computes the rows of tiles of one block. A is packed panel by panel, right before its first tiles; a
@@ -186,25 +175,27 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         .next = next,
     };
 
-    find_b(plan, o, w, &s);
+    s.b = place(&w->b, w->j0, w->p);
+    s.b_step = uk_lattice_step(w->b.view);
+    s.b_tile = uk_lattice_at(w->b.view, plan->tile->nr, 0);
     for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->rows) {
-        s.rows = least(plan->rows, w->i0 + w->m - i);
+        s.rows = gemm_least(plan->rows, w->i0 + w->m - i);
         s.row = i;
-        find_a(plan, o, w, i, &s);
+        find_a(w, i, &s);
         s.c = gemm_at_written(plan, o->c, plan->transposed ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
         if (packs_a && !is_packed && (i - w->i0) % group == 0)
-            pack_a(plan, o, w, i, least(group, w->i0 + w->m - i), (void *)s.a);
+            pack_a(plan, w, i, gemm_least(group, w->i0 + w->m - i));
         if (plan->first && i == w->i0) {
             struct gemm_tile_row first = s;
 
-            pack_b_fused(plan, o, w, &first);
+            pack_b_fused(plan, w, &first);
             plan->type->tile_row(&first);
         } else {
             is_packed = copies && i + plan->rows < w->i0 + w->m;
             if (is_packed)
-                *next = copy_panel(plan, o, w, i);
+                *next = copy_panel(plan, w, i);
             else if (plan->prefetching && plan->form == GEMM_PANELS && !packs_a)
-                *next = prefetch_panel(plan, o, w, i);
+                *next = prefetch_panel(plan, w, i);
             plan->type->tile_row(&s);
         }
     }
@@ -213,30 +204,39 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
 static void run_tiles(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
+    const int64_t size = plan->type->size;
+    char *const a = t->work ? t->work + index * (plan->a_block + plan->b_block) * size : NULL,
+                *const b = a ? a + plan->a_block * size : NULL;
     int64_t i_begin, i_end, j_begin, j_end;
-    struct block w = {0};
+    struct block w;
 
     (void)thread;
     gemm_share(plan->column_tasks == 1 ? index : index / plan->column_tasks, plan->row_tasks, plan->m,
                plan->rows, &i_begin, &i_end);
     gemm_share(plan->column_tasks == 1 ? 0 : index % plan->column_tasks, plan->column_tasks, plan->n,
                plan->tile->nr, &j_begin, &j_end);
-    if (t->work) {
-        w.a = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
-        w.b = (char *)w.a + plan->a_block * plan->type->size;
-    }
+    set_operand(plan, GEMM_LEFT, t->o->a, a ? a + plan->a_padding * size : NULL, &w.a);
+    set_operand(plan, GEMM_RIGHT, t->o->b, b, &w.b);
+    w.first_rows = a;
+    if (plan->a_padding)
+        w.first = uk_gemm_copy(plan, plan->tile, GEMM_LEFT, UK_ROWS, plan->rows, plan->kc, 0);
     for (w.p = 0; w.p < plan->k; w.p += plan->kc) {
-        w.k = least(plan->kc, plan->k - w.p);
+        w.k = gemm_least(plan->kc, plan->k - w.p);
         for (w.i0 = i_begin; w.i0 < i_end; w.i0 += plan->mc) {
-            w.m = least(plan->mc, i_end - w.i0);
+            w.m = gemm_least(plan->mc, i_end - w.i0);
             for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
-                w.n = least(plan->nc, j_end - w.j0);
-                if (plan->b_source == GEMM_COPIED && !plan->b_packed && !plan->first)
-                    uk_gemm_pack(plan, GEMM_RIGHT, t->o->b, w.j0, w.n, w.p, w.k, w.b);
-                struct gemm_next next = find_next(plan, t->o, &w, j_begin, j_end);
+                w.n = gemm_least(plan->nc, j_end - w.j0);
+                move(&w.a, w.i0, w.p);
+                move(&w.b, w.j0, w.p);
+                if (plan->b_source == UK_PANELS && !plan->b_packed && !plan->first)
+                    uk_gemm_pack(
+                        plan->type,
+                        &(struct uk_gemm_part){&w.b.in_place, w.b.whole, NULL, w.j0, w.n, w.p, w.k, w.b.view},
+                        (void *)w.b.array);
+                struct gemm_next next = find_next(plan, &w, j_begin, j_end);
 
-                run_block(plan, t->o, &w,
-                          plan->a_source != GEMM_IN_PLACE && !plan->a_packed && w.j0 == j_begin, &next);
+                run_block(plan, t->o, &w, plan->a_source != UK_IN_PLACE && !plan->a_packed && w.j0 == j_begin,
+                          &next);
             }
         }
     }

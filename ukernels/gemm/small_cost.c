@@ -20,52 +20,32 @@ static int64_t columns_of(const struct gemm_product *p, const struct gemm_small 
     return gemm_parts(p->n, copies_of(p, w));
 }
 
-/* One of them: rows, columns and k iterations that it moves on by. */
-struct moved {
-    int64_t extent, rows, columns, iterations;
-};
-
 static void set_loops(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w,
-                      int64_t mr, int64_t nr, struct moved *loop) {
+                      int64_t mr, int64_t nr, struct uk_nest_loop *loop) {
     const int64_t n = columns_of(p, w), groups = gemm_parts(p->m, mr), calls = gemm_parts(n, nr),
                   blocks = gemm_parts(n * p->k, t->near);
     int64_t some = t->near / 2 / (p->k + n) / mr;
 
     some = some < 1 ? 1 : some;
-    loop[COPIES] = (struct moved){copies_of(p, w), 0, n, 0};
-    loop[ITERATIONS] = (struct moved){p->k, 0, 0, 1};
+    loop[COPIES] = (struct uk_nest_loop){copies_of(p, w), {[GEMM_N] = n}};
+    loop[ITERATIONS] = (struct uk_nest_loop){p->k, {[GEMM_K] = 1}};
     switch (w->order) {
     case GEMM_ALONG_ROWS:
-        loop[OUTER] = (struct moved){blocks, 0, gemm_parts(calls, blocks) * nr, 0};
-        loop[MIDDLE] = (struct moved){groups, mr, 0, 0};
-        loop[INNER] = (struct moved){gemm_parts(calls, blocks), 0, nr, 0};
+        loop[OUTER] = (struct uk_nest_loop){blocks, {[GEMM_N] = gemm_parts(calls, blocks) * nr}};
+        loop[MIDDLE] = (struct uk_nest_loop){groups, {[GEMM_M] = mr}};
+        loop[INNER] = (struct uk_nest_loop){gemm_parts(calls, blocks), {[GEMM_N] = nr}};
         break;
     case GEMM_BLOCKS_OF_ROWS:
         some = calls == 1 || some > groups ? groups : some;
-        loop[OUTER] = (struct moved){gemm_parts(groups, some), mr * some, 0, 0};
-        loop[MIDDLE] = (struct moved){calls, 0, nr, 0};
-        loop[INNER] = (struct moved){some, mr, 0, 0};
+        loop[OUTER] = (struct uk_nest_loop){gemm_parts(groups, some), {[GEMM_M] = mr * some}};
+        loop[MIDDLE] = (struct uk_nest_loop){calls, {[GEMM_N] = nr}};
+        loop[INNER] = (struct uk_nest_loop){some, {[GEMM_M] = mr}};
         break;
     default:
-        loop[OUTER] = (struct moved){calls, 0, nr, 0};
-        loop[MIDDLE] = (struct moved){groups, mr, 0, 0};
-        loop[INNER] = (struct moved){1, 0, 0, 0};
+        loop[OUTER] = (struct uk_nest_loop){calls, {[GEMM_N] = nr}};
+        loop[MIDDLE] = (struct uk_nest_loop){groups, {[GEMM_M] = mr}};
+        loop[INNER] = (struct uk_nest_loop){1, {0}};
     }
-}
-
-/* Adds an operand whose rows, columns and k iterations lie so many bytes apart. A loop that runs once is left out. */
-static void add_operand(struct uk_loop_nest *n, struct uk_loop_operand o, const struct moved *loop,
-                        int64_t rows, int64_t columns, int64_t iterations) {
-    int loops = 0;
-
-    for (int i = 0; i < LOOPS; i++)
-        if (loop[i].extent > 1) {
-            n->extent[loops] = loop[i].extent;
-            o.stride[loops++] =
-                loop[i].rows * rows + loop[i].columns * columns + loop[i].iterations * iterations;
-        }
-    n->loops = loops;
-    n->operand[n->operands++] = o;
 }
 
 /* Cycles of instructions of n columns. */
@@ -90,7 +70,7 @@ double uk_gemm_small_cost(const struct gemm_type *t, const struct gemm_product *
     const int64_t mr = gemm_least(k->mr, p->m), n = gemm_least(w->columns, p->n), nr = gemm_least(k->nr, n),
                   size = t->size, copies = gemm_parts(p->n, n), lines = gemm_parts(n * size, GEMM_LINE);
     const double rate = uk_ports_rate(&t->vectors->load);
-    struct moved loop[LOOPS];
+    struct uk_nest_loop loop[LOOPS];
     struct uk_loop_nest nest = {.operands = 0};
     /* Instructions that prefetch: a line of A, for each of the calls that read it, or of C. */
     const double prefetches = w->order == GEMM_BLOCKS_OF_ROWS
@@ -103,25 +83,21 @@ double uk_gemm_small_cost(const struct gemm_type *t, const struct gemm_product *
         (double)copies * (prefetches + (double)(gemm_parts(n, nr) * p->m * p->k) * k->loads / k->mr) / rate;
     nest.instructions = (double)copies * (instructions_of(t, p, w, n) + prefetches / rate);
     nest.instructions = nest.instructions < nest.loads ? nest.loads : nest.instructions;
-    add_operand(&nest,
-                (struct uk_loop_operand){.bytes = t->size,
-                                         .runs = p->a_columns ? 1 : mr,
-                                         .length = p->a_columns ? mr * size : size,
-                                         .pitch = p->a_columns ? 0 : p->lda * size,
-                                         .is_prefetched = w->order == GEMM_BLOCKS_OF_ROWS},
-                loop, (p->a_columns ? 1 : p->lda) * size, 0, (p->a_columns ? p->lda : 1) * size);
-    add_operand(&nest, (struct uk_loop_operand){.bytes = t->size, .runs = 1, .length = nr * size}, loop, 0,
-                size, w->ldb * size);
-    if (w->copies) /* which the next columns overwrite */
-        nest.operand[1].stride[0] = copies > 1 ? 0 : nest.operand[1].stride[0];
-    add_operand(&nest,
-                (struct uk_loop_operand){.bytes = t->size,
-                                         .runs = mr,
-                                         .length = nr * size,
-                                         .pitch = p->ldc * size,
-                                         .is_written = true,
-                                         .is_prefetched = w->prefetches,
-                                         .held = p->k > 1},
-                loop, p->ldc * size, size, 0);
+    const struct uk_lattice a = uk_lattice_matrix(t->element, p->m, p->k, p->a_columns ? 1 : p->lda,
+                                                  p->a_columns ? p->lda : 1),
+                            b = uk_lattice_matrix(t->element, p->n, p->k, 1, w->ldb),
+                            c = uk_lattice_matrix(t->element, p->m, p->n, p->ldc, 1);
+
+    uk_nest_add(&nest, loop, LOOPS, &(struct uk_nest_access){&a, GEMM_M, GEMM_K, mr, 1, 0})->is_prefetched =
+        w->order == GEMM_BLOCKS_OF_ROWS;
+    /* The next columns overwrite a copy. */
+    uk_nest_add(&nest, loop, LOOPS,
+                &(struct uk_nest_access){&b, GEMM_N, GEMM_K, nr, 1, w->copies ? COPIES + 1 : 0});
+    struct uk_loop_operand *written =
+        uk_nest_add(&nest, loop, LOOPS, &(struct uk_nest_access){&c, GEMM_M, GEMM_N, mr, nr, 0});
+
+    written->is_written = true;
+    written->is_prefetched = w->prefetches;
+    written->held = p->k > 1;
     return uk_cost_nest(t->machine, &nest);
 }

@@ -17,6 +17,23 @@ enum uk_element {
     UK_ELEMENT_I32,
 };
 
+/* Of a pair of types, each. */
+static inline int uk_element_bytes(enum uk_element e) {
+    switch (e) {
+    case UK_ELEMENT_F64:
+        return 8;
+    case UK_ELEMENT_F32:
+    case UK_ELEMENT_I32:
+        return 4;
+    case UK_ELEMENT_F16:
+    case UK_ELEMENT_BF16:
+    case UK_ELEMENT_I16:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
 enum uk_op_form {
     /* Products, by how A and B are read: both as panels; A in rows; A in rows of several runs; both in rows; A by two strides and B in rows; both in rows, and B
      * packed. */

@@ -6,6 +6,27 @@ static int64_t lesser(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+struct uk_lattice uk_lattice_panels(enum uk_element element, int64_t n, int64_t k, int64_t taken, int width,
+                                    int group) {
+    const int64_t groups = (k + group - 1) / group;
+
+    return (struct uk_lattice){
+        .element = element,
+        .kind = UK_PANELS,
+        .width = width,
+        .lines = 2,
+        .ks = group == 1 ? 1 : 2,
+        .line = {{(n + taken - 1) / taken, groups * group * width, -1, 0}, {taken, group, -1, 0}},
+        .k = {{groups, (int64_t)group * width, -1, 0}, {group, 1, -1, 0}}};
+}
+
+int64_t uk_lattice_room(const struct uk_lattice *m) {
+    const struct uk_lattice_loop *line = &m->line[0], *k = &m->k[0];
+    const int64_t lines = line->extent * line->stride, ks = k->extent * k->stride;
+
+    return lines > ks ? lines : ks;
+}
+
 struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loops, int64_t index,
                                      int64_t most) {
     const struct uk_lattice_loop *last = &loop[loops - 1];
