@@ -166,8 +166,7 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
     if (packs)
         n.instructions += iterations * vectors / uk_ports_rate(&t->vectors->store);
     n.instructions = larger(n.instructions, n.loads);
-    if (!w->a_is_free)
-        add_a(p, w, loop, &n);
+    add_a(p, w, loop, &n);
     add_b(p, w, kind, loop, &n)->is_prefetched = w->prefetches && w->form == GEMM_RAB;
     add_c(p, w, loop, &n);
     if (packs)
@@ -244,13 +243,6 @@ static struct copy copy_of_b(const struct gemm_plan *p, const struct gemm_tile *
                          columns,
                          kc,
                          false};
-}
-
-double uk_gemm_a_copy_least(const struct gemm_plan *p, const struct uk_gemm_way *w) {
-    const struct copy a = copy_of_a(p, w);
-    double loads;
-
-    return w->a == UK_IN_PLACE ? 0 : copy_instructions(p, w->tile, &a, &loads);
 }
 
 double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) {

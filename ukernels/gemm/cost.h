@@ -38,14 +38,11 @@ struct uk_gemm_way {
     enum gemm_form form;
     enum uk_lattice_kind a, b;
     bool prefetches; /* the tile's variant that does so */
-    bool a_is_free;  /* for a bound: reading A takes no time */
     int64_t rows, kc;
     double cycles;
 };
 
 double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w);
-/* Cycles of the instructions alone that copy A as the way wants it. */
-double uk_gemm_a_copy_least(const struct gemm_plan *p, const struct uk_gemm_way *w);
 /* Cycles of transposing C tile by tile when it is stored: each goes through scratch. */
 double uk_gemm_transposed_c_cost(const struct gemm_plan *p);
 /* Cycles of transposing the whole column-major B of a plan without a tile, so many columns at a time to the same memory. */

@@ -160,23 +160,13 @@ static void choose_prefetching(const struct gemm_plan *p, struct uk_gemm_way *w)
         *w = with;
 }
 
-/* The cheapest way; among equal ones the first. Ways with a copy of A come after those without, and are left out where that gains less
- * than its instructions take. */
+/* The cheapest way; among equal ones the first. */
 static struct uk_gemm_way find_best(const struct gemm_plan *p) {
     const struct gemm_tile *width = width_of(p);
     struct uk_gemm_way w = {0}, best = {0};
-    double without_a = 0;
 
     for (int i = 0; i < p->type->tiles * WAYS; i++) {
         if (!find_way(p, width, i, &w))
-            continue;
-        if (w.a != UK_IN_PLACE && best.tile && !without_a) {
-            struct uk_gemm_way bound = best;
-
-            bound.a_is_free = true;
-            without_a = uk_gemm_way_cost(p, &bound);
-        }
-        if (without_a && without_a + uk_gemm_a_copy_least(p, &w) >= best.cycles)
             continue;
         w.cycles = uk_gemm_way_cost(p, &w);
         if (!best.tile || w.cycles < best.cycles)
