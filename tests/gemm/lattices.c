@@ -31,6 +31,8 @@ static int64_t first_column(const struct image *x) {
            x->border;
 }
 
+static const unsigned char border[sizeof(double)] = {255, 255, 255, 255, 255, 255, 255, 255};
+
 /* Lines are pixels, row by row; k is windows' rows, columns and channels, or channels first. */
 static struct uk_lattice map_of(const struct image *x) {
     const int64_t down = x->channels_last ? WIDTH * CHANNELS : WIDTH, right = x->channels_last ? CHANNELS : 1,
@@ -46,7 +48,8 @@ static struct uk_lattice map_of(const struct image *x) {
         .ks = 3,
         .line = {{x->rows, x->stride * down, 0, x->stride}, {x->columns, toward * right, 1, toward}},
         .k = {x->channels_last ? r : c, x->channels_last ? s : r, x->channels_last ? c : s},
-        .axis = {{-x->border, HEIGHT}, {first_column(x), WIDTH}}};
+        .axis = {{-x->border, HEIGHT}, {first_column(x), WIDTH}},
+        .border = border};
 }
 
 /* The place in the image, or -1: in the border. */
@@ -62,7 +65,7 @@ static int64_t expected(const struct image *x, int64_t line, int64_t p) {
 
 static void compare(const struct gemm_type *t, const struct image *x, struct uk_gemm_part s, int64_t taken,
                     int width) {
-    static unsigned char image[ELEMENTS * sizeof(double)], border[sizeof(double)], zero[sizeof(double)];
+    static unsigned char image[ELEMENTS * sizeof(double)], zero[sizeof(double)];
     const size_t size = (size_t)t->size;
     const int64_t panels = (s.n + taken - 1) / taken, padded = gemm_padded(t, s.iterations);
     const size_t bytes = (size_t)(panels * padded * width) * size;
@@ -71,9 +74,7 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
     assert_non_null(packed);
     for (size_t i = 0; i < sizeof image; i++)
         image[i] = (unsigned char)(i * 7 % 251 + 1);
-    memset(border, 255, sizeof border);
     memset(packed, 254, bytes + 1);
-    s.border = border;
     const struct uk_lattice to = uk_lattice_panels(s.from->element, s.n, s.iterations, taken, width, t->kr);
 
     assert_int_equal(uk_lattice_room(&to) * t->size, bytes);

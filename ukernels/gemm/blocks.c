@@ -36,10 +36,9 @@ int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
     return gemm_parts(gemm_parts(p->k, gemm_parts(p->k, most)), group) * group;
 }
 
-bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
-    const struct uk_cache *first = &p->type->machine->part[0];
-    const int64_t stride = p->a_row * p->type->size, apart = stride & -stride,
-                  way = first->size / first->ways;
+bool uk_gemm_conflicts(const struct uk_lattice *v, int64_t lines, const struct uk_cache *c) {
+    const int64_t stride = uk_lattice_across(v) * uk_element_bytes(v->element), apart = stride & -stride,
+                  way = c->size / c->ways;
 
-    return p->a_step == 1 && gemm_least(p->m, t->mr) * 3 / 2 > (apart < way ? way / apart : 1) * first->ways;
+    return uk_lattice_step(v) == 1 && lines * 3 / 2 > (apart < way ? way / apart : 1) * c->ways;
 }

@@ -24,8 +24,8 @@ int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t);
 /* The most elements of a block of B; and how many columns a block then has, if all blocks are about equally wide. */
 int64_t uk_gemm_room(const struct gemm_plan *p);
 int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room);
-/* Whether the rows of A that a tile reads in place map to so few sets of L1 that they evict each other. */
-bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t);
+/* Whether so many lines, each contiguous, map to so few sets of a cache that they evict each other. */
+bool uk_gemm_conflicts(const struct uk_lattice *v, int64_t lines, const struct uk_cache *c);
 
 /* ---- cost.c ---- */
 

@@ -392,7 +392,7 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
  * where the view leads out of the array. */
 struct uk_gemm_part {
     const struct uk_lattice *from;
-    const void *array, *border; /* border: an element; NULL: the view has no axis */
+    const void *array;
     int64_t line, n, k, iterations;
     const struct uk_lattice *to;
 };

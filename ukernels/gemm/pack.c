@@ -91,7 +91,7 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
                 memcpy(d, (const char *)s->array + (m->origin + at.offset + one.offset) * t->size,
                        (size_t)t->size);
             else
-                memcpy(d, s->border, (size_t)t->size);
+                memcpy(d, m->border, (size_t)t->size);
         }
         /* What fills the last group. */
         for (int64_t q = s->iterations; q < gemm_padded(t, s->iterations) && p + run->count == s->iterations;
@@ -154,8 +154,8 @@ void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const
         return;
     const struct uk_lattice in_place = gemm_in_place(plan, side), packed = uk_gemm_packed(plan, side);
 
-    uk_gemm_pack(plan->type,
-                 &(struct uk_gemm_part){&in_place, from, NULL, 0, in_place.line->extent, 0,
-                                        in_place.k->extent, &packed},
-                 to);
+    uk_gemm_pack(
+        plan->type,
+        &(struct uk_gemm_part){&in_place, from, 0, in_place.line->extent, 0, in_place.k->extent, &packed},
+        to);
 }

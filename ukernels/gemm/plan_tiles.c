@@ -119,6 +119,13 @@ static int64_t elements_of_block(const struct gemm_plan *p, enum gemm_side side,
     return gemm_parts((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
 }
 
+/* Whether the first panel's rows, in place, evict each other from L1. */
+static bool first_conflicts(const struct gemm_plan *p) {
+    const struct uk_lattice a = gemm_in_place(p, GEMM_LEFT);
+
+    return uk_gemm_conflicts(&a, gemm_least(p->m, p->tile->mr), &p->type->machine->part[0]);
+}
+
 static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
     int64_t columns, rows, room = uk_gemm_room(p);
@@ -145,8 +152,7 @@ static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
     p->first = has_fused_packing(p) ? p->tile->kernel[GEMM_RAP] : NULL;
-    p->a_padding =
-        p->first && c->a == UK_PANELS && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
+    p->a_padding = p->first && c->a == UK_PANELS && first_conflicts(p) ? mr * (GEMM_LINE / size) : 0;
     p->a_block = c->a == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_LEFT, p->a_padding);
     p->b_block = c->b == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_RIGHT, 0);
 }

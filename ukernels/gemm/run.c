@@ -143,8 +143,8 @@ static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
  * is copied in rows, or stays in place. */
 static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t i, int64_t rows) {
     const bool is_first = plan->first && i == w->i0 && plan->a_source == UK_PANELS;
-    const struct uk_gemm_part part = {&w->a.in_place, w->a.whole, NULL, i,
-                                      rows,           w->p,       w->k, is_first ? &w->first : w->a.view};
+    const struct uk_gemm_part part = {
+        &w->a.in_place, w->a.whole, i, rows, w->p, w->k, is_first ? &w->first : w->a.view};
 
     if (!is_first)
         uk_gemm_pack(plan->type, &part, (void *)place(&w->a, i, w->p));
@@ -231,7 +231,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
                 if (plan->b_source == UK_PANELS && !plan->b_packed && !plan->first)
                     uk_gemm_pack(
                         plan->type,
-                        &(struct uk_gemm_part){&w.b.in_place, w.b.whole, NULL, w.j0, w.n, w.p, w.k, w.b.view},
+                        &(struct uk_gemm_part){&w.b.in_place, w.b.whole, w.j0, w.n, w.p, w.k, w.b.view},
                         (void *)w.b.array);
                 struct gemm_next next = find_next(plan, &w, j_begin, j_end);
 

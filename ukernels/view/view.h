@@ -13,6 +13,7 @@
 #define UK_VIEW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "registry/operation.h"
 
@@ -66,7 +67,7 @@ enum uk_lattice_kind { UK_IN_PLACE, UK_ROWS, UK_PANELS };
  * An operand of a product in an array: lines, rows of A or columns of B, of k elements. The number of a line is the index of one to three
  * loops, the last the fastest, and so is that of an element in it: rows of a matrix are one loop of lines and one of k; for the windows of
  * an image the lines are its pixels, and k is the rows, columns and channels of a window. Along an axis places count from `first`, of line
- * 0 and k 0, negative in a border; what is not in [0, extent) is not in the array.
+ * 0 and k 0, negative in a border; what is not in [0, extent) is not in the array, and stands for the border's value.
  */
 struct uk_lattice {
     enum uk_element element;
@@ -78,6 +79,7 @@ struct uk_lattice {
     struct {
         int64_t first, extent;
     } axis[UK_LATTICE_AXES];
+    const void *border; /* an element, where there is an axis */
 };
 
 /* n lines, `across` elements apart, of k elements, `step` apart. Loops that it has not are not written: small products make one a call. */
@@ -94,6 +96,7 @@ static inline struct uk_lattice uk_lattice_matrix(enum uk_element element, int64
     m.k[0] = (struct uk_lattice_loop){k, step, -1, 0};
     for (int i = 0; i < UK_LATTICE_AXES; i++)
         m.axis[i].first = m.axis[i].extent = 0;
+    m.border = NULL;
     return m;
 }
 /* The same operand in panels of `taken` lines, or fewer in the last one, with room for `width`: k elements of each line, those of one index
