@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Panels of windows of an image, beside the same element by element: 3 x 3 with a stride, a dilation and a border, channels last or first,
- * all of them or one group; any part of the lines and of k. */
+/* Panels of windows of an image, beside the same element by element, and loop nests that read them: 3 x 3 with a stride, a dilation and a
+ * border, channels last or first, all of them or one group; any part of the lines and of k. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,6 +104,66 @@ static void compare(const struct gemm_type *t, const struct image *x, struct uk_
     free(packed);
 }
 
+static struct image image_of(int turn) {
+    struct image x = {.channels_last = turn % 2,
+                      .channels = turn / 2 % 2 ? GROUP : CHANNELS,
+                      .first = turn / 2 % 2 ? GROUP * (turn / 4 % 3) : 0,
+                      .stride = 1 + turn / 4 % 3,
+                      .dilation = 1 + turn / 12 % 2,
+                      .border = turn / 24 % 3,
+                      .mirrored = turn / 72 % 2,
+                      .flipped = turn / 144 % 2};
+    const int64_t reach = x.dilation * (WINDOW - 1) + 1;
+
+    x.rows = (HEIGHT + 2 * x.border - reach) / x.stride + 1;
+    x.columns = (WIDTH + 2 * x.border - reach) / x.stride + 1;
+    return x;
+}
+
+/* A loop nest over rows and columns of pixels, and over windows as k is ordered, moves by the image's strides: what costs read is
+ * what is packed. */
+static void nests(void **state) {
+    enum { LINES, K, LOOPS = 5 };
+
+    (void)state;
+    for (int turn = 0; turn < 288; turn++) {
+        const struct image x = image_of(turn);
+        const struct uk_lattice map = map_of(&x);
+        const int64_t fast = x.channels_last ? x.channels : WINDOW, middle = WINDOW;
+        const struct uk_nest_loop loop[LOOPS] = {
+            {x.rows, {[LINES] = x.columns}},
+            {x.columns, {[LINES] = 1}},
+            {x.channels_last ? WINDOW : x.channels, {[K] = middle * fast}},
+            {middle, {[K] = fast}},
+            {fast, {[K] = 1}}};
+        struct uk_loop_nest n = {.operands = 0};
+        const struct uk_loop_operand *o =
+            uk_nest_add(&n, loop, LOOPS, &(struct uk_nest_access){&map, LINES, K, 1, 1, 0});
+        int64_t at[LOOPS] = {0};
+
+        assert_int_equal(n.loops, LOOPS);
+        assert_int_equal(o->bytes * o->runs, o->length);
+        for (bool more = true; more;) {
+            int64_t line = 0, p = 0, place = map.origin * o->bytes;
+
+            for (int i = 0; i < LOOPS; i++) {
+                line += at[i] * loop[i].by[LINES];
+                p += at[i] * loop[i].by[K];
+                place += at[i] * o->stride[i];
+            }
+            const int64_t is = expected(&x, line, p);
+
+            if (is >= 0)
+                assert_int_equal(place, is * o->bytes);
+            more = false;
+            for (int i = LOOPS - 1; i >= 0 && !more; i--) {
+                more = ++at[i] < n.extent[i];
+                at[i] = more ? at[i] : 0;
+            }
+        }
+    }
+}
+
 static void windows(void **state) {
     const struct gemm_type *const types[] = {uk_gemm_type_f32(), uk_gemm_type_f64(), uk_gemm_type_i32()};
     static const int width[] = {4, 6, 14, 16, 32};
@@ -111,18 +171,8 @@ static void windows(void **state) {
 
     (void)state;
     for (int turn = 0; turn < 2000; turn++) {
-        struct image x = {.channels_last = turn % 2,
-                          .channels = turn / 2 % 2 ? GROUP : CHANNELS,
-                          .first = turn / 2 % 2 ? GROUP * (turn / 4 % 3) : 0,
-                          .stride = 1 + turn / 4 % 3,
-                          .dilation = 1 + turn / 12 % 2,
-                          .border = turn / 24 % 3,
-                          .mirrored = turn / 72 % 2,
-                          .flipped = turn / 144 % 2};
-        const int64_t reach = x.dilation * (WINDOW - 1) + 1, k = WINDOW * WINDOW * x.channels;
-
-        x.rows = (HEIGHT + 2 * x.border - reach) / x.stride + 1;
-        x.columns = (WIDTH + 2 * x.border - reach) / x.stride + 1;
+        const struct image x = image_of(turn);
+        const int64_t k = WINDOW * WINDOW * x.channels;
         struct uk_lattice map = map_of(&x);
         struct uk_gemm_part s = {.from = &map};
         const int room = width[random_next(&seed) % 5];
@@ -140,7 +190,7 @@ static void windows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(windows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(windows), cmocka_unit_test(nests)};
 
     return cmocka_run_group_tests_name("lattices", tests, NULL, NULL);
 }
