@@ -165,11 +165,12 @@ double uk_data_value(const struct uk_array *a, size_t i) {
 
 /* A small integer; of a tensor whose elements are subscripts, one that is inside. */
 static int integer_for(const struct uk_array *a, uint32_t random) {
-    const int64_t most = a->upper - a->lower < INT16_MAX ? a->upper - a->lower : INT16_MAX;
+    if (!a->is_index)
+        return (int)(random >> 29) - 3;
+    const uint64_t all = (uint64_t)a->upper - (uint64_t)a->lower, most = all < INT16_MAX ? all : INT16_MAX;
+    const int from = a->lower > INT16_MIN ? (int)a->lower : 0;
 
-    return a->is_index && a->lower > INT16_MIN ? (int)(a->lower + (int64_t)(random >> 16) % most)
-           : a->is_index                       ? (int)((int64_t)(random >> 16) % most)
-                                               : (int)(random >> 29) - 3;
+    return from + (int)((random >> 16) % most);
 }
 
 void uk_data_integers(struct uk_data *d) {

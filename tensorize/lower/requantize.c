@@ -42,7 +42,7 @@ static bool end_of(enum uk_expr_op op, int64_t l, int64_t r, int64_t *out) {
     case UK_E_SHL:
         return r >= 0 && r < 63 && !__builtin_mul_overflow(l, INT64_C(1) << r, out);
     default:
-        *out = l >> (r > 63 ? 63 : r);
+        *out = r < 0 ? 0 : l >> (r > 63 ? 63 : r);
         return r >= 0;
     }
 }

@@ -23,9 +23,10 @@
 enum { GUARD_PAGES = 16 };
 
 /* Up to so many bytes of address space are reserved in one piece; wider operands have addresses of their own, from the first
- * below to the last, where Linux puts nothing by itself on any architecture with 47 bits of addresses. */
+ * below to the last, where Linux puts nothing by itself on any architecture with 47 bits of addresses, nor does the address sanitizer, whose
+ * shadow ends 2 GB behind 2^44. */
 static const size_t most_in_one = (size_t)1 << 26;
-#define FIRST_FAR ((uintptr_t)1 << 44)
+#define FIRST_FAR ((uintptr_t)17 << 40)
 #define LAST_FAR ((uintptr_t)1 << 46)
 
 static size_t page_size(void) {

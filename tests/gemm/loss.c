@@ -121,7 +121,9 @@ static double ratio(const struct gemm_plan *p, const struct gemm_plan *to, const
 static void measure(struct product *s) {
     const int ways = ways_of(s);
     void *a = filled(s->m * s->k), *b = filled(s->k * s->n), *c = filled(s->m * s->n);
-    const struct gemm_operands o = {.alpha = 1, .beta = 0, .a = a, .b = b, .c = c};
+    const bool swapped = way[0].plan.swapped; /* as are those of all ways */
+    const struct gemm_operands o = {
+        .alpha = 1, .beta = 0, .a = swapped ? b : a, .b = swapped ? a : b, .c = c};
     const double once = seconds_of(&way[0].plan, &o, 1), flops = 2e-9 * (double)(s->m * s->n * s->k);
     const int64_t times = once > sample ? 1 : (int64_t)(sample / once) + 1;
     int best = 0;
