@@ -182,29 +182,43 @@ static int64_t draw_index(struct uk_verifier *v, int64_t extent) {
     }
 }
 
-static int count_points(struct uk_verifier *v) {
-    const struct uk_statement *s = v->intrinsic->computes;
-    int64_t terms = 1;
+/* The product of the extents of some iterators. */
+static int64_t product(struct uk_verifier *v, int first, int end) {
+    int64_t n = 1;
 
-    for (int i = s->left_iterators; i < s->iterators; i++)
-        terms *= uk_verify_value(v, s->extent[i]);
-    const int64_t n = STEPS / (terms > 0 ? terms : 1);
-
-    return n < LEAST_POINTS ? LEAST_POINTS : n > MOST_POINTS ? MOST_POINTS : (int)n;
+    for (int i = first; i < end; i++)
+        n *= uk_verify_value(v, v->intrinsic->computes->extent[i]);
+    return n;
 }
 
+static int64_t count_points(struct uk_verifier *v) {
+    const struct uk_statement *s = v->intrinsic->computes;
+    const int64_t terms = product(v, s->left_iterators, s->iterators), n = STEPS / (terms > 0 ? terms : 1);
+
+    return n < LEAST_POINTS ? LEAST_POINTS : n > MOST_POINTS ? MOST_POINTS : n;
+}
+
+/* All elements, if they are no more than the sample would be. */
 bool uk_large_draw(struct uk_verifier *v, struct uk_points *points) {
     const struct uk_statement *s = v->intrinsic->computes;
-    const size_t n = (size_t)count_points(v), dims = (size_t)s->left_iterators;
+    const int64_t most = count_points(v), all = product(v, 0, s->left_iterators);
+    const size_t n = (size_t)(all < most ? all : most), dims = (size_t)s->left_iterators;
     int64_t *index = malloc((n * dims + 1) * sizeof *index);
 
     *points = (struct uk_points){.count = (int)n,
                                  .index = index,
-                                 .element = malloc(n * sizeof *points->element),
-                                 .value = malloc(n * sizeof *points->value)};
-    for (size_t i = 0; index && i < n; i++)
-        for (size_t d = 0; d < dims; d++)
-            index[i * dims + d] = draw_index(v, uk_verify_value(v, s->extent[d]));
+                                 .element = malloc((n + 1) * sizeof *points->element),
+                                 .value = malloc((n + 1) * sizeof *points->value)};
+    for (size_t i = 0; index && i < n; i++) {
+        int64_t rest = (int64_t)i;
+
+        for (size_t d = dims; d--;) {
+            const int64_t extent = uk_verify_value(v, s->extent[d]);
+
+            index[i * dims + d] = all <= most ? rest % extent : draw_index(v, extent);
+            rest /= extent;
+        }
+    }
     return index && points->element && points->value;
 }
 
