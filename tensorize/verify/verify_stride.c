@@ -93,6 +93,16 @@ static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows
     }
 }
 
+/* What rows take so far, and `extent` of them: beyond 2^61 no more, which no tensor has room for. */
+static int64_t needed(int64_t need, int64_t extent, int64_t stride) {
+    const int64_t most = INT64_C(1) << 61;
+    int64_t more;
+
+    if (extent <= 1)
+        return need;
+    return __builtin_mul_overflow(extent - 1, stride, &more) || more > most - need ? most : need + more;
+}
+
 /* Names that stand only in strides become at least what keeps the rows of every tensor apart. */
 void uk_verify_strides(struct uk_verifier *v, bool edges) {
     const struct uk_program *p = v->intrinsic->declaration;
@@ -112,7 +122,7 @@ void uk_verify_strides(struct uk_verifier *v, bool edges) {
 
                 if (stride->op == UK_I_VAR && !stride->var->is_extent && v->size[stride->var->number] < need)
                     v->size[stride->var->number] = need + gap(v, stride->var, extent, need, edges);
-                need += extent > 1 ? (extent - 1) * uk_verify_value(v, stride) : 0;
+                need = needed(need, extent, uk_verify_value(v, stride));
             }
         }
 }
@@ -143,7 +153,7 @@ bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t) {
             continue;
         if (stride < need)
             return false;
-        need += (extent - 1) * stride;
+        need = needed(need, extent, stride);
     }
     return true;
 }
