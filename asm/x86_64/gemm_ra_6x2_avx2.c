@@ -80,16 +80,11 @@ enum { FROM_END = 96 };
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                int64_t acc, int64_t mr, int64_t nr) {
     const __m256i low = MASK(nr), high = MASK(nr - V);
-    const element *a1, *a2, *a3, *a4, *a5;
     int64_t p = -k; /* the row pointers point to the rows' ends, index 0 */
     vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     a += k;
-    a1 = mr > 1 ? a + lda : a;
-    a2 = mr > 2 ? a + 2 * lda : a;
-    a3 = mr > 3 ? a + 3 * lda : a;
-    a4 = mr > 4 ? a + 4 * lda : a;
-    a5 = mr > 5 ? a + 5 * lda : a;
+    ROW_POINTERS;
     if (nr <= V) {
         RUN(PAIRS(NARROW_B(0) NARROW_EVEN, NARROW_B(1) NARROW_ODD), NO_ROWS);
     } else if (mr <= 3) {

@@ -99,17 +99,12 @@ static const int64_t size = sizeof(element);
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, FURTHER_STRIDE const element *b, int64_t ldb,
                PANEL element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     const __m256i low = MASK(nr), high = MASK(nr - V);
-    const element *a1, *a2, *a3, *a4, *a5;
     int64_t p = -k, at = 0;
     vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     (void)at;
     a += FIRST_INDEX;
-    a1 = mr > 1 ? a + lda : a;
-    a2 = mr > 2 ? a + 2 * lda : a;
-    a3 = mr > 3 ? a + 3 * lda : a;
-    a4 = mr > 4 ? a + 4 * lda : a;
-    a5 = mr > 5 ? a + 5 * lda : a;
+    ROW_POINTERS;
     if (nr <= V) {
         TWO(NARROW_B, NARROW_EVEN, NARROW_ODD);
     } else if (mr <= 3) {

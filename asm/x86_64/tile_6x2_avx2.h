@@ -42,6 +42,11 @@
     [c21] "=&x"(c21), [c30] "=&x"(c30), [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41),             \
     [c50] "=&x"(c50), [c51] "=&x"(c51)
 
+/* Of rows of A in place; those that a tile does not have are row 0. */
+#define ROW_POINTERS                                                                                      \
+    const element *const a1 = mr > 1 ? a + lda : a, *const a2 = mr > 2 ? a + 2 * lda : a,                 \
+                         *const a3 = mr > 3 ? a + 3 * lda : a, *const a4 = mr > 4 ? a + 4 * lda : a,      \
+                         *const a5 = mr > 5 ? a + 5 * lda : a
 #define LOOP(body, iterations) "1:\n\t" body NEXT(iterations)
 /* The loop over k, unrolled by two; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \

@@ -389,7 +389,7 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
 
 /* A copy of lines [line, line + n) of an operand, and of each elements [k, k + iterations): they become lines 0 to n and elements 0 to
  * `iterations`. In panels, 0 is written to lines that a panel does not have and behind the last element of a group, and the border's value
- * where the view leads out of the array. */
+ * where the view leads out of the array. In rows: of a matrix, a view with one loop of lines and one of k, without an axis. */
 struct uk_gemm_part {
     const struct uk_lattice *from;
     const void *array;
