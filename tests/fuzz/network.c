@@ -3,6 +3,8 @@
  * libFuzzer: bytes that are a model of ONNX, or, behind a first byte that is odd and no field of a model, decide what a random network is:
  * it is read, or refused with a message of one line; each layer of what is read is a program that the parser takes; nothing leaks.
  */
+#define _GNU_SOURCE /* memmem */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,13 +37,21 @@ static void check_layers(const struct uk_network *n) {
     uk_context_destroy(c);
 }
 
+/* An internal error asks to be reported; but so may a name in the model that a message quotes. */
+static bool is_internal(const char *message, const void *bytes, size_t size) {
+    static const char word[] = "report";
+
+    return strstr(message, word) && !memmem(bytes, size, word, sizeof word - 1);
+}
+
 static void read_model(const void *bytes, size_t size) {
     struct uk_network *n = uk_network_create();
 
     must(n);
     const enum uk_status s = uk_network_read(n, "fuzz", bytes, size, NULL, NULL);
     const char *message = uk_network_message(n);
-    must(s == UK_OK || (s == UK_REFUSED && *message && !strchr(message, '\n') && !strstr(message, "report")));
+    must(s == UK_OK ||
+         (s == UK_REFUSED && *message && !strchr(message, '\n') && !is_internal(message, bytes, size)));
     if (!s)
         check_layers(n);
     uk_network_destroy(n);
