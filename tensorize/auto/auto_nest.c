@@ -10,7 +10,7 @@
 #include "tiling.h"
 
 /* So many loops of a nest; those outside of them repeat it. */
-enum { NEST_LOOPS = UK_NEST_LOOPS - 1, LINE = 64 };
+enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };
 
 /* Of a row whose groups fill a register: its address, its sum, the halves of that added and stored. */
 enum { GROUP_END = 6 };
@@ -249,11 +249,11 @@ static void set_body(const struct uk_costing *c, const struct uk_levels *l, int 
     }
 }
 
-/* Loads of vectors that lie across two lines take longer, where a k iteration reads a run of them in place and lines of the operand do
- * not begin with cache lines. */
-static double crossing(const struct uk_costing *c, const struct uk_loop_nest *n) {
+/* Loads of vectors that lie across two lines, where a k iteration reads a run of them in place and lines of the operand do not begin with
+ * cache lines. */
+static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n) {
     const struct uk_target *t = c->s->target;
-    double cycles = 0;
+    double splits = 0;
 
     for (int o = 1; o < n->operands; o++) {
         int64_t next = 0;
@@ -261,10 +261,11 @@ static double crossing(const struct uk_costing *c, const struct uk_loop_nest *n)
         for (int i = 0; i < c->st->loops; i++)
             if (uk_is_reduced(c->st, c->st->loop[i]) && c->stride[o][i])
                 next |= c->stride[o][i];
-        if (!c->fit->panel[o].width && n->operand[o].length >= t->vectors.bytes && next % LINE)
-            cycles += c->iterations * (double)n->operand[o].length / LINE * t->machine.core.split;
+        if (!c->fit->panel[o].width && n->operand[o].length >= t->vectors.bytes)
+            splits += c->iterations * (double)n->operand[o].length / t->vectors.bytes *
+                      uk_cost_splits(t->vectors.bytes, next);
     }
-    return cycles;
+    return splits;
 }
 
 /* The tiles, and the copies' places among the loops around them. */
@@ -312,8 +313,9 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
         }
     }
     n.operand[0].held = loops.count - first; /* the tile's sums are in registers */
-    n.loads = c->loads + crossing(c, &n);
-    n.instructions = larger(c->instructions, n.loads);
+    const double splits = splits_of(c, &n);
+    n.loads = c->loads + splits * c->s->target->machine.core.split;
+    n.instructions = larger(c->instructions + splits * c->s->target->vectors.split, n.loads);
     if (st->statement->reduce != UK_REDUCE_NONE)
         n.instructions += calls * uk_cycles_of_call(c->s, st, f);
     return cost_of(c->s, &loops, &n);

@@ -13,7 +13,7 @@ uk, source = sys.argv[1], pathlib.Path(sys.argv[2])
 failures = []
 
 # A field is a fact of a machine: none is named after a path, an operand or a product. One more stands here, and in fields.c.
-VECTORS = "bytes registers fma shuffle load store merge"
+VECTORS = "bytes registers fma shuffle load store merge split"
 CACHE = "size ways latency bytes lines"
 FIELDS = {
     "": "name arch cpus isa uncore issue reorder fma_latency l2_cores split serial_transfers alias absent",

@@ -14,6 +14,9 @@
     FIELD("vectors." #i ".bytes", "vectors." #i, "%s bytes", "bytes", INT, core.vectors[i].bytes), \
         FIELD("vectors." #i ".registers", "vectors." #i, "%s registers", "registers", INT,         \
               core.vectors[i].registers),                                                          \
+        FIELD("vectors." #i ".split", "vectors." #i,                                               \
+              "a load across two lines holds up multiply-adds by %s cycles", "cycles", DOUBLE,     \
+              core.vectors[i].split),                                                              \
         PORTS(i, fma, "%s"), PORTS(i, shuffle, "%s"), PORTS(i, load, "%s"), PORTS(i, store, "%s"), \
         PORTS(i, merge, "beside a load into a part of a register, %s")
 #define CACHE(name, member)                                                                \

@@ -38,6 +38,7 @@ LOOP(merge, FOUR(FIVE(MERGE) FIVE(MERGE)))
 LOOP(fma2_merge, FOUR(FIVE(FMA_A FMA_B MERGE)))
 LOOP(read, EIGHT("ldr q25, [%1, 16*\\i]\n\t") "add %1, %1, 8*16\n\t")
 LOOP(lines, REPEAT(5, EIGHT("ldr q25, [%1, 64*\\i]\n\t")))
+LOOP(fma5_line, FOUR(FIVE(FMA_A) "ldr q25, [%1]\n\t" FIVE(FMA_B) "ldr q25, [%1, 64]\n\t"))
 /* Of eight, four are additions, two are operations on vectors, two are loads: see those of x86-64. */
 LOOP(issue, REPEAT(10, "add x9, x9, x10\n\tand v0.16b, v0.16b, v8.16b\n\tldr x14, [%1]\n\t"
                        "add x11, x11, x10\n\tadd x12, x12, x10\n\tand v1.16b, v1.16b, v8.16b\n\t"
@@ -53,6 +54,7 @@ const struct uk_micro uk_micros[] = {
     {UK_MICRO_LOAD, 16, "", 40, load},
     {UK_MICRO_STORE, 16, "", 40, store},
     {UK_MICRO_LINES, 16, "", 40, lines},
+    {UK_MICRO_FMA5_LINE, 16, "", 8, fma5_line},
     {UK_MICRO_MERGE, 16, "", 40, merge},
     {UK_MICRO_FMA2_MERGE, 16, "", 20, fma2_merge},
     {UK_MICRO_READ, 16, "", 8, read},

@@ -31,17 +31,19 @@
 #define SSE_0(v) "mulps %%xmm8, %%xmm0\n\taddps %%xmm9, %%xmm0\n\t"
 #define SSE_SHUFFLE(v) "movaps %%xmm8, %%xmm15\n\tunpcklps %%xmm9, %%xmm15\n\t"
 
-#define LOOPS(set, v, width, move, a, b, zero, shuffle, merge, start, end)                   \
-    LOOP(set##_fma, start, REPEAT(4, FIVE(a(v) b(v))), end)                                  \
-    LOOP(set##_fma_chain, start, REPEAT(20, zero(v)), end)                                   \
-    LOOP(set##_shuffle, start, REPEAT(40, shuffle(v)), end)                                  \
-    LOOP(set##_fma_shuffle, start, REPEAT(4, FIVE(a(v) shuffle(v) b(v) shuffle(v))), end)    \
-    LOOP(set##_fma2_shuffle, start, REPEAT(4, FIVE(a(v) b(v) shuffle(v))), end)              \
-    LOOP(set##_load, start, REPEAT(5, EIGHT(move " " width "*\\i(%1), %%" v "15\n\t")), end) \
-    LOOP(set##_store, start, REPEAT(5, EIGHT(move " %%" v "8, " width "*\\i(%1)\n\t")), end) \
-    LOOP(set##_lines, start, REPEAT(5, EIGHT(move " 64*\\i(%1), %%" v "15\n\t")), end)       \
-    LOOP(set##_merge, start, REPEAT(5, EIGHT(merge(width))), end)                            \
-    LOOP(set##_fma2_merge, start, REPEAT(4, FIVE(a(v) b(v) merge(width))), end)              \
+#define LOOPS(set, v, width, move, a, b, zero, shuffle, merge, start, end)                                \
+    LOOP(set##_fma, start, REPEAT(4, FIVE(a(v) b(v))), end)                                               \
+    LOOP(set##_fma_chain, start, REPEAT(20, zero(v)), end)                                                \
+    LOOP(set##_shuffle, start, REPEAT(40, shuffle(v)), end)                                               \
+    LOOP(set##_fma_shuffle, start, REPEAT(4, FIVE(a(v) shuffle(v) b(v) shuffle(v))), end)                 \
+    LOOP(set##_fma2_shuffle, start, REPEAT(4, FIVE(a(v) b(v) shuffle(v))), end)                           \
+    LOOP(set##_load, start, REPEAT(5, EIGHT(move " " width "*\\i(%1), %%" v "15\n\t")), end)              \
+    LOOP(set##_store, start, REPEAT(5, EIGHT(move " %%" v "8, " width "*\\i(%1)\n\t")), end)              \
+    LOOP(set##_lines, start, REPEAT(5, EIGHT(move " 64*\\i(%1), %%" v "15\n\t")), end)                    \
+    LOOP(set##_fma5_line, start,                                                                          \
+         REPEAT(4, FIVE(a(v)) move " (%1), %%" v "15\n\t" FIVE(b(v)) move " 64(%1), %%" v "15\n\t"), end) \
+    LOOP(set##_merge, start, REPEAT(5, EIGHT(merge(width))), end)                                         \
+    LOOP(set##_fma2_merge, start, REPEAT(4, FIVE(a(v) b(v) merge(width))), end)                           \
     LOOP(set##_read, start, EIGHT(move " " width "*\\i(%1), %%" v "15\n\t") "add $8*" width ", %1\n\t", end)
 
 #define AVX_START "vzeroall\n\tvpcmpeqd %%ymm7, %%ymm7, %%ymm7\n\t"
@@ -74,6 +76,7 @@ LOOP(issue, SSE_START, REPEAT(10, MIXED), "")
         {UK_MICRO_LOAD, width, features, 40, set##_load},                 \
         {UK_MICRO_STORE, width, features, 40, set##_store},               \
         {UK_MICRO_LINES, width, features, 40, set##_lines},               \
+        {UK_MICRO_FMA5_LINE, width, features, 8, set##_fma5_line},        \
         {UK_MICRO_MERGE, width, features, 40, set##_merge},               \
         {UK_MICRO_FMA2_MERGE, width, features, 20, set##_fma2_merge}, {   \
         UK_MICRO_READ, width, features, 8, set##_read                     \

@@ -54,8 +54,9 @@ enum uk_micro_kind {
     UK_MICRO_FMA2_SHUFFLE,
     UK_MICRO_LOAD, /* vectors one after the other, 8 of them, from `memory` on */
     UK_MICRO_STORE,
-    UK_MICRO_LINES, /* loads of vectors 64 bytes apart, 8 of them */
-    UK_MICRO_MERGE, /* loads into a part of a register */
+    UK_MICRO_LINES,     /* loads of vectors 64 bytes apart, 8 of them */
+    UK_MICRO_FMA5_LINE, /* five multiply-adds and such a load */
+    UK_MICRO_MERGE,     /* loads into a part of a register */
     UK_MICRO_FMA2_MERGE,
     UK_MICRO_READ, /* as LOAD, but each iteration reads the next 8 vectors */
     UK_MICRO_ISSUE /* additions, vector operations and loads, all independent; of no width */

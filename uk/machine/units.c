@@ -49,14 +49,17 @@ static int widest(const struct uk_core *c) {
 
 void uk_units_begin(struct uk_lab *lab) {
     const struct uk_core *c = &lab->machine.core;
-    const struct uk_micro *lines = find(UK_MICRO_LINES, widest(c));
+    const int wide = widest(c);
 
     for (const struct uk_micro *l = uk_micros; l->run; l++)
-        for (int w = 0; w < UK_WIDTHS; w++)
-            if (is_of(l, c->vectors[w].bytes) || is_of(l, 0))
+        for (int w = 0; w < UK_WIDTHS; w++) {
+            const bool is_here = is_of(l, c->vectors[w].bytes);
+
+            if (is_here || is_of(l, 0))
                 uk_point_add(lab, &loop, l, 0, 0);
-    if (lines)
-        uk_point_add(lab, &loop, lines, 0, UK_LINE - lines->bytes / 2);
+            if (is_here && (l->kind == UK_MICRO_FMA5_LINE || (l->kind == UK_MICRO_LINES && l->bytes == wide)))
+                uk_point_add(lab, &loop, l, 0, UK_LINE - l->bytes / 2);
+        }
 }
 
 static double cycles_of(const struct uk_lab *lab, enum uk_micro_kind kind, int bytes, int64_t offset) {
@@ -97,6 +100,17 @@ static void say_mix(struct uk_lab *lab, int w, const char *what, enum uk_micro_k
                       uk_cost_cycles(c, &c->vectors[w], &counts));
 }
 
+/* What loads across lines take longer than others. */
+static void say_split(struct uk_lab *lab, const char *field, enum uk_micro_kind across,
+                      enum uk_micro_kind others, int bytes) {
+    if (find(across, bytes))
+        uk_say(
+            lab, field,
+            fmax(0, cycles_of(lab, across, bytes, UK_LINE - bytes / 2) - cycles_of(lab, others, bytes, 0)));
+    else
+        uk_cannot(lab, field, no_loops);
+}
+
 /* Operations that take no port of their own are seen only beside others. */
 static void say_width(struct uk_lab *lab, int w) {
     char field[40];
@@ -107,6 +121,8 @@ static void say_width(struct uk_lab *lab, int w) {
     say_rate(lab, w, "store", UK_MICRO_STORE);
     snprintf(field, sizeof field, "vectors.%d.merge", w);
     uk_cannot(lab, field, "seen beside loads and multiply-adds only, see below");
+    snprintf(field, sizeof field, "vectors.%d.split", w);
+    say_split(lab, field, UK_MICRO_FMA5_LINE, UK_MICRO_FMA5_LINE, lab->machine.core.vectors[w].bytes);
     snprintf(field, sizeof field, "vectors.%d.bytes", w);
     uk_cannot(lab, field, "it is what the others are measured with");
     snprintf(field, sizeof field, "vectors.%d.registers", w);
@@ -135,10 +151,5 @@ void uk_units_end(struct uk_lab *lab) {
     for (int w = 0; w < UK_WIDTHS; w++)
         if (c->vectors[w].bytes)
             say_width(lab, w);
-    if (find(UK_MICRO_LINES, bytes))
-        uk_say(lab, "split",
-               fmax(0, cycles_of(lab, UK_MICRO_LINES, bytes, UK_LINE - bytes / 2) -
-                           cycles_of(lab, UK_MICRO_LOAD, bytes, 0)));
-    else
-        uk_cannot(lab, "split", no_loops);
+    say_split(lab, "split", UK_MICRO_LINES, UK_MICRO_LOAD, bytes);
 }

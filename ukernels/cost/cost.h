@@ -38,6 +38,9 @@ struct uk_counts {
  * what each set of ports takes for the instructions that may go to its ports only. Latencies are not counted. */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
 
+/* The part of vectors of so many bytes that lie across two lines, in rows so many bytes apart, of which one begins with a line. */
+double uk_cost_splits(int64_t bytes, int64_t stride);
+
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
 
 /* A loop nest around a body of straight code, the outermost loop first. */

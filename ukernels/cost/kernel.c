@@ -32,3 +32,10 @@ double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, co
     }
     return most;
 }
+
+double uk_cost_splits(int64_t bytes, int64_t stride) {
+    enum { LINE = 64 };
+    const struct uk_runs r = {.runs = 1, .length = (double)bytes, .pitch = stride};
+
+    return uk_runs_units(&r, LINE, LINE) - 1;
+}

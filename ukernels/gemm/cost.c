@@ -155,14 +155,15 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
                                              {gemm_least(w->kc, p->k), {[GEMM_K] = 1}}};
     const double vectors = (double)gemm_parts(gemm_least(t->nr, p->n), t->lanes),
                  iterations = (double)panels * (double)gemm_parts(p->n, t->nr) * (double)p->k;
-    const double crossing = kind == UK_IN_PLACE && p->b_step * size % GEMM_LINE
-                                ? vectors * t->lanes * size / GEMM_LINE * p->type->machine->core.split
-                                : 0;
+    const double splits =
+        kind == UK_IN_PLACE ? iterations * vectors * uk_cost_splits(t->lanes * size, p->b_step * size) : 0;
     struct uk_loop_nest n = {.operands = 0};
 
-    n.loads = iterations * ((vectors + (double)w->rows) / uk_ports_rate(&t->vectors->load) + crossing);
+    n.loads =
+        iterations * (vectors + (double)w->rows) / uk_ports_rate(&t->vectors->load) + splits * t->core->split;
     n.instructions =
-        instructions_of(t, t->kernel[w->form], w->rows, gemm_least(p->m, panels * w->rows), p->n, p->k);
+        instructions_of(t, t->kernel[w->form], w->rows, gemm_least(p->m, panels * w->rows), p->n, p->k) +
+        splits * t->vectors->split;
     if (packs)
         n.instructions += iterations * vectors / uk_ports_rate(&t->vectors->store);
     n.instructions = larger(n.instructions, n.loads);

@@ -18,8 +18,8 @@
  * each further one, where a vector of columns takes 8 and rows that share a vector 5.5. With a column-major A
  * each column takes half a cycle.
  *
- * A load across two cache lines takes a load port for a second access (the core's `split`): where rows of B are no whole vectors, these
- * are all vectors of B that are as long as a line, once for each group of rows.
+ * A load across two cache lines takes a load port for a second access (the core's `split`), and holds up the multiply-adds beside it
+ * (`split` of the vectors): where rows of B are no whole lines, a part of the vectors of B, once for each group of rows.
  */
 #include "cost.h"
 #include "direct.h"
@@ -44,16 +44,25 @@ static double merging_loads(const struct uk_kernel *k) {
     return k->row_step > 1 ? a - a / k->row_step : 0;
 }
 
+/* The vectors of B of a k iteration that lie across two lines, in rows so many bytes apart. */
+static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, int64_t stride) {
+    const int row = k->nr * t->size, vector = k->mr * row / (int)k->fma, bytes = row < vector ? row : vector;
+
+    return row / bytes * uk_cost_splits(bytes, stride);
+}
+
 /* Cycles of a k iteration for so many rows. Where rows share a vector, the last vector may be partly unused. */
-static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, bool splits) {
+static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
+                               int64_t stride) {
+    const struct uk_core *core = &t->machine->core;
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
-    const double crossing = t->machine->core.split * uk_ports_rate(&t->vectors->load);
+    const double splits = splits_of(t, k, stride);
     const struct uk_counts n = {.fma = k->fma,
-                                .load = k->loads + (splits ? k->fma / k->mr * crossing : 0),
+                                .load = k->loads + splits * core->split * uk_ports_rate(&t->vectors->load),
                                 .shuffle = k->other,
                                 .merge = merging_loads(k)};
 
-    return whole * uk_cost_cycles(&t->machine->core, t->vectors, &n) / k->mr;
+    return whole * (uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split) / k->mr;
 }
 
 /* Whether a load into a part of a register takes an FMA port. */
@@ -108,9 +117,8 @@ struct search {
     const struct gemm_type *type;
     const struct uk_kernel *const *kernel;
     int kernels, n, rows;
-    int lanes;       /* of a vector */
+    int64_t stride;  /* bytes from a row of B to the next */
     bool transposes; /* the lanes of the last columns' vectors may be rows */
-    bool parts;      /* a single kernel is not allowed */
     double least;
     struct gemm_direct *best;
     prepare_function *const *prepare; /* of each kernel */
@@ -134,12 +142,9 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
  * lanes are rows depend on that number. */
 static double column_split_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                                   int iterations) {
-    const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const bool splits = s->n % s->lanes && is_whole;
-
     return is_transposed(k)
                ? transposed_cycles(s->type, k, rows, columns, iterations)
-               : call_cycles(s->type, k) + iterations * iteration_cycles(s->type, k, rows, splits);
+               : call_cycles(s->type, k) + iterations * iteration_cycles(s->type, k, rows, s->stride);
 }
 
 /* Completes `d`, whose kernels so far take `cycles`, for the last `rest` columns; no kernel is wider than the
@@ -152,8 +157,7 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
 
         if (k->nr > widest || is_too_wide(k, columns) ||
             (d->column_splits == GEMM_COLUMN_SPLITS - 1 && !is_last) ||
-            (is_transposed(k) && !(s->transposes && d->column_splits && is_last)) ||
-            (s->parts && !d->column_splits && is_last))
+            (is_transposed(k) && !(s->transposes && d->column_splits && is_last)))
             continue;
         const double all =
             cycles + (is_transposed(k) ? column_split_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
@@ -174,9 +178,9 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     }
 }
 
-double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t n,
+double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t ldb,
                              int64_t k) {
-    const struct search s = {.type = t, .n = (int)n, .lanes = GEMM_VECTOR / t->size};
+    const struct search s = {.type = t, .stride = ldb * t->size};
     double cycles = 0;
 
     for (int i = 0; i < d->column_splits; i++) {
@@ -222,25 +226,17 @@ static bool is_less(const struct search *s, const struct gemm_direct *tall, cons
 
 /* The kernels for n columns if the lanes of the last columns' vectors are rows, and from how many rows and k
  * iterations on they are better. This is used where loads into a part of a register take an FMA port; elsewhere
- * rows that share a vector cost less. Below that number of rows and k iterations there must be several kernels,
- * too, as calls of a single kernel do not look at `tall` (gemm_direct_of). For few rows of up to two vectors
- * one kernel is best. */
+ * rows that share a vector cost less. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, iterations = s->n;
 
-    if (!merges_take_port(t) || (low->column_splits < 2 && s->n <= 2 * s->lanes))
+    if (!merges_take_port(t))
         return;
     s->transposes = true;
     find_best(s, tall);
     if (!tall->column_splits || !is_transposed(tall->column_split[tall->column_splits - 1].kernel))
         return;
-    if (low->column_splits < 2) {
-        s->parts = true;
-        s->transposes = false;
-        low->column_splits = 0;
-        find_best(s, low);
-    }
     while (rows > 1 && is_less(s, tall, low, rows - 1, s->n))
         rows--;
     while (iterations > 1 && is_less(s, tall, low, s->n, iterations - 1))
@@ -273,7 +269,7 @@ static void fill_columns(struct gemm_type *t, int form, int n, prepare_function 
                        .kernels = t->wholes[form],
                        .n = n,
                        .rows = rows_for(t, n),
-                       .lanes = lanes,
+                       .stride = n * t->size,
                        .prepare = prepare};
 
     find_best(&s, &t->direct[form][n]);

@@ -109,8 +109,7 @@ static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t
     return &t->direct[a_columns][n < t->many ? n : GEMM_WIDE / t->size];
 }
 
-/* Those kernels, or the ones for that many rows and k iterations; where there is a single kernel there are no
- * others. */
+/* Those kernels, or the ones for that many rows and k iterations. */
 static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
     return d->tall && m >= d->tall_rows && k >= d->tall_iterations ? d->tall : d;
 }
@@ -215,8 +214,8 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
 
 /* ---- direct.c ---- */
 
-/* Cycles of the instructions of m rows and n columns, the kernels' own. */
-double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t n,
+/* Cycles of the instructions of m rows and the kernels' own columns; rows of B are ldb elements apart. */
+double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t ldb,
                              int64_t k);
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);

@@ -27,15 +27,13 @@ static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_
                                                               int64_t n, int64_t k, const ELEMENT *a,
                                                               int64_t lda, const ELEMENT *b, int64_t ldb,
                                                               ELEMENT beta, ELEMENT *c, int64_t ldc) {
-    int last = d->column_splits - 1;
     struct uk_small_call s;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(m, n, beta, c, ldc);
-    if (last) {
-        d = gemm_direct_of(d, m, k);
-        last = d->column_splits - 1;
-    }
+    d = gemm_direct_of(d, m, k);
+    const int last = d->column_splits - 1;
+
     for (int i = 0; i < last; i++) {
         const int columns = d->column_split[i].columns;
 

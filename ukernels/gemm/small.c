@@ -113,14 +113,14 @@ static void set_transposed(const struct gemm_type *t, const struct gemm_product 
     set_default(t, p, w);
 }
 
-/* Whether all operands stay in half of L2. */
-static bool fits_near(const struct gemm_type *t, const struct gemm_product *p) {
-    return p->m * p->n + p->n * p->k + p->m * p->k <= 2 * t->near;
+/* Whether all operands stay in so many quarters of L2. */
+static bool fits(const struct gemm_type *t, const struct gemm_product *p, int quarters) {
+    return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * t->near;
 }
 
 /* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not in L2. */
 static bool is_chosen(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w) {
-    return (w->width && p->m * w->columns * t->size > t->machine->part[0].size) || !fits_near(t, p);
+    return (w->width && p->m * w->columns * t->size > t->machine->part[0].size) || !fits(t, p, 2);
 }
 
 /* Sets the default way; whether others may be better. */
@@ -231,8 +231,8 @@ static bool by_dots(const struct gemm_type *t, const struct gemm_product *p) {
 }
 
 /* Small products with a long k, which is not split: those of few columns, of which B stays in L2 if k is longer than tiles' blocks. Where
- * all operands stay there, tiles could save nothing by copying them. Else that is estimated, but for a column-major A, which tiles
- * prefetch and these kernels do not. */
+ * all operands stay in half of it, tiles could save nothing by copying them. Else that is estimated, but for a column-major A from beyond L2,
+ * which tiles prefetch and these kernels do not. */
 static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
     if (p->n < 2 || p->n >= t->many || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
@@ -241,7 +241,7 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
     if ((p->k > GEMM_K_WHOLE && p->n * p->k > 2 * t->near) || (p->b_columns && !can_transpose(t, p)) ||
         by_dots(t, p))
         return NULL;
-    return fits_near(t, p) || (!p->a_columns && beats_tiles(t, p))
+    return fits(t, p, 2) || ((!p->a_columns || fits(t, p, 4)) && beats_tiles(t, p))
                ? gemm_direct_of(&t->direct[p->a_columns][p->n], p->m, p->k)
                : NULL;
 }

@@ -52,12 +52,12 @@ static void set_loops(const struct gemm_type *t, const struct gemm_product *p, c
 static double instructions_of(const struct gemm_type *t, const struct gemm_product *p,
                               const struct gemm_small *w, int64_t n) {
     if (!w->width)
-        return uk_gemm_direct_cycles(t, w->kernels, p->m, n, p->k);
+        return uk_gemm_direct_cycles(t, w->kernels, p->m, w->ldb, p->k);
     const int64_t last = n % w->width, groups = w->order == GEMM_ALONG_ROWS
                                                     ? gemm_parts(p->m, w->kernels->column_split[0].kernel->mr)
                                                     : 1;
-    const double wide = uk_gemm_direct_cycles(t, w->kernels, p->m / groups, w->width, p->k),
-                 rest = last ? uk_gemm_direct_cycles(t, &t->direct[p->a_columns][last], p->m / groups, last,
+    const double wide = uk_gemm_direct_cycles(t, w->kernels, p->m / groups, w->ldb, p->k),
+                 rest = last ? uk_gemm_direct_cycles(t, &t->direct[p->a_columns][last], p->m / groups, w->ldb,
                                                      p->k)
                              : 0;
 
