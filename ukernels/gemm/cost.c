@@ -99,7 +99,7 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
 
 /* Columns of a block of B. */
 static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
-    return gemm_least(uk_gemm_columns(w->tile, p->n, w->kc, uk_gemm_room(p)), p->n);
+    return gemm_least(uk_gemm_columns(p, w, p->n, 1), p->n);
 }
 
 /* Adds A, B or C to the nest of the tiles, whose outermost loops are blocks: their copies begin anew. Of A a k iteration accesses a tile's

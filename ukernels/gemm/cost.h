@@ -15,23 +15,6 @@ static inline int64_t gemm_parts(int64_t n, int64_t part) {
     return (n + part - 1) / part;
 }
 
-/* ---- blocks.c ---- */
-
-/* The rows of a panel, if all panels are about equally high and none is higher than the kernel's tile. */
-int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
-/* The length of balanced blocks of k, for each of which at least four tiles of B have room. */
-int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t);
-/* The most elements of a block of B; and how many columns a block then has, if all blocks are about equally wide. */
-int64_t uk_gemm_room(const struct gemm_plan *p);
-int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room);
-/* Whether so many lines, each contiguous, map to so few sets of a cache that they evict each other. */
-bool uk_gemm_conflicts(const struct uk_lattice *v, int64_t lines, const struct uk_cache *c);
-
-/* ---- cost.c ---- */
-
-/* The dimensions of a product. */
-enum { GEMM_M, GEMM_N, GEMM_K };
-
 /* A way to compute a product by tiles. */
 struct uk_gemm_way {
     const struct gemm_tile *tile;
@@ -41,6 +24,22 @@ struct uk_gemm_way {
     int64_t rows, kc;
     double cycles;
 };
+
+/* ---- blocks.c ---- */
+
+/* The rows of a panel, if all panels are about equally high and none is higher than the kernel's tile. */
+int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
+/* The length of balanced blocks of k, for each of which at least four tiles of B have room. */
+int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t);
+/* Of n columns, those of a block of B, if all blocks are about equally wide; `parts`: tasks that share a core's L2. */
+int64_t uk_gemm_columns(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t n, int parts);
+/* Whether so many lines, each contiguous, map to so few sets of a cache that they evict each other. */
+bool uk_gemm_conflicts(const struct uk_lattice *v, int64_t lines, const struct uk_cache *c);
+
+/* ---- cost.c ---- */
+
+/* The dimensions of a product. */
+enum { GEMM_M, GEMM_N, GEMM_K };
 
 double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w);
 /* Cycles of transposing C tile by tile when it is stored: each goes through scratch. */

@@ -128,7 +128,7 @@ static bool first_conflicts(const struct gemm_plan *p) {
 
 static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
-    int64_t columns, rows, room = uk_gemm_room(p);
+    int64_t columns, rows;
 
     p->tile = c->tile;
     p->form = (unsigned char)c->form;
@@ -139,13 +139,9 @@ static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     p->kc = c->kc;
     split(p);
     p->prefetching = c->prefetches ? c->tile->prefetching[c->form] : NULL;
-    if (p->prefetching && c->form != GEMM_PANELS)
-        room /= 2; /* the other half is for what is prefetched */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
-    if (p->row_tasks * p->column_tasks > p->type->machine->cores)
-        room /= 2; /* two tasks to a core */
-    p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
+    p->nc = uk_gemm_columns(p, c, columns, p->row_tasks * p->column_tasks > p->type->machine->cores ? 2 : 1);
     /* Where A is packed it is kept for all blocks of columns, which read its panels from L3 or from memory.
      * More rows than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
     p->mc = GEMM_PACKED_A / size / p->kc / p->rows * p->rows;
