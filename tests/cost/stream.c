@@ -65,13 +65,12 @@ static void run(const struct uk_loop_nest *n) {
 
 /* Tiles of 6 x 16 floats: rows of A in place, `pitch` bytes apart, and panels of B; 100 k iterations, 20 tiles, 6 panels of rows. */
 static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
-    return (struct uk_loop_nest){
-        .loops = 3,
-        .operands = 3,
-        .extent = {6, tiles, k},
-        .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0},
-                    {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0},
-                    {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
+    return (struct uk_loop_nest){.loops = 3,
+                                 .operands = 3,
+                                 .extent = {6, tiles, k},
+                                 .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0},
+                                             {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0},
+                                             {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
 }
 
 /* Rows of B in place, `pitch` bytes apart. */
@@ -224,9 +223,11 @@ static void vectors_lie_across_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_lie_across_lines), cmocka_unit_test(lines_come_from_l2),
-        cmocka_unit_test(pages_are_translated),     cmocka_unit_test(instructions_are_the_least),
+        cmocka_unit_test(lines_come_from_l2),
+        cmocka_unit_test(pages_are_translated),
+        cmocka_unit_test(instructions_are_the_least),
         cmocka_unit_test(late_lines_take_longer),
+        cmocka_unit_test(vectors_lie_across_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,10 +3,10 @@
  * The blocks of a product by tiles.
  *
  * A block of B, kc x nc, takes half of L2, or GEMM_BLOCK bytes of a larger one: the packed operands pass through L2 as well; and half of that
- * where kernels prefetch the next block. k is split into equal
- * blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each
- * of which the panels of A come from the last cache. That k is not split although it is long is a way of its own, which cost.c
- * compares. k is not split for a small product (direct.h) that is computed by tiles: it has one sum for each element.
+ * where kernels prefetch the next block. k is split into equal blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and
+ * written once per block, but a long block has few columns, for each of which the panels of A come from the last cache. That k is not split
+ * although it is long is a way of its own, which cost.c compares. k is not split for a small product (direct.h) that is computed by tiles: it
+ * has one sum for each element.
  */
 #include "cost.h"
 
@@ -17,10 +17,9 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
 }
 
 int64_t uk_gemm_columns(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t n, int parts) {
-    const bool reads_ahead =
-        w->prefetches && w->form != GEMM_PANELS; /* the next block of B beside this one */
+    const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* beside it, prefetched */
     const int64_t room = gemm_least(p->type->machine->part[1].size / 2, GEMM_BLOCK) / p->type->size /
-                         (reads_ahead ? 2 * parts : parts);
+                         (has_next ? 2 * parts : parts);
     const int nr = w->tile->nr;
     const int64_t most = room / w->kc / nr * nr, few = 4 * nr;
 

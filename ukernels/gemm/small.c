@@ -118,7 +118,7 @@ static bool fits(const struct gemm_type *t, const struct gemm_product *p, int qu
     return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * t->near;
 }
 
-/* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not in L2. */
+/* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not in half of L2. */
 static bool is_chosen(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w) {
     return (w->width && p->m * w->columns * t->size > t->machine->part[0].size) || !fits(t, p, 2);
 }

@@ -29,8 +29,7 @@ struct uk_vectors {
     int bytes, registers;
     struct uk_ports fma, shuffle, load, store;
     struct uk_ports merge; /* beside a load into a part of a register, whether the rest is kept or cleared */
-    double
-        split; /* cycles that multiply-adds which take all of their ports' cycles take more beside a load across two lines */
+    double split; /* cycles that a load across two lines holds up multiply-adds whose ports are all busy */
 };
 
 struct uk_cache {
