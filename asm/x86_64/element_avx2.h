@@ -5,7 +5,7 @@
 #ifdef UK_DOUBLE
 typedef double element;
 typedef __m256d vector;
-enum { V = 4 };
+#define V 4
 #define BYTES "8"
 #define P "pd"
 #define S "sd"
@@ -17,7 +17,7 @@ enum { V = 4 };
 #else
 typedef float element;
 typedef __m256 vector;
-enum { V = 8 };
+#define V 8
 #define BYTES "4"
 #define P "ps"
 #define S "ss"

@@ -5,10 +5,10 @@
  * (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): a k iteration
  * then loads R contiguous elements, and a shuffle spreads them.
  *
- *     sums    zmm0 ..   | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
- *     A       zmm12 ..  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's elements of UNROLL k iterations
- *     b       zmm24     | b[p][0..NR) | b[p][0..NR)     | ...
- *     spread  zmm25     | a[i][p] ... | a[i + 1][p] ... | ...
+ *     sums    zmm<2v>      | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
+ *     A       zmm<2v + 1>  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's elements of UNROLL k iterations
+ *     b       zmm24        | b[p][0..NR) | b[p][0..NR)     | ...
+ *     spread  zmm25        | a[i][p] ... | a[i + 1][p] ... | ...
  *
  * Where the number of rows is no multiple of R, the last vector overlaps the one before it: both compute the
  * same, and a C that is added to is loaded before anything is stored. Where there are fewer rows than R, the
@@ -26,6 +26,7 @@
 #include "registry/kernel_contract.h"
 #include "registry/small_call.h"
 #include "element_avx512.h"
+#include "gemm_small_rows.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1
@@ -136,7 +137,9 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %c[ldb](%[s]), %[b]\n\t"
 #define MASKS(at) "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"
 #endif
-#define ZERO(u, c, x) "vpxor %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t"
+#define ZERO_ROW(u, n, i, c, x)                                                                             \
+    ".if " #c " < 16\n\tvpxor %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t"                                    \
+    ".else\n\tvpxord %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t.endif\n\t"
 #if A_COLUMNS
 /* Multiplies the rows at `at`, whose elements are spread over the rows' lanes. */
 #define FMA_AT(at, c)                                                                                       \
@@ -146,119 +149,64 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define FMA_FEW(at, c)                                                                                      \
     "vbroadcastf" FEW " " at ", %%zmm25%{%%k2%}%{z%}\n\t" SPREAD                                            \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
-#define FMA(u, c, x) FMA_AT(ROWS_BYTES "*" #c "(%[a])", c)
+#define FMA_ROW(u, n, i, c, x) FMA_AT(ROWS_BYTES "*" #i "(%[a])", c)
 #else
-#define FMA(u, c, x)                                                                                        \
+#define FMA_ROW(u, n, i, c, x)                                                                              \
     "vpermil" P " $" u ", %%zmm" #x ", %%zmm25\n\t"                                                         \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
 #endif
 /* Only where a group has several vectors. */
-#define MANY_1(...)
-#define MANY_2(...) __VA_ARGS__
-#define MANY_3(...) __VA_ARGS__
-#define MANY_4(...) __VA_ARGS__
-#define MANY_5(...) __VA_ARGS__
-#define MANY_6(...) __VA_ARGS__
-#define MANY_7(...) __VA_ARGS__
-#define MANY_8(...) __VA_ARGS__
-#define MANY_9(...) __VA_ARGS__
-#define MANY_10(...) __VA_ARGS__
-#define MANY_11(...) __VA_ARGS__
-#define MANY_12(...) __VA_ARGS__
+#define ONE(...)
+#define MANY(...) __VA_ARGS__
 #define A_AND_T , [a] "+&r"(a), [t] "=&r"(t)
-
-/* F(u, sum, A) for all vectors of a group. */
-#define ALL_0(F, u)
-#define ALL_1(F, u) F(u, 0, 12)
-#define ALL_2(F, u) ALL_1(F, u) F(u, 1, 13)
-#define ALL_3(F, u) ALL_2(F, u) F(u, 2, 14)
-#define ALL_4(F, u) ALL_3(F, u) F(u, 3, 15)
-#define ALL_5(F, u) ALL_4(F, u) F(u, 4, 16)
-#define ALL_6(F, u) ALL_5(F, u) F(u, 5, 17)
-#define ALL_7(F, u) ALL_6(F, u) F(u, 6, 18)
-#define ALL_8(F, u) ALL_7(F, u) F(u, 7, 19)
-#define ALL_9(F, u) ALL_8(F, u) F(u, 8, 20)
-#define ALL_10(F, u) ALL_9(F, u) F(u, 9, 21)
-#define ALL_11(F, u) ALL_10(F, u) F(u, 10, 22)
-#define ALL_12(F, u) ALL_11(F, u) F(u, 11, 23)
-
 /* F(sum, A, address) for all vectors: those that follow each other from t on, and the last one. */
-#define BUT_0(F)
-#define BUT_1(F) BUT_0(F) F(0, 12, "%[t]") ON
-#define BUT_2(F) BUT_1(F) F(1, 13, "%[t]") ON
-#define BUT_3(F) BUT_2(F) F(2, 14, "%[t]") ON
-#define BUT_4(F) BUT_3(F) F(3, 15, "%[t]") ON
-#define BUT_5(F) BUT_4(F) F(4, 16, "%[t]") ON
-#define BUT_6(F) BUT_5(F) F(5, 17, "%[t]") ON
-#define BUT_7(F) BUT_6(F) F(6, 18, "%[t]") ON
-#define BUT_8(F) BUT_7(F) F(7, 19, "%[t]") ON
-#define BUT_9(F) BUT_8(F) F(8, 20, "%[t]") ON
-#define BUT_10(F) BUT_9(F) F(9, 21, "%[t]") ON
-#define BUT_11(F) BUT_10(F) F(10, 22, "%[t]") ON
-#define EACH_1(F) BUT_0(F) F(0, 12, "%[last]")
-#define EACH_2(F) BUT_1(F) F(1, 13, "%[last]")
-#define EACH_3(F) BUT_2(F) F(2, 14, "%[last]")
-#define EACH_4(F) BUT_3(F) F(3, 15, "%[last]")
-#define EACH_5(F) BUT_4(F) F(4, 16, "%[last]")
-#define EACH_6(F) BUT_5(F) F(5, 17, "%[last]")
-#define EACH_7(F) BUT_6(F) F(6, 18, "%[last]")
-#define EACH_8(F) BUT_7(F) F(7, 19, "%[last]")
-#define EACH_9(F) BUT_8(F) F(8, 20, "%[last]")
-#define EACH_10(F) BUT_9(F) F(9, 21, "%[last]")
-#define EACH_11(F) BUT_10(F) F(10, 22, "%[last]")
-#define EACH_12(F) BUT_11(F) F(11, 23, "%[last]")
-/* All vectors of n but the last, then the last one. */
-#define LAST_1(F, u) ALL_0(F, u) FMA_FEW("(%[last])", 0)
-#define LAST_2(F, u) ALL_1(F, u) FMA_AT("(%[last])", 1)
-#define LAST_3(F, u) ALL_2(F, u) FMA_AT("(%[last])", 2)
-#define LAST_4(F, u) ALL_3(F, u) FMA_AT("(%[last])", 3)
-#define LAST_5(F, u) ALL_4(F, u) FMA_AT("(%[last])", 4)
-#define LAST_6(F, u) ALL_5(F, u) FMA_AT("(%[last])", 5)
-#define LAST_7(F, u) ALL_6(F, u) FMA_AT("(%[last])", 6)
-#define LAST_8(F, u) ALL_7(F, u) FMA_AT("(%[last])", 7)
-#define LAST_9(F, u) ALL_8(F, u) FMA_AT("(%[last])", 8)
-#define LAST_10(F, u) ALL_9(F, u) FMA_AT("(%[last])", 9)
-#define LAST_11(F, u) ALL_10(F, u) FMA_AT("(%[last])", 10)
-#define LAST_12(F, u) ALL_11(F, u) FMA_AT("(%[last])", 11)
+#define ROWS_2_0(F, u, n)
+#define FROM_T(F, n, i, c, x) F(c, x, "%[t]") ON
+#define EACH(F, but, c, x) ROWS_2_##but(FROM_T, F, ) F(c, x, "%[last]")
 
 #if A_COLUMNS
-#define K_ITERATION(n, u)                                                                                   \
-    LOAD_B LAST_##n(FMA, u) MANY_##n("add %c[lda](%[s]), %[a]\n\t") "add %c[lda](%[s]), %[last]\n\t"
-#define LOAD_FIRST(n)
-#define LOAD_NEXT(n)
-#define ADVANCE_UNROLLED(n)
+#define FMA_ONE FMA_FEW
+#define FMA_MANY FMA_AT
+#define K_ITERATION(u, n, but, c, x, many)                                                                  \
+    LOAD_B ROWS_2_##but(FMA_ROW, u, ) FMA_##many("(%[last])", c)                                            \
+    many("add %c[lda](%[s]), %[a]\n\t") "add %c[lda](%[s]), %[last]\n\t"
+#define LOAD_FIRST(but, c, x, many)
+#define LOAD_NEXT(but, c, x, many)
+#define ADVANCE_UNROLLED(many)
 #else
-#define K_ITERATION(n, u) LOAD_B ALL_##n(FMA, u)
-#define LOAD_FIRST(n) MANY_##n("mov %[a], %[t]\n\t") MASKS(16) EACH_##n(MASKED)
-#define LOAD_NEXT(n) MANY_##n("mov %[a], %[t]\n\t") EACH_##n(LOAD_A)
-#define ADVANCE_UNROLLED(n) MANY_##n("add $16, %[a]\n\t") "add $16, %[last]\n\t"
+#define K_ITERATION(u, n, but, c, x, many) LOAD_B ROWS_2_##n(FMA_ROW, u, )
+#define LOAD_FIRST(but, c, x, many) many("mov %[a], %[t]\n\t") MASKS(16) EACH(MASKED, but, c, x)
+#define LOAD_NEXT(but, c, x, many) many("mov %[a], %[t]\n\t") EACH(LOAD_A, but, c, x)
+#define ADVANCE_UNROLLED(many) many("add $16, %[a]\n\t") "add $16, %[last]\n\t"
 #endif
 #if UNROLL == 4
 #define ENTER "cmpl $2, %c[enter](%[s])\n\tjl 2f\n\tje 3f\n\tjmp 4f\n\t"
-#define UNROLLED(n) K_ITERATION(n, "0x00") "2:\n\t" K_ITERATION(n, "0x55") "3:\n\t" K_ITERATION(n, "0xaa") "4:\n\t" K_ITERATION(n, "0xff")
+#define UNROLLED(...)                                                                                       \
+    K_ITERATION("0x00", __VA_ARGS__) "2:\n\t" K_ITERATION("0x55", __VA_ARGS__)                              \
+    "3:\n\t" K_ITERATION("0xaa", __VA_ARGS__) "4:\n\t" K_ITERATION("0xff", __VA_ARGS__)
 #else
 #define ENTER "jmp 2f\n\t"
-#define UNROLLED(n) K_ITERATION(n, "0x00") "2:\n\t" K_ITERATION(n, "0xff")
+#define UNROLLED(...) K_ITERATION("0x00", __VA_ARGS__) "2:\n\t" K_ITERATION("0xff", __VA_ARGS__)
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-/* A group of n vectors. The fields of s from enter on have 4 bytes each: all, half, rows_of_a, first, mask. */
-#define GROUP(n)                                                                                            \
+/* A group of n vectors: all but the last one, whose sum and A are c and x, and whether there are others. The fields of s from enter on have 4 bytes each: all, half, rows_of_a, first, mask. */
+#define GROUP(n, but, x, y, many)                                                                                      \
     __asm__ volatile("kmovw %c[enter] + 4(%[s]), %%k1\n\t"                                                  \
                      HALF_MASK                                                                              \
                      A_MASK                                                                                 \
-                     ALL_##n(ZERO, )                                                                        \
+                     ROWS_2_##n(ZERO_ROW, , )                                                                        \
                      "test %[unrolled], %[unrolled]\n\t"                                                    \
                      "jle 6f\n\t"                                                                           \
                      "cmpl $0, %c[enter](%[s])\n\t"                                                         \
                      "je 1f\n\t"                                                                            \
-                     LOAD_FIRST(n)                                                                          \
+                     LOAD_FIRST(but, x, y, many)                                                                          \
                      ENTER                                                                                  \
                      ".p2align 5\n"                                                                         \
                      "1:\n\t"                                                                               \
-                     LOAD_NEXT(n)                                                                           \
-                     UNROLLED(n)                                                                            \
-                     ADVANCE_UNROLLED(n)                                                                    \
+                     LOAD_NEXT(but, x, y, many)                                                                           \
+                     UNROLLED(n, but, x, y, many)                                                                            \
+                     ADVANCE_UNROLLED(many)                                                                    \
                      "dec %[unrolled]\n\t"                                                                  \
                      "jnz 1b\n"                                                                             \
                      "6:\n\t"                                                                               \
@@ -269,19 +217,22 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
                      "test %[acc], %[acc]\n\t"                                                              \
                      "je 7f\n\t"                                                                            \
                      MASKS(32)                                                                              \
-                     MANY_##n("mov %[c], %[t]\n\t")                                                         \
-                     EACH_##n(MASKED_C)                                                                     \
+                     many("mov %[c], %[t]\n\t")                                                         \
+                     EACH(MASKED_C, but, x, y)                                                                     \
                      "7:\n\t"                                                                               \
-                     MANY_##n("mov %[c], %[t]\n\t")                                                         \
-                     EACH_##n(STORE_C)                                                                      \
+                     many("mov %[c], %[t]\n\t")                                                         \
+                     EACH(STORE_C, but, x, y)                                                                      \
                      : [unrolled] "+&r"(unrolled), [last] "+&r"(last), [o1] "+&r"(o1), [b] "+&r"(b)         \
-                       O2_AND_O3 MANY_##n(A_AND_T)                                                          \
+                       O2_AND_O3 many(A_AND_T)                                                          \
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), SPREAD_OPERAND AT(enter), AT(ldb), AT(c1), AT(c_last) LDA_OPERAND \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "k6", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25")
-#define CASE(n) case n: GROUP(n); break;
-#define GROUPS(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12)
+#define CASE(n, ...) case n: GROUP(n, __VA_ARGS__); break;
+#define GROUPS(F)                                                                                           \
+    F(1, 0, 0, 1, ONE) F(2, 1, 2, 3, MANY) F(3, 2, 4, 5, MANY) F(4, 3, 6, 7, MANY) F(5, 4, 8, 9, MANY)      \
+    F(6, 5, 10, 11, MANY) F(7, 6, 12, 13, MANY) F(8, 7, 14, 15, MANY) F(9, 8, 16, 17, MANY)                 \
+    F(10, 9, 18, 19, MANY) F(11, 10, 20, 21, MANY) F(12, 11, 22, 23, MANY)
 /* clang-format on */
 
 /* Computes `rows` rows. Where A is row-major, a lies in front of the first row by the k iterations that the
@@ -351,16 +302,16 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 }
 
 /* The function for groups of n vectors. */
-#define RUN(n)                                                                                          \
+#define RUN(n, ...)                                                                                     \
     static int run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         group(s, n *R, (const char *)a - s->before, b, c, acc);                                         \
         return 0;                                                                                       \
     }
-#define RUN_OF(n) run_##n,
+#define RUN_OF(n, ...) run_##n,
 #if defined UK_RESOLVED && R == 4 && V == 16 && !A_COLUMNS
 #include "gemm_fours_avx512.h"
 #define PREPARE_WHOLE prepare_fours
 #endif
 enum { STEP_OF_ROWS = R };
 #define BEGINS_GROUPS 1
-#include "gemm_small.h"
+#include "gemm_small_calls.h"

@@ -73,8 +73,8 @@
 #define C_6(F, at) C_4(F, at) TO(at) PAIR(F, at, 28, 29)
 #define C_7(F, at) C_6(F, at) TO(at) F("(%[" #at "])", 30)
 #define C_8(F, at) C_6(F, at) TO(at) PAIR(F, at, 30, 31)
-#define STORE_SUM(at, x) STORE(x, at, SOME_MASK)
-#define ADD_SUM(at, x) ADD(at, x, SOME_MASK)
+#define STORE_SUM(at, x) "vmovu" P " " REG(x) ", " at "%{%%k1%}\n\t"
+#define ADD_SUM(at, x) "vadd" P " " at ", " REG(x) ", " REG(x) "%{%%k1%}\n\t"
 #define STRAIGHT(m, k)                                                                                      \
     __attribute__((aligned(64))) static int run_##m##_by_##k(                                    \
         const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {                    \

@@ -16,7 +16,7 @@ struct uk_small_call {
     int (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     /* The same for a C that is not in L1, which it prefetches; NULL likewise. */
     int (*prefetching)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    int64_t unrolled, lda, ldb, ldc, m, rows, longer, before, b_before, iterations;
+    int64_t unrolled, lda, ldb, ldc, m, rows, longer, shorter, before, bytes, kind, iterations;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
     uint32_t all, half, rows_of_a, first[4], mask[4];

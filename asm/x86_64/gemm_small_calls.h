@@ -23,14 +23,15 @@ static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, 
 }
 
 #ifdef UK_RESOLVED
-#ifndef RUN_OF_ROWS
+#if !defined RUN_OF_ROWS && !defined PREPARE_RUNS
 GROUPS(RUN)
 
 static int (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                 int acc) = {GROUPS(RUN_OF)};
-#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows) - 1) / STEP_OF_ROWS]
+#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows)-1) / STEP_OF_ROWS]
 #endif
 
+#ifndef PREPARE_RUNS
 static int run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     int64_t longer = s->longer;
 #if BEGINS_GROUPS
@@ -51,6 +52,12 @@ static int run_groups(const struct uk_small_call *s, const void *a, const void *
     return 0;
 }
 
+static inline void prepare_runs(struct uk_small_call *s) {
+    s->run = s->m > UK_MR ? run_groups : RUN_OF_ROWS(s, s->m);
+}
+#define PREPARE_RUNS prepare_runs
+#endif
+
 void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n);
 void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
@@ -60,13 +67,20 @@ void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda
         return;
 #endif
     prepare(s, k, lda, ldb, ldc, m, n);
-    s->run = m > UK_MR ? run_groups : RUN_OF_ROWS(s, m);
+    PREPARE_RUNS(s);
 }
 #else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                int64_t ldc, int64_t acc, int64_t m, int64_t n) {
     struct uk_small_call s;
 
+#ifdef IS_FEW
+    if (IS_FEW(n)) {
+        prepare(&s, k, lda, ldb, ldc, m, n);
+        run_few(&s, a, b, c, acc != 0);
+        return;
+    }
+#endif
     prepare(&s, k, lda, ldb, ldc, m, n);
     const char *from = (const char *)a - s.before;
     char *to = (char *)c;

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resolved calls of two to four vectors of columns with AVX-512: functions that compute all groups of as many
+ * rows of a call, as a call of a function for each would take a dozen cycles; and the same functions for operands
+ * that are not in L1.
+ *
+ * Where rows of A come from the LLC or memory (s->ahead), each unrolled iteration prefetches lines of two rows
+ * of the next group, which are too many streams, and too short ones, for the hardware prefetcher. With two
+ * vectors it prefetches 128 bytes of each row of the next group in the 28 k iterations in which a group of 14
+ * rows reads 112 bytes of each of its own.
+ *
+ * Where C is not in L1 (s->prefetching), each unrolled iteration prefetches for writing the lines of one of the
+ * group's rows, or of two or four if there are few unrolled iterations. Stores retire in order, and the lines
+ * that they request at the end of a group leave no line fill buffers for A and B; prefetches spread over the
+ * iterations do. Kernels of two vectors, whose calls go along rows of C, also prefetch from L2 what the next
+ * call reads of B.
+ */
+/* clang-format off */
+typedef int groups_function(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+/* The function name_##r, for all groups of r rows that a call has. */
+#define RUN_BY(name, code, r)                                                                               \
+    static int name##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {  \
+        const char *from = (const char *)a - s->before;                                                     \
+        char *to = c;                                                                                       \
+                                                                                                            \
+        for (int64_t left = r > s->rows ? s->longer : s->shorter;;) {                                       \
+            code(s, r, from, b, to, acc);                                                                   \
+            if (!--left)                                                                                    \
+                return 0;                                                                                   \
+            from += r * (A_COLUMNS ? size : s->lda);                                                        \
+            to += r * s->ldc;                                                                               \
+        }                                                                                                   \
+    }
+/* These functions for groups of at least `least` rows, and name_of, that of a call, which may compute the longer
+ * groups, then the shorter ones. */
+#define RUNS_BY(name, GROUPS, least)                                                                        \
+    GROUPS(RUN_##name)                                                                                      \
+    static groups_function *const name##_functions[] = {GROUPS(OF_##name)};                                 \
+    static int name##_two(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {  \
+        const int64_t rows = s->longer * (s->rows + 1);                                                     \
+                                                                                                            \
+        name##_functions[s->rows + 1 - least](s, a, b, c, acc);                                             \
+        return name##_functions[s->rows - least](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b, \
+                                                 (char *)c + rows * s->ldc, acc);                           \
+    }                                                                                                       \
+    static inline groups_function *name##_of(const struct uk_small_call *s) {                               \
+        return s->longer ? name##_two : name##_functions[s->rows - least];                                  \
+    }
+#define RUN_run(r, far) RUN_BY(run, group_WHOLE, r)
+#define OF_run(r, far) run_##r,
+RUNS_BY(run, GROUPS, 1)
+
+#if !A_COLUMNS
+/* Prefetches LINES lines of two rows of the next group, then of the next two; after the last rows it goes on
+ * with the next lines of the first two. */
+#define FETCH_LINE(bytes) "prefetcht0 " bytes "(%[f])\n\tprefetcht0 " bytes "(%[f], %[ld])\n\t"
+#define FETCH_1 FETCH_LINE("")
+#define FETCH_2 FETCH_1 FETCH_LINE("64")
+#define FETCH_3 FETCH_2 FETCH_LINE("128")
+#define FETCH_4 FETCH_3 FETCH_LINE("192")
+#if NV == 2 && V == 8
+#define LINES 4
+#elif NV == 3 && V == 8
+#define LINES 3
+#elif NV == 4 && V == 16
+#define LINES 1
+#else
+#define LINES 2
+#endif
+#define FETCH_(lines) FETCH_##lines
+#define FETCH_LINES(lines) FETCH_(lines)
+#define FETCH(r)                                                                                            \
+    FETCH_LINES(LINES)                                                                                      \
+    "lea (%[f], %[ld], 2), %[f]\n\t"                                                                        \
+    "dec %[pairs]\n\t"                                                                                      \
+    "jnz 7f\n\t"                                                                                            \
+    "imul $(" #r " + 1) / 2 * 2, %[ld], %[pairs]\n\t"                                                       \
+    "sub %[pairs], %[f]\n\t"                                                                                \
+    "add $64 * " TEXT(LINES) ", %[f]\n\t"                                                                   \
+    "mov $(" #r " + 1) / 2, %[pairs]\n"                                                                     \
+    "7:\n\t"
+#define CASE_AHEAD(r, far) CASE(r, far, WHOLE, , FETCH(r), , [f] "+&r"(f), [pairs] "+&r"(pairs))
+/* The groups of the most rows, and of one less. */
+#if NV == 2
+#define TALL_GROUPS(F) F(13, 7) F(14, 7)
+#elif NV == 3
+#define TALL_GROUPS(F) F(8, 7) F(9, 7)
+#else
+#define TALL_GROUPS(F) F(5, 3) F(6, 5)
+#endif
+GROUP_BY(group_AHEAD, TALL_GROUPS, CASE_AHEAD, *f = a0 + s->before + rows * s->lda, pairs = (rows + 1) / 2)
+#define RUN_ahead(r, far) RUN_BY(ahead, group_AHEAD, r)
+#define OF_ahead(r, far) ahead_##r,
+RUNS_BY(ahead, TALL_GROUPS, (UK_MR - 1))
+#endif
+
+#if NV != 3
+/* The groups that prefetch C. Groups of fewer rows occur only in products of few rows. */
+#if NV == 2
+#define PREFETCHING_LEAST 8
+#define PREFETCHING_GROUPS(F) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
+#define PREFETCH_B "prefetcht0 128 + 60(%[b])\n\tprefetcht0 128 + 124(%[b])\n\t"
+#define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\t"
+#else
+#define PREFETCHING_LEAST 4
+#define PREFETCHING_GROUPS(F) F(4, 3) F(5, 3) F(6, 5)
+#define PREFETCH_B
+#define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
+#endif
+/* Prefetches the lines in which a row's vectors end, if a row is left. */
+#define PREFETCH_ROW "dec %[left]\n\tjs 7f\n\t" PREFETCH_LINES "add %c[ldc](%[s]), %[f]\n\t"
+#define PREFETCH(r)                                                                                         \
+    PREFETCH_ROW "cmpq $" #r ", %c[all_unrolled](%[s])\n\tjge 7f\n\t"                                       \
+    PREFETCH_ROW "cmpq $(" #r " + 1) / 2, %c[all_unrolled](%[s])\n\tjge 7f\n\t"                             \
+    PREFETCH_ROW PREFETCH_ROW "7:\n\t"
+#define CASE_PREFETCHING(r, far)                                                                            \
+    CASE(r, far, WHOLE, PREFETCH_B, PREFETCH(r), , [f] "+&r"(f), [left] "+&r"(left))
+GROUP_BY(group_PREFETCHING, PREFETCHING_GROUPS, CASE_PREFETCHING, *f = c, left = rows)
+#define RUN_prefetching(r, far) RUN_BY(prefetching, group_PREFETCHING, r)
+#define OF_prefetching(r, far) prefetching_##r,
+RUNS_BY(prefetching, PREFETCHING_GROUPS, PREFETCHING_LEAST)
+#endif
+/* clang-format on */
+
+/* Sets the call's functions. */
+static inline void prepare_runs(struct uk_small_call *s) {
+    s->shorter = s->m > UK_MR ? (s->m + UK_MR - 1) / UK_MR - s->longer : 1;
+    s->run = run_of(s);
+#if NV != 3
+    if (s->rows >= PREFETCHING_LEAST)
+        s->prefetching = prefetching_of(s);
+#endif
+#if !A_COLUMNS
+    if (s->rows >= UK_MR - 1)
+        s->ahead = ahead_of(s);
+#endif
+}
