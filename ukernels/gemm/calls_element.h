@@ -9,7 +9,7 @@ __attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_pro
                                                            const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
 
-    DIRECT(run_few)(&TYPE.direct[p->a_columns][p->n], p, a, b, beta, c, copy);
+    DIRECT(run_few)(gemm_direct_for(&TYPE, p->a_columns, p->m, p->n), p, a, b, beta, c, copy);
 }
 
 /* Products of many columns or rows, or with a column-major B: by a plan, but where it would take as long as the product. */

@@ -33,6 +33,10 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+static double least(double a, double b) {
+    return a < b ? a : b;
+}
+
 /* How many of a kernel's loads in a k iteration fill a part of a register. Loads of two contiguous elements of
  * a column-major A do not, but with their masks they cost as much for few k iterations, and for many half a
  * vector for each row is as good. */
@@ -51,18 +55,26 @@ static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, in
     return row / bytes * uk_cost_splits(bytes, stride);
 }
 
-/* Cycles of a k iteration for so many rows. Where rows share a vector, the last vector may be partly unused. */
+/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. A shuffle spreads each of a group's first rows where
+ * they are loaded for several k iterations at once. Where rows share a vector, the last vector may be partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
                                int64_t stride) {
     const struct uk_core *core = &t->machine->core;
-    const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
-    const double splits = splits_of(t, k, stride);
-    const struct uk_counts n = {.fma = k->fma,
-                                .load = k->loads + splits * core->split * uk_ports_rate(&t->vectors->load),
-                                .shuffle = k->other,
-                                .merge = merging_loads(k)};
+    const int step = k->row_step;
+    const double whole = (rows + step - 1) / step * step, part = whole / k->mr,
+                 groups = (rows + k->mr - 1) / k->mr, splits = groups * splits_of(t, k, stride);
+    struct uk_counts n = {.fma = k->fma * part,
+                          .load = splits * core->split * uk_ports_rate(&t->vectors->load)};
 
-    return whole * (uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split) / k->mr;
+    if (step > 1) {
+        n.load += groups + (k->loads - 1) * part;
+        n.shuffle = k->other * part;
+        n.merge = merging_loads(k) * part + groups;
+    } else {
+        n.shuffle = groups * least(k->other, rows / groups);
+        n.load += groups * (k->loads - k->mr + k->other) + rows - n.shuffle;
+    }
+    return uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split;
 }
 
 /* Whether a load into a part of a register takes an FMA port. */
@@ -70,9 +82,15 @@ static bool merges_take_port(const struct gemm_type *t) {
     return t->vectors->merge.ports & t->vectors->fma.ports;
 }
 
-/* What a call takes beside its k iterations: the masks of rows that share a vector are set through an FMA port. */
-static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k) {
-    return k->row_step > 1 && merges_take_port(t) ? GEMM_CALL + k->row_step : GEMM_CALL;
+/* What a call takes beside its k iterations. Where loads into a part of a register take an FMA port, it also sets the masks of rows that
+ * share a vector; and if these are all rows, nothing else runs beside the shuffles that take each but the first out of the vector on its
+ * way to C. */
+static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
+    const int step = k->row_step;
+
+    if (step == 1 || !merges_take_port(t))
+        return GEMM_CALL;
+    return GEMM_CALL + step + (rows <= step ? step - 1 : 0);
 }
 
 /* Whether a kernel that is a vector narrower takes that many columns: in a kernel all vectors but the last have
@@ -126,15 +144,15 @@ struct search {
 };
 
 /* Whether d followed by kernel k, with that many cycles in all, may be the best. Among kernels of equal cost
- * the narrower is better: its loads cross fewer lines. */
+ * the narrower is better: its loads cross fewer lines. Costs that differ by rounding alone are equal as floats. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
-    if (!s->best->column_splits || cycles < s->least)
+    if (!s->best->column_splits || (float)cycles < (float)s->least)
         return true;
     for (int i = 0; i < d->column_splits; i++)
         if (i >= s->best->column_splits || s->best->column_split[i].kernel != d->column_split[i].kernel)
             return false;
-    return cycles == s->least && d->column_splits < s->best->column_splits &&
+    return (float)cycles == (float)s->least && d->column_splits < s->best->column_splits &&
            k->nr < s->best->column_split[d->column_splits].kernel->nr;
 }
 
@@ -144,7 +162,7 @@ static double column_split_cycles(const struct search *s, const struct uk_kernel
                                   int iterations) {
     return is_transposed(k)
                ? transposed_cycles(s->type, k, rows, columns, iterations)
-               : call_cycles(s->type, k) + iterations * iteration_cycles(s->type, k, rows, s->stride);
+               : call_cycles(s->type, k, rows) + iterations * iteration_cycles(s->type, k, rows, s->stride);
 }
 
 /* Completes `d`, whose kernels so far take `cycles`, for the last `rest` columns; no kernel is wider than the
@@ -193,14 +211,19 @@ double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct
     return cycles;
 }
 
+/* Cycles of a call of each kernel for that many rows. */
+static void set_rows(struct search *s, int rows) {
+    s->rows = rows;
+    for (int i = 0; i < s->kernels; i++)
+        if (!is_transposed(s->kernel[i]))
+            s->cycles[i] = column_split_cycles(s, s->kernel[i], s->kernel[i]->nr, rows, s->n);
+}
+
 /* Finds the best kernels for all columns. */
 static void find_best(struct search *s, struct gemm_direct *best) {
     struct gemm_direct d = {0};
 
     s->best = best;
-    for (int i = 0; i < s->kernels; i++)
-        if (!is_transposed(s->kernel[i]))
-            s->cycles[i] = column_split_cycles(s, s->kernel[i], s->kernel[i]->nr, s->rows, s->n);
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
 
@@ -248,10 +271,10 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
 
 /* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what is best for few rows is
  * not best for many. One column is a matrix-vector product, which has other kernels. */
-static int rows_for(const struct gemm_type *t, int columns) {
+static int rows_for(int columns) {
     enum { MANY = 16 };
 
-    return columns > 1 && columns < MANY / 2 && merges_take_port(t) ? MANY : columns;
+    return columns > 1 && columns < MANY / 2 ? MANY : columns;
 }
 
 static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
@@ -268,16 +291,16 @@ static void fill_columns(struct gemm_type *t, int form, int n, prepare_function 
                        .kernel = t->whole[form],
                        .kernels = t->wholes[form],
                        .n = n,
-                       .rows = rows_for(t, n),
                        .stride = n * t->size,
                        .prepare = prepare};
 
+    set_rows(&s, rows_for(n));
     find_best(&s, &t->direct[form][n]);
     if (n > lanes)
         take_tall(t, form, &s);
     if (n > GEMM_FEW_COLUMNS)
         return;
-    s.rows = n;
+    set_rows(&s, n);
     find_best(&s, &t->direct_few[form][n]);
 }
 

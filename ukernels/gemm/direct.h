@@ -109,6 +109,13 @@ static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t
     return &t->direct[a_columns][n < t->many ? n : GEMM_WIDE / t->size];
 }
 
+/* The same for that many rows. */
+static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t, bool a_columns, int64_t m,
+                                                        int64_t n) {
+    return n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS ? &t->direct_few[a_columns][n]
+                                                          : gemm_direct_at(t, a_columns, n);
+}
+
 /* Those kernels, or the ones for that many rows and k iterations. */
 static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
     return d->tall && m >= d->tall_rows && k >= d->tall_iterations ? d->tall : d;
@@ -198,10 +205,7 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
                      (t->transpose && (k < GEMM_DOTS_LEAST || uk_gemm_transposes_long(t, p))));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
-    const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, n);
-
-    if (n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS)
-        d = &t->direct_few[p->a_columns][n];
+    const struct gemm_direct *d = gemm_direct_for(t, p->a_columns, m, n);
 
     GEMM_REQUIRE(d->column_splits);
     if (m * n * k > t->work_most && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone())) {

@@ -129,7 +129,7 @@ static bool begin(const struct gemm_type *t, const struct gemm_product *p, struc
     if (p->b_columns && p->n <= t->transpose_few[1]->mr) {
         w->copies = GEMM_COPIES_FEW;
         w->ldb = gemm_few_transpose(t, p->n)->mr;
-        w->kernels = gemm_direct_of(&t->direct[p->a_columns][p->n], p->m, p->k);
+        w->kernels = gemm_direct_of(gemm_direct_for(t, p->a_columns, p->m, p->n), p->m, p->k);
         w->bytes = p->k * w->ldb * t->size;
         return false;
     }
@@ -242,7 +242,7 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
         by_dots(t, p))
         return NULL;
     return fits(t, p, 2) || ((!p->a_columns || fits(t, p, 4)) && beats_tiles(t, p))
-               ? gemm_direct_of(&t->direct[p->a_columns][p->n], p->m, p->k)
+               ? gemm_direct_of(gemm_direct_for(t, p->a_columns, p->m, p->n), p->m, p->k)
                : NULL;
 }
 
