@@ -301,16 +301,23 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
-/* The function for groups of n vectors. */
+#ifdef UK_RESOLVED
+/* A function for groups of n vectors. */
 #define RUN(n, ...)                                                                                     \
     static int run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         group(s, n *R, (const char *)a - s->before, b, c, acc);                                         \
         return 0;                                                                                       \
     }
-#define RUN_OF(n, ...) run_##n,
-#if defined UK_RESOLVED && R == 4 && V == 16 && !A_COLUMNS
+GROUPS(RUN)
+
+#define FUNCTION(n, ...) run_##n,
+static int (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                int acc) = {GROUPS(FUNCTION)};
+#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows)-1) / R]
+#if R == 4 && V == 16 && !A_COLUMNS
 #include "gemm_fours_avx512.h"
 #define PREPARE_WHOLE prepare_fours
+#endif
 #endif
 enum { STEP_OF_ROWS = R };
 #define BEGINS_GROUPS 1

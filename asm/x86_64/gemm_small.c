@@ -230,38 +230,22 @@ enum kind { WHOLE };
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), \
                        AT(first), ALL_UNROLLED M##_INPUTS                                                   \
                      : "memory", "cc", CLOBBERS)
-#if UK_MR == 28
-#define GROUPS UP_TO_28
-#elif UK_MR == 26
-#define GROUPS UP_TO_26
-#elif UK_MR == 14
-#define GROUPS UP_TO_14
-#elif UK_MR == 12
-#define GROUPS UP_TO_12
-#elif UK_MR == 9
-#define GROUPS UP_TO_9
-#elif UK_MR == 6
-#define GROUPS UP_TO_6
-#else
-#define GROUPS UP_TO_4
-#endif
+#define GROUPS UP_TO(UK_MR)
+#define UP_TO(mr) UP_TO_ROWS(mr)
+#define UP_TO_ROWS(mr) UP_TO_##mr
 
 /* Computes `rows` rows, for each kind. Where A is row-major, a0 lies in front of the first row by the k
  * iterations that the first unrolled iteration skips. */
-#define CASE(r, far, M, ...) case r: GROUP(r, far, M, __VA_ARGS__); break;
-#define GROUP_BY(name, GROUPS, CASE, pointer, number)                                                       \
-    static inline __attribute__((always_inline)) void name(const struct uk_small_call *s, int64_t rows, const char *a0, \
-                                                           const element *b, char *c, int acc) {            \
+#define GROUP_BY(M, GROUPS, CASE, pointer, number)                                                          \
+    static inline __attribute__((always_inline)) void group_##M(const struct uk_small_call *s, int64_t rows, \
+                                                                const char *a0, const element *b, char *c, int acc) { \
         const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused)), pointer; \
         int64_t unrolled = s->unrolled, ld = s->lda, ld3 __attribute__((unused)), ld5 __attribute__((unused)), number; \
                                                                                                             \
-        switch (rows) { GROUPS(CASE) }                                                                      \
+        switch (rows) { GROUPS(CASE, M) }                                                                   \
     }
-#define GROUP_OF(M) GROUP_BY(group_##M, GROUPS, CASE_##M, *f __attribute__((unused)), left __attribute__((unused)))
-#define CASE_WHOLE(r, far) CASE(r, far, WHOLE, , )
-#define CASE_SOME(r, far) CASE(r, far, SOME, , )
-#define CASE_PART(r, far) CASE(r, far, PART, , )
-#define CASE_SIXTEEN(r, far) CASE(r, far, SIXTEEN, , )
+#define CASE(r, far, M) case r: GROUP(r, far, M, , , ); break;
+#define GROUP_OF(M) GROUP_BY(M, GROUPS, CASE, *f __attribute__((unused)), left __attribute__((unused)))
 KINDS(GROUP_OF)
 /* clang-format on */
 
@@ -324,26 +308,19 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
 #define PREPARE_RUNS prepare_runs
 #else
 /* A function for each kind and number of rows, so that none pays for the needs of another. */
-#define RUN(M, r)                                                                                  \
+#define RUN(r, far, M)                                                                             \
     static int run_##M##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, \
                              int acc) {                                                            \
         group_##M(s, r, (const char *)a - s->before, b, c, acc);                                   \
         return 0;                                                                                  \
     }
-#define RUN_WHOLE(r, far) RUN(WHOLE, r)
-#define RUN_SOME(r, far) RUN(SOME, r)
-#define RUN_PART(r, far) RUN(PART, r)
-#define RUN_SIXTEEN(r, far) RUN(SIXTEEN, r)
-#define RUNS(M) GROUPS(RUN_##M)
+#define RUNS(M) GROUPS(RUN, M)
 KINDS(RUNS)
 
-#define OF_WHOLE(r, far) run_WHOLE_##r,
-#define OF_SOME(r, far) run_SOME_##r,
-#define OF_PART(r, far) run_PART_##r,
-#define OF_SIXTEEN(r, far) run_SIXTEEN_##r,
-#define OF(M) [M] = {GROUPS(OF_##M)},
+#define FUNCTION(r, far, M) run_##M##_##r,
+#define FUNCTIONS(M) [M] = {GROUPS(FUNCTION, M)},
 static int (*const run_group[][UK_MR])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                       int acc) = {KINDS(OF)};
+                                       int acc) = {KINDS(FUNCTIONS)};
 #define RUN_OF_ROWS(s, rows) run_group[(s)->kind][(rows)-1]
 #if defined UK_ISA_avx512 && !A_COLUMNS && !SPREADS
 #if UK_NR == 4 && V == 16

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of a kernel of small products. The kernel's file defines
+ * The calls of a kernel of small products, whose file defines
  *     prepare(s, ...)              sets what depends on sizes and strides
  *     begin_group(s, rows)         if BEGINS_GROUPS: sets what depends on the rows of a group, where there are several
+ *     STEP_OF_ROWS                 by how many rows the first `longer` groups are longer than the others
+ *     IS_FEW(n)                    where run_few computes so many columns, and no group does
+ * and, without UK_RESOLVED,
  *     group(s, rows, a, b, c, acc) computes a group
- *     GROUPS(F)                    F(1, ...) F(2, ...) ...: the i-th group has up to i * STEP_OF_ROWS rows
- *     RUN_OF_ROWS(s, rows)         the function of a resolved call, if it depends on more than the rows
- *     PREPARE_WHOLE(s, ...)        for a resolved call, with prepare's arguments: if the kernel has code for such a product
- *                                  alone, sets s and its run, and returns true
- * This file makes the whole call of it or, with UK_RESOLVED, the two parts of calls that are repeated with the
- * same sizes and strides: UK_SYMBOL_resolved, which also chooses the function for the groups' rows, and those
- * functions.
+ * or with it, for calls that are repeated with the same sizes and strides,
+ *     RUN_OF_ROWS(s, rows)         the function of a group, or
+ *     PREPARE_RUNS(s)              if functions compute several groups: sets s->run and its variants
+ *     PREPARE_WHOLE(s, ...)        with prepare's arguments: if the kernel has code for such a product alone, sets s and
+ *                                  its run, and returns true
  */
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -23,14 +24,6 @@ static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, 
 }
 
 #ifdef UK_RESOLVED
-#if !defined RUN_OF_ROWS && !defined PREPARE_RUNS
-GROUPS(RUN)
-
-static int (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                int acc) = {GROUPS(RUN_OF)};
-#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows)-1) / STEP_OF_ROWS]
-#endif
-
 #ifndef PREPARE_RUNS
 static int run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     int64_t longer = s->longer;

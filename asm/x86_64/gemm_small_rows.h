@@ -67,16 +67,16 @@
 #define TO_LAST_5 TO_LAST_0
 #define TO_LAST_7 TO_LAST_0 "lea (%[a7], %[last]), %[unrolled]\n\t"
 
-/* F(rows, their `far`) for groups of up to so many rows. */
-#define UP_TO_4(F) F(1, 0) F(2, 0) F(3, 0) F(4, 3)
-#define UP_TO_6(F) UP_TO_4(F) F(5, 3) F(6, 5)
-#define UP_TO_9(F) UP_TO_6(F) F(7, 5) F(8, 7) F(9, 7)
-#define UP_TO_12(F) UP_TO_9(F) F(10, 7) F(11, 7) F(12, 7)
-#define UP_TO_14(F) UP_TO_12(F) F(13, 7) F(14, 7)
-#define UP_TO_26(F) \
-    UP_TO_14(F) F(15, 14) F(16, 14) F(17, 14) F(18, 14) F(19, 14) F(20, 14) F(21, 14) \
-    F(22, 21) F(23, 21) F(24, 21) F(25, 21) F(26, 21)
-#define UP_TO_28(F) UP_TO_26(F) F(27, 21) F(28, 21)
+/* F(rows, their `far`, M) for groups of up to so many rows. */
+#define UP_TO_4(F, M) F(1, 0, M) F(2, 0, M) F(3, 0, M) F(4, 3, M)
+#define UP_TO_6(F, M) UP_TO_4(F, M) F(5, 3, M) F(6, 5, M)
+#define UP_TO_9(F, M) UP_TO_6(F, M) F(7, 5, M) F(8, 7, M) F(9, 7, M)
+#define UP_TO_12(F, M) UP_TO_9(F, M) F(10, 7, M) F(11, 7, M) F(12, 7, M)
+#define UP_TO_14(F, M) UP_TO_12(F, M) F(13, 7, M) F(14, 7, M)
+#define UP_TO_26(F, M) \
+    UP_TO_14(F, M) F(15, 14, M) F(16, 14, M) F(17, 14, M) F(18, 14, M) F(19, 14, M) F(20, 14, M) F(21, 14, M) \
+    F(22, 21, M) F(23, 21, M) F(24, 21, M) F(25, 21, M) F(26, 21, M)
+#define UP_TO_28(F, M) UP_TO_26(F, M) F(27, 21, M) F(28, 21, M)
 
 /* ROWS_v_r: F(u, n, row, its sums' registers) for r rows of v vectors of columns. */
 #define ROWS_1_1(F, u, n) F(u, n, 0, 0)

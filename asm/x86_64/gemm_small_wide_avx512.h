@@ -17,38 +17,37 @@
  */
 /* clang-format off */
 typedef int groups_function(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-/* The function name_##r, for all groups of r rows that a call has. */
-#define RUN_BY(name, code, r)                                                                               \
-    static int name##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {  \
+/* The function for all groups of r rows that a call has. */
+#define RUN(r, far, M)                                                                                      \
+    static int run_##M##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const char *from = (const char *)a - s->before;                                                     \
         char *to = c;                                                                                       \
                                                                                                             \
         for (int64_t left = r > s->rows ? s->longer : s->shorter;;) {                                       \
-            code(s, r, from, b, to, acc);                                                                   \
+            group_##M(s, r, from, b, to, acc);                                                              \
             if (!--left)                                                                                    \
                 return 0;                                                                                   \
             from += r * (A_COLUMNS ? size : s->lda);                                                        \
             to += r * s->ldc;                                                                               \
         }                                                                                                   \
     }
-/* These functions for groups of at least `least` rows, and name_of, that of a call, which may compute the longer
+#define FUNCTION(r, far, M) run_##M##_##r,
+/* These functions for groups of at least `least` rows, and run_M, that of a call, which may compute the longer
  * groups, then the shorter ones. */
-#define RUNS_BY(name, GROUPS, least)                                                                        \
-    GROUPS(RUN_##name)                                                                                      \
-    static groups_function *const name##_functions[] = {GROUPS(OF_##name)};                                 \
-    static int name##_two(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {  \
+#define RUNS_BY(M, GROUPS, least)                                                                           \
+    GROUPS(RUN, M)                                                                                          \
+    static groups_function *const M##_functions[] = {GROUPS(FUNCTION, M)};                                  \
+    static int run_two_##M(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const int64_t rows = s->longer * (s->rows + 1);                                                     \
                                                                                                             \
-        name##_functions[s->rows + 1 - least](s, a, b, c, acc);                                             \
-        return name##_functions[s->rows - least](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b, \
-                                                 (char *)c + rows * s->ldc, acc);                           \
+        M##_functions[s->rows + 1 - least](s, a, b, c, acc);                                                \
+        return M##_functions[s->rows - least](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,   \
+                                              (char *)c + rows * s->ldc, acc);                              \
     }                                                                                                       \
-    static inline groups_function *name##_of(const struct uk_small_call *s) {                               \
-        return s->longer ? name##_two : name##_functions[s->rows - least];                                  \
+    static inline groups_function *run_##M(const struct uk_small_call *s) {                                 \
+        return s->longer ? run_two_##M : M##_functions[s->rows - least];                                    \
     }
-#define RUN_run(r, far) RUN_BY(run, group_WHOLE, r)
-#define OF_run(r, far) run_##r,
-RUNS_BY(run, GROUPS, 1)
+RUNS_BY(WHOLE, GROUPS, 1)
 
 #if !A_COLUMNS
 /* Prefetches LINES lines of two rows of the next group, then of the next two; after the last rows it goes on
@@ -79,31 +78,30 @@ RUNS_BY(run, GROUPS, 1)
     "add $64 * " TEXT(LINES) ", %[f]\n\t"                                                                   \
     "mov $(" #r " + 1) / 2, %[pairs]\n"                                                                     \
     "7:\n\t"
-#define CASE_AHEAD(r, far) CASE(r, far, WHOLE, , FETCH(r), , [f] "+&r"(f), [pairs] "+&r"(pairs))
+#define CASE_AHEAD(r, far, M) \
+    case r: GROUP(r, far, WHOLE, , FETCH(r), , [f] "+&r"(f), [pairs] "+&r"(pairs)); break;
 /* The groups of the most rows, and of one less. */
 #if NV == 2
-#define TALL_GROUPS(F) F(13, 7) F(14, 7)
+#define TALL_GROUPS(F, M) F(13, 7, M) F(14, 7, M)
 #elif NV == 3
-#define TALL_GROUPS(F) F(8, 7) F(9, 7)
+#define TALL_GROUPS(F, M) F(8, 7, M) F(9, 7, M)
 #else
-#define TALL_GROUPS(F) F(5, 3) F(6, 5)
+#define TALL_GROUPS(F, M) F(5, 3, M) F(6, 5, M)
 #endif
-GROUP_BY(group_AHEAD, TALL_GROUPS, CASE_AHEAD, *f = a0 + s->before + rows * s->lda, pairs = (rows + 1) / 2)
-#define RUN_ahead(r, far) RUN_BY(ahead, group_AHEAD, r)
-#define OF_ahead(r, far) ahead_##r,
-RUNS_BY(ahead, TALL_GROUPS, (UK_MR - 1))
+GROUP_BY(AHEAD, TALL_GROUPS, CASE_AHEAD, *f = a0 + s->before + rows * s->lda, pairs = (rows + 1) / 2)
+RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
 #endif
 
 #if NV != 3
 /* The groups that prefetch C. Groups of fewer rows occur only in products of few rows. */
 #if NV == 2
 #define PREFETCHING_LEAST 8
-#define PREFETCHING_GROUPS(F) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
+#define PREFETCHING_GROUPS(F, M) F(8, 7, M) F(9, 7, M) F(10, 7, M) F(11, 7, M) F(12, 7, M) F(13, 7, M) F(14, 7, M)
 #define PREFETCH_B "prefetcht0 128 + 60(%[b])\n\tprefetcht0 128 + 124(%[b])\n\t"
 #define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\t"
 #else
 #define PREFETCHING_LEAST 4
-#define PREFETCHING_GROUPS(F) F(4, 3) F(5, 3) F(6, 5)
+#define PREFETCHING_GROUPS(F, M) F(4, 3, M) F(5, 3, M) F(6, 5, M)
 #define PREFETCH_B
 #define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
 #endif
@@ -113,25 +111,23 @@ RUNS_BY(ahead, TALL_GROUPS, (UK_MR - 1))
     PREFETCH_ROW "cmpq $" #r ", %c[all_unrolled](%[s])\n\tjge 7f\n\t"                                       \
     PREFETCH_ROW "cmpq $(" #r " + 1) / 2, %c[all_unrolled](%[s])\n\tjge 7f\n\t"                             \
     PREFETCH_ROW PREFETCH_ROW "7:\n\t"
-#define CASE_PREFETCHING(r, far)                                                                            \
-    CASE(r, far, WHOLE, PREFETCH_B, PREFETCH(r), , [f] "+&r"(f), [left] "+&r"(left))
-GROUP_BY(group_PREFETCHING, PREFETCHING_GROUPS, CASE_PREFETCHING, *f = c, left = rows)
-#define RUN_prefetching(r, far) RUN_BY(prefetching, group_PREFETCHING, r)
-#define OF_prefetching(r, far) prefetching_##r,
-RUNS_BY(prefetching, PREFETCHING_GROUPS, PREFETCHING_LEAST)
+#define CASE_PREFETCHING(r, far, M) \
+    case r: GROUP(r, far, WHOLE, PREFETCH_B, PREFETCH(r), , [f] "+&r"(f), [left] "+&r"(left)); break;
+GROUP_BY(PREFETCHING, PREFETCHING_GROUPS, CASE_PREFETCHING, *f = c, left = rows)
+RUNS_BY(PREFETCHING, PREFETCHING_GROUPS, PREFETCHING_LEAST)
 #endif
 /* clang-format on */
 
 /* Sets the call's functions. */
 static inline void prepare_runs(struct uk_small_call *s) {
     s->shorter = s->m > UK_MR ? (s->m + UK_MR - 1) / UK_MR - s->longer : 1;
-    s->run = run_of(s);
+    s->run = run_WHOLE(s);
 #if NV != 3
     if (s->rows >= PREFETCHING_LEAST)
-        s->prefetching = prefetching_of(s);
+        s->prefetching = run_PREFETCHING(s);
 #endif
 #if !A_COLUMNS
     if (s->rows >= UK_MR - 1)
-        s->ahead = ahead_of(s);
+        s->ahead = run_AHEAD(s);
 #endif
 }
