@@ -359,7 +359,8 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
 
 /* ---- pack.c ---- */
 
-/* The row stride of a copy of rows of n elements. */
+/* The row stride of a copy of rows of n elements. Long ones are an odd number of lines: they use all sets of a cache, and vectors that are
+ * stored to them cross no lines. */
 int64_t uk_gemm_leading(int64_t n, int size);
 /* Bytes of so many elements; SIZE_MAX: more than can be addressed, which every allocation refuses. */
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);

@@ -11,8 +11,9 @@
 #include <string.h>
 
 int64_t uk_gemm_leading(int64_t n, int size) {
-    /* Rows whose stride is a multiple of GEMM_SHARED_SETS bytes map to few sets of L1. */
-    return n * size % GEMM_SHARED_SETS ? n : n + 64 / size;
+    const int line = GEMM_LINE / size;
+
+    return n * size < GEMM_LONG_ROW ? n : (gemm_parts(n, line) | 1) * line;
 }
 
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
