@@ -79,7 +79,7 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
 typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define SPREAD_OPERAND [spread] "v"(spread),
 #define LDA_OPERAND , AT(lda)
-#define A_MASK "kmovw %c[enter] + 12(%[s]), %%k2\n\t"
+#define A_MASK "kmovw %c[rows_of_a](%[s]), %%k2\n\t"
 #else
 #define SPREAD_OPERAND
 #define LDA_OPERAND
@@ -111,15 +111,15 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define ON "lea (%[t], %[o2], 2), %[t]\n\t"
 #define LOAD_B "vbroadcastf" LANE " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %c[ldb](%[s]), %[b]\n\t"
 #define MASKS(at)                                                                                           \
-    "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"                \
-    "kmovw %c[enter] + 8 + " #at "(%[s]), %%k4\n\tkmovw %c[enter] + 12 + " #at "(%[s]), %%k5\n\t"
+    "kmovw %c[" #at "](%[s]), %%k2\n\tkmovw %c[" #at "] + 4(%[s]), %%k3\n\t"                                \
+    "kmovw %c[" #at "] + 8(%[s]), %%k4\n\tkmovw %c[" #at "] + 12(%[s]), %%k5\n\t"
 #define O2_AND_O3 , [o2] "+&r"(o2), [o3] "+&r"(o3)
 #define C2_AND_C3 "mov %c[c1] + 8(%[s]), %[o2]\n\tmov %c[c1] + 16(%[s]), %[o3]\n\t"
 #define HALF_MASK
 #else
 #define O2_AND_O3
 #define C2_AND_C3
-#define HALF_MASK "kmovw %c[enter] + 8(%[s]), %%k6\n\t"
+#define HALF_MASK "kmovw %c[half](%[s]), %%k6\n\t"
 #define LOAD_A(c, x, p)                                                                                     \
     "vbroadcastf" LANE " (" p "), %%zmm" #x "\n\t"                                                          \
     "vbroadcastf" LANE " (" p ", %[o1]), %%zmm" #x "%{%%k6%}\n\t"
@@ -135,11 +135,9 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     "vextractf" HALF " $1, %%zmm" #c ", %%ymm25\n\tvmovu" P " %%ymm25, (" p ", %[o1])%{%%k1%}\n\t"
 #define ON "lea (%[t], %[o1], 2), %[t]\n\t"
 #define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %c[ldb](%[s]), %[b]\n\t"
-#define MASKS(at) "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"
+#define MASKS(at) "kmovw %c[" #at "](%[s]), %%k2\n\tkmovw %c[" #at "] + 4(%[s]), %%k3\n\t"
 #endif
-#define ZERO_ROW(u, n, i, c, x)                                                                             \
-    ".if " #c " < 16\n\tvpxor %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t"                                    \
-    ".else\n\tvpxord %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t.endif\n\t"
+#define ZERO_ROW(u, n, i, c, x) Z(c)
 #if A_COLUMNS
 /* Multiplies the rows at `at`, whose elements are spread over the rows' lanes. */
 #define FMA_AT(at, c)                                                                                       \
@@ -155,7 +153,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     "vpermil" P " $" u ", %%zmm" #x ", %%zmm25\n\t"                                                         \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
 #endif
-/* Only where a group has several vectors. */
+/* Text that only groups of several vectors have. */
 #define ONE(...)
 #define MANY(...) __VA_ARGS__
 #define A_AND_T , [a] "+&r"(a), [t] "=&r"(t)
@@ -175,7 +173,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define ADVANCE_UNROLLED(many)
 #else
 #define K_ITERATION(u, n, but, c, x, many) LOAD_B ROWS_2_##n(FMA_ROW, u, )
-#define LOAD_FIRST(but, c, x, many) many("mov %[a], %[t]\n\t") MASKS(16) EACH(MASKED, but, c, x)
+#define LOAD_FIRST(but, c, x, many) many("mov %[a], %[t]\n\t") MASKS(first) EACH(MASKED, but, c, x)
 #define LOAD_NEXT(but, c, x, many) many("mov %[a], %[t]\n\t") EACH(LOAD_A, but, c, x)
 #define ADVANCE_UNROLLED(many) many("add $16, %[a]\n\t") "add $16, %[last]\n\t"
 #endif
@@ -190,9 +188,10 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-/* A group of n vectors: all but the last one, whose sum and A are c and x, and whether there are others. The fields of s from enter on have 4 bytes each: all, half, rows_of_a, first, mask. */
+/* A group of n vectors: `but` is n - 1, x and y are the registers of the last one's sum and of its A, and `many` is
+ * ONE if it is the only one, else MANY. */
 #define GROUP(n, but, x, y, many)                                                                                      \
-    __asm__ volatile("kmovw %c[enter] + 4(%[s]), %%k1\n\t"                                                  \
+    __asm__ volatile("kmovw %c[all](%[s]), %%k1\n\t"                                                  \
                      HALF_MASK                                                                              \
                      A_MASK                                                                                 \
                      ROWS_2_##n(ZERO_ROW, , )                                                                        \
@@ -216,7 +215,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
                      C2_AND_C3                                                                              \
                      "test %[acc], %[acc]\n\t"                                                              \
                      "je 7f\n\t"                                                                            \
-                     MASKS(32)                                                                              \
+                     MASKS(mask)                                                                              \
                      many("mov %[c], %[t]\n\t")                                                         \
                      EACH(MASKED_C, but, x, y)                                                                     \
                      "7:\n\t"                                                                               \
@@ -224,7 +223,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
                      EACH(STORE_C, but, x, y)                                                                      \
                      : [unrolled] "+&r"(unrolled), [last] "+&r"(last), [o1] "+&r"(o1), [b] "+&r"(b)         \
                        O2_AND_O3 many(A_AND_T)                                                          \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), SPREAD_OPERAND AT(enter), AT(ldb), AT(c1), AT(c_last) LDA_OPERAND \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), SPREAD_OPERAND AT(enter), AT(ldb), AT(c1), AT(c_last), \
+                       AT(all), AT(half), AT(rows_of_a), AT(first), AT(mask) LDA_OPERAND \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "k6", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25")
@@ -311,8 +311,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 GROUPS(RUN)
 
 #define FUNCTION(n, ...) run_##n,
-static int (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                int acc) = {GROUPS(FUNCTION)};
+static uk_small_run *const run_group[] = {GROUPS(FUNCTION)};
 #define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows)-1) / R]
 #if R == 4 && V == 16 && !A_COLUMNS
 #include "gemm_fours_avx512.h"

@@ -7,7 +7,7 @@
  *
  *               vectors   rows at a time   sums of row i               b               a
  *     AVX-512      1            28         zmm<i>                      zmm28           within the FMA, or zmm31
- *                  1            26         zmm<i>                      zmm27           the same, or zmm26, spread from zmm28 .. 31
+ *                  1            26         zmm<i>                      zmm27           within the FMA, or zmm26, spread from zmm28 .. 31
  *                  2            14         zmm<2i>, <2i + 1>           zmm28, 29       zmm31
  *                  3             9         zmm<3i> .. <3i + 2>         zmm28 .. 30     zmm31
  *                  4             6         zmm<4i> .. <4i + 3>         zmm27 .. 30     zmm31
@@ -15,21 +15,23 @@
  *                  2             6         ymm<2i>, <2i + 1>           ymm12, 13       ymm14, spread from ymm15, 11
  *                  3             4         ymm<3i> .. <3i + 2>         ymm12 .. 14     ymm15
  *
- * Half or a quarter of a vector takes the low part of the same registers.
+ * Kernels of half or a quarter of a vector (AVX-512) take the low part of the same registers.
  *
  * The last of several vectors is the last V columns and may overlap the one before it. Both compute the same,
  * and a C that is added to is loaded before anything is stored. A load under a zeroing mask is two operations on
  * Intel's cores, one of which takes an FMA port; on AMD's an overlapping load may cross a cache line where the
  * masked one would not: one access more, for which load slots are free. Stores under masks take longer on both.
- * What fewer columns than a vector take is the instruction set's (gemm_small_avx512.h, gemm_small_avx2.h).
+ * How fewer columns than a vector are loaded and stored depends on the instruction set (gemm_small_avx512.h,
+ * gemm_small_avx2.h).
  *
- * The m rows are divided evenly into as few groups as possible (30 rows of 28 are 15 + 15), so that no group is
+ * The m rows are divided evenly into as few groups as possible (of 30 rows, 28 at a time, 15 + 15), so that no group is
  * short. Groups of few rows use few registers, so that callee-saved ones need not be saved.
  *
  * The loop over k is unrolled by four, and its first iteration is entered in the middle if k is no multiple of
  * four: a product's code has one loop and no remainder. Calls of the same size take the same few branches, so
  * that a processor begins the next call while the last FMAs of this one are in flight; it waits for C only
- * where it is added to.
+ * where it is added to. Where elements of four k iterations are loaded at once, the partial first unrolled
+ * iteration stands before the loop, as such a load would read in front of a row.
  *
  * Bound: the FMAs, rows * vectors per k iteration, two a cycle. Beside them the vectors of b and one element for
  * each row are loaded: 29 loads for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10 for 24
@@ -71,6 +73,8 @@
 enum kind { WHOLE };
 #define KIND(n) WHOLE
 #endif
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
 #ifdef UK_ISA_avx512
 #include "gemm_small_avx512.h"
 #else
@@ -89,39 +93,33 @@ enum kind { WHOLE };
 #define ADD(at, x) "vadd" P " " at ", " REG(x) ", " REG(x) "\n\t"
 #define STORE(at, x) "vmovu" P " " REG(x) ", " at "\n\t"
 #define FMA(b, x) "vfmadd231" P " " REG(b) ", " REG(T) ", " REG(x) "\n\t"
-/* Registers below 16 have a shorter zeroing instruction, which takes no execution unit. */
-#define Z(x)                                                                                                \
-    ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                    \
-    ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
-
-/* F(a vector of B, a row's sum) for the row's sums; F(the address in C, sum); the row of B. The last vector
- * begins `last` bytes behind the first. */
-#define LOAD_LAST(b) LOAD("(%[b], %[last])", b)
-#define LAST_INPUT , [last] "r"(s->c_last)
+/* F(a vector of B, a row's sum) for the row's sums; F(the address in C, sum); the row of B. The last of several
+ * vectors begins `last` bytes behind the first. */
 #if NV == 1
 #define EACH_SUM(F, x) F(B0, x)
 #define EACH_AT(F, i, x) F(AT_ROW(i), x)
 #define LOAD_B LOAD("(%[b])", B0)
 #define TO_LAST(far)
-#undef LAST_INPUT
 #define LAST_INPUT
 #elif NV == 2
 #define EACH_SUM(F, x, y) F(B0, x) F(B1, y)
 #define EACH_AT(F, i, x, y) F(AT_ROW(i), x) F(LAST_OF_ROW(i), y)
 #define LOAD_B LOAD("(%[b])", B0) LOAD_LAST(B1)
-#define TO_LAST(far) TO_LAST_##far
 #elif NV == 3
 #define EACH_SUM(F, x, y, z) F(B0, x) F(B1, y) F(B2, z)
 #define EACH_AT(F, i, x, y, z) F(AT_ROW(i), x) F(VECTOR_BYTES AT_ROW(i), y) F(LAST_OF_ROW(i), z)
 #define LOAD_B LOAD("(%[b])", B0) LOAD(VECTOR_BYTES "(%[b])", B1) LOAD_LAST(B2)
-#define TO_LAST(far) TO_LAST_##far
 #else
 #define EACH_SUM(F, x, y, z, w) F(B0, x) F(B1, y) F(B2, z) F(B3, w)
 #define EACH_AT(F, i, x, y, z, w)                                                                           \
     F(AT_ROW(i), x) F(VECTOR_BYTES AT_ROW(i), y) F("2*" VECTOR_BYTES AT_ROW(i), z) F(LAST_OF_ROW(i), w)
 #define LOAD_B                                                                                              \
     LOAD("(%[b])", B0) LOAD(VECTOR_BYTES "(%[b])", B1) LOAD("2*" VECTOR_BYTES "(%[b])", B2) LOAD_LAST(B3)
+#endif
+#if NV > 1
+#define LOAD_LAST(b) LOAD("(%[b], %[last])", b)
 #define TO_LAST(far) TO_LAST_##far
+#define LAST_INPUT , [last] "r"(s->c_last)
 #endif
 #define ZERO(b, x) Z(x)
 #define ZERO_ROW(u, n, i, ...) EACH_SUM(ZERO, __VA_ARGS__)
@@ -158,7 +156,9 @@ enum kind { WHOLE };
 #define FMA_ROW PLAIN_ROW
 #endif
 
-/* What a group does for kinds of columns; all vectors of them are whole here. Others are the instruction set's. */
+/* A kind of columns M has M_ALL(r, F, u), which is F for all r rows; M_SET, what is set before the loop; M_B, the
+ * load of a row of B; M_INPUTS, further operands; and M_END(r, far), which adds to C and stores. WHOLE: all vectors
+ * are whole. The instruction sets' headers have the kinds of fewer columns than a vector. */
 #define WHOLE_ALL ROWS
 #define WHOLE_SET
 #define WHOLE_B LOAD_B
@@ -174,11 +174,12 @@ enum kind { WHOLE };
 
 #define K_ITERATION(M, u, r, ROW) M##_B K_LOADS "add %[ldb], %[b]\n\t" M##_ALL(r, ROW, u) A_NEXT
 #define NEXT_UNROLLED(far) A_ON(far) "dec %[unrolled]\n\t"
-/* The k iterations. Where rows' elements are loaded four at a time, not those of the first unrolled iteration,
- * which may skip some of them. */
+/* The k iterations. Where elements of four of them are loaded at once, the first unrolled iteration, if it skips
+ * some, is apart and loads one element at a time. jp and jnp test the parity of the comparison's low
+ * byte. */
 #if SPREADS && !A_COLUMNS
 #define LOOP(M, r, far, prefetch, fetch)                                                                    \
-    "jnp 1f\n\t" /* 0 - 2 has 7 bits, 1 - 2 has 8 */                                                        \
+    "jnp 1f\n\t" /* 0 - 2 has 7 bits set, 1 - 2 has 8 */                                                        \
     K_ITERATION(M, 1, r, PLAIN_ROW)                                                                         \
     "3:\n\t" K_ITERATION(M, 2, r, PLAIN_ROW)                                                                \
     "4:\n\t" K_ITERATION(M, 3, r, PLAIN_ROW)                                                                \
@@ -191,7 +192,7 @@ enum kind { WHOLE };
     NEXT_UNROLLED(far)
 #else
 #define LOOP(M, r, far, prefetch, fetch)                                                                    \
-    "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                                         \
+    "jp 2f\n\t" /* 1 - 2 has 8 bits set, 0 - 2 has 7 */                                                         \
     "jmp 1f\n\t"                                                                                            \
     ".p2align 5\n"                                                                                          \
     "1:\n\t" prefetch K_ITERATION(M, 0, r, FMA_ROW)                                                         \
@@ -213,7 +214,7 @@ enum kind { WHOLE };
  * unrolled iteration does, with further operands. */
 #define GROUP(r, far, M, prefetch, fetch, ...)                                                              \
     __asm__ volatile(M##_ALL(r, ZERO_ROW, 0)                                                                \
-                     M##_SET SET_ROWS                                                                       \
+                     M##_SET SET_FOURS                                                                       \
                      IF_ANY                                                                                 \
                      TO_A(far)                                                                              \
                      "cmpl $2, %c[enter](%[s])\n\t"                                                         \
@@ -230,28 +231,27 @@ enum kind { WHOLE };
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), \
                        AT(first), ALL_UNROLLED M##_INPUTS                                                   \
                      : "memory", "cc", CLOBBERS)
-#define GROUPS UP_TO(UK_MR)
-#define UP_TO(mr) UP_TO_ROWS(mr)
-#define UP_TO_ROWS(mr) UP_TO_##mr
+#define GROUPS PASTE(UP_TO_, UK_MR)
 
-/* Computes `rows` rows, for each kind. Where A is row-major, a0 lies in front of the first row by the k
+/* group_M computes `rows` rows, with the variables that its cases need beside. Where A is row-major, a0 lies in front of the first row by the k
  * iterations that the first unrolled iteration skips. */
-#define GROUP_BY(M, GROUPS, CASE, pointer, number)                                                          \
+#define GROUP_BY(M, LIST, CASE, ...)                                                                        \
     static inline __attribute__((always_inline)) void group_##M(const struct uk_small_call *s, int64_t rows, \
                                                                 const char *a0, const element *b, char *c, int acc) { \
-        const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused)), pointer; \
-        int64_t unrolled = s->unrolled, ld = s->lda, ld3 __attribute__((unused)), ld5 __attribute__((unused)), number; \
+        const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused)); \
+        int64_t unrolled = s->unrolled, ld = s->lda, ld3 __attribute__((unused)), ld5 __attribute__((unused)); \
+        __VA_ARGS__                                                                                         \
                                                                                                             \
-        switch (rows) { GROUPS(CASE, M) }                                                                   \
+        switch (rows) { LIST(CASE, M) }                                                                     \
     }
 #define CASE(r, far, M) case r: GROUP(r, far, M, , , ); break;
-#define GROUP_OF(M) GROUP_BY(M, GROUPS, CASE, *f __attribute__((unused)), left __attribute__((unused)))
+#define GROUP_OF(M) GROUP_BY(M, GROUPS, CASE, )
 KINDS(GROUP_OF)
 /* clang-format on */
 
 /* Whether there are so few columns that a kernel of fewer vectors would do. The choice of kernels never takes
- * this one for them, so a plain loop does. */
-#define IS_FEW(n) ((n) <= UK_NR - V)
+ * this one for them, so a plain loop does; its FMA is asm, as kernels have no libm. */
+#define IS_FEW(n) (NV > 1 && (n) <= UK_NR - V)
 static int run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const int64_t row = A_COLUMNS ? size : s->lda, next = A_COLUMNS ? s->lda : size;
 
@@ -294,7 +294,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     prepare_columns(s, m, n);
 }
 
-#if !defined UK_RESOLVED
+#ifndef UK_RESOLVED
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
 #define OF_KIND(M)                        \
@@ -319,8 +319,7 @@ KINDS(RUNS)
 
 #define FUNCTION(r, far, M) run_##M##_##r,
 #define FUNCTIONS(M) [M] = {GROUPS(FUNCTION, M)},
-static int (*const run_group[][UK_MR])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                       int acc) = {KINDS(FUNCTIONS)};
+static uk_small_run *const run_group[][UK_MR] = {KINDS(FUNCTIONS)};
 #define RUN_OF_ROWS(s, rows) run_group[(s)->kind][(rows)-1]
 #if defined UK_ISA_avx512 && !A_COLUMNS && !SPREADS
 #if UK_NR == 4 && V == 16

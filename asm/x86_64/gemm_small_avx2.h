@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What kernels of small products (gemm_small.c) do with AVX2 alone. Masked stores take AMD's cores twenty
- * instructions, so fewer columns than a vector has are loaded under a mask, and stored as two overlapping parts
+ * operations, so fewer columns than a vector has are loaded under a mask, and stored as two overlapping parts
  * of 16 or 8 bytes, or as one of 4. Sixteen bytes are stored as they are, and two rows of four floats share a
  * vector.
  */
@@ -10,8 +10,8 @@ static const int64_t size = sizeof(element);
 #define W "y"
 #define BROADCAST_ONE "vbroadcast" S " "
 
-/* Registers of B's vectors and of an element of A; and of how many rows four elements are loaded at once, at
- * most: with two vectors no more than two, as a shuffle may take an FMA port. */
+/* Registers of B's vectors and of an element of A. SPREADS: of how many rows at most four elements are loaded at
+ * once: with two vectors no more than two, as a shuffle may take an FMA port. */
 #define B0 12
 #define B1 13
 #define B2 14
@@ -31,10 +31,8 @@ static const int64_t size = sizeof(element);
 #endif
 
 /* clang-format off */
-/* As many rows as registers are left for. */
+/* Rows below SPREADS, if none of the n rows' sums has their register, which is 15 for row 0, and 12 - i for row i. */
 #define IS_SPREAD(n, i) "(" #i " < " TEXT(SPREADS) ") && (" #i " + " TEXT(NV) "*" #n " < 13)"
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 #if V == 8
 #define LOAD_FOUR(at, r) "vbroadcastf128 " at ", " REG(r)
 #define SPREAD_FROM(u, r) "vpermilps $0x55*" #u ", " REG(r) ", " REG(T) "\n\t"
@@ -48,11 +46,11 @@ static const int64_t size = sizeof(element);
 #define FOUR_3 9
 #define SPREAD(u, i) SPREAD_FROM(u, FOUR_##i)
 #define K_LOADS
-#define SET_ROWS
+#define SET_FOURS
 
 #if NV == 1
-/* 4-byte parts of masks: the mask of a vector's first n parts begins 8 - n parts behind the begin. And the
- * numbers of a vector's parts, from that of the last part's begin on. */
+/* ones: from byte 32 - n on, a mask of n bytes. parts: from byte n on, the indices by which vpermps moves what begins
+ * at byte n of a vector to its front. */
 static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
 typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));
@@ -135,7 +133,7 @@ static inline __attribute__((always_inline)) void prepare_columns(struct uk_smal
     s->c_last = n >= V ? size * (n - V) : s->bytes >= 16 ? s->bytes - 16 : s->bytes >= 8 ? s->bytes - 8 : 0;
 }
 
-/* A part's mask takes a register. */
+/* ymm14 is left to the compiler for the mask of a part. */
 #if NV == 1
 #define CLOBBERS_OF_B
 #else

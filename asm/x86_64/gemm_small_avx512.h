@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels of small products (gemm_small.c) do with AVX-512 alone: elements of A within an FMA, and masks. */
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 #define VECTOR_BYTES "64"
 /* Fewer columns than a vector has take registers of half or a quarter of its size. */
 #if UK_NR >= V
@@ -58,15 +56,17 @@
 #endif
 #if SPREADS && A_COLUMNS
 #define K_LOADS LOAD_FOUR("(%[a0])", 28) "%{%%k5%}%{z%}\n\t"
-#define SET_ROWS "kmovw %c[first](%[s]), %%k5\n\t"
+#define SET_FOURS "kmovw %c[first](%[s]), %%k5\n\t"
 #else
 #define K_LOADS
-#define SET_ROWS
+#define SET_FOURS
 #endif
 
 #if NV == 1
-/* An element that is a memory operand of its FMA. With an index it would be two of the six operations that
- * Intel's cores issue in a cycle, and a load of its own is no more; but it has that load. */
+/* Whether an element is a memory operand of its FMA. Where its address has an index, Intel's cores issue the two
+ * as separate operations, so that it saves nothing over a broadcast: rows 0, 7, 14 and 21 have none. Kernels of 26
+ * rows, for cores that issue them as one, and those of a column-major A, whose addresses have no index, always do
+ * so. */
 #if SPREADS || A_COLUMNS
 #define IS_WITHIN(i) "1"
 #else
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) void prepare_columns(struct uk_smal
 }
 
 /* Resolved calls clobber only those parts of registers that they use: who clobbers the upper parts has to
- * execute vzeroupper, four instructions. */
+ * execute vzeroupper, four operations. */
 #ifdef UK_RESOLVED
 #define U W
 #else

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a group of a kernel of small products: where they lie, and which registers have their sums. */
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
 /* clang-format off */
+/* Registers below 16 have a shorter zeroing instruction, which takes no execution unit. */
+#define Z(x)                                                                                                \
+    ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                    \
+    ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
+
 /* The address of row i of a group, of A or of C: each of up to four pointers reaches seven rows by multiples of
  * the leading dimension. And that of the row's last vector in C, for which two more pointers serve. */
 #define AT_0(p) "(%[" p "])"
@@ -41,8 +48,10 @@
 #define AT_ROW(i) ROW_##i("a0", "a7", "a14", "a21")
 #define LAST_OF_ROW(i) ROW_##i("b", "unrolled", , )
 
-/* What a group takes whose rows go on from row `far`: the operands; how they are set from a0 and ld; how its
- * pointers move by `bytes`; and those of the last vectors of C, which begin `last` bytes behind the first. */
+/* far: the row from which on a group needs one register more: 0 none, 3 and 5 that multiple of the leading
+ * dimension, 7, 14 and 21 a pointer to that row. FAR_far has the operands; TO_far sets them from a0 and ld; ON_far
+ * moves the pointers by `bytes`; TO_LAST_far points b and unrolled, which are free after the loop, to the last
+ * vectors of rows 0 and 7 of C, which begin `last` bytes behind the first. */
 #define FAR_0
 #define FAR_3 , [ld3] "=&r"(ld3)
 #define FAR_5 FAR_3, [ld5] "=&r"(ld5)

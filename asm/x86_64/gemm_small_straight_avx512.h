@@ -117,8 +117,7 @@
 STRAIGHTS(STRAIGHT)
 
 #define STRAIGHT_OF(m, k) run_##m##_by_##k,
-static int (*const run_straight[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                   int acc) = {STRAIGHTS(STRAIGHT_OF)};
+static uk_small_run *const run_straight[] = {STRAIGHTS(STRAIGHT_OF)};
 
 /* Whether it is such a product, of up to UK_NR rows and k iterations; if so, it is prepared. */
 static inline bool prepare_straight(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,

@@ -16,7 +16,6 @@
  * call reads of B.
  */
 /* clang-format off */
-typedef int groups_function(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 /* The function for all groups of r rows that a call has. */
 #define RUN(r, far, M)                                                                                      \
     static int run_##M##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
@@ -32,11 +31,11 @@ typedef int groups_function(const struct uk_small_call *s, const void *a, const 
         }                                                                                                   \
     }
 #define FUNCTION(r, far, M) run_##M##_##r,
-/* These functions for groups of at least `least` rows, and run_M, that of a call, which may compute the longer
- * groups, then the shorter ones. */
-#define RUNS_BY(M, GROUPS, least)                                                                           \
-    GROUPS(RUN, M)                                                                                          \
-    static groups_function *const M##_functions[] = {GROUPS(FUNCTION, M)};                                  \
+/* The functions for groups of `least` rows and more, and run_M, which returns that of a call: run_two_M, the longer
+ * groups, then the shorter ones, if there are both. */
+#define RUNS_BY(M, LIST, least)                                                                             \
+    LIST(RUN, M)                                                                                            \
+    static uk_small_run *const M##_functions[] = {LIST(FUNCTION, M)};                                  \
     static int run_two_##M(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const int64_t rows = s->longer * (s->rows + 1);                                                     \
                                                                                                             \
@@ -44,7 +43,7 @@ typedef int groups_function(const struct uk_small_call *s, const void *a, const 
         return M##_functions[s->rows - least](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,   \
                                               (char *)c + rows * s->ldc, acc);                              \
     }                                                                                                       \
-    static inline groups_function *run_##M(const struct uk_small_call *s) {                                 \
+    static inline uk_small_run *run_##M(const struct uk_small_call *s) {                                 \
         return s->longer ? run_two_##M : M##_functions[s->rows - least];                                    \
     }
 RUNS_BY(WHOLE, GROUPS, 1)
@@ -88,7 +87,7 @@ RUNS_BY(WHOLE, GROUPS, 1)
 #else
 #define TALL_GROUPS(F, M) F(5, 3, M) F(6, 5, M)
 #endif
-GROUP_BY(AHEAD, TALL_GROUPS, CASE_AHEAD, *f = a0 + s->before + rows * s->lda, pairs = (rows + 1) / 2)
+GROUP_BY(AHEAD, TALL_GROUPS, CASE_AHEAD, const char *f = a0 + s->before + rows * s->lda; int64_t pairs = (rows + 1) / 2;)
 RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
 #endif
 
@@ -113,14 +112,14 @@ RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
     PREFETCH_ROW PREFETCH_ROW "7:\n\t"
 #define CASE_PREFETCHING(r, far, M) \
     case r: GROUP(r, far, WHOLE, PREFETCH_B, PREFETCH(r), , [f] "+&r"(f), [left] "+&r"(left)); break;
-GROUP_BY(PREFETCHING, PREFETCHING_GROUPS, CASE_PREFETCHING, *f = c, left = rows)
+GROUP_BY(PREFETCHING, PREFETCHING_GROUPS, CASE_PREFETCHING, const char *f = c; int64_t left = rows;)
 RUNS_BY(PREFETCHING, PREFETCHING_GROUPS, PREFETCHING_LEAST)
 #endif
 /* clang-format on */
 
 /* Sets the call's functions. */
 static inline void prepare_runs(struct uk_small_call *s) {
-    s->shorter = s->m > UK_MR ? (s->m + UK_MR - 1) / UK_MR - s->longer : 1;
+    s->shorter = (s->m + UK_MR - 1) / UK_MR - s->longer;
     s->run = run_WHOLE(s);
 #if NV != 3
     if (s->rows >= PREFETCHING_LEAST)

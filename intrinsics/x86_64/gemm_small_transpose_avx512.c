@@ -265,7 +265,7 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(setzero)();
-    /* Not unrolled: loops of few iterations, whose ends are well predicted. */
+        /* Not unrolled: loops of few iterations, whose ends are well predicted. */
 #pragma GCC unroll 1
     for (int64_t p = s->iterations / UNROLL; p > 0; p--)
 #pragma GCC unroll 8
@@ -388,8 +388,7 @@ INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb
     }
 COLUMNS(RUN)
 #define RUN_OF(n) run_##n,
-static int (*const run[UK_NR])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                               int acc) = {COLUMNS(RUN_OF)};
+static uk_small_run *const run[UK_NR] = {COLUMNS(RUN_OF)};
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)

@@ -5,11 +5,12 @@
 /* ---- small products ---- */
 
 /* A column-major B of few columns, whose transpose has room on the stack. */
-__attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_product *p, const ELEMENT *a,
+__attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_direct *d,
+                                                           const struct gemm_product *p, const ELEMENT *a,
                                                            const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
 
-    DIRECT(run_few)(gemm_direct_for(&TYPE, p->a_columns, p->m, p->n), p, a, b, beta, c, copy);
+    DIRECT(run_few)(d, p, a, b, beta, c, copy);
 }
 
 /* Products of many columns or rows, or with a column-major B: by a plan, but where it would take as long as the product. */
@@ -20,7 +21,7 @@ __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct
     const bool by_rows = p->b_columns && gemm_is_by_rows(p);
 
     if (p->b_columns && !by_rows && p->k <= FEW_ITERATIONS && p->n <= TYPE.transpose_few[1]->mr) {
-        DIRECT(run_few_near)(p, a, b, beta, c);
+        DIRECT(run_few_near)(d, p, a, b, beta, c);
         return;
     }
     const struct gemm_product q = by_rows ? gemm_by_rows(p) : *p;
@@ -30,7 +31,7 @@ __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct
         DIRECT(run)(d, q.m, q.n, q.k, a, q.lda, b, q.ldb, beta, c, q.ldc);
         return;
     }
-    uk_gemm_small_plan(&TYPE, &q, d, &w);
+    uk_gemm_small_plan(&TYPE, &q, &w);
     SMALL(&w, &q, a, b, (double)beta, c, NULL);
 }
 
@@ -84,7 +85,7 @@ static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha
 
 /* Whether a call needs nothing but the plan's resolved kernels. Numbers are compared as bits, which is one comparison even where
  * they may be NaN. */
-static inline bool DIRECT(is_resolved)(gemm_resolved *resolved, ELEMENT alpha, const ELEMENT *a,
+static inline bool DIRECT(is_resolved)(uk_small_run *resolved, ELEMENT alpha, const ELEMENT *a,
                                        const ELEMENT *b, ELEMENT beta, const ELEMENT *c,
                                        const void *epilogue) {
     GEMM_REQUIRE(!epilogue);
@@ -153,7 +154,7 @@ DIRECT(run_any)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a, c
 __attribute__((noinline)) static enum uk_status
 DIRECT(run_swapped)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a, const ELEMENT *b,
                     ELEMENT beta, ELEMENT *c, const struct UK(gemm_epilogue) * epilogue, void *workspace) {
-    gemm_resolved *resolved = plan->resolved_swapped[sizeof(ELEMENT) > 4];
+    uk_small_run *resolved = plan->resolved_swapped[sizeof(ELEMENT) > 4];
 
     if (DIRECT(is_resolved)(resolved, alpha, a, b, beta, c, epilogue))
         return resolved(plan->call, b, a, c, DIRECT(adds)(beta));
@@ -166,7 +167,7 @@ __attribute__((aligned(64))) enum uk_status
 UK(gemm_run)(const struct uk_gemm_plan *callers, ELEMENT alpha, const ELEMENT *a, const ELEMENT *b,
              ELEMENT beta, ELEMENT *c, const struct UK(gemm_epilogue) * epilogue, void *workspace) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
-    gemm_resolved *resolved = plan->resolved[sizeof(ELEMENT) > 4];
+    uk_small_run *resolved = plan->resolved[sizeof(ELEMENT) > 4];
 
     if (DIRECT(is_resolved)(resolved, alpha, a, b, beta, c, epilogue))
         return resolved(plan->call, a, b, c, DIRECT(adds)(beta));

@@ -8,14 +8,14 @@
  * vector, at the price of shuffles. So 20 columns are split into 16 and 4 rather than two vectors.
  *
  * Where loads into a part of a register take an FMA port too, R rows that share a vector take it for all loads
- * of a row-major A but every R-th, and before the first k iteration for R masks, which are set through one of
- * these ports. 8 columns are then 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and
+ * of a row-major A but every R-th and for the row of B, and before the first k iteration for R masks, which are set through one of
+ * these ports. 8 columns are then 12 FMAs, 12 shuffles and 4 such loads for 24 rows, 7/12 of a cycle a row, and
  * half a cycle with half a vector for each row. 4 columns take a third of a cycle, if there are rows enough for
  * the masks; else they have kernels of their own.
  *
  * For few last columns the lanes of a vector may be rows instead (transposed_cycles). A row-major A is
  * transposed in registers: 16 rows take 3 cycles a k iteration for one or two columns, and half a cycle for
- * each further one, where a vector of columns takes 8 and rows that share a vector 5.5. With a column-major A
+ * each further one, where a vector of columns takes 8 and rows that share a vector 6. With a column-major A
  * each column takes half a cycle.
  *
  * A load across two cache lines takes a load port for a second access (the core's `split`), and holds up the multiply-adds beside it
@@ -33,11 +33,11 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static double least(double a, double b) {
+static double smaller(double a, double b) {
     return a < b ? a : b;
 }
 
-/* How many of a kernel's loads in a k iteration fill a part of a register. Loads of two contiguous elements of
+/* How many of a kernel's loads of A in a k iteration fill a part of a register. Loads of two contiguous elements of
  * a column-major A do not, but with their masks they cost as much for few k iterations, and for many half a
  * vector for each row is as good. */
 static double merging_loads(const struct uk_kernel *k) {
@@ -55,8 +55,9 @@ static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, in
     return row / bytes * uk_cost_splits(bytes, stride);
 }
 
-/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. A shuffle spreads each of a group's first rows where
- * they are loaded for several k iterations at once. Where rows share a vector, the last vector may be partly unused. */
+/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. Where elements of several k iterations are loaded at
+ * once, as many rows are taken to be spread as in a whole group; of fewer rows a kernel may spread more. Where rows share a vector, the last
+ * vector may be partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
                                int64_t stride) {
     const struct uk_core *core = &t->machine->core;
@@ -71,7 +72,7 @@ static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel
         n.shuffle = k->other * part;
         n.merge = merging_loads(k) * part + groups;
     } else {
-        n.shuffle = groups * least(k->other, rows / groups);
+        n.shuffle = groups * smaller(k->other, rows / groups);
         n.load += groups * (k->loads - k->mr + k->other) + rows - n.shuffle;
     }
     return uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split;
@@ -83,8 +84,7 @@ static bool merges_take_port(const struct gemm_type *t) {
 }
 
 /* What a call takes beside its k iterations. Where loads into a part of a register take an FMA port, it also sets the masks of rows that
- * share a vector; and if these are all rows, nothing else runs beside the shuffles that take each but the first out of the vector on its
- * way to C. */
+ * share a vector; and where all rows share one vector, nothing hides the shuffles that extract each row but the first for C. */
 static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
     const int step = k->row_step;
 
@@ -144,7 +144,8 @@ struct search {
 };
 
 /* Whether d followed by kernel k, with that many cycles in all, may be the best. Among kernels of equal cost
- * the narrower is better: its loads cross fewer lines. Costs that differ by rounding alone are equal as floats. */
+ * the narrower is better: its loads cross fewer lines. Costs that differ by rounding alone are taken to be equal: they are
+ * compared as floats. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
     if (!s->best->column_splits || (float)cycles < (float)s->least)

@@ -145,9 +145,8 @@ const struct gemm_direct *uk_gemm_small_of_long_sums(const struct gemm_type *t, 
 /* Whether it is a small product for some number of threads: its k is then in one block for every number of
  * threads, so that results do not depend on that number. */
 bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
-/* How a small product is computed, with these kernels if all rows and columns are computed at once. */
-void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d,
-                        struct gemm_small *w);
+/* How a small product is computed. */
+void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w);
 /* Runs the plan of one, alpha being 1 and without an epilogue. */
 void uk_gemm_run_small(const struct gemm_plan *plan, const void *a, const void *b, double beta, void *c,
                        void *workspace);
@@ -174,9 +173,6 @@ void uk_gemm_small_f64(const struct gemm_small *w, const struct gemm_product *p,
             return 0;           \
         __asm__ volatile("");   \
     } while (0)
-
-/* The function that a resolved call of a small product ends in. */
-typedef int gemm_resolved(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 
 /* The kernels of this product, whose type's tables are ready; NULL: it is not a small product, or its sizes are
  * invalid. */

@@ -107,7 +107,7 @@ static enum uk_status plan_dots(struct gemm_plan *p) {
     return UK_OK;
 }
 
-/* Packed operands are copies in the same order, without the gaps between rows. */
+/* Packed operands are copies in the same order, rows uk_gemm_leading apart. */
 static void run_dots(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;

@@ -198,8 +198,8 @@ struct gemm_plan {
     bool is_wanted; /* the path is wanted, whether or not another one takes less */
     /* The function that computes a product of floats, or of doubles, where alpha is 1 and beta 0 or 1, without looking at the
      * plan again; NULL: there is none. And the same where A and B are exchanged. */
-    int (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    int (*resolved_swapped[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    uk_small_run *resolved[2];
+    uk_small_run *resolved_swapped[2];
 };
 _Static_assert(sizeof(struct gemm_plan) <= sizeof(struct uk_gemm_plan) &&
                    _Alignof(struct gemm_plan) <= _Alignof(struct uk_gemm_plan),

@@ -3,9 +3,9 @@
  * Operands, packed: a block while computing, or whole and beforehand.
  *
  * For a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its
- * height, [m/rows][k][MR], or in rows, [m][k]. Where a kernel reads groups of KR terms, these lie together,
+ * height, [m/rows][k][MR], or in rows, uk_gemm_leading apart. Where a kernel reads groups of KR terms, these lie together,
  * [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is copied in its order,
- * without the gaps between rows.
+ * its rows as far apart.
  */
 #include "path.h"
 #include <string.h>

@@ -30,7 +30,7 @@ enum gemm_packs {
     GEMM_PACKS_NOTHING,
     GEMM_PACKS_PANELS,
     GEMM_PACKS_ALONG_K,  /* rows of A, and columns of B */
-    GEMM_PACKS_AS_STORED /* in its order, without the gaps between rows */
+    GEMM_PACKS_AS_STORED /* in its order, rows uk_gemm_leading apart */
 };
 
 struct gemm_product;

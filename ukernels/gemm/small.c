@@ -77,7 +77,7 @@ static double choose(const struct gemm_type *t, const struct gemm_product *p, st
 static void set_default(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
     w->width = w->columns < t->many ? 0 : GEMM_WIDE / t->size;
     w->order = w->width ? GEMM_BLOCKS_OF_COLUMNS : GEMM_AT_ONCE;
-    w->kernels = gemm_direct_of(gemm_direct_at(t, p->a_columns, w->columns), p->m, p->k);
+    w->kernels = gemm_direct_of(gemm_direct_for(t, p->a_columns, p->m, w->columns), p->m, p->k);
 }
 
 /* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less: so many that the copy stays in
@@ -257,12 +257,9 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
     return for_long_sums(t, p);
 }
 
-void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d,
-                        struct gemm_small *w) {
+void uk_gemm_small_plan(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
     if (begin(t, p, w))
         *w = remember(t, p)->way;
-    else if (!p->b_columns && !w->width)
-        w->kernels = gemm_direct_of(d, p->m, p->k);
 }
 
 /* Runs a resolved call of several kernels; s is the first field of the plan. */
@@ -308,9 +305,8 @@ static void prepare(struct gemm_plan *plan, const struct gemm_product *p) {
 /* What the kernels cannot do, alpha, epilogues and packed operands, tiles do. */
 static enum uk_status plan_small(struct gemm_plan *p) {
     const struct gemm_product product = gemm_product_of_plan(p);
-    const struct gemm_direct *d = gemm_small_for(p->type, &product);
 
-    if (!d)
+    if (!gemm_small_for(p->type, &product))
         return UK_NO_MATCH;
     const enum uk_status status = uk_gemm_plan_tiles_as_given(p);
 
@@ -318,7 +314,7 @@ static enum uk_status plan_small(struct gemm_plan *p) {
         p->path = &uk_gemm_tiles;
         return status;
     }
-    uk_gemm_small_plan(p->type, &product, d, &p->small);
+    uk_gemm_small_plan(p->type, &product, &p->small);
     if (!p->small.bytes && !p->small.width && p->type->machine == uk_machine())
         prepare(p, &product);
     return UK_OK;

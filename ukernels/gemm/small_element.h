@@ -3,7 +3,7 @@
  * name of its function. */
 
 /* The function of a prepared call, or its variant that prefetches C. */
-static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool prefetches) {
+static inline uk_small_run *DIRECT(code)(const struct uk_small_call *s, bool prefetches) {
     return prefetches && s->prefetching ? s->prefetching : s->run;
 }
 

@@ -5,17 +5,18 @@
 
 #include <stdint.h>
 
+struct uk_small_call;
+
+/* Computes a product that is prepared: adds to C if acc is not 0. Returns 0, which is UK_OK, so that uk_sgemm can end in a jump to it. */
+typedef int uk_small_run(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+
 /* What a kernel of small products (sgemm_small, dgemm_small, ..._ta) computes from sizes and strides alone, once for repeated
- * calls: compiled with UK_RESOLVED its file defines UK_SYMBOL_resolved, which fills this, and the function that `run` points to.
- * m, n and k are 1 at least. Only the kernel reads the other fields. */
+ * calls: compiled with UK_RESOLVED its file defines UK_SYMBOL_resolved, which fills this. It sets `ahead` and `prefetching` only where there
+ * are such variants: who reads them sets all to zero before. m, n and k are 1 at least. Only the kernel reads the other fields. */
 struct uk_small_call {
-    /* Returns 0, which is UK_OK, so that uk_sgemm can end in a jump to it. */
-    int (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    /* The same for many rows of A from the LLC or memory, which it prefetches; NULL where the kernel has no
-     * such variant. */
-    int (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    /* The same for a C that is not in L1, which it prefetches; NULL likewise. */
-    int (*prefetching)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    uk_small_run *run;
+    uk_small_run *ahead;       /* for many rows of A from the LLC or memory, which it prefetches */
+    uk_small_run *prefetching; /* for a C that is not in L1, which it prefetches */
     int64_t unrolled, lda, ldb, ldc, m, rows, longer, shorter, before, bytes, kind, iterations;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
