@@ -233,8 +233,8 @@ enum kind { WHOLE };
                      : "memory", "cc", CLOBBERS)
 #define GROUPS PASTE(UP_TO_, UK_MR)
 
-/* group_M computes `rows` rows, with the variables that its cases need beside. Where A is row-major, a0 lies in front of the first row by the k
- * iterations that the first unrolled iteration skips. */
+/* group_M computes `rows` rows, with the variables that its cases need beside. Where A is row-major, a0 lies in
+ * front of the first row by the k iterations that the first unrolled iteration skips. */
 #define GROUP_BY(M, LIST, CASE, ...)                                                                        \
     static inline __attribute__((always_inline)) void group_##M(const struct uk_small_call *s, int64_t rows, \
                                                                 const char *a0, const element *b, char *c, int acc) { \
@@ -249,26 +249,31 @@ enum kind { WHOLE };
 KINDS(GROUP_OF)
 /* clang-format on */
 
-/* Whether there are so few columns that a kernel of fewer vectors would do. The choice of kernels never takes
- * this one for them, so a plain loop does; its FMA is asm, as kernels have no libm. */
-#define IS_FEW(n) (NV > 1 && (n) <= UK_NR - V)
+/* Whether there are so few columns that a kernel of fewer vectors would do, which the choice of kernels takes for
+ * them. Where this one is called with the last columns of a loop, they are computed a row and a vector at a time,
+ * the last vector in part. */
+#if NV > 1
+#define IS_FEW(n) ((n) <= UK_NR - V)
 static int run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
-    const int64_t row = A_COLUMNS ? size : s->lda, next = A_COLUMNS ? s->lda : size;
+    const int64_t row = A_COLUMNS ? size : s->lda, next = A_COLUMNS ? s->lda : size, n = s->bytes / size;
 
-    for (int64_t i = 0; i < s->m; i++)
-        for (int64_t j = 0; j < s->bytes / size; j++) {
-            element *to = (element *)((char *)c + i * s->ldc) + j, sum = 0;
+    for (int64_t j = 0; j < n; j += V)
+        for (int64_t i = 0; i < s->m; i++) {
+            const int64_t columns = n - j < V ? n - j : V;
+            element *to = (element *)((char *)c + i * s->ldc) + j;
+            vector sum = WHOLE_OF(setzero)();
 
-            for (int64_t p = 0; p < s->iterations; p++) {
-                const element x = *(const element *)((const char *)a + i * row + p * next);
-                const element *y = (const element *)((const char *)b + p * s->ldb) + j;
-
-                __asm__("vfmadd231" S " %[y], %[x], %[sum]" : [sum] "+x"(sum) : [x] "x"(x), [y] "m"(*y));
-            }
-            *to = acc ? *to + sum : sum;
+            for (int64_t p = 0; p < s->iterations; p++)
+                sum = WHOLE_OF(fmadd)(
+                    WHOLE_OF(set1)(*(const element *)((const char *)a + i * row + p * next)),
+                    load_columns((const element *)((const char *)b + p * s->ldb) + j, columns), sum);
+            if (acc)
+                sum = WHOLE_OF(add)(sum, load_columns(to, columns));
+            store_columns(to, columns, sum);
         }
     return 0;
 }
+#endif
 
 /* The loop unrolled by four, and rows divided evenly into groups. */
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
@@ -333,7 +338,7 @@ static uk_small_run *const run_group[][UK_MR] = {KINDS(FUNCTIONS)};
 #endif
 #endif
 
-#ifdef UK_RESOLVED
+#if defined UK_RESOLVED && (defined IS_FEW || defined PREPARE_STRAIGHT)
 /* Whether the product has code of its own; if so, it is prepared. */
 static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n) {
@@ -345,11 +350,14 @@ static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda
     if (PREPARE_STRAIGHT(s, k, lda, ldb, ldc, m, n))
         return true;
 #endif
-    if (!IS_FEW(n))
-        return false;
-    prepare(s, k, lda, ldb, ldc, m, n);
-    s->run = run_few;
-    return true;
+#ifdef IS_FEW
+    if (IS_FEW(n)) {
+        prepare(s, k, lda, ldb, ldc, m, n);
+        s->run = run_few;
+        return true;
+    }
+#endif
+    return false;
 }
 #define PREPARE_WHOLE prepare_whole
 #endif

@@ -6,6 +6,14 @@
  * vector.
  */
 static const int64_t size = sizeof(element);
+#if V == 8
+#define WHOLE_OF(name) _mm256_##name##_ps
+#else
+#define WHOLE_OF(name) _mm256_##name##_pd
+#endif
+/* The first n elements of a vector, V or fewer, in memory; others are neither read nor written. */
+#define load_columns(p, n) load_part(p, MASK(n))
+#define store_columns(p, n, v) ((n) < V ? store_first(p, n, v) : store(p, v))
 #define VECTOR_BYTES "32"
 #define W "y"
 #define BROADCAST_ONE "vbroadcast" S " "

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels of small products (gemm_small.c) do with AVX-512 alone: elements of A within an FMA, and masks. */
+#include <immintrin.h>
+
 #define VECTOR_BYTES "64"
+#if V == 16
+#define WHOLE_OF(name) _mm512_##name##_ps
+typedef __m512 vector;
+typedef __mmask16 mask;
+#else
+#define WHOLE_OF(name) _mm512_##name##_pd
+typedef __m512d vector;
+typedef __mmask8 mask;
+#endif
+/* The first n elements of a vector, V or fewer, in memory; others are neither read nor written. */
+#define load_columns(p, n) WHOLE_OF(maskz_loadu)((mask)((1u << (n)) - 1), p)
+#define store_columns(p, n, v) WHOLE_OF(mask_storeu)(p, (mask)((1u << (n)) - 1), v)
 /* Fewer columns than a vector has take registers of half or a quarter of its size. */
 #if UK_NR >= V
 #define W "z"

@@ -14,6 +14,7 @@
  *     PREPARE_WHOLE(s, ...)        with prepare's arguments: if the kernel has code for such a product alone, sets s and
  *                                  its run, and returns true
  */
+
 /* The number of rows of the next group: the first `longer` groups have STEP_OF_ROWS more rows. */
 static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, int64_t left) {
     const int64_t rows = s->rows + ((*longer)-- > 0 ? STEP_OF_ROWS : 0);
