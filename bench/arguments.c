@@ -31,7 +31,8 @@ static bool is_named(const struct bench_dim *d) {
     return d->stride.name[0];
 }
 
-/* In panels one of the strides that are numbers is from row to row; elsewhere a row is what they span. The dimension, or -1. */
+/* In panels one of the strides that are numbers is from row to row; elsewhere a row is what they span. The
+ * dimension, or -1. */
 static int row_of_panel(const struct bench_tensor *t) {
     int widest = -1, numbers = 0, names = 0;
     bool padded = false;
@@ -51,8 +52,8 @@ static int row_of_panel(const struct bench_tensor *t) {
     return numbers > 1 && (!names || padded) ? widest : -1;
 }
 
-/* How far apart a stride that is a parameter puts its rows, in rows of the operand: of `count` such dimensions that of place n. `before`:
- * rows that all others span. */
+/* How far apart a stride that is a parameter puts its rows, in rows of the operand: of `count` such
+ * dimensions that of place n. `before`: rows that all others span. */
 static int64_t distance(const struct bench_sizes *s, bool overlaps, int n, int count, int64_t before) {
     const bool last = s->reversed ? n == 0 : n == count - 1, first = s->reversed ? n == count - 1 : n == 0;
 
@@ -164,8 +165,8 @@ void bench_arguments(const struct bench_declaration *d, const struct bench_sizes
     }
 }
 
-/* Words are passed in the registers and places of integers of 64 bits, a scalar in the first register for floats, wherever it stands among
- * them; those of registers alone, where there are no more. */
+/* Words are passed in the registers and places of integers of 64 bits, a scalar in the first register for
+ * floats, wherever it stands among them; those of registers alone, where there are no more. */
 #define FEW int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
 #define ALL FEW, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
 #define FEW_OF(w) w[0], w[1], w[2], w[3], w[4], w[5]

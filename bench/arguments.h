@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of kernels, by their declarations (uk_kernel_declaration): which operands there are, how they lie in memory and what each
- * parameter is. So benchmarks and tests of kernels follow from the row of an operation.
+ * Calls of kernels, by their declarations (uk_kernel_declaration): which operands there are, how they lie in
+ * memory and what each parameter is. So benchmarks and tests of kernels follow from the row of an operation.
  */
 #ifndef BENCH_ARGUMENTS_H
 #define BENCH_ARGUMENTS_H
@@ -28,7 +28,8 @@ struct bench_term {
     int64_t number;
 };
 
-/* A dimension as it is stored, one of the tensor's or a part of one: extent / divide, or the remainder by `modulo`. */
+/* A dimension as it is stored, one of the tensor's or a part of one: extent / divide, or the remainder by
+ * `modulo`. */
 struct bench_dim {
     struct bench_term extent, over,
         stride;             /* over: the extent of what may be read, and written where it is an output */
@@ -65,15 +66,16 @@ struct bench_declaration {
 struct bench_sizes {
     int64_t size[BENCH_LETTERS];
     int64_t gap; /* elements between rows whose stride is a parameter */
-    /* Rows that are read by two strides or more overlap, as those of windows do: so many rows from one window to the next. */
+    /* Rows that are read by two strides or more overlap, as those of windows do: so many rows from one window
+     * to the next. */
     int64_t step;
     bool reversed; /* the last of such strides is the greatest, not the first */
     bool updates;
     int64_t hint; /* for parameters that do not change the result */
 };
 
-/* `rows` rows of `length` elements, `stride` apart. Of each, `used` elements from the first are the call's; the rest and `over` more
- * behind the last row may be read and must not matter. */
+/* `rows` rows of `length` elements, `stride` apart. Of each, `used` elements from the first are the call's;
+ * the rest and `over` more behind the last row may be read and must not matter. */
 struct bench_operand {
     const struct bench_tensor *tensor;
     int64_t rows, length, used, stride, over;
@@ -98,13 +100,14 @@ static inline int64_t *bench_size(struct bench_sizes *s, char letter) {
     return &s->size[letter - 'A'];
 }
 
-/* False: the declaration has something that no benchmark can derive a call from; *at then points there, into the text. */
+/* False: the declaration has something that no benchmark can derive a call from; *at then points there, into
+ * the text. */
 bool bench_declaration_read(const char *text, struct bench_declaration *d, const char **at);
 /* The arguments of a call with these sizes, each within what is assumed. */
 void bench_arguments(const struct bench_declaration *d, const struct bench_sizes *s,
                      struct bench_arguments *a);
-/* Calls a kernel of this machine with them; the words of addresses are filled in. On 64-bit architectures; with a scalar for kernels of no
- * more than six words. */
+/* Calls a kernel of this machine with them; the words of addresses are filled in. On 64-bit architectures;
+ * with a scalar for kernels of no more than six words. */
 void bench_call_kernel(void (*function)(void), const struct bench_arguments *a, double scalar);
 
 #endif

@@ -29,8 +29,8 @@ struct bench_isa {
     bool (*runs)(void);   /* whether the CPU has them, whatever UK_ISA says */
     void (*iterate)(long iterations);
     double operations; /* of a turn */
-    /* Loads bytes (a multiple of 1024, not 0) and does nothing with them; or of two arrays, and stores the second one's values
-     * where they are. */
+    /* Loads bytes (a multiple of 1024, not 0) and does nothing with them; or of two arrays, and stores the
+     * second one's values where they are. */
     void (*load)(const float *from, size_t bytes);
     void (*load_and_store)(const float *from, float *to, size_t bytes);
     struct bench_peer_settings peers;
@@ -44,14 +44,16 @@ extern const int bench_isa_count;
 
 /* The widest one that runs here. */
 int bench_isa_best(void);
-/* The widest one whose kernels the text names: an isa of kernels.def, a target; the first one if it names none. */
+/* The widest one whose kernels the text names: an isa of kernels.def, a target; the first one if it names
+ * none. */
 int bench_isa_of(const char *kernels);
 /* Seconds of a clock that never goes back. */
 double bench_seconds(void);
 /* Seconds that this thread has run: where others run on the same CPU, less than have passed. */
 double bench_thread_seconds(void);
 /* f32 operations per second (a multiply-add is two) of so many threads at once, from a loop that touches
- * nothing but registers, timed for 0.3 ms or more: of one thread by its own clock. 0 if a thread cannot be started. */
+ * nothing but registers, timed for 0.3 ms or more: of one thread by its own clock. 0 if a thread cannot be
+ * started. */
 double bench_peak(int isa, int threads);
 
 /* ---- peers.c: other libraries, loaded while running ---- */
@@ -89,15 +91,16 @@ struct bench_peers {
 
 /* Looks below `directory` for the libraries, forces each to its best kernels of the instruction set and to
  * that many threads. What the environment says to the contrary is overwritten, unless UK_PEERS_KEEP_ENV=1:
- * then the libraries see the user's settings and choose by themselves. The libraries read their settings once:
- * call this once per process. A library that is not there is named in `detail` and is no error. */
+ * then the libraries see the user's settings and choose by themselves. The libraries read their settings
+ * once: call this once per process. A library that is not there is named in `detail` and is no error. */
 void bench_peers_open(struct bench_peers *peers, const char *directory, int isa, int threads);
 /* Where the libraries are looked for: $UK_PEERS, else .peers in the current directory. */
 const char *bench_peers_directory(void);
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
 /* The path of the first file below the directory whose name begins so; false if there is none. */
 bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size);
-/* A function by name, or NULL; ISO C has no cast from an object pointer, POSIX says that the bytes are the same. */
+/* A function by name, or NULL; ISO C has no cast from an object pointer, POSIX says that the bytes are the
+ * same. */
 #define BENCH_FUNCTION(library, name, out)          \
     do {                                            \
         void *address_ = dlsym(library, name);      \
@@ -131,9 +134,10 @@ struct bench_plan {
     double peak;        /* result: median of the peaks, operations per second */
 };
 
-/* Times all contenders in turn, one thread by its own clock, several by the wall's, round after round, one untimed call before each sample; with several threads
- * untimed calls until their time settles, 20 ms at most. Rounds that the deadline ends do not count; if none is left, the
- * contenders' results are as they were. */
+/* Times all contenders in turn, one thread by its own clock, several by the wall's, round after round, one
+ * untimed call before each sample; with several threads untimed calls until their time settles, 20 ms at
+ * most. Rounds that the deadline ends do not count; if none is left, the contenders' results are as they
+ * were. */
 enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders);
 /* Sorts the values; their middle one. */
 double bench_median(double *values, int count);
@@ -178,8 +182,8 @@ struct bench_shapes {
 
 /* The sets that come with this, bench/shapes.txt. */
 extern const char bench_shapes_text[];
-/* Reads a text in the form that shapes.txt describes. On UK_INVALID_ARGUMENT `message` says which line is wrong. Free the
- * shapes in any case. */
+/* Reads a text in the form that shapes.txt describes. On UK_INVALID_ARGUMENT `message` says which line is
+ * wrong. Free the shapes in any case. */
 enum uk_status bench_shapes_parse(const char *text, struct bench_shapes *shapes, char *message, size_t size);
 void bench_shapes_free(struct bench_shapes *shapes);
 
@@ -213,8 +217,8 @@ struct bench_library {
 
 enum { BENCH_LIBRARIES = 9 };
 
-/* Opens the peers: OpenBLAS, MKL, OpenBLAS of Debian, BLIS, MKL's direct call and JIT, libxsmm's BLAS and dispatched
- * calls, oneDNN. As bench_peers_open. */
+/* Opens the peers: OpenBLAS, MKL, OpenBLAS of Debian, BLIS, MKL's direct call and JIT, libxsmm's BLAS and
+ * dispatched calls, oneDNN. As bench_peers_open. */
 void bench_libraries_open(struct bench_library *libraries, const char *directory, int isa, int threads);
 
 /* onednn.c */
@@ -222,15 +226,16 @@ void bench_onednn_open(struct bench_library *l, const char *directory, int threa
 
 /* ---- product.c: operands, and what is right ---- */
 
-/* Operands of that shape, filled; with room around them, because BLIS reads beyond its own. NULL-safe free. */
+/* Operands of that shape, filled; with room around them, because BLIS reads beyond its own. NULL-safe free.
+ * */
 enum uk_status bench_product_create(struct bench_product *p, const struct bench_shape *shape,
                                     enum bench_type type);
 void bench_product_free(struct bench_product *p);
 double bench_product_flops(const struct bench_product *p);
 /* Bytes that one call must read and write at least. */
 double bench_product_bytes(const struct bench_product *p);
-/* Makes one call on a C of which nothing may be left if beta is 0, and compares it: all of a small C, samples of a
- * large one, edges always among them, with sums in double precision. */
+/* Makes one call on a C of which nothing may be left if beta is 0, and compares it: all of a small C, samples
+ * of a large one, edges always among them, with sums in double precision. */
 bool bench_product_check(const struct bench_product *p, struct bench_call *call);
 
 #endif

@@ -119,8 +119,8 @@ LOADS(sse2, "movups", "xmm", 16, "")
 LOADS(avx2, "vmovups", "ymm", 32, "vzeroupper")
 LOADS(avx512, "vmovups", "zmm", 64, "vzeroupper")
 
-/* The operations of a turn: lanes, two each for multiply-adds. Peers' names: OpenBLAS's core, MKL's and oneDNN's instruction sets,
- * BLIS 0.9's arch_t (penryn, haswell, skx), LIBXSMM's target. */
+/* The operations of a turn: lanes, two each for multiply-adds. Peers' names: OpenBLAS's core, MKL's and
+ * oneDNN's instruction sets, BLIS 0.9's arch_t (penryn, haswell, skx), LIBXSMM's target. */
 const struct bench_isa bench_isas[] = {
     {"SSE2",
      "generic",

@@ -2,8 +2,9 @@
 /*
  * Who computes products: each library's calls behind one pair of functions.
  *
- * `begin` does what a program does once for a shape, `repeat` what it does each time. For libxsmm, MKL's JIT and oneDNN
- * that is much at first and little later; oneDNN is compared with BLAS calls nevertheless, which is in its favour.
+ * `begin` does what a program does once for a shape, `repeat` what it does each time. For libxsmm, MKL's JIT
+ * and oneDNN that is much at first and little later; oneDNN is compared with BLAS calls nevertheless, which
+ * is in its favour.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -96,8 +97,8 @@ static void repeat_fortran(struct bench_call *call, long calls) {
             single(tb, ta, &n, &m, &k, &one_f, p->b, &ldb, p->a, &lda, &beta_f, p->c, &ldc, &sequential);
 }
 
-/* What MKL_DIRECT_CALL_SEQ makes of cblas_sgemm in a program: fewer checks, no threads. Its header also has loops in C
- * for the smallest sizes, which the program's compiler would inline; they are not here. */
+/* What MKL_DIRECT_CALL_SEQ makes of cblas_sgemm in a program: fewer checks, no threads. Its header also has
+ * loops in C for the smallest sizes, which the program's compiler would inline; they are not here. */
 static struct bench_library mkl_direct(const struct bench_peer *mkl, int threads) {
     static const char *const names[] = {"sgemm_direct", "dgemm_direct"};
     struct bench_library l = {

@@ -74,8 +74,8 @@ static long calls_for(const struct bench_plan *plan, const struct bench_contende
 }
 
 /*
- * One untimed call. After a rest the scheduler may keep a woken worker on its waker's CPU for milliseconds, so
- * that both share one; what has several threads runs until two windows in a row agree, or for `longest`.
+ * One untimed call. After a rest the scheduler may keep a woken worker on its waker's CPU for milliseconds,
+ * so that both share one; what has several threads runs until two windows in a row agree, or for `longest`.
  */
 static void warm_up(const struct bench_plan *plan, const struct bench_contender *c) {
     const int threads = plan->threads;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oneDNN's matmul primitive, by the C interface of its version 3; what of its types is used here stands below.
+ * oneDNN's matmul primitive, by the C interface of its version 3; what of its types is used here stands
+ * below.
  *
- * The primitive, its memory objects and the list of arguments are made once, so that a call is what oneDNN's own
- * benchmark times: one dnnl_primitive_execute. The weights are taken as they lie, not in oneDNN's packed layout. It
- * has no f64 product on CPUs, and a sum on top of C is left out.
+ * The primitive, its memory objects and the list of arguments are made once, so that a call is what oneDNN's
+ * own benchmark times: one dnnl_primitive_execute. The weights are taken as they lie, not in oneDNN's packed
+ * layout. It has no f64 product on CPUs, and a sum on top of C is left out.
  */
 #define _GNU_SOURCE
 #include "bench.h"

@@ -4,10 +4,10 @@
  *
  * OpenBLAS takes OPENBLAS_CORETYPE from the environment when it is loaded; left alone it may take kernels of
  * an older CPU than the one it runs on. MKL takes its AVX2 and AVX-512 kernels only where
- * mkl_serv_get_cpu_true() hands it a function that says the CPU is Intel's; elsewhere it falls back to kernels
- * at 40 % of the AVX-512 peak, and no variable changes that (MKL_DEBUG_CPU_TYPE is gone). It asks through the
- * dynamic linker, so the answer below comes first: what the CPU can do is still read from CPUID. Both spin
- * while they wait for work, which would slow down who is measured next: their waits are made short.
+ * mkl_serv_get_cpu_true() hands it a function that says the CPU is Intel's; elsewhere it falls back to
+ * kernels at 40 % of the AVX-512 peak, and no variable changes that (MKL_DEBUG_CPU_TYPE is gone). It asks
+ * through the dynamic linker, so the answer below comes first: what the CPU can do is still read from CPUID.
+ * Both spin while they wait for work, which would slow down who is measured next: their waits are made short.
  */
 #define _GNU_SOURCE
 #include "bench.h"

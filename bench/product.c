@@ -102,8 +102,8 @@ static void fill_c(const struct bench_product *p) {
             ((float *)p->c)[i] = (float)before_call(p, i);
 }
 
-/* Every how many elements one is compared: all of them, or as many as cost some milliseconds; odd, and no multiple of a
- * row, so that samples move through rows and columns. */
+/* Every how many elements one is compared: all of them, or as many as cost some milliseconds; odd, and no
+ * multiple of a row, so that samples move through rows and columns. */
 static int64_t sample_step(const struct bench_product *p) {
     const int64_t multiply_adds = 4000000, all = p->m * p->n;
     int64_t samples = multiply_adds / (p->k + 1) + 256;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the user's own: c[4][24] += a b for a in a panel of 4 rows and b in a panel of 24 columns, with offsets in
- * elements as some compilers pass them; and c = 0. matmul_4x24.uk says what they compute.
+/* Kernels of the user's own: c[4][24] += a b for a in a panel of 4 rows and b in a panel of 24 columns, with
+ * offsets in elements as some compilers pass them; and c = 0. matmul_4x24.uk says what they compute.
  *
- * Registers: 12 sums, 4 rows of 3 vectors; one row of b, 3 vectors; one element of a, broadcast. 12 multiply-adds for 7
- * loads in a step: the bound is the multiply-adds. */
+ * Registers: 12 sums, 4 rows of 3 vectors; one row of b, 3 vectors; one element of a, broadcast. 12
+ * multiply-adds for 7 loads in a step: the bound is the multiply-adds. */
 #include <immintrin.h>
 #include <stdint.h>
 
-int gemm_4x24(float *a, int32_t a_off, float *b, int32_t b_off, float *c, int32_t c_off, int32_t K, int32_t ldc) {
+int gemm_4x24(float *a, int32_t a_off, float *b, int32_t b_off, float *c, int32_t c_off, int32_t K,
+              int32_t ldc) {
     __m256 sum[4][3];
 
     a += a_off;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A compiled product on a GPU: memory of the device, copies, the call, the time by events. Neither LLVM nor ROCm is linked; the
- * driver's library is loaded when the device is opened.
+ * A compiled product on a GPU: memory of the device, copies, the call, the time by events. Neither LLVM nor
+ * ROCm is linked; the driver's library is loaded when the device is opened.
  *
  *     uk compile matmul.uk --target=amdgcn-gfx90a --emit=object -o matmul.o
  *     uk compile matmul.uk --target=amdgcn-gfx90a --emit=header -o matmul.h
  *     cc gpu_gemm.c matmul.o -lukernels -o gpu_gemm
- *     ./gpu_gemm             # or ./gpu_gemm KIND SIZE DEVICE: "hip", "cuda" or "sim", M = N = K, and the device's number
+ *     ./gpu_gemm             # or ./gpu_gemm KIND SIZE DEVICE: "hip", "cuda" or "sim", M = N = K, and the
+ *                            device's number
  *     ./gpu_gemm sim 200 1   # without a GPU: device 1 of the simulator is a gfx90a
  */
 #include <stdio.h>
@@ -49,7 +50,8 @@ static int check(const struct operands *o) {
     return wrong;
 }
 
-/* The first call loads the code object; the second one is timed. Memory and events are freed with the device. */
+/* The first call loads the code object; the second one is timed. Memory and events are freed with the device.
+ * */
 static enum uk_status multiply(struct uk_gpu *gpu, struct operands *o, double *seconds) {
     const int64_t n = o->n;
     struct uk_gpu_event *event[2];

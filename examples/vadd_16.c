@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel of the user's own, for any machine: c[0..15] = a[0..15] + b[0..15]. vadd.uk says what it computes. */
+/* A kernel of the user's own, for any machine: c[0..15] = a[0..15] + b[0..15]. vadd.uk says what it computes.
+ * */
 
 /* 8 floats wherever they lie; compilers make of it what the target has. */
 typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));

@@ -3,7 +3,8 @@
 #include <string.h>
 #include "simt.h"
 
-/* Regions begin at FIRST; in each, the buffer begins IN_REGION after the beginning, so that small negative offsets name it. */
+/* Regions begin at FIRST; in each, the buffer begins IN_REGION after the beginning, so that small negative
+ * offsets name it. */
 enum { REGION_BITS = 32, MAX_BUFFERS = 32000 };
 #define FIRST ((uint64_t)1 << 44)
 #define IN_REGION ((uint64_t)0x10000)
@@ -117,7 +118,8 @@ static int uk_simt_conflict(struct uk_simt_access *other, uint32_t block, uint32
     return 1;
 }
 
-/* Of the blocks that read only the first is kept: blocks run one after the other, and a store of any other block conflicts with it. */
+/* Of the blocks that read only the first is kept: blocks run one after the other, and a store of any other
+ * block conflicts with it. */
 static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
                               struct uk_simt_access *other) {
     const uint32_t who = uk_simt_who(a), bit = 1u << a->wave;

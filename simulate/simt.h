@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common part of simulators of devices whose threads run in waves and blocks: memory with bounds, and a record of which waves
- * accessed it.
+ * The common part of simulators of devices whose threads run in waves and blocks: memory with bounds, and a
+ * record of which waves accessed it.
  *
- * A buffer has a region of 4 GiB of device addresses for itself, so an address that is wrong by less than that lies in no
- * buffer, and the message can say which one it is near. Device addresses are none of the host's.
+ * A buffer has a region of 4 GiB of device addresses for itself, so an address that is wrong by less than
+ * that lies in no buffer, and the message can say which one it is near. Device addresses are none of the
+ * host's.
  *
- * A shadow has a cell for each 4 bytes, or for each byte after a smaller or unaligned access: which wave wrote it
- * last and which have read it since. Time is counted in epochs, which barriers of a block end. Two accesses, one of which writes,
- * conflict if they are of two blocks, or of two waves of a block in one epoch.
+ * A shadow has a cell for each 4 bytes, or for each byte after a smaller or unaligned access: which wave
+ * wrote it last and which have read it since. Time is counted in epochs, which barriers of a block end. Two
+ * accesses, one of which writes, conflict if they are of two blocks, or of two waves of a block in one epoch.
  */
 #ifndef UK_SIMT_H
 #define UK_SIMT_H
@@ -28,7 +29,8 @@ struct uk_simt_access {
 
 struct uk_simt_cell {
     uint32_t write_block, write_epoch, write_who;
-    /* Of reads in the latest epoch: which waves, the first, and the last one that is not of the first's wave. */
+    /* Of reads in the latest epoch: which waves, the first, and the last one that is not of the first's wave.
+     * */
     uint32_t read_block, read_epoch, read_waves, read_who, read_other;
 };
 

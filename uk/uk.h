@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the command uk: what its files share. It uses bench, gemm, verify and all that verify needs, simulate/amdgpu as a
- * device, networks/import and networks/emit.
+ * Inside the command uk: what its files share. It uses bench, gemm, verify and all that verify needs,
+ * simulate/amdgpu as a device, networks/import and networks/emit.
  */
 #ifndef UK_UK_H
 #define UK_UK_H
@@ -72,7 +72,8 @@ const char *uk_given(const struct uk_arguments *a, const char *option, int i);
 struct uk_command;
 /* Of one command; NULL: of all. */
 void uk_print_help(FILE *out, const struct uk_command *c);
-/* Complains about a word that is no command, or no option of `c`, and names the nearest one that is. Exit status. */
+/* Complains about a word that is no command, or no option of `c`, and names the nearest one that is. Exit
+ * status. */
 int uk_unknown(const char *what, const char *word, const struct uk_command *c);
 
 /* ---- uk_compile.c ---- */
@@ -124,7 +125,8 @@ void uk_job_notes(const struct uk_job *job);
  * allow. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
-/* uk_terms.c: how often the statement's right side is computed, without the terms that `where` leaves out or that a pad makes 0. */
+/* uk_terms.c: how often the statement's right side is computed, without the terms that `where` leaves out or
+ * that a pad makes 0. */
 double uk_terms(const struct uk_statement *s, const int64_t *sizes);
 /* Operations of one call, in such terms: a multiply-add in a sum counts for two. */
 double uk_operations(const struct uk_program *p, const int64_t *sizes);
@@ -166,28 +168,32 @@ void uk_data_integers(struct uk_data *d);
 /* Random values in [-1, 1) where the type is f32. */
 void uk_data_random(struct uk_data *d);
 double uk_data_value(const struct uk_array *a, size_t i);
-/* How far a value may be from the interpreter's: so many units in the last place of its tensor's largest value, and so much. */
+/* How far a value may be from the interpreter's: so many units in the last place of its tensor's largest
+ * value, and so much. */
 struct uk_tolerance {
     double roundings, steps;
 };
-/* uk_operands.c: the data as the module's function takes it: the arrays' origins, or what constant ones are packed to. */
+/* uk_operands.c: the data as the module's function takes it: the arrays' origins, or what constant ones are
+ * packed to. */
 struct uk_operands {
     const struct uk_data *data;
     struct uk_module *module;
     const int64_t *sizes; /* that are not defined */
     void **origins;
 };
-/* Exit status, and if that is UK_EXIT_OK what the functions that pack returned; free the operands in any case. */
+/* Exit status, and if that is UK_EXIT_OK what the functions that pack returned; free the operands in any
+ * case. */
 int uk_operands_create(struct uk_operands *o, const struct uk_data *data, struct uk_module *m,
                        const int64_t *sizes, enum uk_status *status);
 /* Again, of other values. */
 int uk_operands_pack(const struct uk_operands *o, enum uk_status *status);
 void uk_operands_free(struct uk_operands *o);
-/* Compares element by element, padding and guard bytes included; prints the first difference, and whose defect it may be. Exactly, or,
- * of the arrays in order, as `each` allows. */
+/* Compares element by element, padding and guard bytes included; prints the first difference, and whose
+ * defect it may be. Exactly, or, of the arrays in order, as `each` allows. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    const struct uk_tolerance *each);
-/* uk_tolerance.c: what a call on uk_data_integers() may differ by, of each array; free it. NULL: no memory. */
+/* uk_tolerance.c: what a call on uk_data_integers() may differ by, of each array; free it. NULL: no memory.
+ * */
 struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *sizes);
 
 /* ---- uk_gpu_run.c ---- */
@@ -215,12 +221,13 @@ const char *uk_gpu_kind_here(const char *target);
 
 /* ---- uk_child.c: programs that uk runs, and signals ---- */
 
-/* Until as many calls of uk_release_signals(), signals that would end uk end the program that uk_run_child() waits for, and all
- * that it started; uk then removes its files. */
+/* Until as many calls of uk_release_signals(), signals that would end uk end the program that uk_run_child()
+ * waits for, and all that it started; uk then removes its files. */
 void uk_hold_signals(void);
 /* Restores the handling of signals; if one came, it ends uk here. */
 void uk_release_signals(void);
-/* In a process that was forked while signals were held, and that handles them as they come again: it holds its own. */
+/* In a process that was forked while signals were held, and that handles them as they come again: it holds
+ * its own. */
 void uk_begin_signals(void);
 /* Whether one came. */
 bool uk_is_interrupted(void);
@@ -229,13 +236,14 @@ bool uk_is_interrupted(void);
 int uk_run_child(char *const argv[]);
 /* The same with these files as its standard ones; -1: uk's own. NULL: all are. */
 int uk_run_child_on(char *const argv[], const int files[3]);
-/* Starts it, in a group of processes of its own; *open_end is the end of a pipe that it and all that it starts hold open. 0, or the
- * error. */
+/* Starts it, in a group of processes of its own; *open_end is the end of a pipe that it and all that it
+ * starts hold open. 0, or the error. */
 int uk_start_child(char *const argv[], const int files[3], int *open_end, int *pid);
 
 /* ---- uk_progress.c ---- */
 
-/* Until uk_progress_end() a line on standard error says every few seconds what is being done. One at a time. */
+/* Until uk_progress_end() a line on standard error says every few seconds what is being done. One at a time.
+ * */
 void uk_progress_begin(const char *text);
 void uk_progress_end(void);
 
@@ -250,7 +258,8 @@ extern const struct uk_kernel_doc uk_kernel_docs[];
 /* The row; NULL: the name and the nearest one have been printed. */
 const struct uk_kernel *uk_kernel_named(const char *name);
 
-/* ---- uk_simulate.c: kernels of GPUs in the simulator. A simulation is for the launches of one code object; NULL: no memory. ---- */
+/* ---- uk_simulate.c: kernels of GPUs in the simulator. A simulation is for the launches of one code object;
+ * NULL: no memory. ---- */
 
 struct uk_simulation *uk_simulation_begin(void);
 void uk_simulation_end(struct uk_simulation *s);

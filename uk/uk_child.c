@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that uk starts and waits for, and signals that come meanwhile: they end the program first, with all that it
- * started, so that uk can remove what they wrote before the signal ends uk too.
+ * Programs that uk starts and waits for, and signals that come meanwhile: they end the program first, with
+ * all that it started, so that uk can remove what they wrote before the signal ends uk too.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

@@ -250,8 +250,8 @@ static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
            !memcmp(x->memory + GUARD + x->bytes, y->memory + GUARD + y->bytes, GUARD);
 }
 
-/* What to do about a difference: a program may have kernels of its own, which may be wrong; and where roundings are allowed for, values
- * may cancel, or decide a comparison. */
+/* What to do about a difference: a program may have kernels of its own, which may be wrong; and where
+ * roundings are allowed for, values may cancel, or decide a comparison. */
 static const char *advice(const struct uk_program *p, const struct uk_tolerance *allowed) {
     if (p->intrinsics)
         return "the program has kernels of its own: `uk verify` compares them with their declarations";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions that the simulator of GPUs executes: kept for each kernel, and as uk run --count prints them. */
+/* Instructions that the simulator of GPUs executes: kept for each kernel, and as uk run --count prints them.
+ * */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <inttypes.h>
 #include <stdio.h>

@@ -25,8 +25,8 @@ static enum uk_status time_call(struct uk_gpu *gpu, const struct uk_gpu_call *c,
     return s;
 }
 
-/* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another GPU. `why` is what the
- * device says of a failure; "": the function itself refused its arguments. */
+/* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another
+ * GPU. `why` is what the device says of a failure; "": the function itself refused its arguments. */
 static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c, char why[UK_GPU_MESSAGE]) {
     void **argument = calloc((size_t)c->data->count + 1, sizeof *argument);
     enum uk_status s = argument ? UK_OK : UK_OUT_OF_MEMORY;

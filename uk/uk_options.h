@@ -5,9 +5,9 @@
 
 #include "uk.h"
 
-/* FORM: one of several that exclude each other. CHOICE: one of the option's words. A JSON option has a value, but may stand
- * without one. EXTENT: a flag, and another one, whose
- * field `most` is, where it has its word. LIST: any number of times; uk_given() has them. */
+/* FORM: one of several that exclude each other. CHOICE: one of the option's words. A JSON option has a value,
+ * but may stand without one. EXTENT: a flag, and another one, whose field `most` is, where it has its word.
+ * LIST: any number of times; uk_given() has them. */
 enum uk_option_kind {
     UK_OPTION_FLAG,
     UK_OPTION_FORM,

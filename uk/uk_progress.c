@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sign of life on standard error while something takes long: on a terminal a line that counts the seconds, elsewhere a
- * line every few. A timer's signal writes it, so that what is waited for need not know. */
+/* A sign of life on standard error while something takes long: on a terminal a line that counts the seconds,
+ * elsewhere a line every few. A timer's signal writes it, so that what is waited for need not know. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

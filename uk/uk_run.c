@@ -62,7 +62,8 @@ static bool is_kernel(const struct uk_program *p, const char *name, size_t n) {
     return uk_kernel_find(symbol);
 }
 
-/* The same where there is no module; and what runs the code. Kernels are what it declares before they are linked in. */
+/* The same where there is no module; and what runs the code. Kernels are what it declares before they are
+ * linked in. */
 static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
     static const char declaration[] = "\ndeclare ";
     const char *between = "";

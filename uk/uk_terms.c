@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many terms a statement computes: the points of its iterators for which its `where` holds, and inside of which the
- * pads are that leave a term of a sum out. Only iterators that stand in such a condition are gone through, those that share
- * one together; of these, the longest is counted at once where it is a factor of nothing but numbers.
+ * How many terms a statement computes: the points of its iterators for which its `where` holds, and inside of
+ * which the pads are that leave a term of a sum out. Only iterators that stand in such a condition are gone
+ * through, those that share one together; of these, the longest is counted at once where it is a factor of
+ * nothing but numbers.
  */
 #include <string.h>
 #include "uk.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far results may be from the interpreter's. Operations and conversions round alike wherever they are computed; a sum of floats
- * is computed in any order, a product that is added may be rounded before or not, and exp, log, tanh, erf and pow are computed by
- * other means than the C library's, within APPROXIMATE units in the last place. These differ where they round, which sums of small integers do not while the type has all integers of their size; all else is equal. An integer that is made of a value that differs may
- * be the next one, where that value lies at a tie or at a limit.
+ * How far results may be from the interpreter's. Operations and conversions round alike wherever they are
+ * computed; a sum of floats is computed in any order, a product that is added may be rounded before or not,
+ * and exp, log, tanh, erf and pow are computed by other means than the C library's, within APPROXIMATE units
+ * in the last place. These differ where they round, which sums of small integers do not while the type has
+ * all integers of their size; all else is equal. An integer that is made of a value that differs may be the
+ * next one, where that value lies at a tie or at a limit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@
 
 /* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */
 enum { LARGEST_INTEGER = 4 };
-/* Units in the last place that generated code and the interpreter may be apart in exp, log, tanh, erf or pow (uk.5, Arithmetic). */
+/* Units in the last place that generated code and the interpreter may be apart in exp, log, tanh, erf or pow
+ * (uk.5, Arithmetic). */
 enum { APPROXIMATE = 2 };
 
 /* What is known of a value, or of all elements of a tensor. */

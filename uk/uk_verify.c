@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk verify: the kernels that a program declares, one of the registry, or all that a target has, against their declarations. */
+/* uk verify: the kernels that a program declares, one of the registry, or all that a target has, against
+ * their declarations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  *
  *                       b: v4           v5           v6           v7
  *                        column 0     column 1     column 2     column 3
- *     a: v0 v1   row 0     v8           v14          v20          v26         floats: two k iterations' a in three registers,
- *        v2 v3   row 1     v9           v15          v21          v27         doubles: one, each loaded after its last use
- *        alter-  ...       ...          ...          ...          ...
+ *     a: v0 v1   row 0     v8           v14          v20          v26     floats: a of two k iterations in
+ *        v2 v3   row 1     v9           v15          v21          v27     three registers; doubles: of one,
+ *        alter-  ...       ...          ...          ...          ...     each loaded after its last use
  *        nating  row 5     v13          v19          v25          v31
  *
  * fmla by lane multiplies a vector of b with one element of a, so that nothing is broadcast. A k iteration
@@ -14,20 +14,21 @@
  * leaves narrow tiles where the width is a multiple of 16 (8).
  *
  * Order. A k iteration goes column by column: 6 fmla share a vector of b. After two columns both vectors of a
- * pair are free, and what is then loaded into them is used 12 fmla later; a of floats is used 8 fmla after its
- * load, a of doubles 4. So cores that issue in order do not wait with floats. The loop is unrolled by eight k
- * iterations: 192 fmla, 22 loads of pairs (28), 2 instructions of the loop: 0.89 of the instructions multiply
- * (0.86).
+ * pair are free, and what is then loaded into them is used 12 fmla later; a of floats is used 8 fmla after
+ * its load, a of doubles 4. So cores that issue in order do not wait with floats. The loop is unrolled by
+ * eight k iterations: 192 fmla, 22 loads of pairs (28), 2 instructions of the loop: 0.89 of the instructions
+ * multiply (0.86).
  *
  * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a k iteration; two loads and four
  * instructions a cycle are enough for 5.5 (7) and 27 (28). Neoverse V1: four FMAs, 6 cycles; 24 accumulators
  * hide its latency of 4 cycles, of which the accumulator's input sees 2. Cortex-A53, A55: one a cycle, 24
- * cycles a k iteration; a load of a 128-bit register takes both of their slots for two cycles, 11 cycles more.
+ * cycles a k iteration; a load of a 128-bit register takes both of their slots for two cycles, 11 cycles
+ * more.
  *
  * A and B are streams, which the hardware prefetches. C's rows are prefetched at the beginning.
  *
- * Edges. Tiles of up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr -
- * V, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
+ * Edges. Tiles of up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr
+ * - V, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
  * touched. Fewer than V columns are stored one by one.
  */
 #include "../any/gemm_neon.h"
@@ -55,8 +56,8 @@ enum { MR = 6, NR = 4 * V };
 #define HIGH(a) a, 2, 3
 #define PAIR__(c, c_, b, half, a) PAIR_(c, c_, b, half(a))
 
-/* A k iteration; b0 and b1 load the next iteration's vectors of b, the others load registers of a after so many
- * rows of the last column. */
+/* A k iteration; b0 and b1 load the next iteration's vectors of b, the others load registers of a after so
+ * many rows of the last column. */
 #define K_ITERATION(h0, a0, h1, a1, h2, a2, b0, b1, after2, after4, after6)                                \
     PAIR__(8, 9, 4, h0, a0) PAIR__(10, 11, 4, h1, a1) PAIR__(12, 13, 4, h2, a2)                            \
     PAIR__(14, 15, 5, h0, a0) PAIR__(16, 17, 5, h1, a1) PAIR__(18, 19, 5, h2, a2) b0                       \

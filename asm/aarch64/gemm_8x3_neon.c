@@ -4,8 +4,8 @@
  *
  *                            b: v4 v5 v6 v7 alternating
  *                        column 0     column 1     column 2
- *     a: v0 v1   row 0     v8           v16          v24          floats: a of even k iterations in v0 v1, of odd ones in v2 v3
- *        v2 v3   row 1     v9           v17          v25          doubles: a in v0 v1 v2 v3
+ *     a: v0 v1   row 0     v8           v16          v24      floats: a of even k iterations in v0 v1,
+ *        v2 v3   row 1     v9           v17          v25        of odd ones in v2 v3; doubles: a in v0 .. v3
  *                ...       ...          ...          ...
  *                row 7     v15          v23          v31
  *
@@ -13,31 +13,32 @@
  * loads 5 registers for 24 fmla (7 of doubles), the fewest among the tiles that leave registers for early
  * loads. 6 x 4 vectors (gemm_6x4_neon.c) loads 5.5 and suits widths of 16.
  *
- * Order. A k iteration goes column by column: 8 fmla share a vector of b, whose register is then free. What is
- * loaded into it is used 16 fmla later, and a of floats 24 later, so that cores that issue in order do not wait
- * either; a of doubles has no second set of registers and is used 4 fmla after its load. The loop is unrolled
- * by eight k iterations: 192 fmla, 20 loads of pairs (28), 4 prefetches (8), 2 instructions of the loop: 0.88
- * of the instructions multiply (0.83: a register of doubles feeds half as many fmla, and 28 pairs allow 0.865
- * at most. ld1 of four registers would take 14 loads, whose results would be used at once).
+ * Order. A k iteration goes column by column: 8 fmla share a vector of b, whose register is then free. What
+ * is loaded into it is used 16 fmla later, and a of floats 24 later, so that cores that issue in order do not
+ * wait either; a of doubles has no second set of registers and is used 4 fmla after its load. The loop is
+ * unrolled by eight k iterations: 192 fmla, 20 loads of pairs (28), 4 prefetches (8), 2 instructions of the
+ * loop: 0.88 of the instructions multiply (0.83: a register of doubles feeds half as many fmla, and 28 pairs
+ * allow 0.865 at most. ld1 of four registers would take 14 loads, whose results would be used at once).
  *
  * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a k iteration; two loads and four
- * instructions a cycle are enough for 5 (7) and 27 (29). Neoverse V1: four FMAs, 6 cycles; 24 accumulators hide
- * its latency of 4 cycles, of which the accumulator's input sees 2. Cortex-A53, A55: one a cycle, 24 cycles a k
- * iteration; a load of a 128-bit register takes both of their slots for two cycles, 10 (14) cycles more: 0.71
- * of the peak (0.63). No load stands right before the use of its value.
+ * instructions a cycle are enough for 5 (7) and 27 (29). Neoverse V1: four FMAs, 6 cycles; 24 accumulators
+ * hide its latency of 4 cycles, of which the accumulator's input sees 2. Cortex-A53, A55: one a cycle, 24
+ * cycles a k iteration; a load of a 128-bit register takes both of their slots for two cycles, 10 (14) cycles
+ * more: 0.71 of the peak (0.63). No load stands right before the use of its value.
  *
  * asm_a53, asm_a55: a register is loaded in three parts, by ldr d, ldr x and ins. Cortex-A55 issues each of
- * them together with an fmla: 24 cycles a k iteration. Cortex-A53 issues ldr x together with an fmla, but ldr d
- * only with an ins, which takes a cycle for both: 29 cycles, 0.83 of the peak. (ncnn's guide for these cores
- * states this, and ARM's Compute Library has a kernel for each; LLVM's models of both cores do not have it.)
- * Each part of an iteration's 5 registers goes with half a column of the iteration before. Other cores would
- * issue 40 instead of 27 instructions for an iteration.
+ * them together with an fmla: 24 cycles a k iteration. Cortex-A53 issues ldr x together with an fmla, but ldr
+ * d only with an ins, which takes a cycle for both: 29 cycles, 0.83 of the peak. (ncnn's guide for these
+ * cores states this, and ARM's Compute Library has a kernel for each; LLVM's models of both cores do not have
+ * it.) Each part of an iteration's 5 registers goes with half a column of the iteration before. Other cores
+ * would issue 40 instead of 27 instructions for an iteration.
  *
- * A: the micro-panel that the next row of tiles reads, which usually follows this one in memory, is prefetched
- * into L2. B is one stream, which the hardware prefetches. C's rows are prefetched at the beginning.
+ * A: the micro-panel that the next row of tiles reads, which usually follows this one in memory, is
+ * prefetched into L2. B is one stream, which the hardware prefetches. C's rows are prefetched at the
+ * beginning.
  *
- * Edges. Tiles of up to 4 rows take half of the fmla. The last vector of nr >= V columns begins at column nr -
- * V, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
+ * Edges. Tiles of up to 4 rows take half of the fmla. The last vector of nr >= V columns begins at column nr
+ * - V, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
  * touched. Fewer than V columns are stored one by one.
  */
 #include "../any/gemm_neon.h"
@@ -78,8 +79,9 @@ enum { MR = 8, NR = 3 * V };
 #define COLUMN2(b, odd, early, late) COLUMN(b, odd, 24, 25, 26, 27, 28, 29, 30, 31, early, late)
 
 #ifdef IN_ORDER
-/* Half a column, and a part of the load of a register for the next k iteration: its lower half; its upper half
- * into %[x]; and the move of %[x] into the register, which stands in the half column of the next load. */
+/* Half a column, and a part of the load of a register for the next k iteration: its lower half; its upper
+ * half into %[x]; and the move of %[x] into the register, which stands in the half column of the next load.
+ * */
 #define LOWER_PART(q, at) "ldr d" #q ", [" at "]\n\t"
 #define UPPER_PART(at) "ldr %[x], [" at " + 8]\n\t"
 #define A_AT "%[a], #"
@@ -94,8 +96,8 @@ enum { MR = 8, NR = 3 * V };
     FMLA(c0, b, a, 0) LOWER_PART(q, at) FMLA(c1, b, a, 1) MOVE(waiting)                              \
     FMLA(c2, b, a, 2) UPPER_PART(at) FMLA(c3, b, a, 3)
 #endif
-/* A k iteration with its columns of b in b0, b1, b2. It loads for the next one b into n0, n1, n2, and a into m,
- * m_. `waiting` is the register that lacks its upper half at the beginning, as n2 does at the end. */
+/* A k iteration with its columns of b in b0, b1, b2. It loads for the next one b into n0, n1, n2, and a into
+ * m, m_. `waiting` is the register that lacks its upper half at the beginning, as n2 does at the end. */
 #define K_ITERATION(b0, b1, b2, a, a_, waiting, n0, n1, n2, m, m_, at_a, at_b, then)                       \
     HALF(b0, a, 8, 9, 10, 11, waiting, n0, at_b) HALF(b0, a_, 12, 13, 14, 15, n0, m, at_a)           \
     HALF(b1, a, 16, 17, 18, 19, m, n1, at_b " + 16") HALF(b1, a_, 20, 21, 22, 23, n1, m_, at_a " + 16") \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 12 columns of C, in i32, from panels of groups of 4 bytes: sdot (UK_OP_i8gemm) or udot
- * (UK_OP_u8gemm), each adding four products for 4 columns and one row, which is a lane of a. UK_OP_igemm, u8 by
- * i8, takes sdot too: a - 128, which is a with its highest bit flipped, is an i8, and
+ * (UK_OP_u8gemm), each adding four products for 4 columns and one row, which is a lane of a. UK_OP_igemm, u8
+ * by i8, takes sdot too: a - 128, which is a with its highest bit flipped, is an i8, and
  *
  *     sum of a * b = sum of (a - 128) * b - sum of (-128) * b
  *
- * and one register of -128 both flips a and gives, as a ninth row, the sums to be taken away. All wraps at 2^32, as i32 does.
+ * and one register of -128 both flips a and gives, as a ninth row, the sums to be taken away. All wraps at
+ * 2^32, as i32 does.
  *
  *                       b: v2 (columns 0-3)   v3 (4-7)     v2 (8-11)         of the next group v3, v2, v3
  *     a: v0.4b[0] row 0      c00                c01           c02
@@ -15,18 +16,18 @@
  *     a: v1.4b[0] row 4      c40                c41           c42
  *        ...      ...        ...                ...           ...
  *        v1.4b[3] row 7      c70                c71           c72
- *     v4: -128    (row 8)    v5                 v6            v7             UK_OP_igemm only: all 32 registers
+ *     v4: -128    (row 8)    v5                 v6            v7             UK_OP_igemm only
  *
- * Bound: 24 dot products per group, two a cycle (Cortex-A76, Neoverse N1): 12 cycles, 64 multiply-adds a cycle;
- * four (Neoverse V1): 6 cycles. 5 loads and half of the loop's 2 instructions make 30: 0.8 of the instructions
- * multiply. igemm has 3 more for its ninth row and 2 flips, which take vector units too: 14.5 cycles, 53
- * multiply-adds a cycle, 0.83 of i8 by i8. (usdot belongs to i8mm, where usmmla is better.) For cores that
- * issue in order (Cortex-A55: one dot product a cycle) b is loaded 8 dot products before its use and a 4; a
- * load of 128 bits takes both of their slots for two cycles.
+ * Bound: 24 dot products per group, two a cycle (Cortex-A76, Neoverse N1): 12 cycles, 64 multiply-adds a
+ * cycle; four (Neoverse V1): 6 cycles. 5 loads and half of the loop's 2 instructions make 30: 0.8 of the
+ * instructions multiply. igemm has 3 more for its ninth row and 2 flips, which take vector units too: 14.5
+ * cycles, 53 multiply-adds a cycle, 0.83 of i8 by i8. (usdot belongs to i8mm, where usmmla is better.) For
+ * cores that issue in order (Cortex-A55: one dot product a cycle) b is loaded 8 dot products before its use
+ * and a 4; a load of 128 bits takes both of their slots for two cycles.
  *
- * A register is loaded for the next group after its last use, except in the last group, so that nothing behind
- * the panels is read. Edges cost as the whole tile; rows and columns that the tile does not have are not
- * stored.
+ * A register is loaded for the next group after its last use, except in the last group, so that nothing
+ * behind the panels is read. Edges cost as the whole tile; rows and columns that the tile does not have are
+ * not stored.
  */
 #include "rows_neon.h"
 
@@ -71,8 +72,8 @@ enum { KR = 4 };
 #define LESS_NINTH
 #define CLOBBERS_OF_NINTH
 #endif
-/* A group whose columns 0-3 and 4-7 are already in v<x> and v<y>; the other arguments load what belongs to the
- * next group. One load of each operand moves its pointer. */
+/* A group whose columns 0-3 and 4-7 are already in v<x> and v<y>; the other arguments load what belongs to
+ * the next group. One load of each operand moves its pointer. */
 #define GROUP_(x, y, next0, next1, upper, lower)                                                           \
     FLIP UPPER(0, x) LOWER(0, x) NINTH(5, x) LOAD(x, "[%[b]], #48") UPPER(1, y) LOWER(1, y) NINTH(6, y) next0          \
     UPPER(2, x) upper LOWER(2, x) NINTH(7, x) lower next1

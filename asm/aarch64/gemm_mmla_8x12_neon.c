@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 rows x 12 columns of C from panels of groups that fill 8 bytes: matrix multiplications of 2 rows by 2 columns, smmla
- * (UK_OP_i8gemm), ummla (UK_OP_u8gemm) and usmmla (UK_OP_igemm) over 8 bytes, in i32, bfmmla (UK_OP_bgemm) over 4 bf16, in
- * f32.
+ * 8 rows x 12 columns of C from panels of groups that fill 8 bytes: matrix multiplications of 2 rows by 2
+ * columns, smmla (UK_OP_i8gemm), ummla (UK_OP_u8gemm) and usmmla (UK_OP_igemm) over 8 bytes, in i32, bfmmla
+ * (UK_OP_bgemm) over 4 bf16, in f32.
  *
  *     columns            0, 1   2, 3   4, 5   6, 7   8, 9   10, 11
  *                     b:  v4     v5     v6     v4     v5     v6
- *     a: v0 rows 0, 1    c00    c01    c02    c03    c04    c05        of which each is  row 2i:   columns 2j, 2j + 1
- *        v1 rows 2, 3    c10    c11    c12    c13    c14    c15                          row 2i+1: columns 2j, 2j + 1
+ *     a: v0 rows 0, 1    c00    c01    c02    c03    c04    c05      each: row 2i:     columns 2j, 2j + 1
+ *        v1 rows 2, 3    c10    c11    c12    c13    c14    c15            row 2i + 1: columns 2j, 2j + 1
  *        v2 rows 4, 5    c20    c21    c22    c23    c24    c25
  *        v3 rows 6, 7    c30    c31    c32    c33    c34    c35
  *
  * At the end zip1 and zip2 of the halves of two neighbours put together vectors of rows.
  *
  * Bound: 24 multiplications, 10 loads, 38 instructions per group. Two multiplications a cycle (Neoverse N2)
- * take 12 cycles, 64 multiply-adds of bytes or 32 of bf16 a cycle; four (Neoverse V1) 6 cycles, twice as many.
- * 24 accumulators hide a latency of 4 cycles at four a cycle. Each load is at least 3 multiplications before
- * its use, for cores that issue in order. A register is loaded for the next group after its last use, except in
- * the last group, so that nothing behind the panels is read.
+ * take 12 cycles, 64 multiply-adds of bytes or 32 of bf16 a cycle; four (Neoverse V1) 6 cycles, twice as
+ * many. 24 accumulators hide a latency of 4 cycles at four a cycle. Each load is at least 3 multiplications
+ * before its use, for cores that issue in order. A register is loaded for the next group after its last use,
+ * except in the last group, so that nothing behind the panels is read.
  *
  * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
  */

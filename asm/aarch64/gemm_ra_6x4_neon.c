@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 6 rows x 4 vectors of C, 24 accumulators in 32 registers: 6 x 16 floats or 6 x 8 doubles (UK_OP_d...), with the rows of A
- * in place (gemm_ra), those of B too (gemm_rab), or with A at any two strides (gemm_sab).
+ * 6 rows x 4 vectors of C, 24 accumulators in 32 registers: 6 x 16 floats or 6 x 8 doubles (UK_OP_d...), with
+ * the rows of A in place (gemm_ra), those of B too (gemm_rab), or with A at any two strides (gemm_sab).
  *
  *                       b: v6           v7           v6           v7
  *                        column 0     column 1     column 2     column 3
@@ -10,13 +10,13 @@
  *        ...  ...          ...          ...          ...          ...
  *        v5   row 5        v13          v19          v25          v31
  *
- * A register of a holds 4 elements of its row (2 doubles), for as many k iterations, and is loaded again after
- * its last use; fmla takes the iteration's lane. With 8 rows no register would be left for b.
+ * A register of a holds 4 elements of its row (2 doubles), for as many k iterations, and is loaded again
+ * after its last use; fmla takes the iteration's lane. With 8 rows no register would be left for b.
  *
- * Order. A k iteration goes column by column: 6 fmla share a vector of b, and each pair of vectors is loaded by
- * one instruction after the last use of the pair before it. Cores that issue out of order rename the registers
- * and load ahead; those that issue in order wait for a load twice an iteration. The loop is unrolled by eight k
- * iterations.
+ * Order. A k iteration goes column by column: 6 fmla share a vector of b, and each pair of vectors is loaded
+ * by one instruction after the last use of the pair before it. Cores that issue out of order rename the
+ * registers and load ahead; those that issue in order wait for a load twice an iteration. The loop is
+ * unrolled by eight k iterations.
  *
  * Bound of the instructions. 24 + 6 registers leave two for b, so that a load of b brings what 12 fmla use; a
  * load of a brings what 16 use (8 of doubles). That is 1/12 + 1/16 loads for an fmla; with the loop's two
@@ -29,10 +29,10 @@
  * for two cycles: 11 (14) cycles more.
  *
  * Edge tiles, and a column-major A, have a loop that is not unrolled and loads one element of A for each row:
- * with 10 loads for 24 fmla it is still bound by the fmla. Row 0 is read for rows that the tile does not have.
- * Tiles of up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr - V, of B
- * and of C: it computes some columns again, with the same sums, so that nothing outside the tile is touched.
- * Fewer than V columns of B in place are loaded one by one into a register.
+ * with 10 loads for 24 fmla it is still bound by the fmla. Row 0 is read for rows that the tile does not
+ * have. Tiles of up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr -
+ * V, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
+ * touched. Fewer than V columns of B in place are loaded one by one into a register.
  */
 #include "../any/gemm_neon.h"
 

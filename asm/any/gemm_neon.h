@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the products' kernels of NEON share: their elements, and how an edge tile goes from a scratch tile to C. */
+/* What the products' kernels of NEON share: their elements, and how an edge tile goes from a scratch tile to
+ * C. */
 #ifndef GEMM_NEON_H
 #define GEMM_NEON_H
 
@@ -18,9 +19,9 @@ enum { V = 16 / sizeof(real) };
 static const int64_t size = sizeof(real);
 
 /*
- * C (+)= t, mr rows of nr columns in `vectors` vectors, of which the last begins at column nr - V (see the kernels): its
- * first columns are another's last, with the same sums. All of a row is read before anything of it is written. Fewer than V
- * columns go one by one.
+ * C (+)= t, mr rows of nr columns in `vectors` vectors, of which the last begins at column nr - V (see the
+ * kernels): its first columns are another's last, with the same sums. All of a row is read before anything of
+ * it is written. Fewer than V columns go one by one.
  */
 static inline __attribute__((always_inline, unused)) void store_tile(real *c, int64_t ldc, int64_t acc,
                                                                      int64_t mr, int64_t nr, const vector *t,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 4 rows x 2 vectors of C, 4 x 8 floats, in eight q registers of ARMv7; A in panels (sgemm) or its rows in place (sgemm_ra).
+ * 4 rows x 2 vectors of C, 4 x 8 floats, in eight q registers of ARMv7; A in panels (sgemm) or its rows in
+ * place (sgemm_ra).
  *
  *                        b: q4 (q6)      q5 (q7)            even k iterations (odd ones)
  *     a: d0 d1   row 0      q8             q9
@@ -8,30 +9,33 @@
  *        d2 d3   row 2      q12            q13
  *        ...     row 3      q14            q15
  *
- *     in panels: a of four k iterations in d0 d1, d2 d3, d4 d5, d6 d7        in place: four elements of row i in q<i>
+ *     in panels: a of four k iterations in d0 d1, d2 d3, d4 d5, d6 d7        in place: four elements of row i
+ *                                                                            in q<i>
  *
- * vmla by lane takes its element from d0 to d15. ARMv7 has no vfma by lane, so products are rounded before they
- * are added. The 8 accumulators leave registers for two k iterations of b and four of a, so that a load is used
- * 8 vmla later at the earliest: these cores issue vector instructions in order. 6 x 2 vectors would load a
- * quarter less per vmla, but each load would be used at once.
+ * vmla by lane takes its element from d0 to d15. ARMv7 has no vfma by lane, so products are rounded before
+ * they are added. The 8 accumulators leave registers for two k iterations of b and four of a, so that a load
+ * is used 8 vmla later at the earliest: these cores issue vector instructions in order. 6 x 2 vectors would
+ * load a quarter less per vmla, but each load would be used at once.
  *
- * The loop is unrolled by eight k iterations. In panels: 64 vmla, 12 loads of four d registers, 2 instructions
- * of the loop: 0.82 of the instructions multiply. In place: 8 loads of four elements of a row of A and 6 loads
- * of b, two of which bring four vectors that are used at once: 64 vmla, 14 loads, 2 of the loop, 0.80. Cores
- * that issue in order wait for each of those two loads, some 4 cycles in 64 (Cortex-A8) or 128 (A7).
+ * The loop is unrolled by eight k iterations. In panels: 64 vmla, 12 loads of four d registers, 2
+ * instructions of the loop: 0.82 of the instructions multiply. In place: 8 loads of four elements of a row of
+ * A and 6 loads of b, two of which bring four vectors that are used at once: 64 vmla, 14 loads, 2 of the
+ * loop, 0.80. Cores that issue in order wait for each of those two loads, some 4 cycles in 64 (Cortex-A8) or
+ * 128 (A7).
  *
  * Bound. Cortex-A15: one vmla of a q register a cycle, 8 cycles a k iteration, 8 flop a cycle. Cortex-A9, A8:
- * half a register a cycle, 16 cycles; Cortex-A7: a float a cycle, 32. A load brings 64 bits a cycle, so the 6 d
- * registers of a k iteration take 6 cycles, which are hidden on cores that issue a load together with a vmla
- * (A15, A7 in part) and come on top on others. 8 accumulators hide the latency of 9 cycles of a Cortex-A9 at
- * one vmla in two cycles.
+ * half a register a cycle, 16 cycles; Cortex-A7: a float a cycle, 32. A load brings 64 bits a cycle, so the 6
+ * d registers of a k iteration take 6 cycles, which are hidden on cores that issue a load together with a
+ * vmla (A15, A7 in part) and come on top on others. 8 accumulators hide the latency of 9 cycles of a
+ * Cortex-A9 at one vmla in two cycles.
  *
  * The streams A and B are left to the hardware prefetcher, and C's rows are prefetched at the beginning: on
  * cores that issue one instruction a cycle, a prefetch for each line would cost a tenth of the vmla.
  *
- * Edges: tiles of up to 2 rows take half of the vmla. The last vector of nr >= 4 columns begins at column nr -
- * 4, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
- * touched. Fewer than 4 columns are stored one by one. Row 0 is read for rows of A that the tile does not have.
+ * Edges: tiles of up to 2 rows take half of the vmla. The last vector of nr >= 4 columns begins at column nr
+ * - 4, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
+ * touched. Fewer than 4 columns are stored one by one. Row 0 is read for rows of A that the tile does not
+ * have.
  */
 #include "../any/gemm_neon.h"
 
@@ -83,8 +87,8 @@ enum { MR = 4, NR = 2 * V, UNROLL = 8 };
 #define A_IN_OUT [a0] "+&r"(a), [a1] "+&r"(a1), [a2] "+&r"(a2), [a3] "+&r"(a3)
 #endif
 
-/* One k iteration of up to `rows` x `vectors`; the last vector of b is at `last`, %[row] bytes before the next
- * row's. */
+/* One k iteration of up to `rows` x `vectors`; the last vector of b is at `last`, %[row] bytes before the
+ * next row's. */
 #define COLUMNS_(...) COLUMNS(__VA_ARGS__)
 #define HALF(b, c0, c1, a0, a1, a2, a3) VMLA(c0, b, a0) VMLA(c1, b, a1)
 #define HALF_(...) HALF(__VA_ARGS__)

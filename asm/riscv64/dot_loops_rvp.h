@@ -40,8 +40,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 /*
  * Registers of the sums of rows 0 to 3, one line for each column; t0 to t3 and t4 are rows and a column of a
  * group. s1 and a0 are left to the compiler for pointers, so that a function without a free register (s1 is
- * LLVM's second frame pointer) is an error and not a wrong result; where s0 is free there is one more. The sums
- * have fixed registers because LLVM's allocator sometimes fails otherwise.
+ * LLVM's second frame pointer) is an error and not a wrong result; where s0 is free there is one more. The
+ * sums have fixed registers because LLVM's allocator sometimes fails otherwise.
  */
 #define R00 "t5"
 #define R10 "t6"
@@ -72,7 +72,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define R17 R32
 
 /* clang-format off */
-/* Addresses of row i of A and of column j of B in group u behind the pointers; and the pointers moved by u groups. */
+/* Addresses of row i of A and of column j of B in group u behind the pointers; and the pointers moved by u
+ * groups. */
 #if IN_PLACE
 #define ROW(i) , [a##i] "=&r"(row[i])
 #define ROWS_1
@@ -137,9 +138,9 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
 #define IF_AT_R(branch, end, to) branch " %[a0], %[" end "], " to "\n\t"
 
 /*
- * C lies at t1, with rows t2 bytes apart. The sums begin with 0 or, if t3, with C in their lower halves. At the
- * end the halves of two neighbouring sums are added at once and make 8 bytes, which are stored at once, at any
- * address. This is assembly because compilers would spill all sums before the branches.
+ * C lies at t1, with rows t2 bytes apart. The sums begin with 0 or, if t3, with C in their lower halves. At
+ * the end the halves of two neighbouring sums are added at once and make 8 bytes, which are stored at once,
+ * at any address. This is assembly because compilers would spill all sums before the branches.
  */
 #define TO_ROW_0
 #define TO_ROW_1 "add t1, t1, t2\n\t"
@@ -259,8 +260,9 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
     }
 
 /*
- * The same without a loop for what is left. A group's code has as many bytes as instructions times 4: the unrolled loop is entered so
- * many groups beyond its begin, and the pointers begin as many groups early, `early` bytes of A; of no groups behind all of them.
+ * The same without a loop for what is left. A group's code has as many bytes as instructions times 4: the
+ * unrolled loop is entered so many groups beyond its begin, and the pointers begin as many groups early,
+ * `early` bytes of A; of no groups behind all of them.
  */
 #define GROUP_BYTES(r, c) (4 * ((r) + (c) * (1 + (r))))
 #define ENTERED(begin, r, c, u, move) \
@@ -283,7 +285,8 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
                          : CHANGED); \
     }
 
-/* Several runs, each entered so. What changes from run to run lies in memory, an array at %[frame]: there are no operands left. */
+/* Several runs, each entered so. What changes from run to run lies in memory, an array at %[frame]: there are
+ * no operands left. */
 enum {
     FIRST_A = 0, FIRST_B = 1, FIRST_END = 2, /* the first run's pointers, and where A's ends */
     ALL_RUNS = 3, ENTRY = 4,                 /* the entry: bytes from the loop's begin */

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UK_MR rows x UK_NR columns of C from panels of groups of 8 bytes (4x5, 4x4, 4x8), or, of UK_OP_..._ra, from rows of A in
- * place and a panel of B (4x4, 4x8); UK_OP_..._runs: rows of A that are several runs of k (4x8). smaqa.su (igemm: i8 of B by
- * u8 of A; i8u8gemm: i8 of A by u8 of B), smaqa (i8gemm), umaqa (u8gemm): a register holds 8 consecutive k of a row or of a
- * column, an instruction multiplies all of them and adds four products to each half of a sum. The halves of a sum belong to one
- * element of C and are added in the end, those of two neighbours at once. Of i16 (i16gemm, panels of groups of 4) smalda adds four
- * products to a whole sum, whose lower half is stored: kmada, which makes two halves, would saturate.
+ * UK_MR rows x UK_NR columns of C from panels of groups of 8 bytes (4x5, 4x4, 4x8), or, of UK_OP_..._ra, from
+ * rows of A in place and a panel of B (4x4, 4x8); UK_OP_..._runs: rows of A that are several runs of k (4x8).
+ * smaqa.su (igemm: i8 of B by u8 of A; i8u8gemm: i8 of A by u8 of B), smaqa (i8gemm), umaqa (u8gemm): a
+ * register holds 8 consecutive k of a row or of a column, an instruction multiplies all of them and adds four
+ * products to each half of a sum. The halves of a sum belong to one element of C and are added in the end,
+ * those of two neighbours at once. Of i16 (i16gemm, panels of groups of 4) smalda adds four products to a
+ * whole sum, whose lower half is stored: kmada, which makes two halves, would saturate.
  *
- *     t0..t3   8 bytes of each of four rows of A        a sum for each element: dot_loops_rvp.h has the registers
- *     t4       8 bytes of a column of B                 pointers: A (_ra: each row), B, and where A's unrolled part ends
+ *     t0..t3   8 bytes of each of four rows of A
+ *     t4       8 bytes of a column of B
+ *     sums     one for each element: dot_loops_rvp.h has the registers
+ *     pointers A (_ra: each row), B, and where A's unrolled part ends
  *
- * Bound per MAC, of r rows, c columns, unrolled by U groups: (r + c + r c) / (8 r c) + (pointers + 1 or 2) / (8
- * r c U) instructions. 4x5, U = 4: 0.1875; 4x4, U = 4: 0.193, U = 8: 0.190; in place, U = 8: 0.194. 4x5 needs
- * 20 sums, 5 values and 2 pointers, which are all 27 registers (32 without zero, sp, gp, tp and s0, a frame
- * pointer): the loop's end is held in an F register, which takes an instruction more for each unrolled
+ * Bound per MAC, of r rows, c columns, unrolled by U groups: (r + c + r c) / (8 r c) + (pointers + 1 or 2) /
+ * (8 r c U) instructions. 4x5, U = 4: 0.1875; 4x4, U = 4: 0.193, U = 8: 0.190; in place, U = 8: 0.194. 4x5
+ * needs 20 sums, 5 values and 2 pointers, which are all 27 registers (32 without zero, sp, gp, tp and s0, a
+ * frame pointer): the loop's end is held in an F register, which takes an instruction more for each unrolled
  * iteration. A tile of 4x8 is two of 4x4, unrolled by 8 groups, in one statement: a panel of 8 columns is
- * packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides, a
- * tile of 4x5 takes 20 to begin, 49 to end; of 4x4 16 and 37, and 5 or 6 more where it is added to C, which its
- * sums begin with.
+ * packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides,
+ * a tile of 4x5 takes 20 to begin, 49 to end; of 4x4 16 and 37, and 5 or 6 more where it is added to C, which
+ * its sums begin with.
  *
- * Rows in place, 4x8: the loop, unrolled by 8 groups, is entered in its middle, so that the groups which are no multiple of 8 come
- * first and need no loop of their own. Runs are entered so, too: the sums stay in registers from one run to the next; 17 instructions
- * for a run of a tile of 4x4 move the pointers and the end. Edges add up each run in C.
+ * Rows in place, 4x8: the loop, unrolled by 8 groups, is entered in its middle, so that the groups which are
+ * no multiple of 8 come first and need no loop of their own. Runs are entered so, too: the sums stay in
+ * registers from one run to the next; 17 instructions for a run of a tile of 4x4 move the pointers and the
+ * end. Edges add up each run in C.
  *
  * Edges: each number of rows and of columns has its own loop, 4x1 unrolled by 16 groups and then 4, 0.287,
  * others by 4.
  *
- * Loads and stores are of 8 bytes at any address: rows that do not begin at a multiple of 8 are as slow as the core is with
- * those. A column's value is loaded in front of its first use: in order that is a wait of the load's latency per column.
+ * Loads and stores are of 8 bytes at any address: rows that do not begin at a multiple of 8 are as slow as
+ * the core is with those. A column's value is loaded in front of its first use: in order that is a wait of
+ * the load's latency per column.
  */
 #include "registry/kernel_contract.h"
 #include "registry/rvp.h"

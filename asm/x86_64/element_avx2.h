@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The element of AVX2's kernels, a float or a double; a vector has V of them. MASK(n) selects its first n elements. */
+/* The element of AVX2's kernels, a float or a double; a vector has V of them. MASK(n) selects its first n
+ * elements. */
 #include "store_first_avx2.h"
 
 #ifdef UK_DOUBLE

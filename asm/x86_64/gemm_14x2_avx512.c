@@ -8,8 +8,8 @@
  *        (alter-   ...         ...                      ...
  *        nating)   row 13      zmm26                    zmm27
  *
- * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 45 instructions per k iteration. At two 512-bit FMAs and
- * two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. 28
+ * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 45 instructions per k iteration. At two 512-bit FMAs
+ * and two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. 28
  * accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
  * Of the tiles that fill the registers (the others are 12x32, 8x48, 9x48 and 6x64) it has the fewest columns:
@@ -19,27 +19,27 @@
  * once per block of k. ALL_K_ITERATIONS prefetches them.
  *
  * A: the micro-panel that the next row of tiles reads usually follows this one in memory, and is prefetched
- * into L2 by the first tile of a row: the hardware prefetcher would stop at the end of each page. Where another
- * one follows, or none, the prefetch has no effect on the result.
+ * into L2 by the first tile of a row: the hardware prefetcher would stop at the end of each page. Where
+ * another one follows, or none, the prefetch has no effect on the result.
  *
  * UK_PREFETCHING: a second form, in which each tile of a row prefetches a share of that micro-panel: k
  * iterations at two places of it.
  *
- * UK_PACKING: a third form, which also packs two rows of A, k elements of each, into the next micro-panel: the
- * loads of that copy then wait for the LLC or memory while the FMAs go on. It takes 4 moves and 2 prefetches
- * more, 54 instructions per k iteration.
+ * UK_PACKING: a third form, which also packs two rows of A, k elements of each, into the next micro-panel:
+ * the loads of that copy then wait for the LLC or memory while the FMAs go on. It takes 4 moves and 2
+ * prefetches more, 54 instructions per k iteration.
  *
  * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into it at its own
- * last row. That takes mr cycles per k iteration and the cost of a jump, which bounds tiles of few rows. Tiles
- * of up to one vector of columns load one vector of b, and the FMAs broadcast a from memory: 14 FMAs take 7
- * cycles, their 15 loads 7.5.
+ * last row. That takes mr cycles per k iteration and the cost of a jump, which bounds tiles of few rows.
+ * Tiles of up to one vector of columns load one vector of b, and the FMAs broadcast a from memory: 14 FMAs
+ * take 7 cycles, their 15 loads 7.5.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */
-/* Row i of a k iteration, whose elements of A begin `at` elements behind %[a], added to accumulators x and y by
- * way of register t. */
+/* Row i of a k iteration, whose elements of A begin `at` elements behind %[a], added to accumulators x and y
+ * by way of register t. */
 #define ROW(i, x, y, t, at)                                                                                     \
     "vbroadcast" S " " BYTES "*" #i " + " BYTES "*" #at "(%[a]), %%zmm" #t "\n\t"                               \
     "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                      \
@@ -83,8 +83,8 @@
     "sub %[skip], " t "\n\t"
 
 /* Prefetches one k iteration of the next micro-panel of A: a line for 56 bytes of floats, two for 112 of
- * doubles. The second form prefetches a share of that micro-panel. The third form copies an element of each of
- * two rows, and prefetches the two rows that the next tile copies. */
+ * doubles. The second form prefetches a share of that micro-panel. The third form copies an element of each
+ * of two rows, and prefetches the two rows that the next tile copies. */
 #if defined UK_PREFETCHING
 #define FETCH_A(at)                                                                                             \
     "prefetcht1 (%[s])\n\t"                                                                                     \
@@ -127,13 +127,13 @@
 #define WIDE_K_ITERATION(b_at, a_at)                                                                            \
     WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
 
-/* All k iterations of a tile, unrolled by two; an odd count enters the loop in the middle. `even` and `odd` are
- * the two iterations, `back` and `on` move the pointers. Between iterations the rows of C are prefetched for
- * writing, two at a time: the lines in which their vectors end. A tile of many iterations does so near its end,
- * as A and B meanwhile bring more lines than L1 holds, and two rows at a time, as only a few lines can be in
- * flight. A tile of few iterations begins with it. Operands: %[k], the iterations before the first two rows of
- * C; %[fetches], 7 pairs of rows or 0; %[between] and %[last], the iterations between pairs and after the last
- * one; %[f], the next row of C. */
+/* All k iterations of a tile, unrolled by two; an odd count enters the loop in the middle. `even` and `odd`
+ * are the two iterations, `back` and `on` move the pointers. Between iterations the rows of C are prefetched
+ * for writing, two at a time: the lines in which their vectors end. A tile of many iterations does so near
+ * its end, as A and B meanwhile bring more lines than L1 holds, and two rows at a time, as only a few lines
+ * can be in flight. A tile of few iterations begins with it. Operands: %[k], the iterations before the first
+ * two rows of C; %[fetches], 7 pairs of rows or 0; %[between] and %[last], the iterations between pairs and
+ * after the last one; %[f], the next row of C. */
 #define ALL_K_ITERATIONS(even, odd, back, on)                                                                   \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \

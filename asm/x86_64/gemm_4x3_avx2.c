@@ -8,9 +8,9 @@
  *        at a   row 2      c20                      c21            c22
  *        time)  row 3      c30                      c31            c32
  *
- * Bound: 12 FMAs, 7 loads, 23 instructions per k iteration. At two 256-bit FMAs and two loads a cycle the FMAs
- * take 6 cycles, the loads 3.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators hide an FMA
- * latency of 4 cycles at two FMAs a cycle, for which eight would do.
+ * Bound: 12 FMAs, 7 loads, 23 instructions per k iteration. At two 256-bit FMAs and two loads a cycle the
+ * FMAs take 6 cycles, the loads 3.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators hide an
+ * FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
  * Edges: tiles of up to 2 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
  * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round

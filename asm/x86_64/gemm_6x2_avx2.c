@@ -9,12 +9,12 @@
  *        nating) row 5      c50                      c51
  *
  * Bound: 12 FMAs, 8 loads, a prefetch, 25 instructions per k iteration. At two 256-bit FMAs and two loads a
- * cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators
- * hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
+ * cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak. Twelve
+ * accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
  * A: the micro-panel that the next row of tiles reads usually follows this one in memory, and is prefetched
- * into L2 by the first tile of a row: the hardware prefetcher would stop at the end of each page. Where another
- * one follows, or none, the prefetch has no effect on the result.
+ * into L2 by the first tile of a row: the hardware prefetcher would stop at the end of each page. Where
+ * another one follows, or none, the prefetch has no effect on the result.
  *
  * Edges: tiles of up to 3 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
  * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round

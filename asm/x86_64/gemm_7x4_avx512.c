@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 7 rows x 4 vectors of C, 64 floats or 32 doubles, in 28 zmm registers, for products of few rows. One text, six
- * kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of B in place
- * (..._rab).
+ * 7 rows x 4 vectors of C, 64 floats or 32 doubles, in 28 zmm registers, for products of few rows. One text,
+ * six kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of B
+ * in place (..._rab).
  *
  *                          vector 0       1         2          3
  *                           b: zmm28      zmm29     zmm28      zmm29
@@ -12,22 +12,22 @@
  *        nating)   row 6       zmm24      zmm25      zmm26      zmm27
  *
  * A k iteration multiplies the left half of the columns, then the right half: 28 accumulators leave no
- * registers for four vectors of b. The rows of A lie 1 to 6 times lda behind one pointer; three registers hold
- * lda, 3 lda and 5 lda.
+ * registers for four vectors of b. The rows of A lie 1 to 6 times lda behind one pointer; three registers
+ * hold lda, 3 lda and 5 lda.
  *
- * Bound: 28 FMAs, 18 loads, 50 instructions per k iteration. At two 512-bit FMAs and two loads a cycle the FMAs
- * take 14 cycles, the loads 9 (11 with the prefetches): 64 flop per cycle (32 of doubles), the peak. Each row
- * of B is used for 7 rows of A only, so B is read at 18 bytes a cycle, as in any tile of 7 rows, but in
- * contiguous runs of 256 bytes, where a tile of 32 columns has runs of 128.
+ * Bound: 28 FMAs, 18 loads, 50 instructions per k iteration. At two 512-bit FMAs and two loads a cycle the
+ * FMAs take 14 cycles, the loads 9 (11 with the prefetches): 64 flop per cycle (32 of doubles), the peak.
+ * Each row of B is used for 7 rows of A only, so B is read at 18 bytes a cycle, as in any tile of 7 rows, but
+ * in contiguous runs of 256 bytes, where a tile of 32 columns has runs of 128.
  *
- * B in place: its rows lie too far apart for the hardware prefetcher to see a stream. K iteration p prefetches
- * the lines in which the vectors of row p + AHEAD end; lines beyond the last row are prefetched but never read.
- * AHEAD is small because rows 4 KB apart share their sets of L1, 12 ways: more would be evicted before they are
- * read.
+ * B in place: its rows lie too far apart for the hardware prefetcher to see a stream. K iteration p
+ * prefetches the lines in which the vectors of row p + AHEAD end; lines beyond the last row are prefetched
+ * but never read. AHEAD is small because rows 4 KB apart share their sets of L1, 12 ways: more would be
+ * evicted before they are read.
  *
  * Edges: each number of rows has its own loop, of 2 cycles per row and k iteration, and of 4 at least, the
- * latency of an FMA. Up to two vectors of columns take the left half alone, at half the cost. Columns that the
- * tile does not have are masked out of the loads of B, which then cannot fault.
+ * latency of an FMA. Up to two vectors of columns take the left half alone, at half the cost. Columns that
+ * the tile does not have are masked out of the loads of B, which then cannot fault.
  */
 #include "registry/kernel_contract.h"
 #include "element_avx512.h"

@@ -7,11 +7,11 @@
  *     zmm17 .. 20  B's rows, each repeated in all lanes
  *     zmm21        A's rows; zmm16 and zmm22 .. 24 have one element of each row, repeated in its lane
  *
- * Bound: 4 multiply-adds and 4 shuffles for 4 rows, where the kernels' general code takes 16 multiply-adds of a
- * quarter of a vector, or 4 with a load, a mask and a store for each row. Registers from 16 on need no
+ * Bound: 4 multiply-adds and 4 shuffles for 4 rows, where the kernels' general code takes 16 multiply-adds of
+ * a quarter of a vector, or 4 with a load, a mask and a store for each row. Registers from 16 on need no
  * vzeroupper. The sums begin with 0, so that a product of -0 is added to 0 as everywhere else. Four rows take
- * 10 cycles with the call, of which a taken jump takes 2 and each line of code 1: their code is two lines long,
- * and the rarer cases, a C that is added to and rows that are no multiple of four, lie elsewhere.
+ * 10 cycles with the call, of which a taken jump takes 2 and each line of code 1: their code is two lines
+ * long, and the rarer cases, a C that is added to and rows that are no multiple of four, lie elsewhere.
  */
 /* clang-format off */
 #define FOUR(mask)                                                                                           \
@@ -97,7 +97,8 @@ run_fours(const struct uk_small_call *s, const void *a, const void *b, void *c, 
     return 0;
 }
 /* clang-format on */
-/* Whether it is such a product. rows_of_a becomes the mask of the last rows' elements, if there are fewer than four. */
+/* Whether it is such a product. rows_of_a becomes the mask of the last rows' elements, if there are fewer
+ * than four. */
 static inline bool prepare_fours(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n) {
     if (k != 4 || n != 4 || lda != 4 || ldc != 4)

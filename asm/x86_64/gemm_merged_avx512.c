@@ -6,7 +6,7 @@
  * then loads R contiguous elements, and a shuffle spreads them.
  *
  *     sums    zmm<2v>      | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
- *     A       zmm<2v + 1>  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's elements of UNROLL k iterations
+ *     A       zmm<2v + 1>  | a[i][p ..)  | a[i + 1][p ..)  | ...    128-bit lanes: UNROLL k of a row
  *     b       zmm24        | b[p][0..NR) | b[p][0..NR)     | ...
  *     spread  zmm25        | a[i][p] ... | a[i + 1][p] ... | ...
  *
@@ -18,10 +18,10 @@
  * entered in the middle, with masks for what lies in front of the rows. The m rows are divided evenly into as
  * few groups as possible.
  *
- * Bound: per k iteration and R rows one multiply-add, one shuffle, and R / UNROLL loads, where a masked vector
- * for each row takes R multiply-adds and R loads. Where multiply-adds and shuffles of 512 bits share two ports,
- * two rows in a vector gain nothing, and four save half of the time; where shuffles have a port of their own,
- * half and three quarters.
+ * Bound: per k iteration and R rows one multiply-add, one shuffle, and R / UNROLL loads, where a masked
+ * vector for each row takes R multiply-adds and R loads. Where multiply-adds and shuffles of 512 bits share
+ * two ports, two rows in a vector gain nothing, and four save half of the time; where shuffles have a port of
+ * their own, half and three quarters.
  */
 #include "registry/kernel_contract.h"
 #include "registry/small_call.h"
@@ -45,7 +45,8 @@
 #define R (V / UK_NR)
 
 #if A_COLUMNS
-/* For 1 to R rows: the row that each element of a vector comes from. The first row is repeated for missing ones. */
+/* For 1 to R rows: the row that each element of a vector comes from. The first row is repeated for missing
+ * ones. */
 #if V == 16 && R == 4
 #define FEW "32x4"
 #define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
@@ -87,8 +88,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 
 /* clang-format off */
-/* Loads the rows at p into register x: of A; of A in the first unrolled iteration, under a mask; of C. Rows of
- * C are stored from c. */
+/* Loads the rows at p into register x: of A; of A in the first unrolled iteration, under a mask; of C. Rows
+ * of C are stored from c. */
 #if R == 4
 #define LOAD_A(c, x, p)                                                                                     \
     "vmovu" P " (" p "), %%xmm" #x "\n\t"                                                                   \
@@ -188,8 +189,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-/* A group of n vectors: `but` is n - 1, x and y are the registers of the last one's sum and of its A, and `many` is
- * ONE if it is the only one, else MANY. */
+/* A group of n vectors: `but` is n - 1, x and y are the registers of the last one's sum and of its A, and
+ * `many` is ONE if it is the only one, else MANY. */
 #define GROUP(n, but, x, y, many)                                                                                      \
     __asm__ volatile("kmovw %c[all](%[s]), %%k1\n\t"                                                  \
                      HALF_MASK                                                                              \
@@ -312,7 +313,7 @@ GROUPS(RUN)
 
 #define FUNCTION(n, ...) run_##n,
 static uk_small_run *const run_group[] = {GROUPS(FUNCTION)};
-#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows)-1) / R]
+#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows) - 1) / R]
 #if R == 4 && V == 16 && !A_COLUMNS
 #include "gemm_fours_avx512.h"
 #define PREPARE_WHOLE prepare_fours

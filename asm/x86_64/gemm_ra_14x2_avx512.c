@@ -10,10 +10,10 @@
  *
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows.
  *
- * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 47 instructions per k iteration. At two 512-bit FMAs and
- * two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. This
- * holds while a cache line of each row stays in L1 for the 16 k iterations (8 of doubles) that read it; rows a
- * multiple of 4 KiB apart share one set of L1, which has 8 or 12 lines.
+ * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 47 instructions per k iteration. At two 512-bit FMAs
+ * and two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak.
+ * This holds while a cache line of each row stays in L1 for the 16 k iterations (8 of doubles) that read it;
+ * rows a multiple of 4 KiB apart share one set of L1, which has 8 or 12 lines.
  *
  * C: its rows lie ldc apart, too far for the hardware prefetcher to see a stream, and they come from memory
  * once per block of k. The first 14 k iterations prefetch one row each for writing: the lines in which its
@@ -21,15 +21,16 @@
  *
  * A: the 14 rows that the next row of tiles reads are prefetched into L2, each row at every 14th k iteration,
  * while a line has elements for 16 (for 8 of doubles, where two lines are prefetched): if rows are short, or
- * many lie in a page, the hardware prefetcher sees no streams. What is prefetched lies up to 14 elements back,
- * because the first 14 iterations prefetch C. Beyond the last row of A the prefetched lines are not read.
+ * many lie in a page, the hardware prefetcher sees no streams. What is prefetched lies up to 14 elements
+ * back, because the first 14 iterations prefetch C. Beyond the last row of A the prefetched lines are not
+ * read.
  *
- * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
- * at its last row.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k
+ * iteration at its last row.
  *
- * UK_PREFETCHING: a second form, which instead of A prefetches elements [0, k) of three rows of another matrix,
- * spread over its k iterations. A line is prefetched again for each element or each second one, which takes two
- * or three of the 12 load slots that are free per iteration.
+ * UK_PREFETCHING: a second form, which instead of A prefetches elements [0, k) of three rows of another
+ * matrix, spread over its k iterations. A line is prefetched again for each element or each second one, which
+ * takes two or three of the 12 load slots that are free per iteration.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"

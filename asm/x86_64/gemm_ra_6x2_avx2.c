@@ -8,9 +8,9 @@
  *        (alter- ...        ...                      ...
  *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, 24 instructions per k iteration. At two 256-bit FMAs and two loads a cycle the FMAs
- * take 6 cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators hide an FMA
- * latency of 4 cycles at two FMAs a cycle, for which eight would do.
+ * Bound: 12 FMAs, 8 loads, 24 instructions per k iteration. At two 256-bit FMAs and two loads a cycle the
+ * FMAs take 6 cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators hide an
+ * FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
  * One index is added to six row pointers; the pointers of rows that a tile does not have point to row 0.
  *
@@ -42,7 +42,8 @@ enum { FROM_END = 96 };
     "jl 1b\n\t"
 #define BACK "sub $64, %[b]\n\tdec %[p]\n\t"
 
-/* The loop over k, not unrolled: up to index -late, then, after the rows of C have been prefetched, to the end. */
+/* The loop over k, not unrolled: up to index -late, then, after the rows of C have been prefetched, to the
+ * end. */
 #define LATE_LOOP(body)                                                                                   \
     "8:\n\t"                                                                                              \
     "mov %[late], %[until]\n\t"                                                                           \

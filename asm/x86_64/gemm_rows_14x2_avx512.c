@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_DOUBLE), in 28 zmm registers, rows of A and rows of B in place. UK_OP_..._rap:
- * what is read of B is also stored to the micro-panel d, which gemm_ra reads, so that the first row of tiles packs B for the others while
- * it computes (fused packing).
+ * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_DOUBLE), in 28 zmm registers, rows of A and rows of B
+ * in place. UK_OP_..._rap: what is read of B is also stored to the micro-panel d, which gemm_ra reads, so
+ * that the first row of tiles packs B for the others while it computes (fused packing).
  *
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
@@ -12,22 +12,24 @@
  *
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
- * Bound: 28 FMAs, 16 loads, 2 prefetches, 46 instructions per k iteration; of rap 4 prefetches, 2 stores, 50 instructions. At two 512-bit
- * FMAs, two loads and a store a cycle the FMAs take 14 cycles, the loads 9 or 10: 64 flop per cycle (32 of doubles), the peak. This holds
- * while a cache line of each row of A stays in L1 for the 16 k iterations (8 of doubles) that read it.
+ * Bound: 28 FMAs, 16 loads, 2 prefetches, 46 instructions per k iteration; of rap 4 prefetches, 2 stores, 50
+ * instructions. At two 512-bit FMAs, two loads and a store a cycle the FMAs take 14 cycles, the loads 9 or
+ * 10: 64 flop per cycle (32 of doubles), the peak. This holds while a cache line of each row of A stays in L1
+ * for the 16 k iterations (8 of doubles) that read it.
  *
- * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the lines in which the two vectors
- * of row p + n end; lines beyond the last row are prefetched but never read. L3 answers after some 200 cycles, in which a tile of few rows
- * of A reads 16 to 48 rows of B: n is 16, or 48. Rows of B that lie a multiple of 2 KB apart share sets of L1, which have 8 or 12 ways: more
- * than 8 rows ahead would be evicted before they are read, and n is 8.
- * Of rap n is 5, and 9 in edge tiles, as rows far apart usually share sets where B is packed. Full tiles also prefetch row p + FAR into L2:
- * memory answers in about the time of so many k iterations. Tiles of few iterations prefetch row p of the next tile instead, as row
- * p + FAR would come too late for the first rows.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches
+ * the lines in which the two vectors of row p + n end; lines beyond the last row are prefetched but never
+ * read. L3 answers after some 200 cycles, in which a tile of few rows of A reads 16 to 48 rows of B: n is 16,
+ * or 48. Rows of B that lie a multiple of 2 KB apart share sets of L1, which have 8 or 12 ways: more than 8
+ * rows ahead would be evicted before they are read, and n is 8. Of rap n is 5, and 9 in edge tiles, as rows
+ * far apart usually share sets where B is packed. Full tiles also prefetch row p + FAR into L2: memory
+ * answers in about the time of so many k iterations. Tiles of few iterations prefetch row p of the next tile
+ * instead, as row p + FAR would come too late for the first rows.
  *
- * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
- * at its last row. Columns that the tile does not have are masked out of the loads of B, which then cannot
- * fault; what is stored of them to a micro-panel is 0. Where it has all columns the loads have no masks, as a load under a mask takes an
- * FMA port on Intel's cores.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k
+ * iteration at its last row. Columns that the tile does not have are masked out of the loads of B, which then
+ * cannot fault; what is stored of them to a micro-panel is 0. Where it has all columns the loads have no
+ * masks, as a load under a mask takes an FMA port on Intel's cores.
  *
  * UK_PREFETCHING: a second form, for a B that is usually in L2, for which a prefetch distance of 8 rows is
  * enough; it also prefetches other columns of B, a line of each row, into L2. That leaves 9 of 28 load slots
@@ -41,7 +43,8 @@ enum { FAR = 32, SHORT = 4 * FAR };
 /* clang-format off */
 #if defined UK_OP_sgemm_rap || defined UK_OP_dgemm_rap
 typedef element other_element;
-/* Stores the row of B in zmm28 and zmm29 to row n of the micro-panel at %[other], and goes on to the next row of B. */
+/* Stores the row of B in zmm28 and zmm29 to row n of the micro-panel at %[other], and goes on to the next row
+ * of B. */
 #define NEXT_B(n, ahead)                                                                                        \
     "add %[ldb], %[b]\n\t"                                                                                      \
     "prefetcht0 60(%[b], %[ldb], " ahead ")\n\t"                                                                \

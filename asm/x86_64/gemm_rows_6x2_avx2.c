@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_DOUBLE), in twelve ymm registers, rows of B in place. UK_OP_..._rab: rows of A in
- * place. UK_OP_..._rap: what is read of B is also stored to the micro-panel d, which gemm_ra reads, so that the first row of tiles packs B
- * for the others while it computes (fused packing). UK_OP_..._sab: A in place by two strides, one for rows and one for k.
+ * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_DOUBLE), in twelve ymm registers, rows of B in place.
+ * UK_OP_..._rab: rows of A in place. UK_OP_..._rap: what is read of B is also stored to the micro-panel d,
+ * which gemm_ra reads, so that the first row of tiles packs B for the others while it computes (fused
+ * packing). UK_OP_..._sab: A in place by two strides, one for rows and one for k.
  *
  *                        b: ymm12 (vector 0)      ymm13 (vector 1)
  *     a: ymm14   row 0      c00                      c01
@@ -10,15 +11,17 @@
  *        (alter- ...        ...                      ...
  *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, a prefetch, 24 instructions per k iteration; 25 of sab; 27 and 2 stores of rap. At two 256-bit
- * FMAs, two loads and a store a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak.
- * Twelve accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
+ * Bound: 12 FMAs, 8 loads, a prefetch, 24 instructions per k iteration; 25 of sab; 27 and 2 stores of rap. At
+ * two 256-bit FMAs, two loads and a store a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle
+ * (16 of doubles), the peak. Twelve accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for
+ * which eight would do.
  *
  * One index is added to six row pointers; the pointers of rows that a tile does not have point to row 0.
  *
- * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
- * line in which row p + 4 ends, or, of rap, p + 9; lines beyond the last row are prefetched but never read. The prefetch distance is
- * small because rows 4 KB apart share their sets of L1, 12 ways: more would be evicted before they are read.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches
+ * the line in which row p + 4 ends, or, of rap, p + 9; lines beyond the last row are prefetched but never
+ * read. The prefetch distance is small because rows 4 KB apart share their sets of L1, 12 ways: more would be
+ * evicted before they are read.
  *
  * Edges: tiles of up to 3 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
  * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round

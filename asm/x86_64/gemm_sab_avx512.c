@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 14 rows x UK_NR columns of C, two vectors or one of floats or doubles (UK_OP_d...), in zmm registers; A in place by
- * two strides, one for rows and one for k: a transposed matrix, weights of a convolution, or a panel; rows of B in place.
+ * 14 rows x UK_NR columns of C, two vectors or one of floats or doubles (UK_OP_d...), in zmm registers; A in
+ * place by two strides, one for rows and one for k: a transposed matrix, weights of a convolution, or a
+ * panel; rows of B in place.
  *
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
@@ -12,28 +13,28 @@
  * With one vector only the first half of the tile exists, and its FMAs broadcast A from memory. Four pointers
  * (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
- * Bound: two vectors take 28 FMAs, 16 loads, 2 prefetches, 54 instructions per k iteration. At two 512-bit FMAs
- * and two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. One
- * vector takes 14 FMAs and 15 loads: 7.5 cycles, 60 (30) flop per cycle. Two or three prefetches more for a
- * column-major A take 1.5 cycles of the load ports, or none where a third port takes them. The bound holds
- * while the elements of A of one k iteration (14 in up to 14 lines, lda apart) come from L1.
+ * Bound: two vectors take 28 FMAs, 16 loads, 2 prefetches, 54 instructions per k iteration. At two 512-bit
+ * FMAs and two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the
+ * peak. One vector takes 14 FMAs and 15 loads: 7.5 cycles, 60 (30) flop per cycle. Two or three prefetches
+ * more for a column-major A take 1.5 cycles of the load ports, or none where a third port takes them. The
+ * bound holds while the elements of A of one k iteration (14 in up to 14 lines, lda apart) come from L1.
  *
- * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
- * lines in which the two vectors of row p + AHEAD end; lines beyond the last row are prefetched but never read.
- * L3 answers after some 200 cycles, 16 k iterations. Rows that lie a multiple of 2 KB apart share sets of L1,
- * which have 12 ways: more than 8 rows ahead would be evicted before they are read.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches
+ * the lines in which the two vectors of row p + AHEAD end; lines beyond the last row are prefetched but never
+ * read. L3 answers after some 200 cycles, 16 k iterations. Rows that lie a multiple of 2 KB apart share sets
+ * of L1, which have 12 ways: more than 8 rows ahead would be evicted before they are read.
  *
  * A column-major (lda 1): the 14 elements of a k iteration are contiguous, in one line or two (three of
- * doubles), and those of the next iteration lie csa away. If they are not in L1 they hold up 14 loads at once,
- * so k iteration p prefetches those of p + 8. Rows of A are streams, which the hardware prefetches.
+ * doubles), and those of the next iteration lie csa away. If they are not in L1 they hold up 14 loads at
+ * once, so k iteration p prefetches those of p + 8. Rows of A are streams, which the hardware prefetches.
  *
  * C: its rows lie ldc apart, too far for the hardware prefetcher to see a stream, and they come from memory
  * once per block of k. The first 14 k iterations prefetch one row each for writing.
  *
- * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
- * at its last row. Columns that the tile does not have are masked out of the loads of B, which then cannot
- * fault. Where it has all columns the loads have no masks, as a load under a mask takes an FMA port on Intel's
- * cores.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k
+ * iteration at its last row. Columns that the tile does not have are masked out of the loads of B, which then
+ * cannot fault. Where it has all columns the loads have no masks, as a load under a mask takes an FMA port on
+ * Intel's cores.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"

@@ -5,45 +5,47 @@
  * doubles (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): the
  * elements of a k iteration are then contiguous, and one pointer goes from column to column.
  *
- *               vectors   rows at a time   sums of row i               b               a
- *     AVX-512      1            28         zmm<i>                      zmm28           within the FMA, or zmm31
- *                  1            26         zmm<i>                      zmm27           within the FMA, or zmm26, spread from zmm28 .. 31
- *                  2            14         zmm<2i>, <2i + 1>           zmm28, 29       zmm31
- *                  3             9         zmm<3i> .. <3i + 2>         zmm28 .. 30     zmm31
- *                  4             6         zmm<4i> .. <4i + 3>         zmm27 .. 30     zmm31
- *     AVX2         1            12         ymm<i>                      ymm12           ymm13, spread from ymm15, 11 .. 9
- *                  2             6         ymm<2i>, <2i + 1>           ymm12, 13       ymm14, spread from ymm15, 11
- *                  3             4         ymm<3i> .. <3i + 2>         ymm12 .. 14     ymm15
+ *              vectors  rows at a time  sums of row i        b            a
+ *     AVX-512  1        28              zmm<i>               zmm28        within the FMA, or zmm31
+ *              1        26              zmm<i>               zmm27        within the FMA, or zmm26
+ *              2        14              zmm<2i>, <2i + 1>    zmm28, 29    zmm31
+ *              3        9               zmm<3i> .. <3i + 2>  zmm28 .. 30  zmm31
+ *              4        6               zmm<4i> .. <4i + 3>  zmm27 .. 30  zmm31
+ *     AVX2     1        12              ymm<i>               ymm12        ymm13, spread from ymm15, 11 .. 9
+ *              2        6               ymm<2i>, <2i + 1>    ymm12, 13    ymm14, spread from ymm15, 11
+ *              3        4               ymm<3i> .. <3i + 2>  ymm12 .. 14  ymm15
+ *
+ * An a outside of the FMA is broadcast within a register, from a vector in zmm28 .. 31 with 26 rows.
  *
  * Kernels of half or a quarter of a vector (AVX-512) take the low part of the same registers.
  *
  * The last of several vectors is the last V columns and may overlap the one before it. Both compute the same,
- * and a C that is added to is loaded before anything is stored. A load under a zeroing mask is two operations on
- * Intel's cores, one of which takes an FMA port; on AMD's an overlapping load may cross a cache line where the
- * masked one would not: one access more, for which load slots are free. Stores under masks take longer on both.
- * How fewer columns than a vector are loaded and stored depends on the instruction set (gemm_small_avx512.h,
- * gemm_small_avx2.h).
+ * and a C that is added to is loaded before anything is stored. A load under a zeroing mask is two operations
+ * on Intel's cores, one of which takes an FMA port; on AMD's an overlapping load may cross a cache line where
+ * the masked one would not: one access more, for which load slots are free. Stores under masks take longer on
+ * both. How fewer columns than a vector are loaded and stored depends on the instruction set
+ * (gemm_small_avx512.h, gemm_small_avx2.h).
  *
- * The m rows are divided evenly into as few groups as possible (of 30 rows, 28 at a time, 15 + 15), so that no group is
- * short. Groups of few rows use few registers, so that callee-saved ones need not be saved.
+ * The m rows are divided evenly into as few groups as possible (of 30 rows, 28 at a time, 15 + 15), so that
+ * no group is short. Groups of few rows use few registers, so that callee-saved ones need not be saved.
  *
- * The loop over k is unrolled by four, and its first iteration is entered in the middle if k is no multiple of
- * four: a product's code has one loop and no remainder. Calls of the same size take the same few branches, so
- * that a processor begins the next call while the last FMAs of this one are in flight; it waits for C only
+ * The loop over k is unrolled by four, and its first iteration is entered in the middle if k is no multiple
+ * of four: a product's code has one loop and no remainder. Calls of the same size take the same few branches,
+ * so that a processor begins the next call while the last FMAs of this one are in flight; it waits for C only
  * where it is added to. Where elements of four k iterations are loaded at once, the partial first unrolled
  * iteration stands before the loop, as such a load would read in front of a row.
  *
- * Bound: the FMAs, rows * vectors per k iteration, two a cycle. Beside them the vectors of b and one element for
- * each row are loaded: 29 loads for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10 for 24
- * with four; with AVX2 13, 8 and 7 for 12. n columns reach n / UK_NR of the peak at most.
+ * Bound: the FMAs, rows * vectors per k iteration, two a cycle. Beside them the vectors of b and one element
+ * for each row are loaded: 29 loads for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10
+ * for 24 with four; with AVX2 13, 8 and 7 for 12. n columns reach n / UK_NR of the peak at most.
  *
- * So with one vector the loads decide, with few rows even more: of nine rows one load in ten is the vector of b,
- * and where only two vectors a cycle go to or from the cache, stores of C and rows of B across two lines count
- * too, about one each per k iteration. Kernels of 26 rows, and AVX2's of one and two vectors, load some rows'
- * elements of four k iterations at once, and a shuffle spreads each: for four rows 3 loads less per k iteration.
- * The 26 rows are for cores on which shuffles and FMAs have two ports each and share one of them: FMAs / 2
- * shuffles then cost nothing, 4 with 8 rows; fewer rows wait for the latency of an FMA, 4 cycles, rather than
- * for ports. Where shuffles cost nothing, rows share a vector: gemm_merged_avx512.c.
+ * So with one vector the loads decide, with few rows even more: of nine rows one load in ten is the vector of
+ * b, and where only two vectors a cycle go to or from the cache, stores of C and rows of B across two lines
+ * count too, about one each per k iteration. Kernels of 26 rows, and AVX2's of one and two vectors, load some
+ * rows' elements of four k iterations at once, and a shuffle spreads each: for four rows 3 loads less per k
+ * iteration. The 26 rows are for cores on which shuffles and FMAs have two ports each and share one of them:
+ * FMAs / 2 shuffles then cost nothing, 4 with 8 rows; fewer rows wait for the latency of an FMA, 4 cycles,
+ * rather than for ports. Where shuffles cost nothing, rows share a vector: gemm_merged_avx512.c.
  */
 #include "registry/kernel_contract.h"
 #include "registry/small_call.h"
@@ -58,7 +60,8 @@
 #else
 #include "element_avx2.h"
 #endif
-/* The vectors of columns. What a group does depends on the kind of columns; those of several vectors are whole. */
+/* The vectors of columns. What a group does depends on the kind of columns; those of several vectors are
+ * whole. */
 #if UK_NR <= V
 #define NV 1
 #elif UK_NR == 2 * V
@@ -93,8 +96,8 @@ enum kind { WHOLE };
 #define ADD(at, x) "vadd" P " " at ", " REG(x) ", " REG(x) "\n\t"
 #define STORE(at, x) "vmovu" P " " REG(x) ", " at "\n\t"
 #define FMA(b, x) "vfmadd231" P " " REG(b) ", " REG(T) ", " REG(x) "\n\t"
-/* F(a vector of B, a row's sum) for the row's sums; F(the address in C, sum); the row of B. The last of several
- * vectors begins `last` bytes behind the first. */
+/* F(a vector of B, a row's sum) for the row's sums; F(the address in C, sum); the row of B. The last of
+ * several vectors begins `last` bytes behind the first. */
 #if NV == 1
 #define EACH_SUM(F, x) F(B0, x)
 #define EACH_AT(F, i, x) F(AT_ROW(i), x)
@@ -156,9 +159,9 @@ enum kind { WHOLE };
 #define FMA_ROW PLAIN_ROW
 #endif
 
-/* A kind of columns M has M_ALL(r, F, u), which is F for all r rows; M_SET, what is set before the loop; M_B, the
- * load of a row of B; M_INPUTS, further operands; and M_END(r, far), which adds to C and stores. WHOLE: all vectors
- * are whole. The instruction sets' headers have the kinds of fewer columns than a vector. */
+/* A kind of columns M has M_ALL(r, F, u), which is F for all r rows; M_SET, what is set before the loop; M_B,
+ * the load of a row of B; M_INPUTS, further operands; and M_END(r, far), which adds to C and stores. WHOLE:
+ * all vectors are whole. The instruction sets' headers have the kinds of fewer columns than a vector. */
 #define WHOLE_ALL ROWS
 #define WHOLE_SET
 #define WHOLE_B LOAD_B
@@ -174,8 +177,8 @@ enum kind { WHOLE };
 
 #define K_ITERATION(M, u, r, ROW) M##_B K_LOADS "add %[ldb], %[b]\n\t" M##_ALL(r, ROW, u) A_NEXT
 #define NEXT_UNROLLED(far) A_ON(far) "dec %[unrolled]\n\t"
-/* The k iterations. Where elements of four of them are loaded at once, the first unrolled iteration, if it skips
- * some, is apart and loads one element at a time. jp and jnp test the parity of the comparison's low
+/* The k iterations. Where elements of four of them are loaded at once, the first unrolled iteration, if it
+ * skips some, is apart and loads one element at a time. jp and jnp test the parity of the comparison's low
  * byte. */
 #if SPREADS && !A_COLUMNS
 #define LOOP(M, r, far, prefetch, fetch)                                                                    \
@@ -233,8 +236,8 @@ enum kind { WHOLE };
                      : "memory", "cc", CLOBBERS)
 #define GROUPS PASTE(UP_TO_, UK_MR)
 
-/* group_M computes `rows` rows, with the variables that its cases need beside. Where A is row-major, a0 lies in
- * front of the first row by the k iterations that the first unrolled iteration skips. */
+/* group_M computes `rows` rows, with the variables that its cases need beside. Where A is row-major, a0 lies
+ * in front of the first row by the k iterations that the first unrolled iteration skips. */
 #define GROUP_BY(M, LIST, CASE, ...)                                                                        \
     static inline __attribute__((always_inline)) void group_##M(const struct uk_small_call *s, int64_t rows, \
                                                                 const char *a0, const element *b, char *c, int acc) { \
@@ -249,9 +252,9 @@ enum kind { WHOLE };
 KINDS(GROUP_OF)
 /* clang-format on */
 
-/* Whether there are so few columns that a kernel of fewer vectors would do, which the choice of kernels takes for
- * them. Where this one is called with the last columns of a loop, they are computed a row and a vector at a time,
- * the last vector in part. */
+/* Whether there are so few columns that a kernel of fewer vectors would do, which the choice of kernels takes
+ * for them. Where this one is called with the last columns of a loop, they are computed a row and a vector at
+ * a time, the last vector in part. */
 #if NV > 1
 #define IS_FEW(n) ((n) <= UK_NR - V)
 static int run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
@@ -325,7 +328,7 @@ KINDS(RUNS)
 #define FUNCTION(r, far, M) run_##M##_##r,
 #define FUNCTIONS(M) [M] = {GROUPS(FUNCTION, M)},
 static uk_small_run *const run_group[][UK_MR] = {KINDS(FUNCTIONS)};
-#define RUN_OF_ROWS(s, rows) run_group[(s)->kind][(rows)-1]
+#define RUN_OF_ROWS(s, rows) run_group[(s)->kind][(rows) - 1]
 #if defined UK_ISA_avx512 && !A_COLUMNS && !SPREADS
 #if UK_NR == 4 && V == 16
 #include "gemm_fours_avx512.h"

@@ -18,8 +18,8 @@ static const int64_t size = sizeof(element);
 #define W "y"
 #define BROADCAST_ONE "vbroadcast" S " "
 
-/* Registers of B's vectors and of an element of A. SPREADS: of how many rows at most four elements are loaded at
- * once: with two vectors no more than two, as a shuffle may take an FMA port. */
+/* Registers of B's vectors and of an element of A. SPREADS: of how many rows at most four elements are loaded
+ * at once: with two vectors no more than two, as a shuffle may take an FMA port. */
 #define B0 12
 #define B1 13
 #define B2 14
@@ -39,7 +39,8 @@ static const int64_t size = sizeof(element);
 #endif
 
 /* clang-format off */
-/* Rows below SPREADS, if none of the n rows' sums has their register, which is 15 for row 0, and 12 - i for row i. */
+/* Rows below SPREADS, if none of the n rows' sums has their register, which is 15 for row 0, and 12 - i for
+ * row i. */
 #define IS_SPREAD(n, i) "(" #i " < " TEXT(SPREADS) ") && (" #i " + " TEXT(NV) "*" #n " < 13)"
 #if V == 8
 #define LOAD_FOUR(at, r) "vbroadcastf128 " at ", " REG(r)
@@ -57,8 +58,8 @@ static const int64_t size = sizeof(element);
 #define SET_FOURS
 
 #if NV == 1
-/* ones: from byte 32 - n on, a mask of n bytes. parts: from byte n on, the indices by which vpermps moves what begins
- * at byte n of a vector to its front. */
+/* ones: from byte 32 - n on, a mask of n bytes. parts: from byte n on, the indices by which vpermps moves
+ * what begins at byte n of a vector to its front. */
 static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
 typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));

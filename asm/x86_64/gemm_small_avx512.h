@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of small products (gemm_small.c) do with AVX-512 alone: elements of A within an FMA, and masks. */
+/* What kernels of small products (gemm_small.c) do with AVX-512 alone: elements of A within an FMA, and
+ * masks. */
 #include <immintrin.h>
 
 #define VECTOR_BYTES "64"
@@ -49,8 +50,8 @@ typedef __mmask8 mask;
 #endif
 
 /* clang-format off */
-/* Four contiguous elements of A, repeated in all lanes: four k iterations of a row, or, of a column-major A, the
- * k iteration's elements of four rows, if there are so many. And one of them in all lanes of T. */
+/* Four contiguous elements of A, repeated in all lanes: four k iterations of a row, or, of a column-major A,
+ * the k iteration's elements of four rows, if there are so many. And one of them in all lanes of T. */
 #define IS_SPREAD(n, i) #i " < 4"
 #if V == 16
 #define LOAD_FOUR(at, r) "vbroadcastf32x4 " at ", " REG(r)
@@ -77,10 +78,10 @@ typedef __mmask8 mask;
 #endif
 
 #if NV == 1
-/* Whether an element is a memory operand of its FMA. Where its address has an index, Intel's cores issue the two
- * as separate operations, so that it saves nothing over a broadcast: rows 0, 7, 14 and 21 have none. Kernels of 26
- * rows, for cores that issue them as one, and those of a column-major A, whose addresses have no index, always do
- * so. */
+/* Whether an element is a memory operand of its FMA. Where its address has an index, Intel's cores issue the
+ * two as separate operations, so that it saves nothing over a broadcast: rows 0, 7, 14 and 21 have none.
+ * Kernels of 26 rows, for cores that issue them as one, and those of a column-major A, whose addresses have
+ * no index, always do so. */
 #if SPREADS || A_COLUMNS
 #define IS_WITHIN(i) "1"
 #else

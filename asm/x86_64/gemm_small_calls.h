@@ -3,7 +3,8 @@
  * The calls of a kernel of small products, whose file defines
  *     element, size, A_COLUMNS     the type of elements, its bytes, and whether A is column-major
  *     prepare(s, ...)              sets what depends on sizes and strides
- *     begin_group(s, rows)         if BEGINS_GROUPS: sets what depends on the rows of a group, where there are several
+ *     begin_group(s, rows)         if BEGINS_GROUPS: sets what depends on the rows of a group, where there
+ *                                  are several
  *     STEP_OF_ROWS                 by how many rows the first `longer` groups are longer than the others
  *     IS_FEW(n), run_few           optional: the function of whole calls of n columns for which IS_FEW holds
  * and, without UK_RESOLVED,
@@ -11,8 +12,8 @@
  * or with it, for calls that are repeated with the same sizes and strides,
  *     RUN_OF_ROWS(s, rows)         the function of a group, or
  *     PREPARE_RUNS(s)              if functions compute several groups: sets s->run and its variants
- *     PREPARE_WHOLE(s, ...)        with prepare's arguments: if the kernel has code for such a product alone, sets s and
- *                                  its run, and returns true
+ *     PREPARE_WHOLE(s, ...)        with prepare's arguments: if the kernel has code for such a product alone,
+ *                                  sets s and its run, and returns true
  */
 
 /* The number of rows of the next group: the first `longer` groups have STEP_OF_ROWS more rows. */

@@ -8,8 +8,8 @@
     ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                    \
     ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
 
-/* The address of row i of a group, of A or of C: each of up to four pointers reaches seven rows by multiples of
- * the leading dimension. And that of the row's last vector in C, for which two more pointers serve. */
+/* The address of row i of a group, of A or of C: each of up to four pointers reaches seven rows by multiples
+ * of the leading dimension. And that of the row's last vector in C, for which two more pointers serve. */
 #define AT_0(p) "(%[" p "])"
 #define AT_1(p) "(%[" p "], %[ld])"
 #define AT_2(p) "(%[" p "], %[ld], 2)"
@@ -49,9 +49,9 @@
 #define LAST_OF_ROW(i) ROW_##i("b", "unrolled", , )
 
 /* far: the row from which on a group needs one register more: 0 none, 3 and 5 that multiple of the leading
- * dimension, 7, 14 and 21 a pointer to that row. FAR_far has the operands; TO_far sets them from a0 and ld; ON_far
- * moves the pointers by `bytes`; TO_LAST_far points b and unrolled, which are free after the loop, to the last
- * vectors of rows 0 and 7 of C, which begin `last` bytes behind the first. */
+ * dimension, 7, 14 and 21 a pointer to that row. FAR_far has the operands; TO_far sets them from a0 and ld;
+ * ON_far moves the pointers by `bytes`; TO_LAST_far points b and unrolled, which are free after the loop, to
+ * the last vectors of rows 0 and 7 of C, which begin `last` bytes behind the first. */
 #define FAR_0
 #define FAR_3 , [ld3] "=&r"(ld3)
 #define FAR_5 FAR_3, [ld5] "=&r"(ld5)

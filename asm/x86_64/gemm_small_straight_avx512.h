@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolved calls with up to UK_NR <= 8 rows and k iterations: straight-line code for each number of rows and of
- * k iterations, without a loop or a jump.
+ * Resolved calls with up to UK_NR <= 8 rows and k iterations: straight-line code for each number of rows and
+ * of k iterations, without a loop or a jump.
  *
  *     sums    row i: zmm<24 + i>, or its part
  *     b       row p: zmm<16 + p>, loaded once
  *     a       within the FMA
  *
- * Bound: the FMAs, two a cycle: 8 x 8 x 8 takes 32 cycles, 36 with the call. Smaller products take a cycle for
- * each line of code and two for each jump, and every other instruction may take an FMA's issue slot. So an
- * element of A is a memory operand of its FMA, without an index, which would make it two of the six operations
- * that issue in a cycle; four rows at a time have a pointer each, so that eight sums are in flight even where
- * another thread shares the core's queues; and nothing is computed from k. Registers from 16 on need no
- * vzeroupper.
+ * Bound: the FMAs, two a cycle: 8 x 8 x 8 takes 32 cycles, 36 with the call. Smaller products take a cycle
+ * for each line of code and two for each jump, and every other instruction may take an FMA's issue slot. So
+ * an element of A is a memory operand of its FMA, without an index, which would make it two of the six
+ * operations that issue in a cycle; four rows at a time have a pointer each, so that eight sums are in flight
+ * even where another thread shares the core's queues; and nothing is computed from k. Registers from 16 on
+ * need no vzeroupper.
  */
 /* clang-format off */
 /* F(k iteration, its register of b, ...) for the first k iterations. */

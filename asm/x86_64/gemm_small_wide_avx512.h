@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resolved calls of two to four vectors of columns with AVX-512: functions that compute all groups of as many
- * rows of a call, as a call of a function for each would take a dozen cycles; and the same functions for operands
- * that are not in L1.
+ * rows of a call, as a call of a function for each would take a dozen cycles; and the same functions for
+ * operands that are not in L1.
  *
- * Where rows of A come from the LLC or memory (s->ahead), each unrolled iteration prefetches lines of two rows
- * of the next group, which are too many streams, and too short ones, for the hardware prefetcher. With two
- * vectors it prefetches 128 bytes of each row of the next group in the 28 k iterations in which a group of 14
- * rows reads 112 bytes of each of its own.
+ * Where rows of A come from the LLC or memory (s->ahead), each unrolled iteration prefetches lines of two
+ * rows of the next group, which are too many streams, and too short ones, for the hardware prefetcher. With
+ * two vectors it prefetches 128 bytes of each row of the next group in the 28 k iterations in which a group
+ * of 14 rows reads 112 bytes of each of its own.
  *
- * Where C is not in L1 (s->prefetching), each unrolled iteration prefetches for writing the lines of one of the
- * group's rows, or of two or four if there are few unrolled iterations. Stores retire in order, and the lines
- * that they request at the end of a group leave no line fill buffers for A and B; prefetches spread over the
- * iterations do. Kernels of two vectors, whose calls go along rows of C, also prefetch from L2 what the next
- * call reads of B.
+ * Where C is not in L1 (s->prefetching), each unrolled iteration prefetches for writing the lines of one of
+ * the group's rows, or of two or four if there are few unrolled iterations. Stores retire in order, and the
+ * lines that they request at the end of a group leave no line fill buffers for A and B; prefetches spread
+ * over the iterations do. Kernels of two vectors, whose calls go along rows of C, also prefetch from L2 what
+ * the next call reads of B.
  */
 /* clang-format off */
 /* The function for all groups of r rows that a call has. */
@@ -31,8 +31,8 @@
         }                                                                                                   \
     }
 #define FUNCTION(r, far, M) run_##M##_##r,
-/* The functions for groups of `least` rows and more, and run_M, which returns that of a call: run_two_M, the longer
- * groups, then the shorter ones, if there are both. */
+/* The functions for groups of `least` rows and more, and run_M, which returns that of a call: run_two_M, the
+ * longer groups, then the shorter ones, if there are both. */
 #define RUNS_BY(M, LIST, least)                                                                             \
     LIST(RUN, M)                                                                                            \
     static uk_small_run *const M##_functions[] = {LIST(FUNCTION, M)};                                  \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels of 14 rows x UK_NR columns share, two vectors of 16 floats or 8 doubles or one vector: how the
- * sums go to C (row i is in zmm registers 2i and 2i + 1, or 2i alone), and the tiles of those that read rows of
- * A in place. How they compute the sums is in their own files. */
+ * sums go to C (row i is in zmm registers 2i and 2i + 1, or 2i alone), and the tiles of those that read rows
+ * of A in place. How they compute the sums is in their own files. */
 #include "element_avx512.h"
 
 /* clang-format off */
@@ -49,8 +49,8 @@
     "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",                   \
     "zmm30", "zmm31"
 
-/* Rows of A in place: four pointers, to rows 0, 3, 5 and 10, and 1, 2, 4 and 8 times the row stride as indices
- * reach all 14 rows. */
+/* Rows of A in place: four pointers, to rows 0, 3, 5 and 10, and 1, 2, 4 and 8 times the row stride as
+ * indices reach all 14 rows. */
 #define ROW_POINTERS const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda
 #define MOVING                                                                                                  \
     [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b), [c] "+&r"(c)
@@ -59,7 +59,8 @@
     "add " bytes ", %[a3]\n\t"                                                                                  \
     "add " bytes ", %[a5]\n\t"                                                                                  \
     "add " bytes ", %[a10]\n\t"
-/* A row of B in place; masks keep loads of an edge tile from columns that do not exist, so that they cannot fault. */
+/* A row of B in place; masks keep loads of an edge tile from columns that do not exist, so that they cannot
+ * fault. */
 #define LOAD_B                                                                                                  \
     "vmovu" P " (%[b]), %%zmm28\n\t"                                                                            \
     SECOND("vmovu" P " 64(%[b]), %%zmm29\n\t")
@@ -109,8 +110,8 @@
     "dec %k[rows]\n\t"                                                                                          \
     "jnz 4b\n"                                                                                                  \
     "5:\n\t"
-/* The loop over k, unrolled by two: `even` and `odd` are the iterations, `back` and `on` move the pointers. An
- * odd k enters in the middle. */
+/* The loop over k, unrolled by two: `even` and `odd` are the iterations, `back` and `on` move the pointers.
+ * An odd k enters in the middle. */
 #define UNROLL_2(even, odd, back, on)                                                                           \
     "test $1, %b[k]\n\t"                                                                                        \
     "jz 1f\n\t"                                                                                                 \
@@ -123,9 +124,9 @@
     on                                                                                                          \
     "sub $2, %[k]\n\t"                                                                                          \
     "jnz 1b\n\t"
-/* An edge tile. `k_iteration` has a jump to %[t] before the code of its rows, and moves the pointers after it;
- * the table at label 4 has the place to enter for each mr. `begin` runs before the loop, in which %[skip] is
- * free. */
+/* An edge tile. `k_iteration` has a jump to %[t] before the code of its rows, and moves the pointers after
+ * it; the table at label 4 has the place to enter for each mr. `begin` runs before the loop, in which %[skip]
+ * is free. */
 #define EDGE_TILE(k_iteration) EDGE_TILE_WITH(, k_iteration)
 #define EDGE_TILE_WITH(begin, k_iteration)                                                                      \
     EACH_ROW(ZERO)                                                                                              \

@@ -31,8 +31,8 @@
     NARROW_ROW(0, 1, "ymm14", c00) NARROW_ROW(1, 1, "ymm15", c10) NARROW_ROW(2, 1, "ymm14", c20)          \
     NARROW_ROW(3, 1, "ymm15", c30) NARROW_ROW(4, 1, "ymm14", c40) NARROW_ROW(5, 1, "ymm15", c50)
 
-/* The sums begin with 0. They are set to 0 in the assembly and are outputs only: gcc counts an operand that is
- * also read twice, and allows 30. */
+/* The sums begin with 0. They are set to 0 in the assembly and are outputs only: gcc counts an operand that
+ * is also read twice, and allows 30. */
 #define ZERO(x) "vxorps %[" #x "], %[" #x "], %[" #x "]\n\t"
 #define ZEROS                                                                                             \
     ZERO(c00) ZERO(c01) ZERO(c10) ZERO(c11) ZERO(c20) ZERO(c21)                                           \

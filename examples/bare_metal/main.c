@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MobileNet_v1 0.25/96 on bytes without a system: an image is classified, and the scores go to the serial port. net.h and the object are
- * made by uk compile of net.onnx; build.sh does all of it. */
+/* MobileNet_v1 0.25/96 on bytes without a system: an image is classified, and the scores go to the serial
+ * port. net.h and the object are made by uk compile of net.onnx; build.sh does all of it. */
 #include <string.h>
 #include "bare.h"
 #include "net.h"
 
 enum { SIDE = 96, CHANNELS = 3, CLASSES = 1000 };
 
-/* The board has its memory from 0x80000000 on, and 128 MiB of it; what lies behind the image is free (bare.ld). */
+/* The board has its memory from 0x80000000 on, and 128 MiB of it; what lies behind the image is free
+ * (bare.ld). */
 #define MEMORY_END UINT64_C(0x88000000)
 extern unsigned char uk_rvp_bss_end[];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a line of text out of an image, which is drawn here: PP-OCRv4's trained network for recognition (the wheel of
- * rapidocr-onnxruntime has it: ch_PP-OCRv4_rec_infer.onnx) compiled to machine code in this process. Its dictionary is in the model.
+ * Reads a line of text out of an image, which is drawn here: PP-OCRv4's trained network for recognition (the
+ * wheel of rapidocr-onnxruntime has it: ch_PP-OCRv4_rec_infer.onnx) compiled to machine code in this process.
+ * Its dictionary is in the model.
  *
  *     cc read_text.c $(pkg-config --cflags --libs uknetworks) -o read_text
  *     ./read_text ch_PP-OCRv4_rec_infer.onnx "KERNELS 2026"
@@ -18,12 +19,15 @@ static const struct {
     char letter;
     unsigned char row[LETTER_ROWS];
 } font[] = {
-    {'A', {14, 17, 17, 31, 17, 17, 17}}, {'C', {14, 17, 16, 16, 16, 17, 14}}, {'D', {30, 17, 17, 17, 17, 17, 30}},
-    {'E', {31, 16, 16, 30, 16, 16, 31}}, {'H', {17, 17, 17, 31, 17, 17, 17}}, {'I', {14, 4, 4, 4, 4, 4, 14}},
-    {'K', {17, 18, 20, 24, 20, 18, 17}}, {'L', {16, 16, 16, 16, 16, 16, 31}}, {'N', {17, 25, 21, 19, 17, 17, 17}},
-    {'O', {14, 17, 17, 17, 17, 17, 14}}, {'R', {30, 17, 17, 30, 20, 18, 17}}, {'S', {15, 16, 16, 14, 1, 1, 30}},
-    {'T', {31, 4, 4, 4, 4, 4, 4}},       {'U', {17, 17, 17, 17, 17, 17, 14}}, {'0', {14, 17, 19, 21, 25, 17, 14}},
-    {'2', {14, 17, 1, 6, 8, 16, 31}},    {'4', {2, 6, 10, 18, 31, 2, 2}},     {'6', {14, 16, 16, 30, 17, 17, 14}},
+    {'A', {14, 17, 17, 31, 17, 17, 17}}, {'C', {14, 17, 16, 16, 16, 17, 14}},
+    {'D', {30, 17, 17, 17, 17, 17, 30}}, {'E', {31, 16, 16, 30, 16, 16, 31}},
+    {'H', {17, 17, 17, 31, 17, 17, 17}}, {'I', {14, 4, 4, 4, 4, 4, 14}},
+    {'K', {17, 18, 20, 24, 20, 18, 17}}, {'L', {16, 16, 16, 16, 16, 16, 31}},
+    {'N', {17, 25, 21, 19, 17, 17, 17}}, {'O', {14, 17, 17, 17, 17, 17, 14}},
+    {'R', {30, 17, 17, 30, 20, 18, 17}}, {'S', {15, 16, 16, 14, 1, 1, 30}},
+    {'T', {31, 4, 4, 4, 4, 4, 4}},       {'U', {17, 17, 17, 17, 17, 17, 14}},
+    {'0', {14, 17, 19, 21, 25, 17, 14}}, {'2', {14, 17, 1, 6, 8, 16, 31}},
+    {'4', {2, 6, 10, 18, 31, 2, 2}},     {'6', {14, 16, 16, 30, 17, 17, 14}},
 };
 
 /* Black on white: three planes of numbers from -1, black, to 1. */
@@ -48,7 +52,8 @@ static void print_character(const char *dictionary, int n) {
     printf("%.*s", *dictionary ? (int)strcspn(dictionary, "\n") : 1, *dictionary ? dictionary : " ");
 }
 
-/* At each place along the line the network gives a likelihood for each character, 0 for none; what comes twice is one. */
+/* At each place along the line the network gives a likelihood for each character, 0 for none; what comes
+ * twice is one. */
 static void print_text(const char *dictionary, const float *scores, int places, int characters) {
     int last = 0;
 
@@ -69,7 +74,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: read_text MODEL TEXT\n");
         return 2;
     }
-    const struct uk_network_tensor image = {.name = "x", .type = UK_F32, .rank = 4, .shape = {1, 3, HEIGHT, WIDTH}};
+    const struct uk_network_tensor image = {
+        .name = "x", .type = UK_F32, .rank = 4, .shape = {1, 3, HEIGHT, WIDTH}};
     const struct uk_network_options options = {.shapes = &image, .shape_count = 1};
     struct uk_network *n = uk_network_create();
     if (!n || uk_network_read_file(n, argv[1], &options) || uk_network_compile(n, NULL)) {
@@ -83,8 +89,8 @@ int main(int argc, char **argv) {
     const enum uk_status s = uk_network_run(n, memory);
     const struct uk_network_tensor *scores = uk_network_value(n, UK_NETWORK_OUTPUT, 0);
     if (!s)
-        print_text(uk_network_metadata(n, "character"), uk_network_output(n, memory, 0), (int)scores->shape[1],
-                   (int)scores->shape[2]);
+        print_text(uk_network_metadata(n, "character"), uk_network_output(n, memory, 0),
+                   (int)scores->shape[1], (int)scores->shape[2]);
     free(memory);
     uk_network_destroy(n);
     return s != UK_OK;

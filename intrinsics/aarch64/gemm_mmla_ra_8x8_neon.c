@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 rows x 8 columns of C from rows of A in place and a panel of B in groups that fill 8 bytes: smmla (UK_OP_i8gemm_ra),
- * ummla (UK_OP_u8gemm_ra), usmmla (UK_OP_igemm_ra) in i32, bfmmla (UK_OP_bgemm_ra) in f32. sum[r][s] is a square: rows 2r
- * and 2r + 1 by columns 2s and 2s + 1. A vector of a row is two groups; zips put those of two rows side by side. A group
- * that is left is loaded alone.
+ * 8 rows x 8 columns of C from rows of A in place and a panel of B in groups that fill 8 bytes: smmla
+ * (UK_OP_i8gemm_ra), ummla (UK_OP_u8gemm_ra), usmmla (UK_OP_igemm_ra) in i32, bfmmla (UK_OP_bgemm_ra) in f32.
+ * sum[r][s] is a square: rows 2r and 2r + 1 by columns 2s and 2s + 1. A vector of a row is two groups; zips
+ * put those of two rows side by side. A group that is left is loaded alone.
  *
- * Bound: 32 multiplications, 8 zips, 16 loads per 2 groups: at two vector instructions a cycle (Neoverse N2) 20 cycles, at
- * four (Neoverse V1) 10, 80 % of what packed rows reach, which are zipped by the pack. 16 sums, 8 vectors of A and 4 of B
- * leave no registers for 12 columns.
+ * Bound: 32 multiplications, 8 zips, 16 loads per 2 groups: at two vector instructions a cycle (Neoverse N2)
+ * 20 cycles, at four (Neoverse V1) 10, 80 % of what packed rows reach, which are zipped by the pack. 16 sums,
+ * 8 vectors of A and 4 of B leave no registers for 12 columns.
  *
  * UK_OP_..._runs: the sums stay in registers from run to run.
  *

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Panels of f16, as their bits, of UK_MR rows: 8 rows of 8 elements are a square that three rounds of zips transpose, each
- * of which interleaves rows that are half the square apart. Rows that are not there are zeros.
+ * Panels of f16, as their bits, of UK_MR rows: 8 rows of 8 elements are a square that three rounds of zips
+ * transpose, each of which interleaves rows that are half the square apart. Rows that are not there are
+ * zeros.
  *
- * Bound: 8 loads, 24 zips and 8 stores per square: at two vector instructions a cycle 12 cycles, 10 bytes per cycle.
+ * Bound: 8 loads, 24 zips and 8 stores per square: at two vector instructions a cycle 12 cycles, 10 bytes per
+ * cycle.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels: UK_NR channels of a pixel at a time, one by one where fewer are left.
+ * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels:
+ * UK_NR channels of a pixel at a time, one by one where fewer are left.
  */
 #include "registry/kernel_contract.h"
 #include "depthwise_bytes.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels. A vector has UK_NR channels; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a time: each
- * sum stays in a register for all taps of a table.
+ * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels.
+ * A vector has UK_NR channels; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a
+ * time: each sum stays in a register for all taps of a table.
  *
- * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes and 2 to extend
- * them (of i8 4), 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2 loads, 2 to extend, 4 multiply-adds.
+ * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes
+ * and 2 to extend them (of i8 4), 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2
+ * loads, 2 to extend, 4 multiply-adds.
  *
- * Edges: pixels one by one; the last channels overlap those before them, and are added with weights 0 where they are there
- * already. Fewer channels than a vector's are loaded and stored by parts.
+ * Edges: pixels one by one; the last channels overlap those before them, and are added with weights 0 where
+ * they are there already. Fewer channels than a vector's are loaded and stored by parts.
  */
 #include "registry/kernel_contract.h"
 #include "depthwise_bytes.h"
@@ -100,8 +102,8 @@ INLINE struct weights pair_of(wide first, wide second) {
                             of_weights(_mm_unpackhi_epi8(first, second))};
 }
 
-/* Eight bytes of each half, the first of one and the last of the other, as 16 bits. The instruction that extends across halves takes longer than
- * both that move bytes and shift. */
+/* Eight bytes of each half, the first of one and the last of the other, as 16 bits. The instruction that
+ * extends across halves takes longer than both that move bytes and shift. */
 INLINE __m256i extend(__m256i v) {
     /* 0x80 makes a 0. */
 #if !UK_X_IS_SIGNED
@@ -236,7 +238,8 @@ struct window {
     int64_t r, s, ldr, lds, ldfr, ldfs;
 };
 
-/* Weights of channels from f on, the first `none` of which are 0, by tap; a last tap without another is its own pair, by 0. */
+/* Weights of channels from f on, the first `none` of which are 0, by tap; a last tap without another is its
+ * own pair, by 0. */
 INLINE void channels(const struct window *w, struct table *t, const element *x, const weight *f, int64_t none,
                      int32_t *y, int64_t acc) {
     int64_t r = 0, s = 0, left = w->r * w->s;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign added up in 32 bits, which wrap, or
- * bf16 (UK_OP_bgemm) in floats; of UK_OP_..._ra the rows of A are in place. In plain C, for machines that have no kernel of
- * their own.
+ * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign added up in 32 bits,
+ * which wrap, or bf16 (UK_OP_bgemm) in floats; of UK_OP_..._ra the rows of A are in place. In plain C, for
+ * machines that have no kernel of their own.
  *
- * Bound: compilers make of a group's products widening and 32-bit multiplications; of 16-byte vectors these are four
- * terms each: at one a cycle 8 operations per cycle.
+ * Bound: compilers make of a group's products widening and 32-bit multiplications; of 16-byte vectors these
+ * are four terms each: at one a cycle 8 operations per cycle.
  */
 #include "registry/kernel_contract.h"
 
@@ -33,11 +33,11 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || \
     defined(UK_OP_i8u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define LDA int64_t lda,
-#define ROW(i) ((i) < mr ? a + (i)*lda : a) /* row 0 is read for rows that the tile does not have */
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
 enum { STRIDE = KR };
 #else
 #define LDA
-#define ROW(i) (a + (i)*KR)
+#define ROW(i) (a + (i) * KR)
 enum { STRIDE = MR * KR };
 #endif
 

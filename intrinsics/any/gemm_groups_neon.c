@@ -4,20 +4,21 @@
  * (UK_OP_..._ra), for NEON without dot products: 4 x 4 on AArch64,
  * 2 x 4 on ARMv7, whose 16 registers hold no more. sum[i][j] is a vector of four parts of element (i, j):
  *
- *     8 products of 16 bits = smull (umull) a[i], b[j]      sadalp (uadalp): its pairs, added up, to sum[i][j]
+ *     8 products of 16 bits = smull (umull) a[i], b[j]      sadalp (uadalp): its pairs, added up, to
+ *                                                           sum[i][j]
  *
- * A product of two bytes fits 16 bits, whatever they are: -128 * -128 is 2^14, 255 * 255 less than 2^16. Two of
- * the former do not, so that no product is added to another before it has 32 bits. There is no product of u8 by
- * i8 (UK_OP_igemm): a - 128, which is a with its highest bit flipped, is an i8, and
+ * A product of two bytes fits 16 bits, whatever they are: -128 * -128 is 2^14, 255 * 255 less than 2^16. Two
+ * of the former do not, so that no product is added to another before it has 32 bits. There is no product of
+ * u8 by i8 (UK_OP_igemm): a - 128, which is a with its highest bit flipped, is an i8, and
  *
  *     sum of a * b = sum of (a - 128) * b + 128 * sum of b
  *
  * and one more row, of ones, gives the sums of b; on ARMv7 two additions of pairs, in half a register.
  *
  * Bound: MR NR multiplications and as many additions of pairs per group, 8 terms each. Where each of the two
- * takes a pipe of its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors of
- * 64 bits (Cortex-A53, A7); igemm has 16 / 22 of that on AArch64, because of the row of ones and the flips.
- * Loads, of 8 bytes for two products or more, take fewer cycles on any core.
+ * takes a pipe of its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors
+ * of 64 bits (Cortex-A53, A7); igemm has 16 / 22 of that on AArch64, because of the row of ones and the
+ * flips. Loads, of 8 bytes for two products or more, take fewer cycles on any core.
  *
  * UK_OP_..._runs: rows of several runs, between which the sums stay in registers.
  *
@@ -35,11 +36,11 @@
 #endif
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define OPERANDS OF_ROWS(left, right)
-#define ROW(i) ((i) < mr ? a + (i)*lda : a) /* row 0 is read for rows that the tile does not have */
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
 #define STRIDE KR
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
-#define ROW(i) (a + (i)*KR)
+#define ROW(i) (a + (i) * KR)
 #define STRIDE (MR * KR)
 #endif
 
@@ -122,7 +123,8 @@ void UK_SYMBOL(OPERANDS, int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64
 #ifdef __aarch64__
     bytes ones = vdup_n_s8(1);
 
-    /* Hides the ones from the compiler, which would replace a product with 1 by an operation of the other pipe. */
+    /* Hides the ones from the compiler, which would replace a product with 1 by an operation of the other
+     * pipe. */
     __asm__("" : "+w"(ones));
 #endif
 #endif
@@ -147,7 +149,8 @@ void UK_SYMBOL(OPERANDS, int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64
                 for (int i = 0; i < MR; i++)
                     sum[i][j] = ADD_PRODUCTS(sum[i][j], x[i], y[j]);
 #if defined(UK_OP_igemm) && !defined(__aarch64__)
-                /* Keeps the compiler from computing all columns' products first, for which there are no registers. */
+                /* Keeps the compiler from computing all columns' products first, for which there are no
+                 * registers. */
                 if (j + 1 < NR)
                     __asm__("" : "+w"(sum[0][j]), "+w"(sum[1][j]), "+w"(y[j + 1]));
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UK_MR rows x UK_NR columns of C, floats (UK_OP_sgemm) or doubles (UK_OP_dgemm): sum[i][j] is the j-th vector of row i.
- * 8 rows x 3 vectors and 6 x 4 are 24 accumulators, which leave eight registers for a and b.
+ * UK_MR rows x UK_NR columns of C, floats (UK_OP_sgemm) or doubles (UK_OP_dgemm): sum[i][j] is the j-th
+ * vector of row i. 8 rows x 3 vectors and 6 x 4 are 24 accumulators, which leave eight registers for a and b.
  *
- * On ARMv7, 4 rows x 2 vectors are 8 of 16 registers, and vmla takes the place of fmla: see asm/arm/gemm_4x2_armv7neon.c.
+ * On ARMv7, 4 rows x 2 vectors are 8 of 16 registers, and vmla takes the place of fmla: see
+ * asm/arm/gemm_4x2_armv7neon.c.
  *
  * The loop is unrolled by eight k iterations: 192 fmla, 40 to 56 vectors of a and b at fixed distances, which
  * compilers load by pairs, one addition to each pointer, and 2 instructions of the loop: 0.89 (6 rows 0.88,
@@ -13,16 +14,18 @@
  * 12 or 24 cycles. 5 to 7 registers are loaded meanwhile, at two a cycle. Where the loads stand is the
  * compiler's choice: cores that issue in order wait for some of them.
  *
- * On ARMv7 the only intrinsic that loads two vectors without an alignment in LLVM 19 (vld1q_f32_x2 requires 32
- * bytes) is vld2, which separates even and odd elements. For a this means another lane of another register; for
- * b the tile's even columns are in sum[i][0], and columns are put in order at the end. 64 vmla, 12 loads, 2 of
- * the loop: 0.82; clang adds three copies, 0.79. vld2 of four d registers takes a cycle more than vld1.
+ * On ARMv7 the only intrinsic that loads two vectors without an alignment in LLVM 19 (vld1q_f32_x2 requires
+ * 32 bytes) is vld2, which separates even and odd elements. For a this means another lane of another
+ * register; for b the tile's even columns are in sum[i][0], and columns are put in order at the end. 64 vmla,
+ * 12 loads, 2 of the loop: 0.82; clang adds three copies, 0.79. vld2 of four d registers takes a cycle more
+ * than vld1.
  *
  * gcc 12 would hoist loads of more k iterations than there are registers for; IN_ORDER prevents that. It then
  * reaches 0.78 on AArch64 and 0.80 on ARMv7, and spills nothing.
  *
- * Edges: fewer rows or vectors take a loop of their own, by halves of the rows and by vectors, unrolled by two.
- * The last vector of nr >= V columns begins at column nr - V, of B and of C; fewer are stored one by one.
+ * Edges: fewer rows or vectors take a loop of their own, by halves of the rows and by vectors, unrolled by
+ * two. The last vector of nr >= V columns begins at column nr - V, of B and of C; fewer are stored one by
+ * one.
  */
 #include <arm_neon.h>
 #include "../../asm/any/gemm_neon.h"
@@ -94,16 +97,17 @@ INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const 
                      : "+w"(sum[0][0]), "+w"(sum[1][0]), "+w"(sum[2][0]), "+w"(sum[3][0]), "+w"(sum[0][1]), \
                        "+w"(sum[1][1]), "+w"(sum[2][1]), "+w"(sum[3][1]), "+r"(a), "+r"(b))
 
-/* A k iteration of the whole tile with elements 4 * p and up of the 8 in x, whose even ones are in x.val[0]. */
-#define K_ITERATION(p)                                                         \
-    {                                                                          \
-        const float32x4x2_t y = vld2q_f32(b);                                  \
-                                                                               \
-        b += NR;                                                               \
-        _Pragma("GCC unroll 2") for (int j = 0; j < VECTORS; j++)              \
-            _Pragma("GCC unroll 4") for (int i = 0; i < MR; i++) sum[i][j] =   \
-                add_product(sum[i][j], y.val[j], x.val[i % 2], (p)*2 + i / 2); \
-        IN_ORDER;                                                              \
+/* A k iteration of the whole tile with elements 4 * p and up of the 8 in x, whose even ones are in x.val[0].
+ * */
+#define K_ITERATION(p)                                                           \
+    {                                                                            \
+        const float32x4x2_t y = vld2q_f32(b);                                    \
+                                                                                 \
+        b += NR;                                                                 \
+        _Pragma("GCC unroll 2") for (int j = 0; j < VECTORS; j++)                \
+            _Pragma("GCC unroll 4") for (int i = 0; i < MR; i++) sum[i][j] =     \
+                add_product(sum[i][j], y.val[j], x.val[i % 2], (p) * 2 + i / 2); \
+        IN_ORDER;                                                                \
     }
 INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, intptr_t unrolled) {
 #pragma GCC unroll 1

@@ -6,13 +6,13 @@
  *
  * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each
  * vector of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA latency of 4
- * cycles at two FMAs a cycle. Short rows, of matrices in L1 or L2, have 4 sums each: fewer iterations, more of
- * which are in flight at a time. gemv_t: 4 rows at a time, as many streams as above, with x[p] of each in a
- * register, so that y is read and written once for 4 rows. y has up to 32 KB, which is L1 or most of it:
- * shorter runs of rows would be read more slowly. From memory 2 vectors of each row at a time are read fastest;
- * short rows, of matrices in L1 or L2, 4. Where all columns have registers for their sums, they stay there for
- * all rows, which are then read one after the other; one or two vectors of columns have 8 or 4 sums each, of
- * every eighth or fourth row.
+ * cycles at two FMAs a cycle. Short rows, of matrices in L1 or L2, have 4 sums each: fewer iterations, more
+ * of which are in flight at a time. gemv_t: 4 rows at a time, as many streams as above, with x[p] of each in
+ * a register, so that y is read and written once for 4 rows. y has up to 32 KB, which is L1 or most of it:
+ * shorter runs of rows would be read more slowly. From memory 2 vectors of each row at a time are read
+ * fastest; short rows, of matrices in L1 or L2, 4. Where all columns have registers for their sums, they stay
+ * there for all rows, which are then read one after the other; one or two vectors of columns have 8 or 4 sums
+ * each, of every eighth or fourth row.
  *
  * `ahead`: where the matrix is neither in L1 nor in L2, the prefetch distance within a row, if rows are as
  * long, and gemv_t then reads 8 rows at a time. The end of a row prefetches the begin of the next ones: the
@@ -20,9 +20,9 @@
  *
  * Where vectors have no masks (NEON) the last n < V elements are loaded and stored lane by lane.
  *
- * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot and
- * axpy: per two, and axpy writes one). In L1 the loads do, at two a cycle: 5 for 4 FMAs of gemv_n, 5 for 4 of
- * gemv_t, 2 for 1 of the others.
+ * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot
+ * and axpy: per two, and axpy writes one). In L1 the loads do, at two a cycle: 5 for 4 FMAs of gemv_n, 5 for
+ * 4 of gemv_t, 2 for 1 of the others.
  */
 #if defined UK_OP_ddot || defined UK_OP_daxpy || defined UK_OP_dgemv_n || defined UK_OP_dgemv_t
 #define DOUBLE 1
@@ -38,9 +38,9 @@
 #define SIXTEEN_SUMS 0
 #endif
 
-/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. The last row is read again
- * for missing ones. prefetches: prefetches what is `ahead` elements on, of the next rows where that is behind a
- * row's end. */
+/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. The last row is read
+ * again for missing ones. prefetches: prefetches what is `ahead` elements on, of the next rows where that is
+ * behind a row's end. */
 INLINE void add_along(const int rows, const int chains, const bool prefetches, int64_t k, const real *a,
                       int64_t lda, const real *x, real *c, int64_t acc, int64_t ahead, int64_t mr) {
     vector total[16] = {0};
@@ -104,7 +104,8 @@ INLINE void add_vector(const int rows, const bool prefetches, const vector *fact
     store(y, t);
 }
 
-/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; unrolled by `unroll` vectors. prefetches: as in add_along. */
+/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; unrolled by `unroll` vectors. prefetches: as in
+ * add_along. */
 INLINE void add_rows(const int rows, const int unroll, const bool prefetches, int64_t n, const real *a,
                      int64_t lda, const real *x, real *y, int64_t acc, int64_t ahead) {
     vector factor[8];
@@ -146,7 +147,8 @@ INLINE void add_short_row(const int vectors, const bool part, const real *a, rea
         t[vectors - 1] = fma(f, load_part(a + (vectors - 1) * V, left), t[vectors - 1]);
 }
 
-/* The same for all rows of so many vectors, whose sums stay in registers; part: the last vector has fewer columns. */
+/* The same for all rows of so many vectors, whose sums stay in registers; part: the last vector has fewer
+ * columns. */
 INLINE void add_short_rows(const int vectors, const bool part, int64_t k, const real *a, int64_t lda,
                            const real *x, real *y, int64_t acc, int64_t n) {
     const int whole = vectors - part, chains = vectors > 2 ? 1 : 8 / vectors;

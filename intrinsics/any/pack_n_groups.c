@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of column j go
- * to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. Column after column,
- * in plain C.
+ * Packs UK_MR rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of column j
+ * go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. Column after
+ * column, in plain C.
  *
  * Bound: a load and a store per element, one element per cycle at one store a cycle.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of column j go
- * to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. 4 or 8 bytes
+ * Packs UK_MR rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of column j
+ * go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. 4 or 8 bytes
  * (UK_OP_u8pack_n, UK_OP_i8pack_n), 4 of 16 bits (UK_OP_bpack_n). For AArch64 and ARMv7.
  *
  * UK_NR columns at a time, a vector of each row: st4 interleaves the elements of four vectors. Of eight rows,

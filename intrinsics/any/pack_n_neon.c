@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n, aarch64 only), into a panel of
- * width UK_NR, a row at a time: vectors of 16 bytes, the last one of 8 where the width has it. Of n < UK_NR
- * columns, the last vector is read and written from column n - V on and overlaps the one before it; fewer than
- * V columns go one by one.
+ * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n, aarch64 only), into a panel
+ * of width UK_NR, a row at a time: vectors of 16 bytes, the last one of 8 where the width has it. Of n <
+ * UK_NR columns, the last vector is read and written from column n - V on and overlaps the one before it;
+ * fewer than V columns go one by one.
  *
  * A row is one or two cache lines, often in a page of its own, which the hardware prefetcher does not reach:
  * the row 8 rows ahead is prefetched.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One group of UK_NR elements of each of m rows, in a panel of w: row i's first k of them, then 0, at d + UK_NR * i. The panel
- * of a product that multiplies groups is as many such columns as the sum has groups.
+ * One group of UK_NR elements of each of m rows, in a panel of w: row i's first k of them, then 0, at d +
+ * UK_NR * i. The panel of a product that multiplies groups is as many such columns as the sum has groups.
  *
  * A group is a word of 4 or 8 bytes, which is copied at once; a vector would have to be put together from
  * words.

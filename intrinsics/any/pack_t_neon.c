@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs m rows of length k into a panel of width UK_MR: blocks of 4 rows x 4 k of floats (UK_OP_spack_t), or 2
- * rows x 2 k of doubles (UK_OP_dpack_t, aarch64 only), are transposed in registers; the last two rows of floats
- * of a width that is no multiple of 4 are a block of 2 x 4. For rows m and up row m - 1 is loaded again, and
- * they are zeroed in the block; the last block of a row ends at k and overlaps the one before it.
+ * Packs m rows of length k into a panel of width UK_MR: blocks of 4 rows x 4 k of floats (UK_OP_spack_t), or
+ * 2 rows x 2 k of doubles (UK_OP_dpack_t, aarch64 only), are transposed in registers; the last two rows of
+ * floats of a width that is no multiple of 4 are a block of 2 x 4. For rows m and up row m - 1 is loaded
+ * again, and they are zeroed in the block; the last block of a row ends at k and overlaps the one before it.
  *
  *     v0: a0 a1 a2 a3       trn: a0 b0 a2 b2     halves: a0 b0 c0 d0
  *     v1: b0 b1 b2 b3            a1 b1 a3 b3             a1 b1 c1 d1
@@ -11,8 +11,8 @@
  *     v3: d0 ...                 c1 d1 c3 d3             a3 b3 c3 d3
  *
  * Bound: a block of 16 floats is 4 loads, 8 permutations and 4 stores; at two permutations and one store a
- * cycle (Cortex-A76, Neoverse N1) 4 cycles, 4 elements a cycle. One of 4 doubles is 2, 2, 2: 2 cycles. In-order
- * cores take one instruction of the three kinds a cycle or less. All as long as the source is in L1.
+ * cycle (Cortex-A76, Neoverse N1) 4 cycles, 4 elements a cycle. One of 4 doubles is 2, 2, 2: 2 cycles.
+ * In-order cores take one instruction of the three kinds a cycle or less. All as long as the source is in L1.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
@@ -23,7 +23,8 @@
 typedef double element;
 enum { V = 2, DEPTH = 2 };
 
-/* Packs two elements of rows s + row[0] and s + row[1] to d; the first `left` rows exist, the others are 0. */
+/* Packs two elements of rows s + row[0] and s + row[1] to d; the first `left` rows exist, the others are 0.
+ * */
 INLINE void block(const double *s, const int64_t *row, int rows, int64_t left, double *d) {
     const float64x2_t x = vld1q_f64(s + row[0]), y = vld1q_f64(s + row[1]), zero = vdupq_n_f64(0);
 
@@ -35,7 +36,8 @@ INLINE void block(const double *s, const int64_t *row, int rows, int64_t left, d
 typedef float element;
 enum { V = 4, DEPTH = 4 };
 
-/* Packs four elements of rows s + row[0] .. row[rows - 1] to d; the first `left` rows exist, the others are 0. */
+/* Packs four elements of rows s + row[0] .. row[rows - 1] to d; the first `left` rows exist, the others are
+ * 0. */
 INLINE void block(const float *s, const int64_t *row, int rows, int64_t left, float *d) {
     const float32x4_t zero = vdupq_n_f32(0);
     float32x4_t v[4];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of groups with the rows of A in place: of one run of k terms (UK_OP_..._ra), or of several (UK_OP_..._runs), run t of row i at
- * a[i*lda + t*lds] and its panel at b[t*ldb]. A file that has a loop over runs needs to know of the elements only what _ra says. */
+/* Products of groups with the rows of A in place: of one run of k terms (UK_OP_..._ra), or of several
+ * (UK_OP_..._runs), run t of row i at a[i*lda + t*lds] and its panel at b[t*ldb]. A file that has a loop over
+ * runs needs to know of the elements only what _ra says. */
 #include <stdint.h>
 
 #if defined UK_OP_igemm_runs || defined UK_OP_i8gemm_runs || defined UK_OP_u8gemm_runs

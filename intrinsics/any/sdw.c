@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A depthwise convolution's sum over one axis of its window: each channel j of m pixels i, without a sum over channels.
- * ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded once for the pixels.
- * sdw_r: j are pixels of one channel and i their rows, and f is a number for all of them.
+ * A depthwise convolution's sum over one axis of its window: each channel j of m pixels i, without a sum over
+ * channels. ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded
+ * once for the pixels. sdw_r: j are pixels of one channel and i their rows, and f is a number for all of
+ * them.
  *
- * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; there are VECTORS
- * loads of f for ROWS * VECTORS FMAs. Convolutions of large images are bound by memory before that.
+ * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; there are
+ * VECTORS loads of f for ROWS * VECTORS FMAs. Convolutions of large images are bound by memory before that.
  */
 #include "registry/kernel_contract.h"
 

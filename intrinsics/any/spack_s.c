@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs a matrix with any two strides into a panel of width UK_NR: element (p, j) is at s + p * ldk + j * lds.
- * One element after the other, in plain C: gathers take as many loads.
+ * Packs a matrix with any two strides into a panel of width UK_NR: element (p, j) is at s + p * ldk + j *
+ * lds. One element after the other, in plain C: gathers take as many loads.
  *
- * Bound: a load, a store and an addition per element; at two stores a cycle half a cycle, as long as the source
- * is in L1.
+ * Bound: a load, a store and an addition per element; at two stores a cycle half a cycle, as long as the
+ * source is in L1.
  */
 #include "registry/kernel_contract.h"
 

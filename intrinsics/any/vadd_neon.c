@@ -2,8 +2,8 @@
 /*
  * 8 floats at a time in two q registers; fewer as 4, 2 and 1, since NEON has no masks. For aarch64 and ARMv7.
  *
- * Bound: 4 loads, 2 adds, 2 stores. At two 128-bit loads and one store a cycle (Cortex-A76, Neoverse N1) 2 cycles for 8
- * flop; a Cortex-A53 loads 64 bits a cycle, and takes 8 for the loads alone.
+ * Bound: 4 loads, 2 adds, 2 stores. At two 128-bit loads and one store a cycle (Cortex-A76, Neoverse N1) 2
+ * cycles for 8 flop; a Cortex-A53 loads 64 bits a cycle, and takes 8 for the loads alone.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"

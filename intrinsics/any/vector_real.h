@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors of floats, or of doubles where DOUBLE is 1: `real` is the element, and a vector of this architecture
- * has V of them. */
+/* Vectors of floats, or of doubles where DOUBLE is 1: `real` is the element, and a vector of this
+ * architecture has V of them. */
 #ifndef VECTOR_REAL_H
 #define VECTOR_REAL_H
 
@@ -122,7 +122,8 @@ typedef real vector;
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
-/* The sums of the lanes of four vectors, in one vector: with AVX this takes half the shuffles of four separate sums. */
+/* The sums of the lanes of four vectors, in one vector: with AVX this takes half the shuffles of four
+ * separate sums. */
 #if defined __AVX2__ && DOUBLE
 typedef __m256d four_sums;
 #define add_fours(a, b) _mm256_add_pd(a, b)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of i32, two in a register: add32 (UK_OP_i32add), kadd32 (UK_OP_i32kadd), which saturates. Vectors of which one begins at
- * a multiple of 8 and another does not are added one by one: loads that are not aligned are slow on many cores.
+ * Sums of i32, two in a register: add32 (UK_OP_i32add), kadd32 (UK_OP_i32kadd), which saturates. Vectors of
+ * which one begins at a multiple of 8 and another does not are added one by one: loads that are not aligned
+ * are slow on many cores.
  *
- * Bound: unrolled by 8 elements, 8 loads, 4 sums, 4 stores and 4 instructions of the loop: 20, 2.5 per element;
- * one by one 7.
+ * Bound: unrolled by 8 elements, 8 loads, 4 sums, 4 stores and 4 instructions of the loop: 20, 2.5 per
+ * element; one by one 7.
  */
 #include "registry/kernel_contract.h"
 #include "registry/rvp.h"

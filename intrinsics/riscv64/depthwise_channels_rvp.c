@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels. A register holds 8
- * channels of a pixel, at any address; smaqa.su, smaqa or umaqa by weights in the same form, with 0 for what is left over, adds
- * the taps of a column to the sums of two channels, 0 and 4, 1 and 5 (or 2 and 6, 3 and 7, the upper half). Of two rows a, b one word is a column, of three or four rows a, b, c, d two words are:
+ * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels.
+ * A register holds 8 channels of a pixel, at any address; smaqa.su, smaqa or umaqa by weights in the same
+ * form, with 0 for what is left over, adds the taps of a column to the sums of two channels, 0 and 4, 1 and 5
+ * (or 2 and 6, 3 and 7, the upper half). Of two rows a, b one word is a column, of three or four rows a, b,
+ * c, d two words are:
  *
- *     a0 a1 b0 b1 | a4 a5 b4 b5          of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4        a1 c1 b1 d1 | a5 c5 b5 d5
+ *     a0 a1 b0 b1 | a4 a5 b4 b5      of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4   a1 c1 b1 d1 | a5 c5 b5 d5
  *
- * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5, 6 or 7 columns, two taps a
- * product: longer words would need more registers. Columns stay in registers for all pixels whose windows hold them, if these
- * are one or two columns apart and the register is whole; of four channels, if it is 3 x 3 or they are one apart; of fewer, if it is
- * 3 x 3. Of 3 x 3, of 4 x 4, and of two rows where they are one apart, a loop ends where the same column is in the same register again;
- * of others columns move. Between parts the sums
- * are in C as pairs of channels.
+ * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5, 6 or 7
+ * columns, two taps a product: longer words would need more registers. Columns stay in registers for all
+ * pixels whose windows hold them, if these are one or two columns apart and the register is whole; of four
+ * channels, if it is 3 x 3 or they are one apart; of fewer, if it is 3 x 3. Of 3 x 3, of 4 x 4, and of two
+ * rows where they are one apart, a loop ends where the same column is in the same register again; of others
+ * columns move. Between parts the sums are in C as pairs of channels.
  *
- * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin and 4 to store: 23,
- * 0.64 for each of 36 multiply-adds; of two rows of 7 columns 3, 14, 4 and 2 for addresses: 23, 0.41 for each of 56.
- * Weights cost 5 or 12 instructions a column in each half and part.
+ * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin
+ * and 4 to store: 23, 0.64 for each of 36 multiply-adds; of two rows of 7 columns 3, 14, 4 and 2 for
+ * addresses: 23, 0.41 for each of 56. Weights cost 5 or 12 instructions a column in each half and part.
  *
- * Edges: rows and columns that a part does not have read others again, with weights 0. The last 8 channels overlap those
- * before them; 4 to 7 are two groups of 4 that overlap; of fewer the last stands for those that are not there.
+ * Edges: rows and columns that a part does not have read others again, with weights 0. The last 8 channels
+ * overlap those before them; 4 to 7 are two groups of 4 that overlap; of fewer the last stands for those that
+ * are not there.
  */
 #include "any_address_rvp.h"
 #include "depthwise_bytes_rvp.h"
@@ -97,7 +100,8 @@ struct reader {
     const element *row[ROWS];
 };
 
-/* A register of its own for each row: compilers would add constants to the first row's, which are large, at each load. */
+/* A register of its own for each row: compilers would add constants to the first row's, which are large, at
+ * each load. */
 INLINE const element *apart(const element *row) {
     __asm__("" : "+r"(row));
     return row;
@@ -208,7 +212,8 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
     }
 }
 
-/* Windows anywhere, of two rows and up to three columns: a column that is not there is the first one again. */
+/* Windows anywhere, of two rows and up to three columns: a column that is not there is the first one again.
+ * */
 INLINE void jump(const struct part *p, enum half h) {
     struct reader r = begin(p, 2);
     struct words w[COLUMNS];
@@ -245,7 +250,8 @@ INLINE int slides(const struct part *p, int64_t columns) {
     return columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
 }
 
-/* Does a part of two rows? Of four channels, where windows are one column apart: others are not worth the code. */
+/* Does a part of two rows? Of four channels, where windows are one column apart: others are not worth the
+ * code. */
 INLINE int slides_two(const struct part *p, int64_t columns, enum half h) {
     return h == FOUR ? columns > 1 && p->ldi == p->lds : h != FEW && slides(p, columns);
 }
@@ -279,7 +285,8 @@ INLINE void take_sums(struct part p, enum half h) {
         store(&p, exchange((struct words){load_8(y), load_8(behind(y, h))}), y, h);
 }
 
-/* Of n columns left, as many as the next part has: 7, 6, 5, 3 or 2, and none is left alone; or, at any stride, 3. */
+/* Of n columns left, as many as the next part has: 7, 6, 5, 3 or 2, and none is left alone; or, at any
+ * stride, 3. */
 INLINE int64_t length(int64_t n, int has_slides) {
     if (!has_slides)
         return n < AT_ANY_STRIDE ? n : AT_ANY_STRIDE;

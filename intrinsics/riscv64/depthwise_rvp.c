@@ -4,20 +4,22 @@
  * (.._s2): up to UK_MR rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any
  * address; smaqa.su, smaqa or umaqa multiplies them by weights and adds four products to each half of a sum.
  *
- *     3x3         w0 w1 w2 0 | w0 w1 w2 0      outputs j, j + 4 of the load at j (stride 2: j, j + 2 of the load at 2 j)
- *     3x3, stride 1 0 w0 w1 w2 | 0 w0 w1 w2     outputs j + 1, j + 5 of the same load
- *     5x5         w0 w1 w2 w3 | w4 0 0 0       output j: the halves of the sum are added in the end
- *                  0 w0 w1 w2 | w3 w4 0 0      output j + 1; and so on, up to 3 bytes on (stride 2: 2 bytes)
+ *     3x3            w0 w1 w2 0 | w0 w1 w2 0    outputs j, j + 4 of the load at j (stride 2: j, j + 2 of the
+ *                                               load at 2 j)
+ *     3x3, stride 1  0 w0 w1 w2 | 0 w0 w1 w2    outputs j + 1, j + 5 of the same load
+ *     5x5            w0 w1 w2 w3 | w4 0 0 0     output j: the halves of the sum are added in the end
+ *                    0 w0 w1 w2 | w3 w4 0 0     output j + 1; and so on, up to 3 bytes on (stride 2: 2 bytes)
  *
- * Rows of inputs that are STRIDE * i apart serve UK_MR rows of outputs with one load, if ldi says that they are.
+ * Rows of inputs that are STRIDE * i apart serve UK_MR rows of outputs with one load, if ldi says that they
+ * are.
  *
  * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for
- * each of 9 multiply-adds; stride 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the row.
- * 5x5, of a row: 1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25. And a store
- * per output, half an instruction to reach the upper half.
+ * each of 9 multiply-adds; stride 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the
+ * row. 5x5, of a row: 1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25. And a
+ * store per output, half an instruction to reach the upper half.
  *
- * Edges: each number of columns has its own code, in which registers hold what is there of 8 bytes: whole loads that end where
- * the window ends, shifted, or bytes.
+ * Edges: each number of columns has its own code, in which registers hold what is there of 8 bytes: whole
+ * loads that end where the window ends, shifted, or bytes.
  */
 #include "any_address_rvp.h"
 #include "depthwise_bytes_rvp.h"

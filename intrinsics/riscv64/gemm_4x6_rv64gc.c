@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 4 rows x 6 columns of C of single (UK_OP_sgemm) or double precision, from panels, one element a register: 24 sums, 4
- * values of A and 1 or more of B in the 32 F registers. The FP32 baseline of machines without vectors.
+ * 4 rows x 6 columns of C of single (UK_OP_sgemm) or double precision, from panels, one element a register:
+ * 24 sums, 4 values of A and 1 or more of B in the 32 F registers. The FP32 baseline of machines without
+ * vectors.
  *
  * Bound: 24 multiply-adds, 10 loads and, unrolled by 4 k iterations, 0.75 instructions of the loop: 34.75
  * instructions per k iteration, 1.448 per multiply-add. The 24 independent sums hide a latency of 24 cycles.

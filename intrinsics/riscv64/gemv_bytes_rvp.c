@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A matrix of bytes times a vector of bytes, in i32: UK_MR rows at a time, whose groups of 8 are multiplied by one group of the
- * vector. smaqa.su, smaqa or umaqa adds four products to each half of a row's sum; the halves are added in the end.
+ * A matrix of bytes times a vector of bytes, in i32: UK_MR rows at a time, whose groups of 8 are multiplied
+ * by one group of the vector. smaqa.su, smaqa or umaqa adds four products to each half of a row's sum; the
+ * halves are added in the end.
  *
- * Bound, of 8 rows and UNROLL groups: a load of the vector, 8 of rows and 8 products for each group, 9 pointers, a branch and a move in all:
- * 0.287 for each multiply-add, of 0.266 without pointers. 8 sums, 9 pointers, 2 values.
+ * Bound, of 8 rows and UNROLL groups: a load of the vector, 8 of rows and 8 products for each group, 9
+ * pointers, a branch and a move in all: 0.287 for each multiply-add, of 0.266 without pointers. 8 sums, 9
+ * pointers, 2 values.
  *
  * Edges: 4, 2 or 1 rows; the last bytes of rows are whole loads that end with them, shifted, or bytes.
  */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs 8 rows, of which k exist, into groups of 8 elements: the elements s[p * lds + j] of column j go to d +
- * 8 * j. Rows and columns that do not exist are packed as 0, up to w columns. One group (pack_n), or all of a
- * panel's, ldd apart (panel_n). Columns of whole groups go 8 (transpose_8x8_rvp.h) and then 4 at a time: bytes
- * are exchanged between rows 2p and 2p + 1, then halves between pairs of rows. Other columns go by bytes.
+ * Packs 8 rows, of which k exist, into groups of 8 elements: the elements s[p * lds + j] of column j go to d
+ * + 8 * j. Rows and columns that do not exist are packed as 0, up to w columns. One group (pack_n), or all of
+ * a panel's, ldd apart (panel_n). Columns of whole groups go 8 (transpose_8x8_rvp.h) and then 4 at a time:
+ * bytes are exchanged between rows 2p and 2p + 1, then halves between pairs of rows. Other columns go by
+ * bytes.
  *
- * Bound: 8 columns take 60 instructions, 0.94 per byte; 4 columns 8 loads, 8 to pair words, 12 to exchange bytes, 4 for
- * halves, 4 stores: 36, 1.13 per byte; others 2 per byte.
+ * Bound: 8 columns take 60 instructions, 0.94 per byte; 4 columns 8 loads, 8 to pair words, 12 to exchange
+ * bytes, 4 for halves, 4 stores: 36, 1.13 per byte; others 2 per byte.
  */
 #include "transpose_8x8_rvp.h"
 
@@ -63,8 +64,8 @@ static inline __attribute__((always_inline)) const element *column(const element
 #endif
 
 /*
- * The first n columns of a group that has all its rows. A function of its own, so that there is no loop where n
- * is a constant. Returns the address of the next group.
+ * The first n columns of a group that has all its rows. A function of its own, so that there is no loop where
+ * n is a constant. Returns the address of the next group.
  */
 static inline __attribute__((always_inline)) const element *columns(const element *s, int64_t lds, element *d,
                                                                     int64_t n) {

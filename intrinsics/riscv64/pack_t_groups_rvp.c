@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of 8 elements of each of m rows, in a panel of w: one (pack_t), row i's first k elements, then 0, at d + 8 * i; or
- * all of the panel's groups (panel_t), which are ldd apart, row after row.
+ * Groups of 8 elements of each of m rows, in a panel of w: one (pack_t), row i's first k elements, then 0, at
+ * d + 8 * i; or all of the panel's groups (panel_t), which are ldd apart, row after row.
  *
  * Bound: a group of pack_t takes a load, a store and a pointer, 0.38 instructions per byte; one of panel_t a
  * load, a store and, unrolled by 8 groups, 0.63 instructions of the loop: 0.33. 2 per byte of groups that are

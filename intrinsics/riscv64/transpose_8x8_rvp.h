@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 rows of 8 bytes transposed: bytes are exchanged between rows 2p and 2p + 1 (by xor), then halves between pairs of rows, then words
- * of rows 0 to 3 with those of rows 4 to 7. 8 loads, 24 instructions to exchange bytes, 8 for halves, 12 for words, 8 stores:
- * 60, 0.94 per byte.
+ * 8 rows of 8 bytes transposed: bytes are exchanged between rows 2p and 2p + 1 (by xor), then halves between
+ * pairs of rows, then words of rows 0 to 3 with those of rows 4 to 7. 8 loads, 24 instructions to exchange
+ * bytes, 8 for halves, 12 for words, 8 stores: 60, 0.94 per byte.
  */
 #include "any_address_rvp.h"
 #include "registry/rvp.h"
@@ -15,7 +15,8 @@ static inline __attribute__((always_inline)) void exchange(uint64_t *x, uint64_t
     *x ^= t << 8;
 }
 
-/* Element (p, j) of s, whose rows are lds apart, becomes element (j, p) of d, whose rows are ldd apart. Returns the address of row 8. */
+/* Element (p, j) of s, whose rows are lds apart, becomes element (j, p) of d, whose rows are ldd apart.
+ * Returns the address of row 8. */
 static inline __attribute__((always_inline)) const void *transpose_8x8(const void *s, int64_t lds, void *d,
                                                                        int64_t ldd) {
     const char *row = s;

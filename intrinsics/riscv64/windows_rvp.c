@@ -2,12 +2,12 @@
 /*
  * The greatest (u8max, i8max) or the sum in i32 (u8sum, i8sum) of a window of r x s bytes, for m pixels and n
  * neighbours of each: as channels of NHWC with any stride, or as pixels of a plane with stride 1. A register
- * holds 8 neighbours, at any address. Greatest: umax8 or smax8; UK_WIDE registers of results stay in place for
- * a whole window. Sums: umaqa or smaqa by a word with one 1 in its byte b adds neighbours b and b + 4 to the
- * halves of sum b: four for a register.
+ * holds 8 neighbours, at any address. Greatest: umax8 or smax8; UK_WIDE registers of results stay in place
+ * for a whole window. Sums: umaqa or smaqa by a word with one 1 in its byte b adds neighbours b and b + 4 to
+ * the halves of sum b: four for a register.
  *
- * Bound, per byte of a window: greatest, of 32 neighbours, 4 loads, 4 instructions, 2 of the loop: 0.31; sums,
- * of 16, 2 loads, 8 and 2: 0.75. A store for each 8, or 1.5 instructions for each sum.
+ * Bound, per byte of a window: greatest, of 32 neighbours, 4 loads, 4 instructions, 2 of the loop: 0.31;
+ * sums, of 16, 2 loads, 8 and 2: 0.75. A store for each 8, or 1.5 instructions for each sum.
  *
  * Edges: one register at a time, the last of which overlaps the one before it; fewer than 8 neighbours go by
  * bytes.

@@ -4,14 +4,14 @@
  * (avx512bf16): sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i. A k iteration multiplies a row's
  * group, broadcast to all lanes, by the groups of 16 columns.
  *
- * vpdpbusd multiplies u8 by i8, UK_OP_igemm's bytes. The others flip the highest bit of b, which adds 128 (UK_OP_i8gemm,
- * whose b becomes the u8) or takes 128 away (UK_OP_u8gemm, whose b becomes the i8); of_a is the sum of a, row i in lane i,
- * by a product with ones:
+ * vpdpbusd multiplies u8 by i8, UK_OP_igemm's bytes. The others flip the highest bit of b, which adds 128
+ * (UK_OP_i8gemm, whose b becomes the u8) or takes 128 away (UK_OP_u8gemm, whose b becomes the i8); of_a is
+ * the sum of a, row i in lane i, by a product with ones:
  *
  *     sum of a * b = sum of a * (b + 128) - 128 * sum of a = sum of a * (b - 128) + 128 * sum of a
  *
- * With the rows of A in place it is a that is flipped, row by row (UK_OP_i8gemm_ra, whose a becomes the u8; UK_OP_u8gemm_ra, whose a
- * becomes the i8); of_b is the sums of b, by two products with ones:
+ * With the rows of A in place it is a that is flipped, row by row (UK_OP_i8gemm_ra, whose a becomes the u8;
+ * UK_OP_u8gemm_ra, whose a becomes the i8); of_b is the sums of b, by two products with ones:
  *
  *     sum of a * b = sum of (a + 128) * b - 128 * sum of b = sum of (a - 128) * b + 128 * sum of b
  *
@@ -22,9 +22,9 @@
  * 13.5 cycles with the flips, 114. 28 accumulators hide their latency of 5 cycles, for which ten would do. 12
  * rows leave registers for of_a and the constants.
  *
- * UK_OP_..._ra: the rows of A in place. Five pointers, to every third row, and lda as an
- * index reach all rows. Of bytes whose A is flipped 26 products, 14 loads, 12 flips of 12 rows. UK_OP_..._runs: the same, of rows of
- * several runs, between which the sums stay in registers.
+ * UK_OP_..._ra: the rows of A in place. Five pointers, to every third row, and lda as an index reach all
+ * rows. Of bytes whose A is flipped 26 products, 14 loads, 12 flips of 12 rows. UK_OP_..._runs: the same, of
+ * rows of several runs, between which the sums stay in registers.
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */
@@ -81,7 +81,7 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
 #define THIRDS ((MR + 2) / 3)
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
-#define ROW(i) (a + (i)*KR)
+#define ROW(i) (a + (i) * KR)
 #endif
 
 /* The groups of 16 columns of b. */

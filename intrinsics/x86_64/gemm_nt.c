@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inner products: rows of a row-major A times columns of a column-major B, so that k is contiguous in both. A
- * vector along k of each of 4 rows of A times one of each of 4 columns of B gives 4 x 4 vectors of sums; 3 x 4
- * where there are 16 registers. For products of few rows and columns and a long k, whose operands other kernels
- * would have to transpose.
+ * vector along k of each of 4 rows of A times one of each of 4 columns of B gives 4 x 4 vectors of sums; 3 x
+ * 4 where there are 16 registers. For products of few rows and columns and a long k, whose operands other
+ * kernels would have to transpose.
  *
- * An element's sum is that of a vector's lanes, each of every V-th k, added up in a tree: the same for every m
- * and n. The last column is repeated for missing ones.
+ * An element's sum is that of a vector's lanes, each of every V-th k, added up in a tree: the same for every
+ * m and n. The last column is repeated for missing ones.
  *
  * Bound: 16 FMAs and 8 loads per V elements of k, 8 cycles: the peak. The trees take a group of rows some 45
  * cycles more, half of its time at k = 64 (AVX-512, floats).
@@ -45,8 +45,8 @@ struct columns {
     int64_t to[COLUMNS];
 };
 
-/* A group of `rows` rows. The asm statements hide a and b from compilers, which would otherwise keep a pointer
- * to each row and column. */
+/* A group of `rows` rows. The asm statements hide a and b from compilers, which would otherwise keep a
+ * pointer to each row and column. */
 INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, struct columns column, real *c,
                       int64_t ldc, int64_t acc, int64_t n) {
     vector t[ROWS * COLUMNS] = {0};

@@ -6,9 +6,10 @@
  * loaded as they are (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta); b is broadcast.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
- *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and L + i, w[i] 2 L + i and 3 L + i.
- *                    unpack makes lanes of L rows of them, of k iterations i and L + i, for one half's rows, then the other's;
- *                    then one shuffle of v[i] and w[i] gives all rows of k iteration i, another one those of L + i.
+ *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and L +
+ *                    i, w[i] 2 L + i and 3 L + i. unpack makes lanes of L rows of them, of k iterations i and
+ *                    L + i, for one half's rows, then the other's; then one shuffle of v[i] and w[i] gives
+ *                    all rows of k iteration i, another one those of L + i.
  *
  * An unrolled iteration multiplies UNROLL k iterations. Meanwhile it loads and unpacks the rows for the next
  * UNROLL, a few shuffles beside each k iteration: all shuffles of 512 bits go through one port on Intel's
@@ -20,16 +21,16 @@
  * before it is stored. Up to L rows that whole groups leave, of up to L columns, are computed beside the last
  * group, with a row's columns in half a vector and b loaded under a mask: after the group, each of their k
  * iterations would wait for the one before. Products of fewer rows than a group, or fewer k iterations than
- * UNROLL, are computed in that way alone. With a column-major A there are sums for several vectors of rows, as
- * a single chain of sums would wait for the latency of an FMA; the last vector overlaps the one before it, and
- * C is added to it before that one is stored. The sums are kept in memory for that, so that the code that adds
- * them to C exists once and not for each number of vectors, which would be three quarters of the kernel.
+ * UNROLL, are computed in that way alone. With a column-major A there are sums for several vectors of rows,
+ * as a single chain of sums would wait for the latency of an FMA; the last vector overlaps the one before it,
+ * and C is added to it before that one is stored. The sums are kept in memory for that, so that the code that
+ * adds them to C exists once and not for each number of vectors, which would be three quarters of the kernel.
  *
- * Bound: for V rows and a k iteration n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2
- * cycles where all these go through two ports, and 3 at least; doubles take a shuffle less. C takes 20 shuffles
- * for L columns; doubles 8. A vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2
- * (gemm_merged_avx512.c). With a column-major A it is n / 2 cycles, and 4 for all vectors of rows together at
- * least.
+ * Bound: for V rows and a k iteration n multiply-adds, 3 shuffles and a load into half a register, (n + 4) /
+ * 2 cycles where all these go through two ports, and 3 at least; doubles take a shuffle less. C takes 20
+ * shuffles for L columns; doubles 8. A vector of columns takes V / 2 cycles, 4 columns with four rows in a
+ * vector 11 / 2 (gemm_merged_avx512.c). With a column-major A it is n / 2 cycles, and 4 for all vectors of
+ * rows together at least.
  */
 #include "gemm_small_lanes_avx512.h"
 #include "registry/small_call.h"
@@ -47,8 +48,8 @@
 #endif
 
 #if A_COLUMNS
-/* The sums of G vectors of rows and n columns; the last vector overlaps the one before it where there are fewer
- * rows. */
+/* The sums of G vectors of rows and n columns; the last vector overlaps the one before it where there are
+ * fewer rows. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
                   vector sums[8][UNROLL], int n, int G) {
     const int64_t size = sizeof(element), last = rows - V;
@@ -94,8 +95,8 @@ INLINE void take_sums(const vector sums[UNROLL], int n, int j, vector v[L]) {
         v[i] = j + i < n ? sums[j + i] : WHOLE(setzero)();
 }
 
-/* Adds those vectors to C, or stores them, for any number of them. The last one is added to before the one that
- * it overlaps is stored. */
+/* Adds those vectors to C, or stores them, for any number of them. The last one is added to before the one
+ * that it overlaps is stored. */
 INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][UNROLL], element *to, int acc,
                    int n, int64_t G) {
     element *c[LANES];
@@ -174,8 +175,8 @@ INLINE void k_iteration(vector x, const element *b, int n, vector *sum) {
         sum[j] = WHOLE(fmadd)(x, WHOLE(set1)(b[j]), sum[j]);
 }
 
-/* A group of `rows` rows, L to V, and n columns, and beside it the next R rows, each with its columns in half a
- * vector. */
+/* A group of `rows` rows, L to V, and n columns, and beside it the next R rows, each with its columns in half
+ * a vector. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *from, const element *b,
                   element *to, int acc, int n, int R) {
     const int64_t lda = s->lda, ldb = s->ldb, last = rows - L;
@@ -232,7 +233,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
         row_step(next + u, lda, b, columns, R, row_sum); \
         b = at(b, ldb);                                  \
         __attribute__((fallthrough));
-    switch (s->enter) { UNROLL_FROM(FROM) default:; }
+    switch (s->enter) { UNROLL_FROM(FROM) default :; }
     ALONE(to); /* keeps pointers to C's rows out of the loop, which has no registers for them */
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
@@ -265,7 +266,7 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(setzero)();
-        /* Not unrolled: loops of few iterations, whose ends are well predicted. */
+    /* Not unrolled: loops of few iterations, whose ends are well predicted. */
 #pragma GCC unroll 1
     for (int64_t p = s->iterations / UNROLL; p > 0; p--)
 #pragma GCC unroll 8
@@ -308,8 +309,8 @@ INLINE bool is_few(const struct uk_small_call *s) {
 }
 
 #if A_COLUMNS
-/* All rows by vectors, as many at a time as there are sums for, divided evenly; the longer groups come last, so
- * that no group has less than a vector. */
+/* All rows by vectors, as many at a time as there are sums for, divided evenly; the longer groups come last,
+ * so that no group has less than a vector. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
     const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of so many bytes: the bytes s[p * lds + j] of column j go to d
- * + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns.
+ * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of so many bytes: the bytes s[p * lds + j] of
+ * column j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns.
  *
- * UK_NR = 16 columns at a time: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and these two by pairs
- * of bytes. A row that does not exist is a vector of zeros. The last, fewer columns are copied to 16 bytes a
- * row first.
+ * UK_NR = 16 columns at a time: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and these two by
+ * pairs of bytes. A row that does not exist is a vector of zeros. The last, fewer columns are copied to 16
+ * bytes a row first.
  *
- * Bound: eight shuffles, two of them for a vector of 32 bytes to be stored whole, per 64 bytes of the panel of 4 rows: at two
- * shuffles a cycle 16 bytes per cycle; of 2 rows three per 32 bytes, 21 bytes per cycle.
+ * Bound: eight shuffles, two of them for a vector of 32 bytes to be stored whole, per 64 bytes of the panel
+ * of 4 rows: at two shuffles a cycle 16 bytes per cycle; of 2 rows three per 32 bytes, 21 bytes per cycle.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR = 4 rows, of which k exist, into groups of 4 bytes: the bytes s[p * lds + j] of column j go to d
- * + 4 * j. Rows and columns that do not exist are packed as 0, up to w columns.
+ * Packs UK_MR = 4 rows, of which k exist, into groups of 4 bytes: the bytes s[p * lds + j] of column j go to
+ * d + 4 * j. Rows and columns that do not exist are packed as 0, up to w columns.
  *
- * UK_NR = 16 columns at a time, the last ones under masks, which zero columns that do not exist: rows 0 and 1,
- * and 2 and 3, are interleaved byte by byte, and these two by pairs of bytes, in lanes of 16 bytes that each
- * begin with 4 columns.
+ * UK_NR = 16 columns at a time, the last ones under masks, which zero columns that do not exist: rows 0 and
+ * 1, and 2 and 3, are interleaved byte by byte, and these two by pairs of bytes, in lanes of 16 bytes that
+ * each begin with 4 columns.
  *
- * Bound: a load of 16 bytes from each row into a lane of its own (4 loads and 3 shuffles), and 2 permutations, per 64
- * bytes of the panel, stored at once: at two shuffles a cycle 25 bytes per cycle.
+ * Bound: a load of 16 bytes from each row into a lane of its own (4 loads and 3 shuffles), and 2
+ * permutations, per 64 bytes of the panel, stored at once: at two shuffles a cycle 25 bytes per cycle.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or 4
- * rows x 2 k of doubles (UK_OP_dpack_t), are transposed in registers. In a block of fewer rows the last row is
- * loaded again for missing ones, which are then zeroed; a block without rows is only zeroed. The last block of
- * a row ends at k and overlaps the one before it; of a row shorter than a block only its own elements are
- * loaded. UK_OP_stranspose and UK_OP_dtranspose store rows of the result ldd apart.
+ * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or
+ * 4 rows x 2 k of doubles (UK_OP_dpack_t), are transposed in registers. In a block of fewer rows the last row
+ * is loaded again for missing ones, which are then zeroed; a block without rows is only zeroed. The last
+ * block of a row ends at k and overlaps the one before it; of a row shorter than a block only its own
+ * elements are loaded. UK_OP_stranspose and UK_OP_dtranspose store rows of the result ldd apart.
  *
  *     floats    v0: rows 0 4   v1: rows 1 5   v2: rows 2 6   v3: rows 3 7     (4 k in each half)
  *               unpack by floats, then by pairs: half q of the p-th result is rows 4q .. 4q + 3 at k = p.
  *     doubles   v0: rows 0 2   v1: rows 1 3                                   (2 k in each half)
  *               unpack: half q of the p-th result is rows 2q, 2q + 1 at k = p.
  *
- * Bound: a block of floats is 8 loads, 4 of them into upper halves, 8 shuffles and 4 stores; with one port for
- * the shuffles 8 cycles, 4 elements per cycle. One of doubles is 4 loads, 2 of them into upper halves, 2
+ * Bound: a block of floats is 8 loads, 4 of them into upper halves, 8 shuffles and 4 stores; with one port
+ * for the shuffles 8 cycles, 4 elements per cycle. One of doubles is 4 loads, 2 of them into upper halves, 2
  * shuffles and 2 stores: 2 cycles, 4 elements per cycle. Both as long as the source is in L1.
  */
 #include <immintrin.h>
@@ -105,7 +105,8 @@ INLINE void store(float *d, int width, vector v) {
 _Static_assert(UK_MR % V == 0 || UK_MR % V == DEPTH || UK_MR % V == DEPTH + 2, "a block has 8 rows, 6 or 4");
 #endif
 
-/* The source's rows: lds apart or, where there are fewer than a panel has, each at its own distance from the first. */
+/* The source's rows: lds apart or, where there are fewer than a panel has, each at its own distance from the
+ * first. */
 struct rows {
     const element *first;
     int64_t lds;

@@ -3,21 +3,23 @@
  * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of
  * floats (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). For rows m and up row m - 1 is loaded
  * again, and they are zeroed in the block; the last block of a row ends at k and overlaps the one before it,
- * and a row shorter than a block is loaded under masks. UK_OP_stranspose and UK_OP_dtranspose store rows of the
- * result ldd apart.
+ * and a row shorter than a block is loaded under masks. UK_OP_stranspose and UK_OP_dtranspose store rows of
+ * the result ldd apart.
  *
- *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15   (4 k in each lane)
- *                          unpack by floats, then by pairs: lane q of the p-th result is rows 4q .. 4q + 3 at k = p.
- *     blocks of doubles    v0: rows 0 2 4 6    v1: rows 1 3 5 7                                              (2 k in each lane)
- *                          unpack: lane q of the p-th result is rows 2q, 2q + 1 at k = p.
- *     squares of floats    unpack rows 4r .. 4r + 3: lane q of the p-th result is these rows at k = 4q + p; the lanes of the
- *                          four p-th results change places as a 4 x 4 matrix.
+ *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15,
+ *                          4 k in each lane; unpack by floats, then by pairs: lane q of the p-th result is
+ *                          rows 4q .. 4q + 3 at
+ *                          k = p.
+ *     blocks of doubles    v0: rows 0 2 4 6    v1: rows 1 3 5 7,
+ *                          2 k in each lane; unpack: lane q of the p-th result is rows 2q, 2q + 1 at k = p.
+ *     squares of floats    unpack rows 4r .. 4r + 3: lane q of the p-th result is these rows at k = 4q + p;
+ *                          the lanes of the four p-th results change places as a 4 x 4 matrix.
  *
- * A square, 16 x 16, loads each line of the source once: rows that lie a multiple of 4 KB apart share a set of
- * L1, which would lose the line before its next part is loaded.
+ * A square, 16 x 16, loads each line of the source once: rows that lie a multiple of 4 KB apart share a set
+ * of L1, which would lose the line before its next part is loaded.
  *
- * Bound: a block of floats is 16 loads, 12 of them merged under a mask, 8 shuffles and 4 stores: 10 cycles, 6.4
- * elements per cycle. One of doubles is 8 loads, 6 of them merged, 2 shuffles and 2 stores: 4 cycles, 4
+ * Bound: a block of floats is 16 loads, 12 of them merged under a mask, 8 shuffles and 4 stores: 10 cycles,
+ * 6.4 elements per cycle. One of doubles is 8 loads, 6 of them merged, 2 shuffles and 2 stores: 4 cycles, 4
  * elements per cycle. A square is 16 loads, 64 shuffles and 16 stores: 32 cycles with two ports for shuffles,
  * 64 with one. All as long as the source is in L1.
  */
@@ -125,7 +127,8 @@ INLINE struct columns from(struct columns d, int r, int64_t p) {
     return d;
 }
 
-/* Packs k elements, DEPTH or fewer, of `count` rows to d. The rows that `keep` selects exist, the others are 0. */
+/* Packs k elements, DEPTH or fewer, of `count` rows to d. The rows that `keep` selects exist, the others are
+ * 0. */
 INLINE void block(struct rows s, int count, uint32_t keep, int k, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
     const unsigned elements = (1u << k) - 1;

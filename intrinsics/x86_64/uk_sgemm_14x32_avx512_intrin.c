@@ -3,9 +3,9 @@
  * 14 rows x 32 columns of C: sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i, 28 accumulators
  * that leave four registers for two vectors of b and the broadcasts of a.
  *
- * Bound: 28 FMAs, 16 loads per k iteration. At two 512-bit FMAs and two loads a cycle the FMAs take 14 cycles,
- * the loads 8: 64 flop per cycle, the peak. 28 accumulators hide an FMA latency of 4 cycles at two FMAs a
- * cycle, for which eight would do.
+ * Bound: 28 FMAs, 16 loads per k iteration. At two 512-bit FMAs and two loads a cycle the FMAs take 14
+ * cycles, the loads 8: 64 flop per cycle, the peak. 28 accumulators hide an FMA latency of 4 cycles at two
+ * FMAs a cycle, for which eight would do.
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layers' programs, the constants and the driver as one piece of code. Constants of two or more dimensions are packed as each layer's
- * schedule has them: schedules are written down, so that all that is made of them is made of the same ones.
+ * The layers' programs, the constants and the driver as one piece of code. Constants of two or more
+ * dimensions are packed as each layer's schedule has them: schedules are written down, so that all that is
+ * made of them is made of the same ones.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network on a GPU: a module for each layer's function, called one after the other; nothing is copied between them. */
+/* A network on a GPU: a module for each layer's function, called one after the other; nothing is copied
+ * between them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

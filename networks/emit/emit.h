@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room emit: the network as code. It uses graph, import, rewrite, layers, plan and link. The layers' programs, the constants and a driver in C, which
- * calls them in order, become one piece of code by libuktensorize's bundles.
+ * Room emit: the network as code. It uses graph, import, rewrite, layers, plan and link. The layers'
+ * programs, the constants and a driver in C, which calls them in order, become one piece of code by
+ * libuktensorize's bundles.
  */
 #ifndef UK_EMIT_H
 #define UK_EMIT_H
@@ -65,8 +66,8 @@ enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *o
 
 /* ---- driver.c ---- */
 
-/* The driver's text: NAME_memory, NAME_input, NAME_output, NAME_run, and NAME_step if that is wanted; free it with free(). NULL: no
- * memory. packing: as for uk_constants_make(). calls: only the calls of NAME_run. */
+/* The driver's text: NAME_memory, NAME_input, NAME_output, NAME_run, and NAME_step if that is wanted; free it
+ * with free(). NULL: no memory. packing: as for uk_constants_make(). calls: only the calls of NAME_run. */
 char *uk_driver_text(const struct uk_network *n, struct uk_module *const *packing, bool with_step,
                      bool calls);
 /* What the functions are, for C and C++. */

@@ -57,7 +57,8 @@ static enum uk_status show_all(struct uk_network *n) {
 /* Names of programs have 200 characters at most: there is room for _layer_ and a number. */
 enum { UK_LONGEST_NAME = 180 };
 
-/* The stem of the file's name, as far as it is that long, with _ for what is no letter or digit, and before a digit in front. */
+/* The stem of the file's name, as far as it is that long, with _ for what is no letter or digit, and before a
+ * digit in front. */
 static enum uk_status name_functions(struct uk_network *n) {
     const char *slash = strrchr(n->graph.name, '/'), *stem = slash ? slash + 1 : n->graph.name;
     const char *dot = strrchr(stem, '.');

@@ -60,7 +60,8 @@ struct taking {
     int sections, unused;
 };
 
-/* The steps from there to the next section, behind as many empty lines as stand before them: messages count lines. */
+/* The steps from there to the next section, behind as many empty lines as stand before them: messages count
+ * lines. */
 static const char *steps_at(struct taking *t, struct line *l) {
     const char *begin = l->next;
     const size_t before = (size_t)l->number;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room graph: the network as nodes and values, whatever it was read from. It uses base's arena and texts. Data: struct uk_graph,
- * which owns all of it; uk_value, a tensor; uk_node, an operator with its attributes.
+ * Room graph: the network as nodes and values, whatever it was read from. It uses base's arena and texts.
+ * Data: struct uk_graph, which owns all of it; uk_value, a tensor; uk_node, an operator with its attributes.
  */
 #ifndef UK_GRAPH_H
 #define UK_GRAPH_H
@@ -27,8 +27,8 @@ struct uk_graph_value {
     struct uk_graph_node *producer;
     int uses; /* inputs of nodes and outputs of the network */
     bool is_input, is_output;
-    /* Layout (plan): dimension order[i] is the i-th in memory, the last one contiguous. A view has its elements in the memory of
-     * another value. */
+    /* Layout (plan): dimension order[i] is the i-th in memory, the last one contiguous. A view has its
+     * elements in the memory of another value. */
     int order[UK_RANK];
     bool is_laid_out, wants_channels_last;
     struct uk_graph_value *storage;
@@ -91,8 +91,8 @@ struct uk_graph {
     const struct uk_graph_node *inferred; /* the node whose results are being computed */
 };
 
-/* What a file of a few bytes may ask for: constants that are no elements of the file, and work for the interpreter, which takes a second
- * or two for it. What would be more is refused, or left to run time. */
+/* What a file of a few bytes may ask for: constants that are no elements of the file, and work for the
+ * interpreter, which takes a second or two for it. What would be more is refused, or left to run time. */
 enum { UK_MOST_CONSTANT_BYTES = 1 << 30, UK_MOST_TERMS = 1 << 25 };
 /* Of a tensor, extents of 0 left out, so that products of extents fit. */
 #define UK_MOST_ELEMENTS (INT64_C(1) << 40)
@@ -101,26 +101,28 @@ enum { UK_MOST_CONSTANT_BYTES = 1 << 30, UK_MOST_TERMS = 1 << 25 };
 
 void uk_graph_begin(struct uk_graph *g);
 void uk_graph_end(struct uk_graph *g);
-/* Records the message, of which the first counts, and returns the status. at: the node that it is about, or NULL. */
+/* Records the message, of which the first counts, and returns the status. at: the node that it is about, or
+ * NULL. */
 enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_graph_no_memory(struct uk_graph *g);
 /* A new value; NULL: no memory. The name is copied. */
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name);
-/* Makes the value a constant of that shape with memory for its elements, which the caller fills. NULL: no memory, or too many; then
- * uk_graph_no_memory() returns the status. */
+/* Makes the value a constant of that shape with memory for its elements, which the caller fills. NULL: no
+ * memory, or too many; then uk_graph_no_memory() returns the status. */
 void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
                         const int64_t *extent);
 /* Memory of that many bytes for a constant. NULL as above. */
 void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
-/* Elements that a file or a caller has: as many bytes more may be constants, and twice as many what is made of them. */
+/* Elements that a file or a caller has: as many bytes more may be constants, and twice as many what is made
+ * of them. */
 void uk_constant_given(struct uk_graph *g, int64_t bytes);
 size_t uk_element_bytes(enum uk_type t);
 const char *uk_type_name(enum uk_type t);
 /* Elements; -1: more than UK_MOST_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
-/* How far apart in memory neighbours along each dimension are, in elements; and where in the network's memory the first element lies,
- * in bytes, once that is planned. */
+/* How far apart in memory neighbours along each dimension are, in elements; and where in the network's memory
+ * the first element lies, in bytes, once that is planned. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
 int64_t uk_value_place(const struct uk_graph_value *v);
 /* The shape as text, "1x3x224x224", in one of a few buffers that later calls use again. */

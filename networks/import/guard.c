@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks tags and lengths of the wire format, as deep as messages are nested, before anything recurses over them. */
+/* Walks tags and lengths of the wire format, as deep as messages are nested, before anything recurses over
+ * them. */
 #include <stdlib.h>
 #include "import/tensor.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room import: a file of ONNX becomes a graph. It uses graph. The schema is Debian's onnx.proto, read by protobuf-c; how deep
- * messages are nested is checked before, since protobuf-c recurses.
+ * Room import: a file of ONNX becomes a graph. It uses graph. The schema is Debian's onnx.proto, read by
+ * protobuf-c; how deep messages are nested is checked before, since protobuf-c recurses.
  */
 #ifndef UK_IMPORT_H
 #define UK_IMPORT_H
 
 #include "graph/graph.h"
 
-/* Reads the model: nodes in an order in which each comes after those that it reads, values, initializers as constants, inputs with
- * the shapes of the file and of the options. folder: of external data, or NULL. */
+/* Reads the model: nodes in an order in which each comes after those that it reads, values, initializers as
+ * constants, inputs with the shapes of the file and of the options. folder: of external data, or NULL. */
 enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, const char *folder,
                          const struct uk_network_options *o);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of tensors: as bytes in little-endian order, as lists of numbers, or in a file beside the model's. */
+/* Elements of tensors: as bytes in little-endian order, as lists of numbers, or in a file beside the model's.
+ * */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ static bool is_inside(const char *path) {
     return true;
 }
 
-/* The constant's elements, that is: what has a shape gets memory for them, which the file or its maker has as well. */
+/* The constant's elements, that is: what has a shape gets memory for them, which the file or its maker has as
+ * well. */
 static void *elements_of(struct uk_graph *g, struct uk_graph_value *v) {
     uk_constant_given(g, uk_value_elements(v) * (int64_t)uk_element_bytes(v->type));
     return uk_value_constant(g, v, v->type, v->rank, v->extent);
@@ -191,7 +193,8 @@ static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, s
                : UK_OK;
 }
 
-/* Elements in the message itself, of which there are as many as the shape says, before there is memory for them. */
+/* Elements in the message itself, of which there are as many as the shape says, before there is memory for
+ * them. */
 static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto *t,
                                     struct uk_graph_value *v) {
     const int64_t n = uk_value_elements(v);

@@ -5,7 +5,8 @@
 #include "import/import.h"
 #include "onnx.pb-c.h"
 
-/* malloc() for protobuf-c, which does not say why it gives up; failed: because an allocation did (guard.c). */
+/* malloc() for protobuf-c, which does not say why it gives up; failed: because an allocation did (guard.c).
+ * */
 struct uk_unpacking {
     ProtobufCAllocator allocator;
     bool failed;

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "layers/window.h"
 
-/* The filter [O, C / groups, R, S] lies in memory as [R, S, C / groups, O]: output channels are what kernels read in a row. */
+/* The filter [O, C / groups, R, S] lies in memory as [R, S, C / groups, O]: output channels are what kernels
+ * read in a row. */
 void uk_lay_out_conv(struct uk_graph_node *n) {
     struct uk_graph_value *filter = n->input[1];
     const int rank = filter->rank;
@@ -55,7 +56,8 @@ enum uk_status uk_infer_conv(struct uk_graph *g, struct uk_graph_node *n) {
     return s ? s : set_result(g, n, f->extent[0], w.out);
 }
 
-/* The subscript of the input's channel, for output channel i1 and the c-th channel of its group; c is left out if it is the only one. */
+/* The subscript of the input's channel, for output channel i1 and the c-th channel of its group; c is left
+ * out if it is the only one. */
 static void channel_subscript(const struct uk_graph_node *n, const struct uk_graph_value *f, char *text,
                               size_t room) {
     const int64_t groups = uk_attribute_int(n, "group", 1), in = f->extent[1], out = f->extent[0] / groups;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants: what nodes compute of constants, by the interpreter of the tensor language; and nodes that have no statements. */
+/* Constants: what nodes compute of constants, by the interpreter of the tensor language; and nodes that have
+ * no statements. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions of bytes of few channels, as images have: kernels add up products in groups of four or eight terms, of which a row of
- * a window, three pixels of three channels, would fill one and an eighth. Here the window's terms are gathered into a temp, whose rows
- * follow each other, before they are multiplied: 27 terms for 3x3, not three times 9. A row of a window is contiguous in memory, so the
- * image's columns and channels are one dimension.
+ * Convolutions of bytes of few channels, as images have: kernels add up products in groups of four or eight
+ * terms, of which a row of a window, three pixels of three channels, would fill one and an eighth. Here the
+ * window's terms are gathered into a temp, whose rows follow each other, before they are multiplied: 27 terms
+ * for 3x3, not three times 9. A row of a window is contiguous in memory, so the image's columns and channels
+ * are one dimension.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ bool uk_has_part_of_group(const struct uk_graph_node *n) {
     return true;
 }
 
-/* The convolution's window, if it is gathered: the temp is not larger than the result, which is the bound on memory. */
+/* The convolution's window, if it is gathered: the temp is not larger than the result, which is the bound on
+ * memory. */
 static bool window_of(struct uk_graph *g, const struct uk_graph_node *n, struct uk_window *w) {
     const struct uk_graph_value *f = n->input[FILTER];
 

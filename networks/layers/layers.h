@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room layers: what operators mean. It uses graph, language and interpret. Each operator is a row of operators.def: its attributes, the rule of its result's
- * type and shape, and the statements of the tensor language that compute it. Data: struct uk_operator, a row; uk_writer, a
- * tensor program that statements are written to.
+ * Room layers: what operators mean. It uses graph, language and interpret. Each operator is a row of
+ * operators.def: its attributes, the rule of its result's type and shape, and the statements of the tensor
+ * language that compute it. Data: struct uk_operator, a row; uk_writer, a tensor program that statements are
+ * written to.
  */
 #ifndef UK_LAYERS_H
 #define UK_LAYERS_H
@@ -16,18 +17,19 @@ struct uk_operator {
     int since; /* the row for this version of the operator set and later ones, up to the next row */
     const char
         *attributes; /* those that it knows: "alpha=0.01 axis"; the number is the default in expressions */
-    /* Element by element, with broadcasting: the result's element of the inputs' elements $0, $1, ...; {alpha} is an attribute, {y}
-     * and {x} are the types of the result and of input 0. Or a function that makes that text, in the graph's arena; NULL: no memory. */
+    /* Element by element, with broadcasting: the result's element of the inputs' elements $0, $1, ...;
+     * {alpha} is an attribute, {y} and {x} are the types of the result and of input 0. Or a function that
+     * makes that text, in the graph's arena; NULL: no memory. */
     const char *expression;
     const char *(*express)(struct uk_graph *g, const struct uk_graph_node *n);
-    bool is_boolean;    /* the result is; else its type is that of input 0 */
-    bool is_mixed;      /* element by element, of inputs of several types */
-    bool is_union;      /* Concat: what it unites may be written into the result by who computes it */
-    bool is_part;       /* Split, Slice: the result may be a part of the input */
-    bool is_view;       /* the result is input 0's elements under another shape */
-    bool channels_last; /* its kernels want channels innermost */
-    bool
-        is_channelwise; /* element by element, but inputs of one dimension have an element for each channel, dimension 1 */
+    bool is_boolean;     /* the result is; else its type is that of input 0 */
+    bool is_mixed;       /* element by element, of inputs of several types */
+    bool is_union;       /* Concat: what it unites may be written into the result by who computes it */
+    bool is_part;        /* Split, Slice: the result may be a part of the input */
+    bool is_view;        /* the result is input 0's elements under another shape */
+    bool channels_last;  /* its kernels want channels innermost */
+    bool is_channelwise; /* element by element, but inputs of one dimension have an element for each channel,
+                            dimension 1 */
     enum uk_status (*infer)(struct uk_graph *g, struct uk_graph_node *n); /* NULL: element by element */
     /* Computes constants without a program; NULL: by the interpreter of its statements. */
     enum uk_status (*fold)(struct uk_graph *g, struct uk_graph_node *n);
@@ -48,7 +50,8 @@ enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
 bool uk_node_is_elementwise(const struct uk_graph_node *n);
 /* The expression of a node that computes element by element. NULL: no memory. */
 const char *uk_expression_of(struct uk_graph *g, const struct uk_graph_node *n);
-/* Of a node: in expressions an input is a letter behind '0', and there are some that nodes get besides. `y` is the output. */
+/* Of a node: in expressions an input is a letter behind '0', and there are some that nodes get besides. `y`
+ * is the output. */
 enum { UK_MOST_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 /* Input i must be there, of known shape. */
@@ -56,14 +59,15 @@ enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, 
 /* Gives output i its type and shape; refuses sizes that overflow. */
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
                              const int64_t *extent);
-/* Whole numbers that are an attribute in early versions and a constant input in later ones. *count is -1 where they are left out; at
- * most UK_LISTED. */
+/* Whole numbers that are an attribute in early versions and a constant input in later ones. *count is -1
+ * where they are left out; at most UK_LISTED. */
 enum { UK_LISTED = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
 /* The node has that many inputs at least; the new ones are left out. */
 enum uk_status uk_extend_inputs(struct uk_graph *g, struct uk_graph_node *n, int inputs);
-/* Appends a constant of one dimension, for the caller to fill, to the node's inputs; its number. -1: no memory. */
+/* Appends a constant of one dimension, for the caller to fill, to the node's inputs; its number. -1: no
+ * memory. */
 int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
                        void **data);
 /* An axis of a tensor of that rank; negative ones count from the end. */
@@ -95,16 +99,16 @@ struct uk_writer {
     const struct uk_graph_value *result;     /* what the program computes */
     const struct uk_graph_node *const *node; /* by which nodes, in order */
     int nodes;
-    bool
-        marks_constants; /* those of several dimensions are declared as constant: they are packed when compiling */
+    bool marks_constants; /* those of several dimensions are declared as constant: they are packed when
+                             compiling */
     struct uk_text statements;
     struct uk_written *tensor;
     int tensors, room, temps;
     bool failed; /* no memory */
 };
 
-/* Declares the value, which the program reads, with another shape of as many elements in its order in memory; false: no memory, or the
- * program computes the value. */
+/* Declares the value, which the program reads, with another shape of as many elements in its order in memory;
+ * false: no memory, or the program computes the value. */
 bool uk_write_shaped(struct uk_writer *w, const struct uk_graph_value *v, int rank, const int64_t *extent);
 /* A temp of the node's, used as @name[...]; order: of its dimensions in memory, NULL: as they are. */
 void uk_write_temp(struct uk_writer *w, const struct uk_graph_node *n, const char *name, enum uk_type type,
@@ -112,15 +116,16 @@ void uk_write_temp(struct uk_writer *w, const struct uk_graph_node *n, const cha
 /* Such a temp of the shape and layout of output 0. */
 void uk_write_temp_like(struct uk_writer *w, const struct uk_graph_node *n, const char *name,
                         enum uk_type type);
-/* Adds a statement, whose subscripts are in ONNX's order: $0[n, c, p, q] is an element of input 0, $y[...] of output 0 (or, if that
- * is not 0, of the output that is written), @t[...] of a temp. */
+/* Adds a statement, whose subscripts are in ONNX's order: $0[n, c, p, q] is an element of input 0, $y[...] of
+ * output 0 (or, if that is not 0, of the output that is written), @t[...] of a temp. */
 void uk_write(struct uk_writer *w, const struct uk_graph_node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for output 0 as an expression of its subscripts i0, i1, ...; it may be computed where it is read. */
+/* The same for output 0 as an expression of its subscripts i0, i1, ...; it may be computed where it is read.
+ * */
 void uk_write_result(struct uk_writer *w, const struct uk_graph_node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The program by which w->node compute w->result, in the graph's arena; afterwards w->tensor holds what it reads, in the order of its
- * arguments, with the result last, and its temps. End the writer in any case. */
+/* The program by which w->node compute w->result, in the graph's arena; afterwards w->tensor holds what it
+ * reads, in the order of its arguments, with the result last, and its temps. End the writer in any case. */
 enum uk_status uk_write_program(struct uk_writer *w, const char **text);
 void uk_writer_end(struct uk_writer *w);
 
@@ -241,20 +246,23 @@ struct uk_conv_form {
 };
 enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
                                  const struct uk_conv_form *form);
-/* The same of a product of matrices, of input 0 and input `right`; behind_a and behind_b: what is added to elements. */
+/* The same of a product of matrices, of input 0 and input `right`; behind_a and behind_b: what is added to
+ * elements. */
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
                          const char *cast, const char *behind_a, const char *behind_b);
 
-/* gather.c: the subscript of an input along a dimension, as the constant input `list` of whole numbers has it: "i2 / 2" where the list
- * is so, else an element of it. */
+/* gather.c: the subscript of an input along a dimension, as the constant input `list` of whole numbers has
+ * it: "i2 / 2" where the list is so, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);
 
-/* move.c: where the input of a Concat begins in the result along *axis; false: its elements are changed on the way. Where output
- * `output` of a Split or a Slice begins in the input, in each dimension; false: it takes steps. */
+/* move.c: where the input of a Concat begins in the result along *axis; false: its elements are changed on
+ * the way. Where output `output` of a Split or a Slice begins in the input, in each dimension; false: it
+ * takes steps. */
 bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int input, int *axis, int64_t *from);
 bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int output, int64_t from[UK_RANK]);
 
-/* Whether the value lies in the memory of that one; whether input `input` of a QLinearConcat has the result's scale and zero point. */
+/* Whether the value lies in the memory of that one; whether input `input` of a QLinearConcat has the result's
+ * scale and zero point. */
 bool uk_is_placed(const struct uk_graph_value *v, const struct uk_graph_value *in);
 bool uk_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input);
 

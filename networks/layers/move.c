@@ -19,7 +19,8 @@ static void replaced(char *out, size_t room, int rank, int axis, const char *tex
 
 enum { SUBSCRIPTS = 512 };
 
-/* " where i0 < 3 and ..." for the dimensions of the node's result, whose iterators alone are subscripts of a larger input. */
+/* " where i0 < 3 and ..." for the dimensions of the node's result, whose iterators alone are subscripts of a
+ * larger input. */
 static void write_ranges(struct uk_writer *w, const struct uk_graph_value *y, const bool *ranged) {
     const char *before = " where ";
 

@@ -14,7 +14,8 @@ static void iterators(char *text, size_t room, int from, int end) {
         used += (size_t)snprintf(text + used, room - used, "%si%d", d > from ? ", " : "", d);
 }
 
-/* Sums of the elements and of the squares of their differences from the mean, over dimensions from `axis` on, as temps @s and @d. */
+/* Sums of the elements and of the squares of their differences from the mean, over dimensions from `axis` on,
+ * as temps @s and @d. */
 static double write_statistics(struct uk_writer *w, const struct uk_graph_node *n, int axis,
                                const char *kept) {
     const struct uk_graph_value *x = n->input[0];

@@ -66,7 +66,8 @@ static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
     return i < all ? i : period - i;
 }
 
-/* For the modes that repeat elements: a list for each dimension of where its elements come from, as inputs from number 4 on. */
+/* For the modes that repeat elements: a list for each dimension of where its elements come from, as inputs
+ * from number 4 on. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct padding *p,
                                    const int64_t *extent) {
     const char *mode = uk_attribute_string(n, "mode", "constant");

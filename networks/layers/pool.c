@@ -30,7 +30,8 @@ const char *uk_least(enum uk_type t) {
                          : "(-inf)";
 }
 
-/* How many elements of dimension d are averaged, as a temp of the outputs: those of the image, or of its padding as well. */
+/* How many elements of dimension d are averaged, as a temp of the outputs: those of the image, or of its
+ * padding as well. */
 static void write_count(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p, int d,
                         const char *name, enum uk_type type) {
     const bool include = uk_attribute_int(n, "count_include_pad", 0);

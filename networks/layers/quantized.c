@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quantized operators: a real number is (q - zero point) * scale. Sums of products are exact in i32; what becomes of them is what ONNX
- * Runtime computes: the sum in f32 times one factor, to the nearest integer, ties to the even one, plus the zero point, saturated.
- * Scales and zero points are constants; the input's zero point times the sum of the weights is part of the bias.
+ * Quantized operators: a real number is (q - zero point) * scale. Sums of products are exact in i32; what
+ * becomes of them is what ONNX Runtime computes: the sum in f32 times one factor, to the nearest integer,
+ * ties to the even one, plus the zero point, saturated. Scales and zero points are constants; the input's
+ * zero point times the sum of the weights is part of the bias.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -91,7 +92,8 @@ static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int
     return UK_OK;
 }
 
-/* Bias and factor of each channel as inputs `first` and `first` + 1. Channel c has the weights i with i / inside % channels == c. */
+/* Bias and factor of each channel as inputs `first` and `first` + 1. Channel c has the weights i with i /
+ * inside % channels == c. */
 static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n,
                                      const struct uk_graph_value *w, int64_t channels, int64_t inside,
                                      const struct uk_graph_value *bias, const struct uk_quantization *xs,
@@ -216,7 +218,8 @@ void uk_lay_out_qlinear_conv(struct uk_graph_node *n) {
     uk_lay_out_conv(&conv);
 }
 
-/* ---- QGemm: a, scale, zero, b, scale, zero, bias, y scale, zero; without the last two the result is f32 ---- */
+/* ---- QGemm: a, scale, zero, b, scale, zero, bias, y scale, zero; without the last two the result is f32
+ * ---- */
 
 enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     const bool ta = uk_attribute_int(n, "transA", 0), tb = uk_attribute_int(n, "transB", 0);

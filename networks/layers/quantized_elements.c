@@ -63,8 +63,8 @@ static float saturated(const struct byte_sum *s, float v) {
     return rintf(fminf(fmaxf(v, (float)s->least), (float)s->most));
 }
 
-/* For how many pairs of bytes the sum `t`, computed with rounded products, has another nearest integer than s without; counting ends at
- * `enough`. */
+/* For how many pairs of bytes the sum `t`, computed with rounded products, has another nearest integer than s
+ * without; counting ends at `enough`. */
 static int pairs_apart(const struct byte_sum *s, const struct byte_sum *t, int enough) {
     int apart = 0;
 
@@ -86,7 +86,8 @@ static float neighbour(float v, int distance) {
     return v;
 }
 
-/* The language rounds products. That changes the result of a pair of bytes or none; nearly always numbers close by change none. */
+/* The language rounds products. That changes the result of a pair of bytes or none; nearly always numbers
+ * close by change none. */
 static struct byte_sum rounded_sum(const struct byte_sum *s) {
     static const int near[] = {0, -1, 1, -2, 2};
     enum { NEAR = sizeof near / sizeof near[0] };

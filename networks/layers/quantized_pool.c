@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Averages of bytes: QLinearAveragePool, QLinearGlobalAveragePool of ONNX Runtime (com.microsoft): x, scale, zero, y scale, zero.
+ * Averages of bytes: QLinearAveragePool, QLinearGlobalAveragePool of ONNX Runtime (com.microsoft): x, scale,
+ * zero, y scale, zero.
  *
- * ONNX Runtime adds numbers of f32 in the window's order, and the zero point before it rounds: where a mean lies just between two
- * bytes, only that order gives its result. Sums of i32 are several times faster, and give the same where no mean is so close to the
- * middle that roundings could move it past: those of nine elements of equal scales are not, of four or six, at a border, many are.
- * So the outputs are parts, each with windows of one shape, and each is computed in its own way.
+ * ONNX Runtime adds numbers of f32 in the window's order, and the zero point before it rounds: where a mean
+ * lies just between two bytes, only that order gives its result. Sums of i32 are several times faster, and
+ * give the same where no mean is so close to the middle that roundings could move it past: those of nine
+ * elements of equal scales are not, of four or six, at a border, many are. So the outputs are parts, each
+ * with windows of one shape, and each is computed in its own way.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -35,7 +37,8 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
                                  : UK_OK;
 }
 
-/* The byte of a sum in i32 of `terms` bytes over `count`; in one of a few buffers that later calls use again. */
+/* The byte of a sum in i32 of `terms` bytes over `count`; in one of a few buffers that later calls use again.
+ * */
 static const char *rounded(const struct uk_quantization scale[2], enum uk_type type, const char *sum,
                            double terms, double count) {
     static _Thread_local char text[256];
@@ -69,8 +72,8 @@ static void write_global_average(struct uk_writer *w, const struct uk_graph_node
 
 /* ---- the outputs in parts ---- */
 
-/* Outputs of one dimension, `size` from `first` on, whose windows have `taps` elements of the image from number `tap` on, and are
- * averages of `count`. */
+/* Outputs of one dimension, `size` from `first` on, whose windows have `taps` elements of the image from
+ * number `tap` on, and are averages of `count`. */
 struct run {
     int64_t first, size, tap, taps, count;
 };
@@ -137,8 +140,8 @@ static int parts_of(const struct uk_window *p, bool include, struct part part[MO
     return parts <= MOST_PARTS ? parts : 0;
 }
 
-/* Whether ONNX Runtime's sum of so many terms may round to another byte for a few of all possible sums only, one in 200. Each addition
- * of f32 rounds a part of the largest sum. */
+/* Whether ONNX Runtime's sum of so many terms may round to another byte for a few of all possible sums only,
+ * one in 200. Each addition of f32 rounds a part of the largest sum. */
 static bool is_sum_enough(const struct uk_quantization scale[2], enum uk_type type, const struct part *part) {
     enum { MOST_TERMS = 1024, FEW = 200 };
     const int64_t zero = uk_zero_at(&scale[0], 0), least = (type == UK_I8 ? -128 : 0) - zero,
@@ -160,8 +163,8 @@ static bool is_sum_enough(const struct uk_quantization scale[2], enum uk_type ty
 
 /* ---- statements ---- */
 
-/* The sum of the windows in f32, each term as ONNX Runtime has it: the larger of a product and the least number is the product, but
- * rounded before it is added, which sums of products do not say. */
+/* The sum of the windows in f32, each term as ONNX Runtime has it: the larger of a product and the least
+ * number is the product, but rounded before it is added, which sums of products do not say. */
 static void write_real_sum(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p,
                            const struct uk_quantization scale[2], const char *temp) {
     const bool any = *uk_window_iterators(p), pads = uk_window_pads(p);

@@ -61,7 +61,8 @@ enum uk_status uk_infer_qlinear_softmax(struct uk_graph *g, struct uk_graph_node
     return s ? s : uk_infer_softmax(g, n);
 }
 
-/* The largest element @m, powers @e relative to it, and their sums @s; left: the subscripts of @m and @s. `scale` is of bytes, or NULL. */
+/* The largest element @m, powers @e relative to it, and their sums @s; left: the subscripts of @m and @s.
+ * `scale` is of bytes, or NULL. */
 static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_node *n, const char *scale,
                                    char *left, size_t room) {
     const struct uk_graph_value *x = n->input[0];
@@ -106,7 +107,8 @@ enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node 
     return s;
 }
 
-/* ONNX Runtime multiplies by the whole part of 1 / scale, 254 where the scale is a little more than 1 / 255. */
+/* ONNX Runtime multiplies by the whole part of 1 / scale, 254 where the scale is a little more than 1 / 255.
+ * */
 enum uk_status uk_write_qlinear_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const char *all = uk_iterators(n->input[0]->rank);
     struct uk_quantization scale[2];
@@ -166,7 +168,8 @@ enum uk_status uk_infer_reduce(struct uk_graph *g, struct uk_graph_node *n) {
     return uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
 }
 
-/* How each of them reduces: what is reduced, of $, and what is made of the result @t; {n} is the number of elements. */
+/* How each of them reduces: what is reduced, of $, and what is made of the result @t; {n} is the number of
+ * elements. */
 static const struct rule {
     const char *name, *reduction, *term, *result;
 } rules[] = {

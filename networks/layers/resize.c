@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resize and Upsample: nearest and linear, one dimension after the other. Where the elements of a dimension come from, and with which
- * weight, is known when compiling: lists for each dimension that changes are appended to the node's inputs.
+ * Resize and Upsample: nearest and linear, one dimension after the other. Where the elements of a dimension
+ * come from, and with which weight, is known when compiling: lists for each dimension that changes are
+ * appended to the node's inputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -186,7 +187,8 @@ static double nearest_of(const struct resize *r, double x) {
     return strcmp(r->nearest, "round_prefer_ceil") ? ceil(x - 0.5) : floor(x + 0.5);
 }
 
-/* For dimension d: places; for linear ones also the neighbours and their weights; where it crops, whether they are inside. */
+/* For dimension d: places; for linear ones also the neighbours and their weights; where it crops, whether
+ * they are inside. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct resize *r,
                                    int d) {
     const int64_t in = n->input[0]->extent[d], out = r->out[d];

@@ -23,7 +23,8 @@ static bool knows(const struct uk_operator *op, const char *attribute) {
     return false;
 }
 
-/* What ONNX has as attributes of other kinds than int, by name; `value` is a float of Pad, and a tensor of others. */
+/* What ONNX has as attributes of other kinds than int, by name; `value` is a float of Pad, and a tensor of
+ * others. */
 static const struct {
     enum uk_attribute_kind kind;
     const char *names;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of the tensor language, written from the statements of nodes. Statements name elements by subscripts in ONNX's order; here
- * they get the tensors' names and the order of dimensions in memory. What is computed element by element and read once is
- * not stored: its expression stands where it is read.
+ * Programs of the tensor language, written from the statements of nodes. Statements name elements by
+ * subscripts in ONNX's order; here they get the tensors' names and the order of dimensions in memory. What is
+ * computed element by element and read once is not stored: its expression stands where it is read.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -349,8 +349,8 @@ static bool put_literal(struct uk_text *out, const struct uk_graph_value *v) {
     return true;
 }
 
-/* Where dimension 0 of the input lies among those of the result: at the end, but for inputs of one dimension that go along an axis,
- * that of channels by default, and those of early operator sets. */
+/* Where dimension 0 of the input lies among those of the result: at the end, but for inputs of one dimension
+ * that go along an axis, that of channels by default, and those of early operator sets. */
 static int first_dimension(const struct uk_graph_node *n, int i) {
     const int rank = n->output[0]->rank, back = rank - n->input[i]->rank;
     const int64_t axis = uk_attribute_int(n, "axis", n->op->is_channelwise ? 1 : back);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Borders: a convolution whose windows reach beyond its input reads a larger image, which has the input inside of it and what padding
- * stands for around it, and asks nowhere where the input ends. Who computes the input writes it in there (slices.c). The border is
- * written in each run, by a layer of its own: other values have had its memory since.
+ * Borders: a convolution whose windows reach beyond its input reads a larger image, which has the input
+ * inside of it and what padding stands for around it, and asks nowhere where the input ends. Who computes the
+ * input writes it in there (slices.c). The border is written in each run, by a layer of its own: other values
+ * have had its memory since.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +11,9 @@
 #include "layers/quantized.h"
 #include "plan/plan.h"
 
-/* Shorter rows stay together: tiles of who computes them would end with each row, and many would not be full. Windows over few channels
- * are copied in any case. Of memory a border takes a quarter of the input at most. */
+/* Shorter rows stay together: tiles of who computes them would end with each row, and many would not be full.
+ * Windows over few channels are copied in any case. Of memory a border takes a quarter of the input at most.
+ * */
 enum { SHORTEST_ROW = 28, FEW_CHANNELS = 4, LARGEST_PART = 4 };
 enum { FILTER = 3, SUBSCRIPTS = 256 };
 
@@ -79,12 +81,14 @@ void uk_border_fill(const struct uk_graph_value *v, void *memory) {
 
 /* ---- which convolutions have one ---- */
 
-/* Products of floats gain nothing by it: their vectors are so many that what the rows' ends cost is more than what a border saves. */
+/* Products of floats gain nothing by it: their vectors are so many that what the rows' ends cost is more than
+ * what a border saves. */
 static bool is_conv_of_bytes(const struct uk_graph_node *n) {
     return !n->is_folded && !*n->domain && !strcmp(n->type, "QLinearConv");
 }
 
-/* Whether the value is computed in any layout, and for this convolution alone. Gathered windows are multiplied with rows joined. */
+/* Whether the value is computed in any layout, and for this convolution alone. Gathered windows are
+ * multiplied with rows joined. */
 static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
     const struct uk_graph_node *n = v->producer;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for bytes add up products in groups of four channels. Where a convolution's input has another number of channels, as images
- * have, and its windows are too large to be gathered, a copy of it has some more, which hold the zero point, and the filter has zeros there.
+ * Kernels for bytes add up products in groups of four channels. Where a convolution's input has another
+ * number of channels, as images have, and its windows are too large to be gathered, a copy of it has some
+ * more, which hold the zero point, and the filter has zeros there.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers: a node, and what computes element by element on its result. A layer begins with the first node that none has, and grows
- * by nodes whose result has the same shape, as long as one value alone is read by others: that is what the layer computes.
+ * Layers: a node, and what computes element by element on its result. A layer begins with the first node that
+ * none has, and grows by nodes whose result has the same shape, as long as one value alone is read by others:
+ * that is what the layer computes.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,7 +62,8 @@ static bool reads_layer(const struct uk_layer *l, const struct uk_graph_node *n)
     return false;
 }
 
-/* Takes the nodes behind the first one as long as that leaves one result; those tried in vain are given back. */
+/* Takes the nodes behind the first one as long as that leaves one result; those tried in vain are given back.
+ * */
 static void grow(struct grouping *gr, struct uk_layer *l, int first) {
     const struct uk_graph_value *shape = l->node[0]->output[0];
     int good = 1;

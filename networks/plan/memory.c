@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in one block. A value lives from the layer that computes it to the last one that reads it, inputs from the beginning and
- * outputs to the end; values that live at the same time do not overlap. Each is placed at the lowest place that is free for its whole
- * life: the largest first, or those first that live while most is live, whichever takes less (Pisarchyk and Lee, "Efficient memory
- * management for deep neural net inference", 2020). How large a layer's workspace is depends on the target; it begins behind the
- * values that live then, and others may lie there.
+ * Places in one block. A value lives from the layer that computes it to the last one that reads it, inputs
+ * from the beginning and outputs to the end; values that live at the same time do not overlap. Each is placed
+ * at the lowest place that is free for its whole life: the largest first, or those first that live while most
+ * is live, whichever takes less (Pisarchyk and Lee, "Efficient memory management for deep neural net
+ * inference", 2020). How large a layer's workspace is depends on the target; it begins behind the values that
+ * live then, and others may lie there.
  */
 #include <stdlib.h>
 #include "plan/plan.h"

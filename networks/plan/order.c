@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of dimensions in memory. Where kernels want channels innermost, results have them so; what computes element by element
- * keeps the order of what it reads; inputs and outputs of the network are row-major. Views have their elements in the memory of
- * what they view: a transpose is another order of it, a reshape needs row-major elements, and a copy in front where they are not.
+ * The order of dimensions in memory. Where kernels want channels innermost, results have them so; what
+ * computes element by element keeps the order of what it reads; inputs and outputs of the network are
+ * row-major. Views have their elements in the memory of what they view: a transpose is another order of it, a
+ * reshape needs row-major elements, and a copy in front where they are not.
  */
 #include <string.h>
 #include "plan/plan.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room plan: from nodes to calls. It uses graph and layers. Tensors get an order of dimensions in memory, nodes that one program
- * computes become a layer, and values get their places in one block of memory. Data: struct uk_plan, which owns its layers; they
- * lie in the graph's arena.
+ * Room plan: from nodes to calls. It uses graph and layers. Tensors get an order of dimensions in memory,
+ * nodes that one program computes become a layer, and values get their places in one block of memory. Data:
+ * struct uk_plan, which owns its layers; they lie in the graph's arena.
  */
 #ifndef UK_PLAN_H
 #define UK_PLAN_H
@@ -57,8 +57,8 @@ void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like);
 /* ---- channels.c: filters and inputs of as many channels as kernels take at once ---- */
 
 enum uk_status uk_plan_channels(struct uk_graph *g);
-/* A node of this operator in front of the convolution, which is at `place`: of its input and its zero point it makes what the convolution
- * then reads, whose extents the caller makes larger. NULL: no memory. */
+/* A node of this operator in front of the convolution, which is at `place`: of its input and its zero point
+ * it makes what the convolution then reads, whose extents the caller makes larger. NULL: no memory. */
 struct uk_graph_node *uk_enlarge_input(struct uk_graph *g, const struct uk_operator *op,
                                        struct uk_graph_node *conv, struct uk_graph_node **place);
 /* The value before it got some more channels; NULL: it has none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unions and parts for nothing: what a Concat unites is written into its result by who computes it, and what a Split or a Slice takes is
- * read where it is. Such a value has the strides of the larger one. It needs the same order of dimensions, and is no input, output or
- * constant of the network, no view of another value, and viewed by nothing; and no layer reads one part and writes another one that lies
- * between its elements.
+ * Unions and parts for nothing: what a Concat unites is written into its result by who computes it, and what
+ * a Split or a Slice takes is read where it is. Such a value has the strides of the larger one. It needs the
+ * same order of dimensions, and is no input, output or constant of the network, no view of another value, and
+ * viewed by nothing; and no layer reads one part and writes another one that lies between its elements.
  */
 #include <string.h>
 #include "plan/plan.h"
@@ -51,7 +51,8 @@ static void add(struct chain *c, const struct uk_graph_node *n) {
         c->node[c->nodes++] = n;
 }
 
-/* Would the layer that ends in the node read what lies in the root? It has, besides the node, what element-by-element nodes read. */
+/* Would the layer that ends in the node read what lies in the root? It has, besides the node, what
+ * element-by-element nodes read. */
 static bool reads(const struct uk_graph_node *last, const struct uk_graph_value *root) {
     struct chain c = {{last}, 1, false};
 
@@ -77,8 +78,8 @@ static bool is_read_beside(const struct uk_graph *g, const struct uk_graph_value
     return false;
 }
 
-/* Are parts along the axis in memory one behind the other? Else a part lies between the elements of another, and no layer may read one
- * and write the other: functions refuse operands whose memory overlaps. */
+/* Are parts along the axis in memory one behind the other? Else a part lies between the elements of another,
+ * and no layer may read one and write the other: functions refuse operands whose memory overlaps. */
 static bool is_apart(const struct uk_graph_value *y, int axis) {
     for (int d = 0; d < y->rank && y->order[d] != axis; d++)
         if (y->extent[y->order[d]] != 1)
@@ -100,8 +101,8 @@ static int occurrences(const struct uk_graph_node *n, const struct uk_graph_valu
     return count;
 }
 
-/* What a border is around lies inside of it: border.c gives one to values alone that are free and have its order. The border itself is
- * left to write. */
+/* What a border is around lies inside of it: border.c gives one to values alone that are free and have its
+ * order. The border itself is left to write. */
 static void surround(struct uk_graph_node *n) {
     int64_t stride[UK_RANK], at = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A BatchNormalization behind a convolution becomes part of its filter and bias: (w * x + b - mean) * s + shift, where
- * s = scale / sqrt(variance + epsilon), is (w * s) * x + (b - mean) * s + shift. The products are rounded at other places than before.
+ * A BatchNormalization behind a convolution becomes part of its filter and bias: (w * x + b - mean) * s +
+ * shift, where s = scale / sqrt(variance + epsilon), is (w * s) * x + (b - mean) * s + shift. The products
+ * are rounded at other places than before.
  */
 #include <math.h>
 #include <string.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of DequantizeLinear, an operator and QuantizeLinear, which mean what ONNX Runtime's operator on bytes computes. A group is
- * taken where all data that the operator reads is dequantized, and its result is quantized and read by nothing else; what moves
- * elements or takes the largest needs the same scale and zero point on both sides, and then works on the bytes.
+ * Groups of DequantizeLinear, an operator and QuantizeLinear, which mean what ONNX Runtime's operator on
+ * bytes computes. A group is taken where all data that the operator reads is dequantized, and its result is
+ * quantized and read by nothing else; what moves elements or takes the largest needs the same scale and zero
+ * point on both sides, and then works on the bytes.
  */
 #include <string.h>
 #include "rewrite/rewrite.h"
 
 enum { MOST_INPUTS = 70 };
 
-/* Inputs of the new operator: data of the old one's input i as tensor, scale and zero point (0, 1, ...), its result's scale and
- * zero point (Y), its bias as i32 (B). */
+/* Inputs of the new operator: data of the old one's input i as tensor, scale and zero point (0, 1, ...), its
+ * result's scale and zero point (Y), its bias as i32 (B). */
 static const struct rule {
     const char *from, *to, *domain, *inputs;
 } rules[] = {

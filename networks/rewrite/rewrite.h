@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room rewrite: a graph as fewer and larger operators. It uses graph. What QuantizeLinear and
- * DequantizeLinear say about an operator between them becomes the operator that computes with bytes; nodes whose results nobody
- * reads are taken out.
+ * DequantizeLinear say about an operator between them becomes the operator that computes with bytes; nodes
+ * whose results nobody reads are taken out.
  */
 #ifndef UK_REWRITE_H
 #define UK_REWRITE_H

@@ -11,7 +11,8 @@ const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS] = {
     "fma", "valu", "salu", "smem", "load", "store", "lds_read", "lds_write", "wait", "barrier", "other",
 };
 
-/* The GPUs: LLVM's name, EF_AMDGPU_MACH of ELF's flags, whether v0 holds all of a thread's ids; LDS of a block. */
+/* The GPUs: LLVM's name, EF_AMDGPU_MACH of ELF's flags, whether v0 holds all of a thread's ids; LDS of a
+ * block. */
 static const struct {
     const char *gfx;
     unsigned mach;
@@ -239,7 +240,8 @@ static void uk_hidden(uint8_t *to, const struct uk_amdgpu_argument *a,
     memcpy(to, &value, a->size < 8 ? a->size : 8);
 }
 
-/* The segment of arguments, and the packet that starts a kernel (hsa_kernel_dispatch_packet_t), as constant buffers. */
+/* The segment of arguments, and the packet that starts a kernel (hsa_kernel_dispatch_packet_t), as constant
+ * buffers. */
 static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k,
                          const struct uk_amdgpu_launch *launch, const void *const *arguments,
                          struct uk_amdgpu_run_state *run) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs code objects of AMD GPUs (gfx906, gfx90a: waves of 64 lanes) on this machine, and reports what they do wrong.
+ * Runs code objects of AMD GPUs (gfx906, gfx90a: waves of 64 lanes) on this machine, and reports what they do
+ * wrong.
  *
  *     struct uk_amdgpu *gpu = uk_amdgpu_open("gfx90a");
  *     struct uk_amdgpu_object *object;
@@ -9,20 +10,24 @@
  *         puts(uk_amdgpu_message(gpu));
  *     const void *arguments[] = {&x, &n};
  *     uk_amdgpu_launch(gpu, uk_amdgpu_find(object, "vadd"),
- *                      &(struct uk_amdgpu_launch){.grid = {16, 1, 1}, .block = {64, 1, 1}}, arguments, 2, &counts);
+ *                      &(struct uk_amdgpu_launch){.grid = {16, 1, 1}, .block = {64, 1, 1}}, arguments, 2,
+ *                      &counts);
  *
- * The library never prints or ends the process; closing a device frees all of its memory. A device is used by one
- * thread at a time; several devices may be used at once. Addresses are the device's: the host reads and writes them
- * by uk_amdgpu_read and _write only. Sizes are bytes. It uses simulate (simt.h), gpu (driver.c, where it is one
- * of the devices) and LLVM, which disassembles.
+ * The library never prints or ends the process; closing a device frees all of its memory. A device is used by
+ * one thread at a time; several devices may be used at once. Addresses are the device's: the host reads and
+ * writes them by uk_amdgpu_read and _write only. Sizes are bytes. It uses simulate (simt.h), gpu (driver.c,
+ * where it is one of the devices) and LLVM, which disassembles.
  *
- * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and lane:
+ * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and
+ * lane:
  * - a register used, or overwritten, before the s_waitcnt that its load needs
- * - an access outside a buffer, the block's LDS or the thread's scratch, by one byte; a store to constant memory
- * - a race: two waves access the same bytes of LDS or of a buffer, one of them writes, and between the two there is no s_waitcnt
- *   for the first access followed by a barrier; or two blocks do; or a scalar load reads what the launch has written
- * - bits of uninitialized LDS, scratch or registers in an address, a branch, EXEC, or a store to a buffer; each bit is followed through
- *   moves, shifts and logic, so that bytes beside it may be used
+ * - an access outside a buffer, the block's LDS or the thread's scratch, by one byte; a store to constant
+ *   memory
+ * - a race: two waves access the same bytes of LDS or of a buffer, one of them writes, and between the two
+ *   there is no s_waitcnt for the first access followed by a barrier; or two blocks do; or a scalar load
+ *   reads what the launch has written
+ * - bits of uninitialized LDS, scratch or registers in an address, a branch, EXEC, or a store to a buffer;
+ *   each bit is followed through moves, shifts and logic, so that bytes beside it may be used
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
  * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.
  */
@@ -68,8 +73,8 @@ struct uk_amdgpu_argument {
 struct uk_amdgpu_kernel {
     const char *name;
     struct uk_amdgpu_object *object;
-    uint32_t
-        n_arguments; /* those that a launch takes; hidden ones follow them in the array and are filled in by it */
+    uint32_t n_arguments; /* those that a launch takes; hidden ones follow them in the array and are filled in
+                             by it */
     uint32_t n_hidden;
     const struct uk_amdgpu_argument *arguments;
     uint32_t argument_bytes, lds_bytes, scratch_bytes;
@@ -87,7 +92,8 @@ struct uk_amdgpu_launch {
 
 /* Instructions of waves, by what executes them. */
 enum uk_amdgpu_kind {
-    UK_AMDGPU_FMA, /* VALU: products added, or a product of matrices' lines, of v_fma, v_fmac, v_mad, v_pk_fma, v_dot */
+    UK_AMDGPU_FMA,  /* VALU: products added, or a product of matrices' lines, of v_fma, v_fmac, v_mad,
+                       v_pk_fma, v_dot */
     UK_AMDGPU_VALU, /* all other VALU */
     UK_AMDGPU_SALU, /* with branches */
     UK_AMDGPU_SMEM, /* scalar loads */
@@ -108,8 +114,8 @@ struct uk_amdgpu_counts {
     uint64_t load_bytes, store_bytes;                 /* of buffers and scratch, by active lanes */
     uint64_t lds_read_cycles, lds_write_cycles;       /* of LDS accesses, bank conflicts included */
     uint64_t lds_read_conflicts, lds_write_conflicts; /* of these, the cycles due to bank conflicts */
-    uint64_t
-        max_conflict_ways; /* the most of one instruction: 1, no conflict; 2, a bank has to deliver two words; ... */
+    uint64_t max_conflict_ways; /* the most of one instruction: 1, no conflict; 2, a bank has to deliver two
+                                   words; ... */
 };
 
 /* NULL: no memory, or a GPU that is not simulated, for which uk_amdgpu_simulates returns false. */
@@ -121,7 +127,8 @@ void uk_amdgpu_close(struct uk_amdgpu *);
 /* The message of the last call that did not return UK_AMDGPU_OK; one line, without a newline. */
 const char *uk_amdgpu_message(const struct uk_amdgpu *);
 
-/* Allocates a buffer of at most 4095 MiB, whose bytes are 0xa5. A buffer of 0 bytes has an address of its own, too. */
+/* Allocates a buffer of at most 4095 MiB, whose bytes are 0xa5. A buffer of 0 bytes has an address of its
+ * own, too. */
 enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *, size_t bytes, uint64_t *address);
 enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *, uint64_t address);
 enum uk_amdgpu_status uk_amdgpu_write(struct uk_amdgpu *, uint64_t address, const void *data, size_t bytes);
@@ -136,13 +143,14 @@ const struct uk_amdgpu_kernel *uk_amdgpu_kernel(const struct uk_amdgpu_object *,
 const struct uk_amdgpu_kernel *uk_amdgpu_find(const struct uk_amdgpu_object *,
                                               const char *name); /* or NULL */
 
-/* Runs the launch to its end. arguments[i] points to the bytes of the kernel's argument i. `counts` may be NULL; it is also
-   filled in when the launch ends early, with what was executed. */
+/* Runs the launch to its end. arguments[i] points to the bytes of the kernel's argument i. `counts` may be
+   NULL; it is also filled in when the launch ends early, with what was executed. */
 enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *, const struct uk_amdgpu_kernel *,
                                        const struct uk_amdgpu_launch *, const void *const *arguments,
                                        uint32_t n_arguments, struct uk_amdgpu_counts *counts);
 
-/* Each instruction of a kernel's code, in order, with what the last launch of it counted. Texts live as long as the object. */
+/* Each instruction of a kernel's code, in order, with what the last launch of it counted. Texts live as long
+ * as the object. */
 struct uk_amdgpu_instruction {
     const char *text; /* as LLVM disassembles it */
     uint32_t offset;  /* in bytes from the kernel's beginning */

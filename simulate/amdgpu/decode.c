@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's code by LLVM's disassembler: text, then operands, then the row of its opcode; once for each kernel. */
+/* A kernel's code by LLVM's disassembler: text, then operands, then the row of its opcode; once for each
+ * kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator as a kind of GPU of libukernels, "sim": device 0 is a gfx906, device 1 a gfx90a. It registers itself where it is
- * linked; libukernels loads it as libukgpusim.so. Launches are done when they return, and report then; blocks and waves run in an order that the environment's
- * UK_SIM_SEED draws.
+ * The simulator as a kind of GPU of libukernels, "sim": device 0 is a gfx906, device 1 a gfx90a. It registers
+ * itself where it is linked; libukernels loads it as libukgpusim.so. Launches are done when they return, and
+ * report then; blocks and waves run in an order that the environment's UK_SIM_SEED draws.
  */
 #include <stdio.h>
 #include <stdlib.h>

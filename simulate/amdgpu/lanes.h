@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that the expressions of opcodes.def use. IEEE mode is on, as compilers for HSA leave it: a signaling NaN
- * becomes the quiet result of minimum and maximum, which else take the other operand.
+ * Functions that the expressions of opcodes.def use. IEEE mode is on, as compilers for HSA leave it: a
+ * signaling NaN becomes the quiet result of minimum and maximum, which else take the other operand.
  */
 #ifndef UK_AMDGPU_LANES_H
 #define UK_AMDGPU_LANES_H
@@ -127,9 +127,9 @@ static inline int32_t uk_frexp_exp(float a) {
 }
 
 /*
- * Division: den or num, scaled where the quotient's steps would leave the range. The manual tests whether 1 / den is subnormal
- * in f64, which it never is. In f32 it is what the steps suffer from, so both are made smaller then; but not where the quotient
- * is subnormal too, of which the manual would make den infinite.
+ * Division: den or num, scaled where the quotient's steps would leave the range. The manual tests whether 1 /
+ * den is subnormal in f64, which it never is. In f32 it is what the steps suffer from, so both are made
+ * smaller then; but not where the quotient is subnormal too, of which the manual would make den infinite.
  */
 static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
     *scaled = false;
@@ -150,8 +150,8 @@ static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
     return uk_exponent(num) <= 23 ? ldexpf(a, 64) : a;
 }
 /*
- * The manual of CDNA has 2 to the 32nd as the factor, which undoes none of the scalings above; that of RDNA has these. Sum and
- * factor are rounded once, by a sum in f64 rounded to odd, as a subnormal quotient needs.
+ * The manual of CDNA has 2 to the 32nd as the factor, which undoes none of the scalings above; that of RDNA
+ * has these. Sum and factor are rounded once, by a sum in f64 rounded to odd, as a subnormal quotient needs.
  */
 static inline float uk_div_fmas(float a, float b, float c, bool scaled) {
     const double product = (double)a * b, sum = product + c, other = sum - product,
@@ -179,8 +179,8 @@ static inline float uk_div_fixup(float a, float den, float num) {
         return negative ? -0.0f : 0.0f;
     if (uk_exponent(num) - uk_exponent(den) < -150)
         return negative ? -0.0f : 0.0f;
-    /* The steps of a quotient that is too large end in infinity or NaN. The manual takes den's exponent here, which cannot
-       be that of infinity any more. */
+    /* The steps of a quotient that is too large end in infinity or NaN. The manual takes den's exponent here,
+       which cannot be that of infinity any more. */
     if (uk_exponent(a) == 255)
         return negative ? -INFINITY : INFINITY;
     return copysignf(a, negative ? -1.0f : 1.0f);
@@ -267,7 +267,8 @@ static inline double uk_div_scale_f64(double a, double den, double num, bool *sc
         return ldexp(a, -128);
     return uk_exponent_f64(num) <= 53 ? ldexp(a, 128) : a;
 }
-/* Sum and factor are rounded once: of a subnormal quotient, a sum half between two is not taken for a tie if it was rounded. */
+/* Sum and factor are rounded once: of a subnormal quotient, a sum half between two is not taken for a tie if
+ * it was rounded. */
 static inline double uk_div_fmas_f64(double a, double b, double c, bool scaled) {
     const double sum = fma(a, b, c), product = a * b, low = fma(a, b, -product), top = product + c,
                  back = top - product, rest = ((product - (top - back)) + (c - back)) + low + (top - sum);

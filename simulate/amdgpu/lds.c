@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LDS: bytes that a block's waves share; which waves accessed them, which bytes were written, and bank conflicts. */
+/* LDS: bytes that a block's waves share; which waves accessed them, which bytes were written, and bank
+ * conflicts. */
 #include <string.h>
 #include "state.h"
 
 /*
- * LDS has 32 banks of 4 bytes. An instruction is done in phases, in each of which some lanes reach every bank: as many as
- * move 128 bytes. Two lanes of a phase conflict if they need different words of one bank; the same word is delivered to both.
- * The lanes of a phase are consecutive, but for reads of 16 bytes. Sources: AMD's "Understanding AMD GPU LDS and Bank
- * Conflicts" (Composable Kernel's documentation) of 16 bytes, which it measured on gfx942; of 4 and 8 bytes the optimization
- * guide of AMD's SHARK. gfx906 and gfx90a are taken to be the same, which nothing here can measure.
+ * LDS has 32 banks of 4 bytes. An instruction is done in phases, in each of which some lanes reach every
+ * bank: as many as move 128 bytes. Two lanes of a phase conflict if they need different words of one bank;
+ * the same word is delivered to both. The lanes of a phase are consecutive, but for reads of 16 bytes.
+ * Sources: AMD's "Understanding AMD GPU LDS and Bank Conflicts" (Composable Kernel's documentation) of 16
+ * bytes, which it measured on gfx942; of 4 and 8 bytes the optimization guide of AMD's SHARK. gfx906 and
+ * gfx90a are taken to be the same, which nothing here can measure.
  */
 enum { BANKS = 32 };
 static const uint8_t uk_read_16[UK_AMDGPU_LANES] = {
@@ -57,7 +59,8 @@ static void uk_count_banks(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst
         unsigned n = 0, worst;
 
         for (unsigned k = first, before = UK_AMDGPU_LANES; k < first + uk_phases[row].lanes; ++k) {
-            /* The order of reads of 16 bytes is that of ds_read_b128; two reads of 8 are taken in lanes' order. */
+            /* The order of reads of 16 bytes is that of ds_read_b128; two reads of 8 are taken in lanes'
+             * order. */
             const unsigned l = !write && uk_phases[row].read && e->parts == 1 ? uk_phases[row].read[k] : k;
 
             if (!(exec >> l & 1) || (before < UK_AMDGPU_LANES && e->address[0][l] == e->address[0][before]))

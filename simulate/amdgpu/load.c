@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A code object: its segments become a constant buffer of the device, its metadata and descriptors kernels. */
+/* A code object: its segments become a constant buffer of the device, its metadata and descriptors kernels.
+ * */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,8 @@ static bool uk_elf_note(const struct uk_elf *elf, const uint8_t **data, size_t *
     return false;
 }
 
-/* A symbol by its name (or, without one, the largest function that begins at an address) in the tables of symbols. */
+/* A symbol by its name (or, without one, the largest function that begins at an address) in the tables of
+ * symbols. */
 static bool uk_elf_symbol(const struct uk_elf *elf, const char *name, uint64_t value, Elf64_Sym *found) {
     const uint8_t *sections =
         uk_elf_at(elf, elf->header.e_shoff, (uint64_t)elf->header.e_shnum * sizeof(Elf64_Shdr));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer or in scratch, which waves accessed it, which
- * accesses are outstanding. */
+/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer or in scratch, which waves
+ * accessed it, which accesses are outstanding. */
 #include <string.h>
 #include "state.h"
 
@@ -110,7 +110,8 @@ static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct u
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* The bytes of these lanes; the buffer of the lane before is likely that of the next. `shared`: those that waves can write. */
+/* The bytes of these lanes; the buffer of the lane before is likely that of the next. `shared`: those that
+ * waves can write. */
 static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                            uint64_t exec, const uint64_t *address,
                                            struct uk_amdgpu_places *places, uint64_t *shared) {

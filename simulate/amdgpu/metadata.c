@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A code object's metadata: a map in MessagePack, from which a launch's parameters are read. The same code reads it twice:
- * once to count kernels, arguments and bytes of names, once to fill in the arrays that were allocated for them.
+ * A code object's metadata: a map in MessagePack, from which a launch's parameters are read. The same code
+ * reads it twice: once to count kernels, arguments and bytes of names, once to fill in the arrays that were
+ * allocated for them.
  */
 #include <stdlib.h>
 #include <string.h>

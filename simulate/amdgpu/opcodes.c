@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of opcodes, of opcodes.def: a function for each row's expression, and the check of operands against a row. */
+/* The table of opcodes, of opcodes.def: a function for each row's expression, and the check of operands
+ * against a row. */
 #include <stdlib.h>
 #include <string.h>
 #include "lanes.h"
@@ -44,7 +45,7 @@ static inline _Float16 uk_get_f16(const uint32_t *const *s, int l) {
 #define GET_f32(s, l) uk_float((s)[0][l])
 #define GET_f16(s, l) uk_get_f16(s, l)
 #define GET_u64(s, l) uk_get_u64(s, l)
-#define GET_i64(s, l) (int64_t) uk_get_u64(s, l)
+#define GET_i64(s, l) (int64_t)uk_get_u64(s, l)
 #define GET_f64(s, l) uk_double(uk_get_u64(s, l))
 
 static inline void uk_put_u64(uint32_t (*d)[UK_AMDGPU_LANES], int l, uint64_t a) {
@@ -182,7 +183,7 @@ static void uk_lanes_fma(PARAMETERS) {
         const s_##B b = SGET_##B(b_bits);                                                       \
         uint64_t r = 0;                                                                         \
         (void)a, (void)b, (void)d, (void)r;                                                     \
-        r = (uint64_t)(__VA_ARGS__)&SMASK_##D;                                                  \
+        r = (uint64_t)(__VA_ARGS__) & SMASK_##D;                                                \
         *scc = (nonzero) ? r != 0 : *scc;                                                       \
         return r;                                                                               \
     }
@@ -190,7 +191,7 @@ static void uk_lanes_fma(PARAMETERS) {
 #define SZ(name, D, A, B, flags, ...) SCALAR_OF(name, D, A, B, true, __VA_ARGS__)
 #include "opcodes.def"
 
-#define KIND_OF(flags) ((flags)&F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
+#define KIND_OF(flags) ((flags) & F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
 static const struct uk_amdgpu_opcode uk_opcodes[] = {
 #define V(name, D, A, B, C, flags, ...) \
     {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL, NULL},
@@ -211,7 +212,7 @@ static const struct uk_amdgpu_opcode uk_opcodes[] = {
      NULL,  NULL,        uk_scalar_##name},
 #define X(name, run, kind, flags) {#name, run, UK_AMDGPU_##kind, {0}, flags, NULL, NULL, NULL},
 #define MEMORY(name, run, kind, bytes, registers, flags) \
-    {name, run, (flags)&F_WRITE ? kind##_WRITE : kind##_READ, {bytes, registers}, flags, NULL, NULL, NULL},
+    {name, run, (flags) & F_WRITE ? kind##_WRITE : kind##_READ, {bytes, registers}, flags, NULL, NULL, NULL},
 #define BUFFER_READ UK_AMDGPU_LOAD
 #define BUFFER_WRITE UK_AMDGPU_STORE
 #define MG(name, bytes, registers, flags)                                                \
@@ -247,7 +248,8 @@ static bool uk_has_sign(enum uk_amdgpu_type type, uint32_t flags) {
     return uk_is_float(type) || flags & F_SELECT || (type == T_u16 && flags & F_OP_SEL && flags & F_BITS);
 }
 
-/* The bits of a constant: of a float as the operand's type has it; the 32 bits of a literal are f64's upper ones. */
+/* The bits of a constant: of a float as the operand's type has it; the 32 bits of a literal are f64's upper
+ * ones. */
 static void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
     if (!o->is_float) {
         if (type == T_f64 && o->value[0] > 64 && o->value[0] < UINT32_MAX - 16)
@@ -287,7 +289,8 @@ static const char *uk_source(struct uk_amdgpu_inst *i, unsigned n, bool vector) 
     return NULL;
 }
 
-/* In the order of the text: the destination, a mask, the sources, a mask; into o[0], sources from o[1], masks at o[4], o[5]. */
+/* In the order of the text: the destination, a mask, the sources, a mask; into o[0], sources from o[1], masks
+ * at o[4], o[5]. */
 static const char *uk_operands_valu(struct uk_amdgpu_inst *i) {
     struct uk_amdgpu_operand in[UK_AMDGPU_MAX_OPERANDS], zero = {0};
     const uint32_t flags = i->op->flags;
@@ -360,8 +363,9 @@ static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
                : "the size of an operand of this instruction";
 }
 
-/* Of 16-bit halves. A constant has 32 bits, as LLVM counts on (SIFoldOperands, tryFoldImmWithOpSel): an integer's upper half is 0, or
- * -1, and that of a float is 0 where the instruction is one of floats. Of integers, a float's constant is another: it is refused. */
+/* Of 16-bit halves. A constant has 32 bits, as LLVM counts on (SIFoldOperands, tryFoldImmWithOpSel): an
+ * integer's upper half is 0, or -1, and that of a float is 0 where the instruction is one of floats. Of
+ * integers, a float's constant is another: it is refused. */
 static const char *uk_operands_halves(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
         const struct uk_amdgpu_operand *o = &i->o[n];

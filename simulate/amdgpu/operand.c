@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text that LLVM prints of an instruction, into operands and modifiers: "v_fma_f32 v0, -|v1|, s2, 1.0 clamp",
- * "global_load_dwordx4 v[0:3], v4, s[6:7] offset:16". Text that is not understood is kept in the message that ends a wave which
- * executes the instruction.
+ * The text that LLVM prints of an instruction, into operands and modifiers: "v_fma_f32 v0, -|v1|, s2, 1.0
+ * clamp", "global_load_dwordx4 v[0:3], v4, s[6:7] offset:16". Text that is not understood is kept in the
+ * message that ends a wave which executes the instruction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,8 @@ static bool uk_parse_sdwa(uint8_t *sdwa, const char *text) {
     return byte || word || strcmp(text, "DWORD") == 0;
 }
 
-/* "[0,1,1]" of op_sel and the like, for the sources after the destination; behind them op_sel may have one for that. */
+/* "[0,1,1]" of op_sel and the like, for the sources after the destination; behind them op_sel may have one
+ * for that. */
 static bool uk_parse_bits(struct uk_amdgpu_inst *inst, const char *text, size_t field) {
     unsigned n = 0;
 

@@ -38,7 +38,8 @@ enum uk_amdgpu_step uk_scalar_write(struct uk_amdgpu_wave *w, const struct uk_am
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* Which bits of the result are undefined. Of AND and OR, a known 0 or 1 decides; else one undefined bit makes all so. */
+/* Which bits of the result are undefined. Of AND and OR, a known 0 or 1 decides; else one undefined bit makes
+ * all so. */
 static uint64_t uk_undefined(uint32_t flags, const uint64_t *value, const uint64_t *undefined,
                              unsigned words) {
     const uint64_t a = value[0], b = flags & F_NOT_B ? ~value[1] : value[1], ua = undefined[0],

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scratch: memory that is each lane's own, for registers that are spilled and arrays with an index that is no constant. A wave has
- * a part of it, in which hardware interleaves the lanes by words: byte b of lane l is at 256 * (b / 4) + 4 * l + b % 4 (LLVM's
- * AMDGPUUsage, "Memory Spaces"). buffer_NAME finds the part by a resource that the launch gives and the kernel adds the wave's
- * offset to; scratch_NAME, and flat_NAME with an address in the private aperture, by FLAT_SCRATCH. No lane may reach another's bytes,
- * so they lie together here.
+ * Scratch: memory that is each lane's own, for registers that are spilled and arrays with an index that is no
+ * constant. A wave has a part of it, in which hardware interleaves the lanes by words: byte b of lane l is at
+ * 256 * (b / 4) + 4 * l + b % 4 (LLVM's AMDGPUUsage, "Memory Spaces"). buffer_NAME finds the part by a
+ * resource that the launch gives and the kernel adds the wave's offset to; scratch_NAME, and flat_NAME with
+ * an address in the private aperture, by FLAT_SCRATCH. No lane may reach another's bytes, so they lie
+ * together here.
  */
 #include <string.h>
 #include "state.h"
 
 enum { PART = 1024 }; /* a wave's part is a multiple */
-/* Of a resource: the lanes are interleaved (SWIZZLE_ENABLE), 64 of them (INDEX_STRIDE), each by its number (ADD_TID_ENABLE). */
+/* Of a resource: the lanes are interleaved (SWIZZLE_ENABLE), 64 of them (INDEX_STRIDE), each by its number
+ * (ADD_TID_ENABLE). */
 enum { RESOURCE_1 = (int)0x80000000, RESOURCE_3 = 3 << 21 | 1 << 23 };
 
 uint32_t uk_scratch_offset(const struct uk_amdgpu_run_state *run, uint32_t wave) {
@@ -36,7 +38,8 @@ void uk_scratch_begin(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w)
     memset(w->scratch_undefined, 255, bytes);
 }
 
-/* A lane's bytes: `from` is the distance of what interleaved addresses are counted from to the wave's part. */
+/* A lane's bytes: `from` is the distance of what interleaved addresses are counted from to the wave's part.
+ * */
 static enum uk_amdgpu_step uk_scratch_place(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                             int lane, int64_t from, uint32_t offset,
                                             struct uk_amdgpu_places *places) {
@@ -158,7 +161,8 @@ enum uk_amdgpu_step uk_scratch_flat(struct uk_amdgpu_wave *w, const struct uk_am
     return step;
 }
 
-/* In memory.c's order: of a store the address, the data, else the data, the address; then a resource and an offset, or a scalar. */
+/* In memory.c's order: of a store the address, the data, else the data, the address; then a resource and an
+ * offset, or a scalar. */
 const char *uk_check_scratch(struct uk_amdgpu_inst *i) {
     const bool write = i->op->flags & F_WRITE, buffer = i->op->flags & F_BUFFER;
     const struct uk_amdgpu_operand *data = &i->o[write], *address = &i->o[!write], *scalar = &i->o[2],

@@ -2,11 +2,12 @@
 /*
  * What the simulator's files share: decoded instructions, waves, blocks.
  *
- * A kernel's code is decoded once, at its first launch, into an array of struct uk_amdgpu_inst. Vector registers lie in lanes of 64:
- * v[r][lane], AGPR n at r = 256 + n. Beside each register stand its undefined bits: for a scalar register a mask of its bits, for
- * a vector register one for each lane, and a mask of the lanes in which there are any, which is all that most instructions need. A
- * load makes its registers undefined and `pending` when it is issued, and defined
- * when a wait covers it; the value is stored at once, which is not visible to a kernel, as its use before the wait is reported.
+ * A kernel's code is decoded once, at its first launch, into an array of struct uk_amdgpu_inst. Vector
+ * registers lie in lanes of 64: v[r][lane], AGPR n at r = 256 + n. Beside each register stand its undefined
+ * bits: for a scalar register a mask of its bits, for a vector register one for each lane, and a mask of the
+ * lanes in which there are any, which is all that most instructions need. A load makes its registers
+ * undefined and `pending` when it is issued, and defined when a wait covers it; the value is stored at once,
+ * which is not visible to a kernel, as its use before the wait is reported.
  */
 #ifndef UK_AMDGPU_STATE_H
 #define UK_AMDGPU_STATE_H
@@ -96,7 +97,8 @@ typedef void uk_amdgpu_lanes(uint32_t (*restrict d)[UK_AMDGPU_LANES], const uint
                              uint64_t mask_in, uint64_t *restrict mask_out);
 typedef uint64_t uk_amdgpu_scalar(uint64_t a, uint64_t b, uint64_t d, bool *scc);
 
-/* Flags of the rows of opcodes.def. A VALU row may have those of the first group, a scalar one those of the first and second, a memory one those of the third. */
+/* Flags of the rows of opcodes.def. A VALU row may have those of the first group, a scalar one those of the
+ * first and second, a memory one those of the third. */
 enum uk_amdgpu_flag {
     F_ACC = 1,         /* the destination is the last source too */
     F_MASK_IN = 2,     /* a mask is the last operand */
@@ -176,7 +178,8 @@ struct uk_amdgpu_event {
     bool scalar, lds, write;
     uint16_t first, n;                        /* registers that it defines */
     uint64_t undefined[UK_AMDGPU_MAX_LOADED]; /* lanes of each of which bits remain undefined then */
-    /* Its addresses, this many of each lane: they are recorded again at each barrier that comes before its wait. */
+    /* Its addresses, this many of each lane: they are recorded again at each barrier that comes before its
+     * wait. */
     unsigned parts, part_bytes;
     uint64_t address[2][UK_AMDGPU_LANES];
 };
@@ -291,7 +294,8 @@ const char *uk_amdgpu_operands(struct uk_amdgpu_inst *);
 /* wave.c */
 enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *, const struct uk_amdgpu_descriptor *);
 
-/* report.c: writes the message, with the place in the code; all return UK_AMDGPU_STEP_STOPPED. `lane` < 0: no lane. */
+/* report.c: writes the message, with the place in the code; all return UK_AMDGPU_STEP_STOPPED. `lane` < 0: no
+ * lane. */
 enum uk_amdgpu_step uk_report(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, int lane,
                               const char *format, ...) UK_PRINTF(4, 5);
 enum uk_amdgpu_step uk_unsupported(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, const char *format,
@@ -318,17 +322,20 @@ void uk_event_marks(struct uk_amdgpu_wave *, const struct uk_amdgpu_event *);
 static inline uint32_t uk_undefined_bits(const struct uk_amdgpu_wave *w, unsigned r, unsigned lane) {
     return w->undefined[r] >> lane & 1 ? w->undefined_bits[r][lane] : 0;
 }
-/* UK_AMDGPU_STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is outstanding. */
+/* UK_AMDGPU_STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is
+ * outstanding. */
 enum uk_amdgpu_step uk_use_v(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, unsigned first,
                              unsigned n, uint64_t exec, const char *use);
 enum uk_amdgpu_step uk_use_s(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, unsigned first,
                              unsigned n, const char *use);
 
-/* The same for the destination of a load in this queue, which may follow another load of the same register. */
+/* The same for the destination of a load in this queue, which may follow another load of the same register.
+ * */
 enum uk_amdgpu_step uk_reload(struct uk_amdgpu_wave *, const struct uk_amdgpu_inst *, unsigned first,
                               unsigned n, uint64_t exec, enum uk_amdgpu_queue);
 
-/* memory.c: where each active lane's bytes are, and their undefined bits; NULL: in a buffer, where all are defined. */
+/* memory.c: where each active lane's bytes are, and their undefined bits; NULL: in a buffer, where all are
+ * defined. */
 struct uk_amdgpu_places {
     uint8_t *bytes[UK_AMDGPU_LANES], *undefined[UK_AMDGPU_LANES];
 };

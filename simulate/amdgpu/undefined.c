@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which bits of a VALU result are undefined, if sources have undefined bits. Rows with F_BITS move bits or combine those of the
- * same place: there the row's function says it, with the undefined bits of its sources changed in all combinations. The lowest
- * undefined bit of a sum or a product makes all above it undefined; an undefined bit of any other operand makes all of the
- * result so.
+ * Which bits of a VALU result are undefined, if sources have undefined bits. Rows with F_BITS move bits or
+ * combine those of the same place: there the row's function says it, with the undefined bits of its sources
+ * changed in all combinations. The lowest undefined bit of a sum or a product makes all above it undefined;
+ * an undefined bit of any other operand makes all of the result so.
  */
 #include <string.h>
 #include "state.h"

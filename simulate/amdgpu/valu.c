@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * VALU: sources as arrays of lanes, the row's function on all 64, and its results into the lanes of EXEC. Where a source has
- * undefined bits, undefined.c says which the result has; only the use of these in an address, a branch, EXEC or a store to a buffer
- * is reported.
+ * VALU: sources as arrays of lanes, the row's function on all 64, and its results into the lanes of EXEC.
+ * Where a source has undefined bits, undefined.c says which the result has; only the use of these in an
+ * address, a branch, EXEC or a store to a buffer is reported.
  */
 #include <string.h>
 #include "lanes.h"
@@ -56,7 +56,8 @@ static const uint32_t *uk_word(const struct uk_amdgpu_wave *w, const struct uk_a
     return copy;
 }
 
-/* The lanes in which one of the operand's words has undefined bits; a report if a load of it is outstanding. */
+/* The lanes in which one of the operand's words has undefined bits; a report if a load of it is outstanding.
+ * */
 static enum uk_amdgpu_step uk_source_undefined(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                                const struct uk_amdgpu_operand *o, unsigned word,
                                                uint64_t exec, uint64_t *undefined) {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outstanding memory accesses. Those that vmcnt counts complete in order; of those that lgkmcnt counts, LDS accesses complete in
- * order among themselves, and scalar loads in any order, so that only a wait for 0 covers them (AMD's manuals, "Data dependency
- * resolution").
+ * Outstanding memory accesses. Those that vmcnt counts complete in order; of those that lgkmcnt counts, LDS
+ * accesses complete in order among themselves, and scalar loads in any order, so that only a wait for 0
+ * covers them (AMD's manuals, "Data dependency resolution").
  */
 #include <string.h>
 #include "state.h"
 
-/* The last load of the vector register under way, for some of these lanes, but `not`; or NULL. Lanes that branched differently
- * may load one register by different instructions. */
+/* The last load of the vector register under way, for some of these lanes, but `not`; or NULL. Lanes that
+ * branched differently may load one register by different instructions. */
 static const struct uk_amdgpu_event *uk_event_of(const struct uk_amdgpu_wave *w, unsigned r, uint64_t exec,
-                                                 const struct uk_amdgpu_event * not ) {
+                                                 const struct uk_amdgpu_event * not) {
     const struct uk_amdgpu_event *last = NULL;
 
     for (int queue = 0; queue < 2; ++queue)
         for (unsigned k = 0; k < w->events[queue].n; ++k) {
             const struct uk_amdgpu_event *e = &w->events[queue].slot[w->events[queue].order[k]];
 
-            if (e != not &&!e->scalar && r - e->first < e->n && e->exec & exec && (!last || e->id > last->id))
+            if (e != not&&!e->scalar && r - e->first < e->n && e->exec & exec && (!last || e->id > last->id))
                 last = e;
         }
     return last;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch: blocks one after the other, the waves of a block alternating, both in an order that the seed determines. */
+/* A launch: blocks one after the other, the waves of a block alternating, both in an order that the seed
+ * determines. */
 #include <stdlib.h>
 #include <string.h>
 #include "state.h"

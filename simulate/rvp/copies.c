@@ -21,8 +21,9 @@ static uint32_t uk_rvp_word(uint64_t at) {
     return word;
 }
 
-/* Whether the code at `copy`, in [from, to), is that of `site`: a jump of the program's own may have the same word, so that a word
- * beside it has to be the same too, or the word that was there before it was replaced. */
+/* Whether the code at `copy`, in [from, to), is that of `site`: a jump of the program's own may have the same
+ * word, so that a word beside it has to be the same too, or the word that was there before it was replaced.
+ * */
 static bool uk_rvp_is_copy(uint64_t copy, uint64_t site, uint64_t from, uint64_t to) {
     for (int i = -4; i <= 4; i += 8) {
         if (copy + (uint64_t)i < from || copy + (uint64_t)i + 4 > to)
@@ -43,7 +44,8 @@ static bool uk_rvp_restore(uint64_t at, const struct uk_rvp_site *site, uint64_t
            uk_rvp_is_copy(at, site->pc, from, to) && uk_rvp_write_word(at, site->word[0], protection);
 }
 
-/* Makes the site the word that it was where another word of its run, of which one lies in [from, to), has been changed. */
+/* Makes the site the word that it was where another word of its run, of which one lies in [from, to), has
+ * been changed. */
 static void uk_rvp_restore_changed(const struct uk_rvp_site *site, uint64_t from, uint64_t to,
                                    int protection) {
     bool changed = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a word of RISC-V P 0.9.11 is and does, by ukernels/registry/rvp.def; it uses registry alone. Nothing here needs a system:
- * the emulation under Linux (emulate.c), the one of programs without a system (bare.c) and tests on other machines share it.
+ * What a word of RISC-V P 0.9.11 is and does, by ukernels/registry/rvp.def; it uses registry alone. Nothing
+ * here needs a system: the emulation under Linux (emulate.c), the one of programs without a system (bare.c)
+ * and tests on other machines share it.
  */
 #ifndef UK_RVP_DECODE_H
 #define UK_RVP_DECODE_H
@@ -53,8 +54,8 @@ static inline uint32_t uk_rvp_immediate(const struct uk_rvp_row *row, uint32_t w
 }
 
 /*
- * Executes an instruction of P, or one that reads or writes the CSR vxsat (0x009), on registers x, where x[0] is 0 and
- * stays it. False: the word is neither; nothing has changed.
+ * Executes an instruction of P, or one that reads or writes the CSR vxsat (0x009), on registers x, where x[0]
+ * is 0 and stays it. False: the word is neither; nothing has changed.
  */
 bool uk_rvp_execute(uint32_t word, uint64_t x[32], uint64_t *vxsat);
 

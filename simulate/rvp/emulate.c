@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs instructions of RISC-V P 0.9.11 on processors and emulators that lack them: a handler of SIGILL that is linked into
- * the program (-Wl,-u,uk_rvp_start takes it from its archive) and installed before any constructor. It emulates the word and
- * replaces it by a jump to a stub (replace.h); with UK_RVP_PATCH=0 in the environment it emulates each time. It handles SIGSEGV
- * for the sake of copied code (copies.h).
+ * Runs instructions of RISC-V P 0.9.11 on processors and emulators that lack them: a handler of SIGILL that
+ * is linked into the program (-Wl,-u,uk_rvp_start takes it from its archive) and installed before any
+ * constructor. It emulates the word and replaces it by a jump to a stub (replace.h); with UK_RVP_PATCH=0 in
+ * the environment it emulates each time. It handles SIGSEGV for the sake of copied code (copies.h).
  *
- * The handlers of these two stay these: sigaction, signal and their older forms are defined here, in front of libc's; they keep what
- * the program sets, to be called for what is not P, and take SIGILL out of masks. signals.c does that for all other
- * functions that take a mask. Not covered: system calls that do not go through these.
+ * The handlers of these two stay these: sigaction, signal and their older forms are defined here, in front of
+ * libc's; they keep what the program sets, to be called for what is not P, and take SIGILL out of masks.
+ * signals.c does that for all other functions that take a mask. Not covered: system calls that do not go
+ * through these.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +27,8 @@
 /* glibc's own; the name is part of its interface. */
 int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
 
-/* What the program has set for a signal: one of two copies, so that the handler never reads one that is half written. */
+/* What the program has set for a signal: one of two copies, so that the handler never reads one that is half
+ * written. */
 struct uk_rvp_wanted {
     struct sigaction action[2];
     atomic_uint which;
@@ -91,7 +93,8 @@ static bool uk_rvp_emulate(uint64_t *x, uint32_t *word) {
     const uint32_t now = uk_rvp_word_at(pc);
 
     _Static_assert(REG_PC == 0, "pc lies where x0 would");
-    /* Another thread may have replaced it after this one had read it: it is executed here, so that it counts once. */
+    /* Another thread may have replaced it after this one had read it: it is executed here, so that it counts
+     * once. */
     *word = uk_rvp_replaced(pc, now);
     x[0] = 0;
 
@@ -158,7 +161,8 @@ static void uk_rvp_begin(char **environment) {
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &sigill, NULL, sizeof sigill);
 }
 
-/* Before constructors of the program, where a libc has no .preinit_array; its symbol pulls this object out of its archive. */
+/* Before constructors of the program, where a libc has no .preinit_array; its symbol pulls this object out of
+ * its archive. */
 __attribute__((constructor(101))) void uk_rvp_start(void);
 void uk_rvp_start(void) {
     uk_rvp_begin(NULL);

@@ -14,8 +14,8 @@ struct uk_rvp_mapping {
 void uk_rvp_find_mapping(bool (*is_it)(const struct uk_rvp_mapping *mapping, void *data), void *data);
 
 /*
- * Says on stderr which word at which address of which function cannot be executed. For signal handlers: it allocates
- * nothing, and reads the program's symbols from its file.
+ * Says on stderr which word at which address of which function cannot be executed. For signal handlers: it
+ * allocates nothing, and reads the program's symbols from its file.
  */
 void uk_rvp_print_illegal(uint64_t pc, uint32_t word);
 

@@ -12,8 +12,8 @@
 
 _Thread_local uint64_t uk_rvp_vxsat;
 
-/* Room for SITES stubs in the program's text, and for the code of runs anywhere, whose pages exist once they are written; aligned, as
- * both are made writable. */
+/* Room for SITES stubs in the program's text, and for the code of runs anywhere, whose pages exist once they
+ * are written; aligned, as both are made writable. */
 enum { SITES = 16384, STUB_WORDS = 5, RUN_BYTES = 1 << 25 };
 #define STUB_BYTES_TEXT "327680"
 #define RUN_BYTES_TEXT "33554432"
@@ -27,7 +27,8 @@ extern __attribute__((visibility("hidden"))) uint32_t uk_rvp_stubs[], uk_rvp_run
 
 static bool uk_rvp_replaces;
 static uint64_t uk_rvp_page;
-/* The process that is replacing a word, or 0. A child of fork may see its parent's number, which then does not count. */
+/* The process that is replacing a word, or 0. A child of fork may see its parent's number, which then does
+ * not count. */
 static atomic_int uk_rvp_busy;
 static atomic_uint uk_rvp_n_sites;
 /* Of each site its address and its run: the words, their number, and from `code` on what executes them. */
@@ -115,8 +116,8 @@ static uint32_t *uk_rvp_emit_call(uint32_t *at, const void *to) {
 }
 
 /*
- * Registers that were saved are read from memory and written there, so that setting one argument cannot overwrite another; the called
- * function preserves the others.
+ * Registers that were saved are read from memory and written there, so that setting one argument cannot
+ * overwrite another; the called function preserves the others.
  */
 static uint32_t *uk_rvp_emit_word(uint32_t *at, const struct uk_rvp_row *row, uint32_t word) {
     const unsigned rd = word >> 7 & 31, rs1 = word >> 15 & 31, rs2 = word >> 20 & 31;
@@ -212,7 +213,8 @@ static uint32_t uk_rvp_word_there(uint64_t pc) {
     return word;
 }
 
-/* The words from pc on that follow each other, as far as the page goes, behind which there may be no memory. */
+/* The words from pc on that follow each other, as far as the page goes, behind which there may be no memory.
+ * */
 static uint32_t uk_rvp_collect(uint64_t pc, uint32_t *word) {
     const uint64_t end = ((pc + 3) | (uk_rvp_page - 1)) + 1;
     uint32_t n = 0;
@@ -293,7 +295,8 @@ static bool uk_rvp_is_in_run(uint64_t pc) {
 
 void uk_rvp_replace(uint64_t pc, uint32_t word) {
     const int me = (int)syscall(SYS_getpid);
-    /* The first time the words of a run are trapped one after the other; one that is reached by a jump becomes a site. */
+    /* The first time the words of a run are trapped one after the other; one that is reached by a jump
+     * becomes a site. */
     const bool follows = uk_rvp_last == pc - 4;
     int busy = 0;
 

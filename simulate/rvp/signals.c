@@ -103,8 +103,8 @@ int sighold(int number) {
     return sigaddset(&set, number) ? -1 : sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* The mask that a new thread begins with is libc's to keep: its own function does that. In a static program it goes by
- * another name, and pthread_getattr_default_np links the object that has it. */
+/* The mask that a new thread begins with is libc's to keep: its own function does that. In a static program
+ * it goes by another name, and pthread_getattr_default_np links the object that has it. */
 extern int __pthread_attr_setsigmask_internal(pthread_attr_t *attributes, const sigset_t *set)
     __attribute__((weak));
 extern __typeof(dlsym) dlsym __attribute__((weak));
@@ -169,7 +169,8 @@ int ppoll(struct pollfd *files, nfds_t n, const struct timespec *timeout, const 
                        (long)uk_rvp_copy(set, &copy), sizeof copy, 0);
 }
 
-/* What programs that are built with _FORTIFY_SOURCE call; and libc's end of the program where the array is too short. */
+/* What programs that are built with _FORTIFY_SOURCE call; and libc's end of the program where the array is
+ * too short. */
 _Noreturn void __chk_fail(void);
 int __ppoll_chk(struct pollfd *files, nfds_t n, const struct timespec *timeout, const sigset_t *set,
                 size_t bytes);
@@ -274,9 +275,9 @@ long syscall(long number, ...) {
 /* ---- the stack of handlers ---- */
 
 /*
- * A stack of this size or more is used as it is. In front of a smaller one's bytes there is this much more: a word of P in a
- * handler needs room for a second frame of the kernel and for the emulation, and stacks of MINSIGSTKSZ have none. The kernel
- * is therefore given memory of ours, and the program sees its own.
+ * A stack of this size or more is used as it is. In front of a smaller one's bytes there is this much more: a
+ * word of P in a handler needs room for a second frame of the kernel and for the emulation, and stacks of
+ * MINSIGSTKSZ have none. The kernel is therefore given memory of ours, and the program sees its own.
  */
 enum { UK_RVP_STACK = 32768 };
 

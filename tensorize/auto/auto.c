@@ -58,7 +58,8 @@ static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
     return n;
 }
 
-/* Constants in panels take no time here, and are read line after line whatever the sizes are: that is worth a little. */
+/* Constants in panels take no time here, and are read line after line whatever the sizes are: that is worth a
+ * little. */
 static bool is_cheaper(const struct plan *p, const struct plan *than) {
     if (p->constants == than->constants)
         return p->cycles < than->cycles;
@@ -321,8 +322,8 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-/* The best plan, or none, as if all that is read under such a pad were in memory; nothing of it is reported. Transposed
- * tiles have loops outside of the images', so that a copy of each image has no place. */
+/* The best plan, or none, as if all that is read under such a pad were in memory; nothing of it is reported.
+ * Transposed tiles have loops outside of the images', so that a copy of each image has no place. */
 static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st, enum uk_pad pad,
                                      struct plan *p) {
     struct uk_bound *bound = uk_alloc(s->arena, sizeof st->bound);
@@ -354,8 +355,8 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
 }
 
-/* A kernel that takes the windows of many pixels is worth a copy with a border of zeros: those at the border have fewer terms, and
- * would be a call each, whose cost is that of many products. */
+/* A kernel that takes the windows of many pixels is worth a copy with a border of zeros: those at the border
+ * have fewer terms, and would be a call each, whose cost is that of many products. */
 static bool takes_windows(const struct plan *p) {
     const struct uk_kernel *row = p->fit.intrinsic ? p->fit.intrinsic->row : NULL;
 
@@ -374,8 +375,8 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-/* Copies that a kernel is to read. Transposed tiles read pixels one by one, however far apart they are: only others want one of
- * strided windows. */
+/* Copies that a kernel is to read. Transposed tiles read pixels one by one, however far apart they are: only
+ * others want one of strided windows. */
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {
     const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
     bool borders = copies && uk_has_borders(s, st), windows = copies && uk_may_take_zeros(st);
@@ -396,8 +397,9 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, s
     return status || transposed->fit.intrinsic || !copies ? status : uk_part_windows(s, st);
 }
 
-/* A tile of such a kernel has all of a row's pixels and channels. What follows it element by element wants so few channels that what
- * it needs for each stays in registers over all pixels. Vectors that fewer channels would leave a part of empty are no gain. */
+/* A tile of such a kernel has all of a row's pixels and channels. What follows it element by element wants so
+ * few channels that what it needs for each stays in registers over all pixels. Vectors that fewer channels
+ * would leave a part of empty are no gain. */
 static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
     const struct uk_stage *reader = uk_only_reader(s, st);
     const int v = uk_channel_axis(st, f);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of operands by the automatic schedule. A tensor that a stage reads at several subscripts is copied for each of
- * them; one that several stages read in the same way is copied once, for the whole program.
+ * Copies of operands by the automatic schedule. A tensor that a stage reads at several subscripts is copied
+ * for each of them; one that several stages read in the same way is copied once, for the whole program.
  */
 #include <string.h>
 #include "tiling.h"
 
-/* Does the stage's access to the tensor have its iterators where x has them: output by place, summed over likewise? */
+/* Does the stage's access to the tensor have its iterators where x has them: output by place, summed over
+ * likewise? */
 static bool reads_alike(const struct uk_stage *a, const struct uk_access *x, const struct uk_stage *b,
                         const struct uk_access *y) {
     const struct uk_statement *s = a->statement, *t = b->statement;

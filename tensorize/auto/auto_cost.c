@@ -4,7 +4,8 @@
 #include "registry/operation.h"
 #include "tiling.h"
 
-/* An element costs about 2 cycles, and a kernel computes 16 terms a cycle or more: up to a quarter of the time. */
+/* An element costs about 2 cycles, and a kernel computes 16 terms a cycle or more: up to a quarter of the
+ * time. */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied) {
     double terms = 1;
 
@@ -13,7 +14,8 @@ bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double 
     return copied * UK_CHEAP_REUSE < terms;
 }
 
-/* LLVM vectorizes plain loops where there are vectors; else a term of a sum is two loads, a product and a sum. */
+/* LLVM vectorizes plain loops where there are vectors; else a term of a sum is two loads, a product and a
+ * sum. */
 double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st) {
     double cycles = s->target->vectors.bytes >= 16 ? AUTO_PLAIN : 4 / s->target->machine.core.issue;
 

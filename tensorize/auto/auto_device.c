@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schedule for a GPU of a program that has none, or one for CPUs. Element-wise stages go into their only reader; each other
- * statement is a kernel: products in tiles (device_product.c), sums over what is contiguous by several threads (device_sum.c), all
- * else a thread for each element, or for four neighbours, which are one vector in memory.
+ * The schedule for a GPU of a program that has none, or one for CPUs. Element-wise stages go into their only
+ * reader; each other statement is a kernel: products in tiles (device_product.c), sums over what is
+ * contiguous by several threads (device_sum.c), all else a thread for each element, or for four neighbours,
+ * which are one vector in memory.
  */
 #include "device.h"
 
@@ -39,7 +40,8 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 
 /* ---- which loops are whose ---- */
 
-/* What neighbouring threads go along: what is contiguous in the output, else in an operand, else the innermost. */
+/* What neighbouring threads go along: what is contiguous in the output, else in an operand, else the
+ * innermost. */
 static struct uk_loop *lane_loop(const struct uk_stage *st) {
     struct uk_loop *last = NULL;
 
@@ -77,8 +79,8 @@ static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const 
     return most;
 }
 
-/* How many neighbours along the loop a thread takes: a vector of 16 bytes at most, where all that is accessed are vectors too
- * or one element for all. */
+/* How many neighbours along the loop a thread takes: a vector of 16 bytes at most, where all that is accessed
+ * are vectors too or one element for all. */
 static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
     const int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products summed over several loops that are one: where everything that a stage reads lies one after the other along two of them, as the
- * pixels of a row of a window do with channels innermost, a kernel takes both as one long sum, and stores its tile once.
+ * Products summed over several loops that are one: where everything that a stage reads lies one after the
+ * other along two of them, as the pixels of a row of a window do with channels innermost, a kernel takes both
+ * as one long sum, and stores its tile once.
  */
 #include "tiling.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stage costs by a kernel, blocked in some way: the loops around the kernel's calls, its own k iterations, and the copies into
- * panels, as loop nests of which ukernels/cost counts the cycles. All operands are affine in the loops, so where their lines lie, and
- * how often they come from which cache, follows from their strides; sizes that are not known are estimated.
+ * What a stage costs by a kernel, blocked in some way: the loops around the kernel's calls, its own k
+ * iterations, and the copies into panels, as loop nests of which ukernels/cost counts the cycles. All
+ * operands are affine in the loops, so where their lines lie, and how often they come from which cache,
+ * follows from their strides; sizes that are not known are estimated.
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static int64_t parts(int64_t n, int64_t of) {
 
 /* ---- what does not depend on blocks ---- */
 
-/* Bytes that a value of the loop moves the operand by; an index that is not affine is taken for the same element. */
+/* Bytes that a value of the loop moves the operand by; an index that is not affine is taken for the same
+ * element. */
 static int64_t stride_of(const struct uk_schedule *s, const struct uk_operand *o, const struct uk_loop *l) {
     struct uk_poly c = uk_coefficient(o, l->id);
     int64_t n;
@@ -69,7 +71,8 @@ static double waste_of_channels(const struct uk_schedule *s, const struct uk_sta
     return n > 0 ? (double)(int64_t)((n + nr - 1) / nr) * nr / n : 1;
 }
 
-/* k iterations of whole tiles that take as long as all tiles do, by the kernel's instruction counts and edges rounded up. */
+/* k iterations of whole tiles that take as long as all tiles do, by the kernel's instruction counts and edges
+ * rounded up. */
 static double iterations_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     const double few = row ? rows_of_latency(s, st, row) : 1;
@@ -96,8 +99,8 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
     return work / size / at_once * waste_of_channels(s, st, f);
 }
 
-/* Kernels whose vectors lie along the sum add up their lanes in the end, of as many rows at once as they have; those whose groups fill
- * a register, for each row and call. */
+/* Kernels whose vectors lie along the sum add up their lanes in the end, of as many rows at once as they
+ * have; those whose groups fill a register, for each row and call. */
 static double lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     const enum uk_op_form form = uk_kernel_operation(row)->form;
@@ -158,10 +161,10 @@ static int64_t range_in(const struct uk_costing *c, const struct uk_levels *l, i
 
 /* Where an operand's copy has an element: bytes from one value of a loop to the next. */
 struct panels {
-    int64_t width, bytes; /* elements of a panel's line; of an element */
-    int lane;             /* the loop along a line */
-    int64_t stride
-        [UK_MAX_LOOPS]; /* of the lane: of one element, if panels follow one another as its elements do */
+    int64_t width, bytes;         /* elements of a panel's line; of an element */
+    int lane;                     /* the loop along a line */
+    int64_t stride[UK_MAX_LOOPS]; /* of the lane: of one element, if panels follow one another as its elements
+                                     do */
 };
 
 /* Panels hold lines of `width`, a line for each term of the sum; the loops of no sum go outside. */
@@ -223,8 +226,8 @@ static double cost_of(const struct uk_schedule *s, const struct loops *l, struct
     return times * uk_cost_nest(&s->target->machine, n);
 }
 
-/* What a k iteration of a tile accesses in place: neighbours along one of the tile's axes as a run, the other axis' elements as so
- * many runs. */
+/* What a k iteration of a tile accesses in place: neighbours along one of the tile's axes as a run, the other
+ * axis' elements as so many runs. */
 static void set_body(const struct uk_costing *c, const struct uk_levels *l, int o,
                      struct uk_loop_operand *out) {
     const struct uk_fit *f = c->fit;
@@ -249,8 +252,8 @@ static void set_body(const struct uk_costing *c, const struct uk_levels *l, int 
     }
 }
 
-/* Loads of vectors that lie across two lines, where a k iteration reads a run of them in place and lines of the operand do not begin with
- * cache lines. */
+/* Loads of vectors that lie across two lines, where a k iteration reads a run of them in place and lines of
+ * the operand do not begin with cache lines. */
 static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n) {
     const struct uk_target *t = c->s->target;
     double splits = 0;
@@ -321,8 +324,9 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
     return cost_of(c->s, &loops, &n);
 }
 
-/* Instructions of a copy: vectors that are loaded and stored; where lines become columns, a shuffle of a vector for each doubling of a
- * square of vectors; or elements one by one. A copy that a kernel makes while it computes stores only. */
+/* Instructions of a copy: vectors that are loaded and stored; where lines become columns, a shuffle of a
+ * vector for each doubling of a square of vectors; or elements one by one. A copy that a kernel makes while
+ * it computes stores only. */
 static double copy_instructions(const struct uk_costing *c, int o, const struct panels *p, int64_t next,
                                 double elements, double *loads) {
     const struct uk_target *t = c->s->target;

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that read outside of a tensor, as in a convolution with a border. Under a pad with 0 the terms outside are left out, and
- * kernels run on what is inside. Any other value has to be read: a copy holds it as a border, and kernels read the copy. A copy
- * holds zeros too where two loops of the sum are one in it, so that a kernel takes more of the sum at once; and where a kernel takes
- * the windows of many pixels in a call: those at the border have fewer terms, and would be a call each.
+ * Sums that read outside of a tensor, as in a convolution with a border. Under a pad with 0 the terms outside
+ * are left out, and kernels run on what is inside. Any other value has to be read: a copy holds it as a
+ * border, and kernels read the copy. A copy holds zeros too where two loops of the sum are one in it, so that
+ * a kernel takes more of the sum at once; and where a kernel takes the windows of many pixels in a call:
+ * those at the border have fewer terms, and would be a call each.
  *
- * The copy is one of each image, or of the rows of the image that a row of windows, or a few, read, which stay in the cache: if it is cheap
- * to copy each row as often as windows hold it, and if what the sum reads beside the image stays in the second-level cache, from
- * which each row of windows reads it again. Windows of channels of their own, whose few terms make copies a larger part, have rows
- * too: a second image would be most of what a network's layers have in memory. Where the other operand is no constant it may have
- * to be packed, outside of the loops over rows and images: then a copy is made only if the value demands one, of each image.
+ * The copy is one of each image, or of the rows of the image that a row of windows, or a few, read, which
+ * stay in the cache: if it is cheap to copy each row as often as windows hold it, and if what the sum reads
+ * beside the image stays in the second-level cache, from which each row of windows reads it again. Windows of
+ * channels of their own, whose few terms make copies a larger part, have rows too: a second image would be
+ * most of what a network's layers have in memory. Where the other operand is no constant it may have to be
+ * packed, outside of the loops over rows and images: then a copy is made only if the value demands one, of
+ * each image.
  */
 #include <math.h>
 #include <string.h>
 #include "registry/operation.h"
 #include "tiling.h"
 
-/* The outer one of two loops of the sum that could be one if the operand were read from a copy that holds its zeros; or NULL. */
+/* The outer one of two loops of the sum that could be one if the operand were read from a copy that holds its
+ * zeros; or NULL. */
 static const struct uk_loop *joined(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     struct uk_stage *trial = uk_alloc(s->arena, sizeof *trial);
     int kept = 0;
@@ -61,7 +65,8 @@ static bool multiplies(const struct uk_stage *st, enum uk_element e) {
                                       (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
 }
 
-/* The least groups of terms that kernels of this architecture take, whose rows are in place; 0: there is none. */
+/* The least groups of terms that kernels of this architecture take, whose rows are in place; 0: there is
+ * none. */
 static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_candidate c = {0};
     int64_t least = 0;
@@ -119,8 +124,8 @@ static bool has_windows(const struct uk_stage *st, int operand) {
     return false;
 }
 
-/* Would kernels refuse sums of windows in place because they are no whole groups, or need not be? They read on in a copy. `apart`: before
- * two loops of the sum are one. */
+/* Would kernels refuse sums of windows in place because they are no whole groups, or need not be? They read
+ * on in a copy. `apart`: before two loops of the sum are one. */
 static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
     const struct uk_loop *outer = apart ? NULL : joined(s, st, operand), *last = NULL;
     int64_t group, of_outer = outer ? uk_constant_extent(st, outer) : 1;
@@ -138,11 +143,12 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
     return group > 1 && !is_whole(s, st, last, of_outer, group);
 }
 
-/* Cycles of an element that is copied in a row that may be too short for vectors: it is loaded, stored, and counted. */
+/* Cycles of an element that is copied in a row that may be too short for vectors: it is loaded, stored, and
+ * counted. */
 enum { SHORT_ROWS = 3 };
 
-/* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes windows: a copy is cheap too if it takes
- * less than half the time of plain loops. */
+/* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes windows: a copy
+ * is cheap too if it takes less than half the time of plain loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
     const struct uk_operand *x = &st->operand[operand];
     const double copied = elements(s, x->tensor);
@@ -260,7 +266,8 @@ static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, 
     return bytes <= (double)uk_l2_share(s);
 }
 
-/* Does another loop of the output, inside of the one at `position`, go over the operand: the rows of a kernel's tile? */
+/* Does another loop of the output, inside of the one at `position`, go over the operand: the rows of a
+ * kernel's tile? */
 static bool has_rows_inside(const struct uk_stage *st, int operand, int position) {
     for (int i = position + 1; i < st->loops; i++)
         if (!uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[operand], st->loop[i]))
@@ -278,8 +285,8 @@ static struct uk_loop *image_of_rows(const struct uk_stage *st, int operand) {
     return position < 0 ? NULL : st->loop[position];
 }
 
-/* The loop over rows of windows, the first one that chooses no image, if another one goes along a row; NULL: there is none, or
- * copies of its rows do not pay. */
+/* The loop over rows of windows, the first one that chooses no image, if another one goes along a row; NULL:
+ * there is none, or copies of its rows do not pay. */
 static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct uk_stage *st, int operand,
                                        const struct uk_loop *image) {
     const struct uk_operand *x = &st->operand[operand];
@@ -307,10 +314,10 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
 }
 
 /*
- * Several rows of windows at once share the rows that are copied, of which one row alone needs more than one in all: 3 of them for a
- * row of 3x3, 6 for 4 rows. Of windows of channels of their own, whose copies are a larger part; the copy stays in the second-level
- * cache. Where a row is short the tensors are small, too, and the copy would be a large part of their memory. *place is then the loop
- * over such parts.
+ * Several rows of windows at once share the rows that are copied, of which one row alone needs more than one
+ * in all: 3 of them for a row of 3x3, 6 for 4 rows. Of windows of channels of their own, whose copies are a
+ * larger part; the copy stays in the second-level cache. Where a row is short the tensors are small, too, and
+ * the copy would be a large part of their memory. *place is then the loop over such parts.
  */
 static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int operand,
                                 struct uk_loop **place) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands that a kernel takes at any strides, as weights of a convolution in NCHW: read where they are, each element of
- * a tile is in a cache line of its own; in panels of the tile's rows they lie one after the other.
+ * Operands that a kernel takes at any strides, as weights of a convolution in NCHW: read where they are, each
+ * element of a tile is in a cache line of its own; in panels of the tile's rows they lie one after the other.
  */
 #include "tiling.h"
 
-/* A copy goes by so many terms of the sum: their cache lines, which hold all places of the window, stay near. */
+/* A copy goes by so many terms of the sum: their cache lines, which hold all places of the window, stay near.
+ * */
 enum { NEAR_TERMS = 32 };
 
 static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
@@ -114,7 +115,8 @@ enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, 
     return UK_OK;
 }
 
-/* A panel of all of the tensor has its dimensions in their order, and the kernel reads its sum's along lines. */
+/* A panel of all of the tensor has its dimensions in their order, and the kernel reads its sum's along lines.
+ * */
 enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
     enum uk_status status = UK_OK;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The schedule of a program that has none: element-wise stages go into their only reader, the others get a
- * kernel and tiles, and what follows a sum element by element is done tile by tile, as soon as a tile is complete.
+ * kernel and tiles, and what follows a sum element by element is done tile by tile, as soon as a tile is
+ * complete.
  */
 #include <string.h>
 #include "registry/operation.h"
@@ -54,8 +55,8 @@ struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_sta
     return reader;
 }
 
-/* bias, activation and the like become one expression. A sum keeps its operands as they are: kernels read them
- * from memory. */
+/* bias, activation and the like become one expression. A sum keeps its operands as they are: kernels read
+ * them from memory. */
 enum uk_status uk_inline_stages(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages, *next; st; st = next) {
         const struct uk_stage *reader = uk_is_elementwise(st) ? uk_only_reader(s, st) : NULL;
@@ -74,8 +75,8 @@ enum uk_status uk_inline_stages(struct uk_schedule *s) {
 
 /* ---- loops that are one ---- */
 
-/* st, and what reads its output element by element, directly or not, as the list in_group: all that runs tile by
- * tile. */
+/* st, and what reads its output element by element, directly or not, as the list in_group: all that runs tile
+ * by tile. */
 static void find_group(const struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage *last = st;
 
@@ -128,8 +129,8 @@ static bool is_fused(const struct uk_stage *st, int d, int e) {
            loop_of_dimension(st, e) >= 0;
 }
 
-/* Rows that lie one after the other in everything that is accessed are one row: the pixels of a 1x1 convolution
- * are the rows of a product. */
+/* Rows that lie one after the other in everything that is accessed are one row: the pixels of a 1x1
+ * convolution are the rows of a product. */
 static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
     int inner = st->operand[0].tensor->dims - 1;
 
@@ -177,8 +178,8 @@ static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *s
     return rows * width * (double)uk_type_bytes(y->tensor->type);
 }
 
-/* On a target without vectors a small tile that a kernel's C computes can stay in registers (codegen_work.c), if what follows it does
- * so at once. */
+/* On a target without vectors a small tile that a kernel's C computes can stay in registers (codegen_work.c),
+ * if what follows it does so at once. */
 static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_match *m = st->match;
     int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
@@ -201,9 +202,10 @@ static bool is_row_of_pixels(const struct uk_stage *st) {
 }
 
 /*
- * How many loops what follows the tiles shares with them. Without vectors, it follows each tile: it then keeps what it needs for each
- * column, a bias and a scale, in registers for all rows, and no core of this kind runs ahead of a store. Else, what a tile has stored can be read only when its last sums are
- * complete, and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
+ * How many loops what follows the tiles shares with them. Without vectors, it follows each tile: it then
+ * keeps what it needs for each column, a bias and a scale, in registers for all rows, and no core of this
+ * kind runs ahead of a store. Else, what a tile has stored can be read only when its last sums are complete,
+ * and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
  * first-level cache, measured.
  */
 static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) {
@@ -252,7 +254,8 @@ static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *
     return strstr(draft, end) ? draft : uk_format(s->arena, "%s%s", draft, end);
 }
 
-/* What reads the output of st element by element runs after its tiles or rows, and what reads that after it. */
+/* What reads the output of st element by element runs after its tiles or rows, and what reads that after it.
+ * */
 static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
     const char *draft = followed_draft(s, st);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that no kernel computes. Where neighbours in the output are neighbours in what is read, their loop goes inside of the sum's:
- * vectors of them are added up. What follows the sum runs row by row, so that a row of it is stored, and not all.
+ * Sums that no kernel computes. Where neighbours in the output are neighbours in what is read, their loop
+ * goes inside of the sum's: vectors of them are added up. What follows the sum runs row by row, so that a row
+ * of it is stored, and not all.
  */
 #include "tiling.h"
 
-/* Elements of a row that is added up: of a shorter one, vectors would be nearly empty. A longer one is taken in parts, of which the sums
- * and as many of what is read stay in a quarter of the first-level cache. */
+/* Elements of a row that is added up: of a shorter one, vectors would be nearly empty. A longer one is taken
+ * in parts, of which the sums and as many of what is read stay in a quarter of the first-level cache. */
 enum { SHORTEST_ROW = 8 };
 
 static int64_t longest_row(const struct uk_schedule *s, const struct uk_stage *st) {
@@ -87,8 +88,8 @@ static bool is_one(const struct uk_stage *st, const struct uk_loop *l) {
     return uk_constant_extent(st, l) == 1;
 }
 
-/* What the first loops of the sum's nest choose of a tensor that is written there, the reader's first loops go over: then it runs
- * once in the order that it has. In *rest, whether loops remain inside. */
+/* What the first loops of the sum's nest choose of a tensor that is written there, the reader's first loops
+ * go over: then it runs once in the order that it has. In *rest, whether loops remain inside. */
 static bool leads(const struct uk_stage *sum, int prefix, const struct uk_operand *written,
                   const struct uk_stage *reader, const struct uk_operand *read, bool *rest) {
     bool chosen[UK_MAX_LOOPS] = {false};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows whose output has pixels of a row as neighbours, as a convolution in NCHW: the columns of its tile are pixels,
- * and a row of 7 or 14 fills a kernel's vectors badly. Transposed, with channels as columns, all of a tile is used: it is
- * computed in a buffer in which channels are neighbours, and stored to its place once its sums are complete.
+ * Windows whose output has pixels of a row as neighbours, as a convolution in NCHW: the columns of its tile
+ * are pixels, and a row of 7 or 14 fills a kernel's vectors badly. Transposed, with channels as columns, all
+ * of a tile is used: it is computed in a buffer in which channels are neighbours, and stored to its place
+ * once its sums are complete.
  */
 #include <string.h>
 #include "tiling.h"
@@ -30,7 +31,8 @@ static bool is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
     return false;
 }
 
-/* The output's dimension that becomes the last: of channels, which only the weights have. -1: there is none. */
+/* The output's dimension that becomes the last: of channels, which only the weights have. -1: there is none.
+ * */
 static int channels_of(const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
     int last = y->tensor->stored_dims - 1;
@@ -99,7 +101,8 @@ static bool transpose_operand(struct uk_schedule *s, struct uk_operand *o, int d
     return dims < 2 || t->stride[0];
 }
 
-/* The weights, if channels are not neighbours in them: the kernel gets them in panels. 0: they are; -1: no way. */
+/* The weights, if channels are not neighbours in them: the kernel gets them in panels. 0: they are; -1: no
+ * way. */
 static int find_weights(const struct uk_stage *st, const struct uk_loop *channels, int *dimension) {
     for (int o = 1; o < st->operands; o++) {
         const struct uk_operand *x = &st->operand[o];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows that move by more than one pixel at a time along rows that a kernel reads as its columns, as in a convolution of
- * stride 2 in NCHW: no two columns of the tile are neighbours in memory. A copy with the pixels of one remainder next to
- * each other, [.., w % 2, w / 2], has them in a row again; it holds the padding too.
+ * Windows that move by more than one pixel at a time along rows that a kernel reads as its columns, as in a
+ * convolution of stride 2 in NCHW: no two columns of the tile are neighbours in memory. A copy with the
+ * pixels of one remainder next to each other, [.., w % 2, w / 2], has them in a row again; it holds the
+ * padding too.
  *
  * The copy runs as plain loops: it is made where it is cheap beside the sums.
  */
@@ -30,7 +31,8 @@ static bool is_read_once(const struct uk_stage *st, int operand) {
     return true;
 }
 
-/* Every other loop of the dimension goes by multiples of `apart`, or by a divisor of it, so that a split makes it so. */
+/* Every other loop of the dimension goes by multiples of `apart`, or by a divisor of it, so that a split
+ * makes it so. */
 static bool can_part(const struct windows *w) {
     const struct uk_affine *f = &w->st->operand[w->operand].index[w->dimension];
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks of a product: of several orders and lengths those that cost least by the lines that they move. An analysis such as that of Low,
- * Igual, Smith and Quintana-Orti ("Analytical modeling is enough for high-performance BLIS", 2016) gives the lengths where nothing but the
- * sizes of caches matters; here sets that lines share, pages, copies and few rows matter as well, so that lengths are compared.
+ * The blocks of a product: of several orders and lengths those that cost least by the lines that they move.
+ * An analysis such as that of Low, Igual, Smith and Quintana-Orti ("Analytical modeling is enough for
+ * high-performance BLIS", 2016) gives the lengths where nothing but the sizes of caches matters; here sets
+ * that lines share, pages, copies and few rows matter as well, so that lengths are compared.
  *
- * Rows outside: a block of B, kc x nc, from which the tiles of all rows stream it. Columns outside: a panel of B, kc x nr, used by all rows
- * of a block of A, mc x kc.
+ * Rows outside: a block of B, kc x nc, from which the tiles of all rows stream it. Columns outside: a panel
+ * of B, kc x nr, used by all rows of a block of A, mc x kc.
  */
 #include <float.h>
 #include "tiling.h"
@@ -122,8 +123,9 @@ static int64_t covering(int64_t n) {
     return 0;
 }
 
-/* Blocks of whole tiles, about equally long where their number is known; for threads that share them, as many for each. An extent that is
- * only estimated is blocked in any case: what a block takes of a cache, and copies of memory, is bounded whatever the call's sizes are. */
+/* Blocks of whole tiles, about equally long where their number is known; for threads that share them, as many
+ * for each. An extent that is only estimated is blocked in any case: what a block takes of a cache, and
+ * copies of memory, is bounded whatever the call's sizes are. */
 static void choose_lengths(const struct search *x, int axis, int threads, struct choices *out) {
     const int64_t all = values_of(x->c, axis);
     const int64_t tile = axis < 0 || !x->c->fit->most[axis] ? 1 : x->c->fit->most[axis];

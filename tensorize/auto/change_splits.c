@@ -143,7 +143,8 @@ double uk_loop_values(const struct uk_draft *d, const struct uk_stage *st, const
     return n >= 0 && (double)n < estimate ? (double)n : estimate;
 }
 
-/* Later steps mean the inner loop; where they are put in order, the outer one stands somewhere outside of it. */
+/* Later steps mean the inner loop; where they are put in order, the outer one stands somewhere outside of it.
+ * */
 static enum uk_status rename_after(struct uk_draft *d, int k, const char *loop, uint64_t *random) {
     const struct uk_step *split = d->step[k];
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes of a schedule by one choice: a split's factor, a split more or less, the order of two loops, where
- * something is packed or computed, which loop is parallel, vector or unrolled, which kernel of one shape is called.
- * A change only rewrites steps and the names in the later ones; applying them shows whether it is legal.
+ * something is packed or computed, which loop is parallel, vector or unrolled, which kernel of one shape is
+ * called. A change only rewrites steps and the names in the later ones; applying them shows whether it is
+ * legal.
  */
 #include <string.h>
 #include "space.h"

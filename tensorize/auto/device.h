@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the automatic schedules for GPUs: each nest becomes a kernel in the normal form, loops over blocks outside, then serial
- * ones, then those over threads.
+ * Inside the automatic schedules for GPUs: each nest becomes a kernel in the normal form, loops over blocks
+ * outside, then serial ones, then those over threads.
  */
 #ifndef UK_DEVICE_H
 #define UK_DEVICE_H
@@ -17,7 +17,8 @@ enum uk_status uk_device_order(struct uk_schedule *s, struct uk_stage *st, struc
                                int n);
 enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l, const char *kind,
                               int axis);
-/* Up to UK_AXES loops over blocks: the one with the most values gets x, whose grid has no limit that matters. */
+/* Up to UK_AXES loops over blocks: the one with the most values gets x, whose grid has no limit that matters.
+ * */
 enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *loop,
                                      int n);
 /* What the stage computes inside the loop is in registers until then. */
@@ -34,9 +35,11 @@ int64_t uk_device_power(double n);
 
 /* auto_device.c: a thread for each element, or for a few neighbours. */
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);
-/* device_sum.c: several threads for each sum, and those of a block or wave add up what each has. done: else it is spread. */
+/* device_sum.c: several threads for each sum, and those of a block or wave add up what each has. done: else
+ * it is spread. */
 enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
-/* device_product.c: tiles of products, and what follows element by element. done: the stage is one, and large enough. */
+/* device_product.c: tiles of products, and what follows element by element. done: the stage is one, and large
+ * enough. */
 enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done);
 
 #endif

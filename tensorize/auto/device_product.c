@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products on GPUs: blocks of threads that each have a tile of the output in registers, and share blocks of
- * both operands, which all of them copy to shared memory, one block of k ahead. What reads a product element by
- * element takes the tile from the registers.
+ * both operands, which all of them copy to shared memory, one block of k ahead. What reads a product element
+ * by element takes the tile from the registers.
  */
 #include <float.h>
 #include <string.h>
@@ -56,7 +56,8 @@ static bool is_longer(const struct product *p, const struct uk_loop *l, const st
     return !than || uk_values_estimate(p->s, p->st, l) > uk_values_estimate(p->s, p->st, than);
 }
 
-/* The longest loop of the output that moves one operand alone; what is contiguous in the output goes first. */
+/* The longest loop of the output that moves one operand alone; what is contiguous in the output goes first.
+ * */
 static struct uk_loop *axis_of(const struct product *p, int o, int other) {
     const struct uk_stage *st = p->st;
     struct uk_loop *found = NULL;
@@ -164,7 +165,8 @@ static int resident(const struct product *p, const struct tile *t) {
                                       : by_registers;
 }
 
-/* Cycles of the whole product, its blocks on all compute units: of arithmetic, or of reading what it needs, if that is more. */
+/* Cycles of the whole product, its blocks on all compute units: of arithmetic, or of reading what it needs,
+ * if that is more. */
 static double estimate(const struct product *p, const struct tile *t, int most) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;
@@ -214,7 +216,8 @@ static void offer(const struct product *p, int rows, int columns, double instruc
     }
 }
 
-/* The tiles of the target's kernels; a small one where none would be full. Where there are no kernels, LLVM has tiles as large. */
+/* The tiles of the target's kernels; a small one where none would be full. Where there are no kernels, LLVM
+ * has tiles as large. */
 static bool choose_tile(const struct product *p, struct tile *out) {
     const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
     const double m = uk_values_estimate(p->s, p->st, p->rows),
@@ -258,7 +261,8 @@ static enum uk_status part(struct product *p, struct uk_loop *l, int each, int t
     return status ? status : uk_device_split(p->s, p->st, &out->inner, each, "t", "i", &out->thread);
 }
 
-/* Blocks, others, what else is summed over, the sum in blocks of k, threads, a block of k, a thread's tile. */
+/* Blocks, others, what else is summed over, the sum in blocks of k, threads, a block of k, a thread's tile.
+ * */
 static enum uk_status order(struct product *p, const struct tile *t) {
     struct uk_loop *blocks[UK_AXES], *order[UK_MAX_LOOPS], *z = NULL;
     struct uk_stage *st = p->st;
@@ -322,7 +326,8 @@ static int dimension_of(const struct uk_stage *st, int o, int iterator) {
     return found;
 }
 
-/* [the sum, other dimensions, groups of a thread, threads, rows of a group]: the groups of neighbouring threads lie side by side. */
+/* [the sum, other dimensions, groups of a thread, threads, rows of a group]: the groups of neighbouring
+ * threads lie side by side. */
 static struct uk_map *groups_of(const struct product *p, int o, int along, int sum, int each) {
     struct uk_arena *arena = p->s->arena;
     struct uk_map *m = uk_alloc(arena, sizeof *m);
@@ -406,7 +411,8 @@ static enum uk_status share(struct product *p, const struct tile *tile, int o, i
 
 /* ---- what follows ---- */
 
-/* The only stage that reads the temp that the product is, element by element, runs on the tile while that is in registers. */
+/* The only stage that reads the temp that the product is, element by element, runs on the tile while that is
+ * in registers. */
 static enum uk_status follow(struct product *p) {
     struct uk_stage *e = uk_only_reader(p->s, p->st);
     struct uk_step *step = uk_step_on(p->s, UK_STEP_REVERSE_COMPUTE_AT, p->st, &p->place, 1);

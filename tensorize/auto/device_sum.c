@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over what is contiguous in memory. The threads of a row, a wave or a block, have its terms alternately,
- * so that neighbours read neighbours; what each of them has lies in shared memory. About a square root of the
- * threads add that up, and one of them what those have. So three stages, from two rfactors, in one kernel.
+ * Sums over what is contiguous in memory. The threads of a row, a wave or a block, have its terms
+ * alternately, so that neighbours read neighbours; what each of them has lies in shared memory. About a
+ * square root of the threads add that up, and one of them what those have. So three stages, from two
+ * rfactors, in one kernel.
  */
 #include "device.h"
 
@@ -29,7 +30,8 @@ static double footprint(const struct uk_schedule *s, const struct uk_stage *st, 
     return n;
 }
 
-/* The loop of the sum along which the largest operand is contiguous; NULL: it is along another one, or short. */
+/* The loop of the sum along which the largest operand is contiguous; NULL: it is along another one, or short.
+ * */
 static struct uk_loop *find_terms(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_operand *most = NULL;
     struct uk_loop *found = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drafts that were refused. An automatic schedule is made of one draft for each stage: a kernel with its tiles, a form of loops
- * over blocks and threads, at last the loops as the statement has them. A step, the lowering or a limit of the target may refuse
- * one; the program is then scheduled again without it.
+ * Drafts that were refused. An automatic schedule is made of one draft for each stage: a kernel with its
+ * tiles, a form of loops over blocks and threads, at last the loops as the statement has them. A step, the
+ * lowering or a limit of the target may refuse one; the program is then scheduled again without it.
  */
 #include <string.h>
 #include "auto.h"

@@ -12,8 +12,8 @@ struct uk_draft {
     struct uk_step *step[AUTO_STEPS]; /* every loop is named with its stage */
 };
 
-/* Makes one random change; the caller checks whether it is legal. d->s is not changed. UK_REFUSED: there is nothing that this kind
- * of change applies to. */
+/* Makes one random change; the caller checks whether it is legal. d->s is not changed. UK_REFUSED: there is
+ * nothing that this kind of change applies to. */
 enum uk_status uk_change(struct uk_draft *d, uint64_t *random);
 
 /* ---- draft.c: the steps of a draft ---- */
@@ -24,7 +24,8 @@ uint64_t uk_draw(uint64_t *random, uint64_t below);
 bool uk_same_name(const char *a, const char *b);
 /* Whether the step's first loop is one of this stage. */
 bool uk_is_on_stage(const struct uk_step *step, const char *stage);
-/* Kinds of steps: those that make loops of loops, those that make copies, those that compute a stage inside another's loops. */
+/* Kinds of steps: those that make loops of loops, those that make copies, those that compute a stage inside
+ * another's loops. */
 bool uk_step_splits(const struct uk_step *step);
 bool uk_step_copies(const struct uk_step *step);
 bool uk_step_attaches(const struct uk_step *step);

@@ -96,8 +96,9 @@ static bool has_loops(const struct tiling *t) {
     return false;
 }
 
-/* Constant extents that one tile holds, and kernels of any number of rows and columns, leave no loop outside of the tile after which what
- * follows it could run: then there is one, over rows one at a time if the kernel takes any number. */
+/* Constant extents that one tile holds, and kernels of any number of rows and columns, leave no loop outside
+ * of the tile after which what follows it could run: then there is one, over rows one at a time if the kernel
+ * takes any number. */
 static enum uk_status split_one_tile(struct tiling *t) {
     struct uk_loop *outer;
     int first = t->fit->axes, v = first;
@@ -148,8 +149,8 @@ static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
         t->s, uk_step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
 }
 
-/* A constant is packed for the whole program; another operand inside the innermost block loop that it depends on, or panel by panel just before
- * its use. */
+/* A constant is packed for the whole program; another operand inside the innermost block loop that it depends
+ * on, or panel by panel just before its use. */
 static enum uk_status pack_operand(struct tiling *t, int o) {
     const struct uk_operand *operand = &t->st->operand[o];
     bool of_columns = t->columns >= 0 && uk_depends(operand, t->axis[t->columns]);

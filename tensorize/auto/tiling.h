@@ -40,11 +40,13 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
 enum uk_status uk_split_always(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                                const char *suffix, struct uk_loop **outer);
 
-/* auto_copy.c: applies a pack or cache_read of the operand; step->layout or the panel is there already. place: NULL is the
- * whole program. A copy that another stage has made is taken again, or will be by stages that follow: `place` is none then. */
+/* auto_copy.c: applies a pack or cache_read of the operand; step->layout or the panel is there already.
+ * place: NULL is the whole program. A copy that another stage has made is taken again, or will be by stages
+ * that follow: `place` is none then. */
 enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
                                struct uk_step *step);
-/* The step's copy is for operand o alone: it names its subscripts if the stage reads the tensor at others too. */
+/* The step's copy is for operand o alone: it names its subscripts if the stage reads the tensor at others
+ * too. */
 void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step);
 
 /* auto.c: the cheapest kernel for the stage, and its tiling. Without a kernel, plain loops where they are
@@ -53,21 +55,25 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
 /* Does any kernel compute it, with copies of its borders if it wants them? */
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits);
 
-/* auto_panels.c: chooses panels for operands of the fit that the kernel takes at any strides, where they are scattered. */
+/* auto_panels.c: chooses panels for operands of the fit that the kernel takes at any strides, where they are
+ * scattered. */
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
 /* Layouts for the panels of constants, if panels of the whole tensor would not be what the kernel reads. */
 enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
-/* Chooses panels of the tile's rows or columns for an operand of the fit, whatever the order of its dimensions. */
+/* Chooses panels of the tile's rows or columns for an operand of the fit, whatever the order of its
+ * dimensions. */
 enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
                               bool *done);
 /* The loops of the copy that was made for it: panel, block of the sum, places in the window, sum, lane. */
 enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy);
 double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o);
 
-/* auto_windows.c: a copy of the input of strided windows in which the kernel's columns are neighbours, if it is cheap. */
+/* auto_windows.c: a copy of the input of strided windows in which the kernel's columns are neighbours, if it
+ * is cheap. */
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
-/* The last of the first loops that choose an image of the operand, none of them `columns`; NULL: there is none. */
+/* The last of the first loops that choose an image of the operand, none of them `columns`; NULL: there is
+ * none. */
 struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const struct uk_loop *columns);
 /* auto_program.c */
 bool uk_is_elementwise(const struct uk_stage *st);
@@ -75,12 +81,13 @@ bool uk_is_elementwise(const struct uk_stage *st);
 struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
 /* Element-wise stages become part of their only reader, if that is one too. */
 enum uk_status uk_inline_stages(struct uk_schedule *s);
-/* auto_pads.c: copies with a border of what is read under pad with another value than 0: of the rows of a window, of each image, or
- * of the whole. Copies of what is read under pad with 0 are chosen apart: none, those that make sums longer, or all, for a kernel
- * that takes the windows of many pixels. */
+/* auto_pads.c: copies with a border of what is read under pad with another value than 0: of the rows of a
+ * window, of each image, or of the whole. Copies of what is read under pad with 0 are chosen apart: none,
+ * those that make sums longer, or all, for a kernel that takes the windows of many pixels. */
 enum uk_zeros { UK_ZEROS_LEFT, UK_ZEROS_FOR_SUMS, UK_ZEROS_FOR_WINDOWS };
 bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st);
-/* Whether a kernel of windows may compute the stage once the zeros of its pads are in memory: most products are none for it. */
+/* Whether a kernel of windows may compute the stage once the zeros of its pads are in memory: most products
+ * are none for it. */
 bool uk_may_take_zeros(const struct uk_stage *st);
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros);
 /* Are there sums of no whole groups, which kernels take from a copy and not from where they are? */
@@ -90,13 +97,14 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
 
 /* auto_long_sums.c: the loop at `position` and the next one become one. */
 enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
-/* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous, and is the first one's extent a
- * constant? */
+/* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous, and
+ * is the first one's extent a constant? */
 bool uk_is_long_sum(const struct uk_stage *st, int position);
 /* Such loops that are one in all that is read become one. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);
 
-/* auto_sums.c: sums that no kernel computes. The loop over a row of the output goes inside of the sum's, where that makes vectors. */
+/* auto_sums.c: sums that no kernel computes. The loop over a row of the output goes inside of the sum's,
+ * where that makes vectors. */
 enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st);
 /* How many loops of the sum's nest the reader shares with it if it follows row by row; 0: it cannot. */
 int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader);
@@ -123,8 +131,9 @@ int64_t uk_even_blocks(int64_t n, int64_t most);
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 
-/* auto_nest.c: the loops around the calls of a fit's kernel, the outermost first, each in so many iterations of so many of its values.
- * Of operands in panels: how many of the loops are outside of the copy, 0 for constants. */
+/* auto_nest.c: the loops around the calls of a fit's kernel, the outermost first, each in so many iterations
+ * of so many of its values. Of operands in panels: how many of the loops are outside of the copy, 0 for
+ * constants. */
 enum { UK_MOST_LEVELS = UK_MAX_LOOPS + 8 };
 struct uk_levels {
     int levels, copied[UK_MAX_OPERANDS];
@@ -133,8 +142,8 @@ struct uk_levels {
         int64_t extent, step;
     } level[UK_MOST_LEVELS];
 };
-/* What is known of a stage and a fit before its loops are: by the number of a loop in the stage, estimated. by_first_tile: the first tile
- * that reads a panel makes it. */
+/* What is known of a stage and a fit before its loops are: by the number of a loop in the stage, estimated.
+ * by_first_tile: the first tile that reads a panel makes it. */
 struct uk_costing {
     const struct uk_schedule *s;
     const struct uk_stage *st;
@@ -151,10 +160,12 @@ void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const s
 double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l);
 /* blocks.c: the blocks that cost least, and the cycles. */
 double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out);
-/* tiling_window.c: the cycles in the order of loops that costs least, for a kernel of windows; and that order. */
+/* tiling_window.c: the cycles in the order of loops that costs least, for a kernel of windows; and that
+ * order. */
 double uk_window_cycles(const struct uk_costing *c);
 enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c);
-/* Do threads pack and use blocks of columns of their own? There are columns enough for all: then they meet once for each block of k. */
+/* Do threads pack and use blocks of columns of their own? There are columns enough for all: then they meet
+ * once for each block of k. */
 bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                        int columns);
 /* Tiles of each thread, at least: then one thread has at most a quarter more than another. */
@@ -164,15 +175,16 @@ void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, 
 /* The cycles of the stage by the kernel that fits; 0: the user's own. */
 double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                    bool by_first_tile);
-/* auto_cost.c: what all calls of the kernel cost beside its multiply-adds: entering it, and its tile's way to registers and back. */
+/* auto_cost.c: what all calls of the kernel cost beside its multiply-adds: entering it, and its tile's way to
+ * registers and back. */
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
-/* auto_cost.c: the axis of the channels of a kernel for depthwise convolutions of them; -1: it is of other ones, or no loop goes over
- * channels, of which it computes one as slowly as a whole register. */
+/* auto_cost.c: the axis of the channels of a kernel for depthwise convolutions of them; -1: it is of other
+ * ones, or no loop goes over channels, of which it computes one as slowly as a whole register. */
 int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);
 bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
-/* auto_cost.c: cycles of the stage in plain loops: what a kernel must cost less than, if axes of it have no loop here and plain loops
- * are allowed. */
+/* auto_cost.c: cycles of the stage in plain loops: what a kernel must cost less than, if axes of it have no
+ * loop here and plain loops are allowed. */
 double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st);
 /* auto_cost.c: cycles of copying an element by itself: a load, a store and an address. */
 double uk_element_cycles(const struct uk_schedule *s);

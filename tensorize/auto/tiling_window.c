@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of loops for sums over more than the kernel sums itself, as in a convolution: rows of A are windows
- * of the input, read where they are.
+ * The order of loops for sums over more than the kernel sums itself, as in a convolution: rows of A are
+ * windows of the input, read where they are.
  *
- * A panel of B, kc x nr, is used by all rows of an image before the next one is read, as long as the tiles of C
- * that wait for the rest of their sum stay near; else the whole sum is finished tile by tile. Of the orders the one is
- * taken that costs least by the lines that it moves.
+ * A panel of B, kc x nr, is used by all rows of an image before the next one is read, as long as the tiles of
+ * C that wait for the rest of their sum stay near; else the whole sum is finished tile by tile. Of the orders
+ * the one is taken that costs least by the lines that it moves.
  */
 #include <float.h>
 #include "tiling.h"
 
-/* Terms of the sum between two visits to a tile of C that are compared, besides all of them: GEMM_KC, which stands for all where they are
- * not known, and its halves. */
+/* Terms of the sum between two visits to a tile of C that are compared, besides all of them: GEMM_KC, which
+ * stands for all where they are not known, and its halves. */
 enum { LENGTHS = 5 };
 
 static const struct uk_operand *operand_of_columns(const struct uk_stage *st, const struct uk_fit *f) {
@@ -56,8 +56,9 @@ static int loops_outside(const struct uk_stage *st, const struct uk_fit *f, stru
     return n;
 }
 
-/* The first of them that may be inside of the sums: copies are made outside of their loops, and another panel of B comes with a loop that
- * it depends on. Transposed tiles wait in a buffer, which stays in the first-level cache if it holds one row of the image. */
+/* The first of them that may be inside of the sums: copies are made outside of their loops, and another panel
+ * of B comes with a loop that it depends on. Transposed tiles wait in a buffer, which stays in the
+ * first-level cache if it holds one row of the image. */
 static int first_inside(const struct uk_costing *c, struct uk_loop *const *loop, int count) {
     const struct uk_operand *b = operand_of_columns(c->st, c->fit);
     int first = count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The schedules that a search goes through: what it starts from besides the automatic schedule (the automatic
- * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its kernels
- * could make it.
+ * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its
+ * kernels could make it.
  */
 #include <string.h>
 #include "space.h"
@@ -160,7 +160,8 @@ static const struct uk_statement *statement_number(const struct uk_program *p, i
     return t;
 }
 
-/* A text without a step would mean the automatic schedule: a step that changes nothing, or little, stands for it. */
+/* A text without a step would mean the automatic schedule: a step that changes nothing, or little, stands for
+ * it. */
 static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_step *step = uk_alloc(s->arena, sizeof *step);
     struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(st->loops + 1));
@@ -184,8 +185,8 @@ static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *s
     return st->loops ? uk_apply_steps(s, step) : UK_OK;
 }
 
-/* The automatic schedule in which statement t takes the kernel, or plain loops if that is NULL. *out stays NULL if it
- * cannot. */
+/* The automatic schedule in which statement t takes the kernel, or plain loops if that is NULL. *out stays
+ * NULL if it cannot. */
 static enum uk_status start_with(struct visit *v, const struct uk_statement *t, const char *kernel,
                                  char **out) {
     struct uk_schedule *s;
@@ -304,8 +305,8 @@ static double kernel_operations(const struct visit *v, const struct uk_draft *d,
                : 0;
 }
 
-/* Of a float sum in plain loops, the innermost of which is summed over: each addition waits for the one before, since the
- * order of roundings is kept. */
+/* Of a float sum in plain loops, the innermost of which is summed over: each addition waits for the one
+ * before, since the order of roundings is kept. */
 static double chain_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
     const double add_cycles = 4; /* from an addition's operand to its result: 3 to 5 on the cores there are */
     const struct uk_loop *last = st->loops > st->prefix ? st->loop[st->loops - 1] : NULL;

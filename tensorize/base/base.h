@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room base: memory that is freed at once, growing texts, errors of a context, time, and suggestions for misspelled names.
- * It uses the public header alone. Data: struct uk_arena, uk_text, uk_position, uk_context.
+ * Room base: memory that is freed at once, growing texts, errors of a context, time, and suggestions for
+ * misspelled names. It uses the public header alone. Data: struct uk_arena, uk_text, uk_position, uk_context.
  */
 #ifndef UK_BASE_H
 #define UK_BASE_H
@@ -21,8 +21,8 @@ struct uk_intrinsic;
 
 struct uk_arena {
     struct uk_chunk *chunk;
-    bool
-        failed; /* an allocation has failed; a caller that needs all of several clears it before and tests it after */
+    bool failed; /* an allocation has failed; a caller that needs all of several clears it before and tests it
+                    after */
 };
 
 /* Zeroed memory that lives as long as the arena, or NULL. */
@@ -53,8 +53,8 @@ void uk_text_cut(struct uk_text *t, size_t length);
 
 /* ---- errors (context.c) ---- */
 
-/* Of a text, from 1; a negative column is of the text that the schedule was read from. Of a program made by calls: -line is
- * the number, from 1, of an item of kind `column`. 0: unknown. */
+/* Of a text, from 1; a negative column is of the text that the schedule was read from. Of a program made by
+ * calls: -line is the number, from 1, of an item of kind `column`. 0: unknown. */
 struct uk_position {
     int line, column;
 };
@@ -99,7 +99,8 @@ struct uk_times {
 
 /* Milliseconds of a monotonic clock. */
 double uk_now(void);
-/* Adds the time since `since` to the phase of that name, which is made if it is new; t may be NULL. uk_lower() passes context->times. */
+/* Adds the time since `since` to the phase of that name, which is made if it is new; t may be NULL.
+ * uk_lower() passes context->times. */
 void uk_time(struct uk_times *t, const char *stage, double since);
 
 /* ---- the context (context.c) ---- */

@@ -5,8 +5,8 @@
 
 enum { LONGEST = 48 };
 
-/* The number of insertions, deletions, substitutions and exchanges of neighbours from a to b (Damerau and Levenshtein's distance);
- * words longer than the table are far from everything. */
+/* The number of insertions, deletions, substitutions and exchanges of neighbours from a to b (Damerau and
+ * Levenshtein's distance); words longer than the table are far from everything. */
 static int distance(const char *a, const char *b) {
     int rows[3][LONGEST + 1]; /* of the last three characters of a */
     size_t n = strlen(b), length = strlen(a);

@@ -170,8 +170,8 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
 }
 
-/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors) calls the function NAME, which may have only the
- * first of its arguments; the first of the tensors is the GPU, if there is one. */
+/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors) calls the function NAME,
+ * which may have only the first of its arguments; the first of the tensors is the GPU, if there is one. */
 static void trampoline(struct uk_codegen *g, LLVMValueRef target) {
     const struct uk_program *p = g->f->program;
     LLVMTypeRef type = LLVMGlobalGetValueType(target), pointers[] = {g->ptr, g->ptr, g->ptr},

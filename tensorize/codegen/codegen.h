@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room codegen: loops to LLVM IR. It uses language, target, stages, what lower knows of fused
- * values, and of interpret the arithmetic for constants. Data: struct uk_build (one compilation); struct uk_codegen (generator.h).
+ * Room codegen: loops to LLVM IR. It uses language, target, stages, what lower knows of fused values, and of
+ * interpret the arithmetic for constants. Data: struct uk_build (one compilation); struct uk_codegen
+ * (generator.h).
  */
 #ifndef UK_CODEGEN_H
 #define UK_CODEGEN_H
@@ -43,7 +44,8 @@ static inline void uk_build_blames_loops(const struct uk_build *b) {
     b->context->refused_code = b->function;
 }
 
-/* The global of the host's module that has the kernels' image, and that with its size; both are declarations yet. */
+/* The global of the host's module that has the kernels' image, and that with its size; both are declarations
+ * yet. */
 #define UK_IMAGE "uk.image"
 #define UK_IMAGE_BYTES "uk.image.bytes"
 

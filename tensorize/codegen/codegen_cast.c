@@ -40,7 +40,8 @@ static LLVMValueRef where(struct uk_codegen *g, LLVMIntPredicate is, LLVMValueRe
                            other, "");
 }
 
-/* The same to f16. Below 2^-14 its last bit is worth 2^-24, as that of floats from 0.5 to 1: adding 0.5 rounds. */
+/* The same to f16. Below 2^-14 its last bit is worth 2^-24, as that of floats from 0.5 to 1: adding 0.5
+ * rounds. */
 static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
     LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, ""), half = LLVMConstReal(g->f32, 0.5);
     LLVMValueRef sign = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), ""),
@@ -88,7 +89,8 @@ LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueR
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (g->device) /* the host hands it on */
         return v;
-    /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a negated one. */
+    /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a
+     * negated one. */
     if (type == UK_BF16 && g->target->arch->is_device)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
                               "");
@@ -148,8 +150,8 @@ static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, en
     return uk_cg_rounded(g, to, to_odd_float(g, v));
 }
 
-/* Where no instruction saturates LLVM takes vectors of a conversion that does apart: clamped before, they stay whole. A maximum of a NaN
- * and an end is the end. */
+/* Where no instruction saturates LLVM takes vectors of a conversion that does apart: clamped before, they
+ * stay whole. A maximum of a NaN and an end is the end. */
 static LLVMValueRef clamped(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
     LLVMTypeRef type = uk_llvm_type(g->llvm, from);
     const int low = to == UK_U8 ? 0 : to == UK_I8 ? INT8_MIN : INT16_MIN;

@@ -238,8 +238,8 @@ static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_statu
     return LLVMBuildSelect(g->b, bad, LLVMConstInt(g->i32, s, false), otherwise, "");
 }
 
-/* Grids that no device takes are refused before anything is launched; those that depend on a loop of the host's, when they
- * are launched. */
+/* Grids that no device takes are refused before anything is launched; those that depend on a loop of the
+ * host's, when they are launched. */
 static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_node *n,
                         LLVMValueRef reached) {
     static const int64_t most[UK_AXES] = {INT32_MAX, UINT16_MAX, UINT16_MAX};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that are copied in rows, by registers of eight where the target's loads and stores take any address, as P's kernels
- * do. LLVM would copy short rows byte by byte and call memcpy for others.
+ * Bytes that are copied in rows, by registers of eight where the target's loads and stores take any address,
+ * as P's kernels do. LLVM would copy short rows byte by byte and call memcpy for others.
  */
 #include "generator.h"
 #include "stages/stages.h"

@@ -278,8 +278,9 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     }
 }
 
-/* llvm.minimum and llvm.maximum: NaN if one is NaN, and -0 is less than 0. LLVM 19 has no code for those of f64 where
- * integers have 32 bits; of equal numbers, which are zeros if they differ, one has the sign that is wanted. */
+/* llvm.minimum and llvm.maximum: NaN if one is NaN, and -0 is less than 0. LLVM 19 has no code for those of
+ * f64 where integers have 32 bits; of equal numbers, which are zeros if they differ, one has the sign that is
+ * wanted. */
 static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVMValueRef r) {
     LLVMValueRef both[] = {l, r};
 
@@ -299,8 +300,9 @@ static bool is_operation(LLVMValueRef v, LLVMOpcode opcode) {
     return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == opcode;
 }
 
-/* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split that;
- * llvm.maximum it can split too. A product that is added need not be rounded before; all else is, each operation by itself. */
+/* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split
+ * that; llvm.maximum it can split too. A product that is added need not be rounded before; all else is, each
+ * operation by itself. */
 static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
                             LLVMValueRef old, LLVMValueRef v) {
     if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))

@@ -69,8 +69,9 @@ static LLVMValueRef zero_of(struct uk_codegen *g, const struct uk_fused *f) {
 }
 
 /*
- * x rounded, in low - zero .. high - zero. Clamping to these integers before rounding gives what saturating the sum gives, and
- * what is left is in the range of every conversion. maxnum makes a NaN low - zero, which is right where low is 0.
+ * x rounded, in low - zero .. high - zero. Clamping to these integers before rounding gives what saturating
+ * the sum gives, and what is left is in the range of every conversion. maxnum makes a NaN low - zero, which
+ * is right where low is 0.
  */
 static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type to, LLVMValueRef x, LLVMValueRef zero) {
     for (int i = 0; i < 2; i++) {
@@ -85,8 +86,8 @@ static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type to, LLVMValueRef 
 }
 
 /*
- * x rounded to an integer, which the conversion saturates; of a NaN -zero, so that the byte is 0. The upper half of the register is
- * the sign.
+ * x rounded to an integer, which the conversion saturates; of a NaN -zero, so that the byte is 0. The upper
+ * half of the register is the sign.
  */
 static LLVMValueRef converted(struct uk_codegen *g, const struct uk_expr *e, LLVMValueRef x,
                               LLVMValueRef zero) {
@@ -98,7 +99,8 @@ static LLVMValueRef converted(struct uk_codegen *g, const struct uk_expr *e, LLV
     return pure(g, "fcvt.w.s $0, $1, rne", "=r,f", &x, 1);
 }
 
-/* The lower word of v, or both: the zero point is added, and what is no unsigned byte becomes the nearest one. */
+/* The lower word of v, or both: the zero point is added, and what is no unsigned byte becomes the nearest
+ * one. */
 static LLVMValueRef clipped(struct uk_codegen *g, LLVMValueRef v, LLVMValueRef zero, bool both) {
     if (!LLVMIsConstant(zero) || !LLVMIsNull(zero)) {
         LLVMValueRef low = LLVMBuildZExt(g->b, zero, g->i64, "");
@@ -173,8 +175,8 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
 
 enum { DOUBLE = 8, WORD = 4 };
 
-/* Of a row of f32(sum + bias) * factor: all three. Neighbours of the integers are read and added in pairs, which pays for the shift
- * that takes a pair apart; a sum alone is better read by itself. */
+/* Of a row of f32(sum + bias) * factor: all three. Neighbours of the integers are read and added in pairs,
+ * which pays for the shift that takes a pair apart; a sum alone is better read by itself. */
 struct product {
     const struct uk_expr *sum, *bias, *factor;
 };
@@ -244,8 +246,9 @@ static LLVMValueRef two_halves(struct uk_codegen *g, LLVMValueRef low, LLVMValue
 }
 
 /*
- * The row's next bytes in one register, the first one lowest: `count` of them, 4 or 8. Two values are clipped at once, in the words of
- * a register; then the bytes of each word are put together, which of 4 values are every second one.
+ * The row's next bytes in one register, the first one lowest: `count` of them, 4 or 8. Two values are clipped
+ * at once, in the words of a register; then the bytes of each word are put together, which of 4 values are
+ * every second one.
  */
 static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
                              LLVMValueRef from, unsigned count) {

@@ -113,8 +113,8 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) 
 
 enum { WORD = 8 }; /* no vectors */
 
-/* The columns of a tile: where there are no vectors, what a column needs is kept for all rows. LLVM counts instructions, and of
- * long ones some. */
+/* The columns of a tile: where there are no vectors, what a column needs is kept for all rows. LLVM counts
+ * instructions, and of long ones some. */
 static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
     enum { MOST = 8 };
 
@@ -140,22 +140,23 @@ static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *
            uk_mentions(to->index[last], n->var);
 }
 
-/* Rows that LLVM unrolls before it looks for vectors: it would take those of the loop around them, whose elements lie apart, where it
- * finds those of a row later. */
+/* Rows that LLVM unrolls before it looks for vectors: it would take those of the loop around them, whose
+ * elements lie apart, where it finds those of a row later. */
 static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) {
     return n->body->op == UK_N_FOR && !n->body->next && is_row_of_vectors(g, n->body);
 }
 
-/* A row of bytes that are made of larger values, as whole vectors of bytes. LLVM takes as many as a vector holds of the larger values, and
- * narrows each such part by itself. */
+/* A row of bytes that are made of larger values, as whole vectors of bytes. LLVM takes as many as a vector
+ * holds of the larger values, and narrows each such part by itself. */
 static bool is_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n) {
     return !g->target->arch->flushes && is_row_of_vectors(g, n) &&
            uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS &&
            (n->upper->value - n->lower->value) % g->target->vectors.bytes == 0;
 }
 
-/* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. Where a GPU's loop reads behind a branch,
- * its vectors would be of conditions, at some of which LLVM 19 ends the process (SIFixSGPRCopies), and read one by one anyway. */
+/* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. Where a GPU's
+ * loop reads behind a branch, its vectors would be of conditions, at some of which LLVM 19 ends the process
+ * (SIFixSGPRCopies), and read one by one anyway. */
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
@@ -183,7 +184,8 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         set(g, branch, "llvm.loop", distinct(g, operand, count));
 }
 
-/* LLVM takes half vectors where the CPU once ran slower with whole ones; the kernels use whole ones anyway. */
+/* LLVM takes half vectors where the CPU once ran slower with whole ones; the kernels use whole ones anyway.
+ * */
 void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f) {
     static const char key[] = "prefer-vector-width", bits[] = "512";
 

@@ -241,8 +241,9 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
         uk_cg_arithmetic(g, UK_I_ADD, sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
 }
 
-/* In global and shared memory of a GPU: what all threads have alike is added first, by scalar instructions, and what they have not
- * is often the same in all iterations. Between the two the address may be outside of the tensor. */
+/* In global and shared memory of a GPU: what all threads have alike is added first, by scalar instructions,
+ * and what they have not is often the same in all iterations. Between the two the address may be outside of
+ * the tensor. */
 static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_access *a, LLVMTypeRef type,
                                      LLVMValueRef base) {
     const struct uk_tensor *t = a->tensor;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of GPUs: the body of a launch becomes a function NAME_STAGE_NUMBER of the device's module. Its parameters are all that
- * the host's function has there: sizes, scalars, addresses of arguments and of buffers in device memory, variables of loops
- * around the launch; what a kernel does not use costs nothing but its place among them. The host computes the grid, stores the
- * arguments as the kernel takes them, each at a multiple of its size, and calls uk_gpu_launch.
+ * Kernels of GPUs: the body of a launch becomes a function NAME_STAGE_NUMBER of the device's module. Its
+ * parameters are all that the host's function has there: sizes, scalars, addresses of arguments and of
+ * buffers in device memory, variables of loops around the launch; what a kernel does not use costs nothing
+ * but its place among them. The host computes the grid, stores the arguments as the kernel takes them, each
+ * at a multiple of its size, and calls uk_gpu_launch.
  */
 #include <string.h>
 #include "generator.h"
@@ -131,7 +132,8 @@ static void bind_parameters(struct uk_codegen *d, const struct parameters *p) {
     }
 }
 
-/* Shared memory holds anything when a kernel begins, and so do registers; those that it does not use go when it is optimized. */
+/* Shared memory holds anything when a kernel begins, and so do registers; those that it does not use go when
+ * it is optimized. */
 static void make_buffers(struct uk_codegen *d) {
     enum { ALIGN = 16 };
 

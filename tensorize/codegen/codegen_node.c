@@ -4,8 +4,8 @@
 #include "generator.h"
 #include "stages/stages.h"
 
-/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want; `times` iterations at once, a divisor of
- * their number. */
+/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want; `times` iterations
+ * at once, a divisor of their number. */
 static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                           LLVMValueRef upper, int times) {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
@@ -100,8 +100,8 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
-/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition; the
- * first that is too late ends the loop. Loops begin at 0 or later. */
+/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under
+ * its condition; the first that is too late ends the loop. Loops begin at 0 or later. */
 static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                              LLVMValueRef upper) {
     const int64_t most = uk_cg_most(n->upper),
@@ -174,8 +174,8 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
 }
 
-/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by what compilers do;
- * RISC-V's has it widen an int too. */
+/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by
+ * what compilers do; RISC-V's has it widen an int too. */
 static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form *form) {
     for (int i = 0; i < form->arguments; i++) {
         int type = form->argument[i].ctype;
@@ -211,8 +211,9 @@ static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef con
         arg[i] = kernel_argument(g, n, &form->argument[i]);
         if (form->argument[i].tensor && LLVMTypeOf(arg[i]) != wanted[i])
             arg[i] = LLVMBuildAddrSpaceCast(g->b, arg[i], wanted[i], "");
-        /* Inlined, each access of each edge of the kernel would count as one of every loop around it, and LLVM's strength
-         * reduction takes more than linear time of these. This hides what the address is made of. */
+        /* Inlined, each access of each edge of the kernel would count as one of every loop around it, and
+         * LLVM's strength reduction takes more than linear time of these. This hides what the address is made
+         * of. */
         if (form->argument[i].tensor && !g->target->arch->is_device &&
             uk_has_size_arguments(g->build->function->program))
             arg[i] = LLVMBuildFreeze(g->b, arg[i], "");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A parallel loop becomes a function task(context, index, thread); the context is an array on the caller's
- * stack with every value that the body uses, eight bytes each. Two perfectly nested parallel loops become one grid.
- * In a long program every nest is a function of its own as well: what LLVM takes for a function grows faster than it.
+ * stack with every value that the body uses, eight bytes each. Two perfectly nested parallel loops become one
+ * grid. In a long program every nest is a function of its own as well: what LLVM takes for a function grows
+ * faster than it.
  */
 #include <string.h>
 #include "generator.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside a kernel each thread runs all that is there, and a loop over threads or blocks is one iteration of it: that of the
- * thread's or the block's number. What loops over threads do not spread over all of them, as an element that one thread stores,
- * is for those threads whose number in what is left is 0, as if the loops ran one after the other.
+ * Inside a kernel each thread runs all that is there, and a loop over threads or blocks is one iteration of
+ * it: that of the thread's or the block's number. What loops over threads do not spread over all of them, as
+ * an element that one thread stores, is for those threads whose number in what is left is 0, as if the loops
+ * ran one after the other.
  */
 #include <string.h>
 #include <llvm-c/IRReader.h>
@@ -63,7 +64,8 @@ static const struct uk_spread *next_spread(const struct uk_codegen *g, int64_t f
     return next;
 }
 
-/* Whether the thread's number is 0 in all that the loops around do not spread over; NULL: there is nothing left. */
+/* Whether the thread's number is 0 in all that the loops around do not spread over; NULL: there is nothing
+ * left. */
 static LLVMValueRef is_first(struct uk_codegen *g) {
     const int64_t all = threads(g->launch);
     LLVMValueRef first = NULL, zero = uk_cg_int(g, 0);
@@ -133,8 +135,8 @@ static LLVMValueRef both(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef on
     return all ? LLVMBuildAnd(g->b, all, one, "") : one;
 }
 
-/* The iteration of this number, below `numbers`; where the loop has that many, as the grid is a loop's end, none is left out
- * behind it. Conditions may let the loop begin at another value than 0. */
+/* The iteration of this number, below `numbers`; where the loop has that many, as the grid is a loop's end,
+ * none is left out behind it. Conditions may let the loop begin at another value than 0. */
 static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at, int64_t numbers) {
     struct uk_binding *outside = g->bindings;
     LLVMValueRef upper = uk_cg_index(g, n->upper), some = NULL;
@@ -198,7 +200,8 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
     g->spread = here.outer;
 }
 
-/* LLVM's C interface makes no fence of a block's threads, but it reads one; and it reads no text while values lose their names. */
+/* LLVM's C interface makes no fence of a block's threads, but it reads one; and it reads no text while values
+ * lose their names. */
 static LLVMValueRef barrier_function(struct uk_codegen *g) {
     static const char name[] = "uk.barrier";
     LLVMValueRef f = LLVMGetNamedFunction(g->module, name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that moves neighbours in memory is one load of a vector, and one store where it moves them to neighbours. LLVM would merge
- * single ones; but where the other side of a condition has the last of them too, it makes one of those two first, and addresses of
- * which it does not see that they are aligned keep stores of shared memory apart.
+ * A loop that moves neighbours in memory is one load of a vector, and one store where it moves them to
+ * neighbours. LLVM would merge single ones; but where the other side of a condition has the last of them too,
+ * it makes one of those two first, and addresses of which it does not see that they are aligned keep stores
+ * of shared memory apart.
  */
 #include "generator.h"
 

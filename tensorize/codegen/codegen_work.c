@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workspace: all buffers of a function one after the other, in one allocation or in memory that the caller
- * gives. For the latter NAME_workspace(sizes...) tells how much that is; the entry checks ask it too.
+ * The workspace: all buffers of a function one after the other, in one allocation or in memory that the
+ * caller gives. For the latter NAME_workspace(sizes...) tells how much that is; the entry checks ask it too.
  *
- * On a target without vectors a tile that fits into its registers is a variable instead: where LLVM sees the stores of the
- * kernel that is inlined, and the loops after it are unrolled, its elements are never in memory.
+ * On a target without vectors a tile that fits into its registers is a variable instead: where LLVM sees the
+ * stores of the kernel that is inlined, and the loops after it are unrolled, its elements are never in
+ * memory.
  */
 #include <string.h>
 #include "generator.h"
@@ -146,8 +147,8 @@ void uk_cg_sections(struct uk_codegen *g) {
     }
 }
 
-/* A function of the sizes that are no constants, which returns what `bytes` computes, or -1 if an integer overflows there or an
- * extent is negative. */
+/* A function of the sizes that are no constants, which returns what `bytes` computes, or -1 if an integer
+ * overflows there or an extent is negative. */
 static LLVMValueRef bytes_function(struct uk_codegen *g, const char *name,
                                    LLVMValueRef (*bytes)(struct uk_codegen *)) {
     LLVMTypeRef *type = uk_alloc(&g->arena, ((size_t)g->f->program->size_count + 1) * sizeof *type);

@@ -99,7 +99,8 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_cast.c: the types of values in registers and in memory; a result of an operation on f32, rounded to f16 or bf16; conversions. */
+/* codegen_cast.c: the types of values in registers and in memory; a result of an operation on f32, rounded to
+ * f16 or bf16; conversions. */
 LLVMTypeRef uk_cg_register_type(struct uk_codegen *g, enum uk_type t);
 LLVMTypeRef uk_cg_memory_type(struct uk_codegen *g, enum uk_type t);
 LLVMValueRef uk_cg_rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
@@ -108,12 +109,13 @@ LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValu
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 
-/* codegen_fused.c: the value by instructions that LLVM does not select by itself; NULL: there are none for it. */
+/* codegen_fused.c: the value by instructions that LLVM does not select by itself; NULL: there are none for
+ * it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
 /* A loop between constants, of such values, as words of several; false: it is none. */
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
-/* How many iterations of the loop, a divisor of their number, stand in its body: more than one where they are such rows, since what
- * counts the loop would cost them more than their code. */
+/* How many iterations of the loop, a divisor of their number, stand in its body: more than one where they are
+ * such rows, since what counts the loop would cost them more than their code. */
 int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int64_t iterations);
 /* Any loop of such values: blocks of several come first. Returns where the rest begins. */
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
@@ -127,8 +129,9 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer);
 
-/* codegen_check.c: whether no object of the target has so many bytes, or ends there: addresses of 32 bits are compared
- * as 64, and no offset into an object may exceed 2^31 - 1. False where addresses have 64 bits, whose overflow is detected. */
+/* codegen_check.c: whether no object of the target has so many bytes, or ends there: addresses of 32 bits are
+ * compared as 64, and no offset into an object may exceed 2^31 - 1. False where addresses have 64 bits, whose
+ * overflow is detected. */
 LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes);
 LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end);
 /* codegen_check.c: a function of the same arguments that returns the status and accesses no operand. */
@@ -151,7 +154,8 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 /* A nest as a function of its own, and the call. */
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_frame.c: a value of the function being written, or of one around it, in the former. NULL of NULL. */
+/* codegen_frame.c: a value of the function being written, or of one around it, in the former. NULL of NULL.
+ * */
 LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 /* Made in the entry block, so that a loop does not grow the stack. */
 LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name);
@@ -163,8 +167,8 @@ LLVMValueRef uk_cg_leave(struct uk_codegen *g, struct uk_cg_frame *f);
 /* codegen_launch.c: the kernel, and its launch by the host's function. */
 void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_thread.c: what differs in kernels. Is there no loop over threads in the node but those around it? Then it is for
- * those threads alone that they spread over. */
+/* codegen_thread.c: what differs in kernels. Is there no loop over threads in the node but those around it?
+ * Then it is for those threads alone that they spread over. */
 bool uk_cg_is_for_some(const struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
 /* A loop over blocks or threads. */
@@ -173,10 +177,12 @@ void uk_cg_barrier(struct uk_codegen *g);
 /* The most that e can be, INT64_MAX if nothing says so. */
 int64_t uk_cg_most(const struct uk_index *e);
 
-/* codegen_vector.c: in a kernel, a vector loop between constants whose iterations move neighbours in memory; false: it is none. */
+/* codegen_vector.c: in a kernel, a vector loop between constants whose iterations move neighbours in memory;
+ * false: it is none. */
 bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
 
-/* codegen_copy.c: a loop that copies bytes, of the target's registers; where what is left to be copied by bytes begins. */
+/* codegen_copy.c: a loop that copies bytes, of the target's registers; where what is left to be copied by
+ * bytes begins. */
 bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n);
 LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                               LLVMValueRef upper);

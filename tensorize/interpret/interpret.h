@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It uses language, for what
- * programs must be, polyhedra, and for how far code may be from it, target.
- * Inside, expressions have their sizes filled in, and addresses are flat strides over numbered variables.
- * Data: struct uk_values (what a run is given), uk_frame (a run), uk_code (an expression ready to run).
+ * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It
+ * uses language, for what programs must be, polyhedra, and for how far code may be from it, target. Inside,
+ * expressions have their sizes filled in, and addresses are flat strides over numbered variables. Data:
+ * struct uk_values (what a run is given), uk_frame (a run), uk_code (an expression ready to run).
  */
 #ifndef UK_INTERPRET_H
 #define UK_INTERPRET_H
@@ -17,11 +17,12 @@ struct uk_values {
     void *const *tensor; /* in the order of the program's tensors (temps: NULL, allocated inside) */
 };
 /* Runs the statements in order, every type with its own rounding. `init`: false runs `=` reductions as `+=`
- * (the update form of a declaration), true as written. Nothing is written unless it returns UK_OK, or UK_INVALID_INDEX after
- * other statements. */
+ * (the update form of a declaration), true as written. Nothing is written unless it returns UK_OK, or
+ * UK_INVALID_INDEX after other statements. */
 enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v);
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v);
-/* Runs the loop IR, on the function's tensors in their order (temps: NULL); calls run their declaration. `workspace_fill` is the byte that buffers start with. */
+/* Runs the loop IR, on the function's tensors in their order (temps: NULL); calls run their declaration.
+ * `workspace_fill` is the byte that buffers start with. */
 enum uk_status uk_interpret_function(struct uk_function *f, const struct uk_values *v, int workspace_fill);
 
 /* Of an integer type .i, of a float type .d (rounded to the type). */
@@ -30,22 +31,24 @@ union uk_value {
     double d;
 };
 
-/* Some indices of a left side: for each a value of every iterator, in order; where the element lies, from the origin; and what
- * it becomes. */
+/* Some indices of a left side: for each a value of every iterator, in order; where the element lies, from the
+ * origin; and what it becomes. */
 struct uk_points {
     int count;
     const int64_t *index;
     int64_t *element;
     union uk_value *value;
 };
-/* As uk_interpret_form, of a declaration with one statement, which is no scan, for these elements only, and nothing is written.
- * UK_UNSUPPORTED: what bounds the iterators alone does not show that all subscripts are inside. */
+/* As uk_interpret_form, of a declaration with one statement, which is no scan, for these elements only, and
+ * nothing is written. UK_UNSUPPORTED: what bounds the iterators alone does not show that all subscripts are
+ * inside. */
 enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v,
                                    const struct uk_points *points);
 
-/* As uk_interpret(), for some elements of one tensor alone and what these need (interpret_some.c): element[i], from the origin, of
- * tensor number `tensor` becomes element i of `result`, and by[i] is how far other orders of sums, products that are added before they
- * are rounded, and other means of computing approximate functions may be from it. Nothing else is written. */
+/* As uk_interpret(), for some elements of one tensor alone and what these need (interpret_some.c):
+ * element[i], from the origin, of tensor number `tensor` becomes element i of `result`, and by[i] is how far
+ * other orders of sums, products that are added before they are rounded, and other means of computing
+ * approximate functions may be from it. Nothing else is written. */
 struct uk_elements {
     int tensor;
     int64_t count;
@@ -64,8 +67,8 @@ union uk_value uk_load(enum uk_type t, const void *base, int64_t element);
 void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v);
 union uk_value uk_convert(enum uk_type from, enum uk_type to, union uk_value v);
 union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b);
-/* As uk_binary, for one more term of a reduction: it has no order, so that min and max of floats give NaN for a NaN
- * among the terms, wherever it stands. */
+/* As uk_binary, for one more term of a reduction: it has no order, so that min and max of floats give NaN for
+ * a NaN among the terms, wherever it stands. */
 union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum, union uk_value term);
 union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a);
 
@@ -135,7 +138,8 @@ struct uk_bounds {
     struct uk_bounds *next;
 };
 
-/* Races (interpret_race.c): allocates the records, once all storages exist; begins an epoch; records a thread's access. */
+/* Races (interpret_race.c): allocates the records, once all storages exist; begins an epoch; records a
+ * thread's access. */
 bool uk_races_begin(struct uk_frame *f);
 void uk_races_launch(struct uk_frame *f, const struct uk_node *launch);
 void uk_races_block(struct uk_frame *f);
@@ -171,8 +175,8 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 enum { UK_BLOCK = 128 };
 /* Whether the pad's element is inside at all indices of the iterator of that slot, or at none. */
 bool uk_is_inside_alike(const struct uk_code *pad, int slot);
-/* Whether the expression can be computed in blocks along the iterator of that slot: the statement reads no other
- * element of what it writes than the one that it writes. */
+/* Whether the expression can be computed in blocks along the iterator of that slot: the statement reads no
+ * other element of what it writes than the one that it writes. */
 bool uk_has_blocks(const struct uk_code *c, int slot);
 /* value[i] at index f->slot[slot] + i, for n of them, at most UK_BLOCK: what uk_run_value() gives there. */
 void uk_run_block(struct uk_frame *f, const struct uk_code *c, int slot, int n, union uk_value *value);
@@ -201,8 +205,9 @@ void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, 
 struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
                                enum uk_type t);
 
-/* A statement, element by element: `prepare`, or NULL, whether it is to be gone through at all, `begin` says whether the element is wanted, `term` is called for each term of its sum, or once if
- * there is none, with the iterators' slots set, and `end` behind the last one. */
+/* A statement, element by element: `prepare`, or NULL, whether it is to be gone through at all, `begin` says
+ * whether the element is wanted, `term` is called for each term of its sum, or once if there is none, with
+ * the iterators' slots set, and `end` behind the last one. */
 struct uk_visit {
     const struct uk_statement *statement;
     struct uk_storage *target;

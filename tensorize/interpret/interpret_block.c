@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of an expression at many indices of one iterator at a time: the same arithmetic for each of them, without walking
- * the expression for each. */
+/* Values of an expression at many indices of one iterator at a time: the same arithmetic for each of them,
+ * without walking the expression for each. */
 #include <string.h>
 #include "interpret.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that are subscripts: tested before the statement that reads at them, all that it has iterators for. */
+/* Elements that are subscripts: tested before the statement that reads at them, all that it has iterators
+ * for. */
 #include <inttypes.h>
 #include "interpret.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Races between the threads of a kernel: for each element the last writer and readers, each with the thread and with the epoch;
- * barriers, blocks and launches begin an epoch. Threads run one after another here, so that races do not show in the results:
- * they are reported.
+ * Races between the threads of a kernel: for each element the last writer and readers, each with the thread
+ * and with the epoch; barriers, blocks and launches begin an epoch. Threads run one after another here, so
+ * that races do not show in the results: they are reported.
  */
 #include <inttypes.h>
 #include "interpret.h"
@@ -12,7 +12,8 @@ struct touch {
     uint32_t epoch, thread;
 };
 
-/* Two readers of one epoch are enough: a writer is another thread than one of them. far: a reader of an earlier block. */
+/* Two readers of one epoch are enough: a writer is another thread than one of them. far: a reader of an
+ * earlier block. */
 struct uk_shadow {
     struct touch writer, reader[2], far;
 };

@@ -206,8 +206,8 @@ static void run_element(struct run *r) {
 
 /* ---- by blocks ---- */
 
-/* Elements are independent of each other, so that any iterator will do: the innermost one that is not short, or else the
- * longest. */
+/* Elements are independent of each other, so that any iterator will do: the innermost one that is not short,
+ * or else the longest. */
 static int block_level(const struct run *r) {
     enum { SHORTEST = 4, LONG = 16 };
     int64_t longest = SHORTEST - 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Some elements of a program's result: backwards, from statement to statement, it is found which elements these need, and forwards,
- * they alone are computed, each with how far other ways of computing it may be from it. What is written is a copy.
+ * Some elements of a program's result: backwards, from statement to statement, it is found which elements
+ * these need, and forwards, they alone are computed, each with how far other ways of computing it may be from
+ * it. What is written is a copy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,8 @@ static void want_all(const struct demand *d, const struct uk_expr *e) {
         want_all(d, e->arg[i]);
 }
 
-/* A scan, and a statement that reads what it writes, need all elements if any. What reads nothing that is written needs no more. */
+/* A scan, and a statement that reads what it writes, need all elements if any. What reads nothing that is
+ * written needs no more. */
 static bool is_asked(struct uk_visit *v) {
     struct demand *d = v->user;
     unsigned char *wanted = wanted_of(d, v->target);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far from the interpreter's a value may be. An operation rounds once, alike wherever it is computed; what differs is a sum of
- * floats, whose order is free and whose products may be added before they are rounded, functions that are approximate, and a subnormal
- * f32, which ARMv7 takes for 0. From
- * there differences are carried on: an operation whose operands lie between bounds lies between its results at the corners, since it
- * is monotone in each of them, and is rounded there.
+ * How far from the interpreter's a value may be. An operation rounds once, alike wherever it is computed;
+ * what differs is a sum of floats, whose order is free and whose products may be added before they are
+ * rounded, functions that are approximate, and a subnormal f32, which ARMv7 takes for 0. From there
+ * differences are carried on: an operation whose operands lie between bounds lies between its results at the
+ * corners, since it is monotone in each of them, and is rounded there.
  */
 #include <math.h>
 #include "interpret.h"
@@ -12,7 +12,8 @@
 /* Units in the last place that approximate functions may be apart (uk.5, Arithmetic). */
 enum { APPROXIMATE = 4 };
 
-/* Half of a unit in the last place of 1: what a rounding changes at most, relatively; and the least number above 0. */
+/* Half of a unit in the last place of 1: what a rounding changes at most, relatively; and the least number
+ * above 0. */
 static double unit(enum uk_type t) {
     return t == UK_F64 ? 0x1p-53 : t == UK_F32 ? 0x1p-24 : t == UK_F16 ? 0x1p-11 : 0x1p-8;
 }
@@ -202,9 +203,9 @@ void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, 
 }
 
 /*
- * Each of n terms, a product perhaps, and each of their n - 1 sums may be rounded or not: both results are within n roundings, of the
- * terms' magnitudes added up, of the one that is never rounded. Integers that the type has all are never rounded. The order of a
- * product's factors is free as well.
+ * Each of n terms, a product perhaps, and each of their n - 1 sums may be rounded or not: both results are
+ * within n roundings, of the terms' magnitudes added up, of the one that is never rounded. Integers that the
+ * type has all are never rounded. The order of a product's factors is free as well.
  */
 struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
                                enum uk_type t) {

@@ -3,7 +3,8 @@
 #include <string.h>
 #include "language.h"
 
-/* Keywords of C and C++, and names that their compilers or the headers that come with them define as macros. */
+/* Keywords of C and C++, and names that their compilers or the headers that come with them define as macros.
+ * */
 static const char words[] =
     " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
     "class co_await co_return "
@@ -19,7 +20,8 @@ static const char words[] =
     "virtual void volatile "
     "wchar_t size_t ptrdiff_t while xor xor_eq EOF FILE HUGE_VAL I INFINITY NAN NULL ";
 
-/* Functions of the C library whose types compilers know, and those that linkers look for; of `real`, also with f or l behind. */
+/* Functions of the C library whose types compilers know, and those that linkers look for; of `real`, also
+ * with f or l behind. */
 static const char real[] =
     " acos acosh asin asinh atan atan2 atanh cabs cacos cacosh carg casin casinh catan catanh cbrt ccos "
     "ccosh ceil cexp cimag clog "

@@ -250,8 +250,9 @@ static int64_t difference(const struct uk_index *a, const struct uk_index *b, st
     return value;
 }
 
-/* What to say where no assumption makes two extents equal, or none but that they are empty; NULL: one may. Sizes are not negative, so
- * that a difference whose terms have one sign is 0 only if all of them are. Then *smaller is the one that the other reaches beyond. */
+/* What to say where no assumption makes two extents equal, or none but that they are empty; NULL: one may.
+ * Sizes are not negative, so that a difference whose terms have one sign is 0 only if all of them are. Then
+ * *smaller is the one that the other reaches beyond. */
 static const char *why_unequal(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b,
                                const struct uk_index **smaller) {
     bool overflow = false, rises = false, falls = false;
@@ -338,8 +339,8 @@ static void take_where(struct uk_statement *s, const struct uk_index *e) {
         s->extent[n] = e->b;
 }
 
-/* Along a dimension that is written in parts, an iterator that nothing else gives a range runs over all of it. `offset`: with
- * an offset of 0, which leaves it to a padded access. */
+/* Along a dimension that is written in parts, an iterator that nothing else gives a range runs over all of
+ * it. `offset`: with an offset of 0, which leaves it to a padded access. */
 static void range_of_whole(struct uk_statement *s, bool offset) {
     for (int d = 0; d < s->left.tensor->dims; d++) {
         const struct uk_index *e = s->left.index[d];

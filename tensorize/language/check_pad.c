@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mistake that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and gets the pad's value
- * beyond that size. */
+/* A mistake that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and
+ * gets the pad's value beyond that size. */
 #include <inttypes.h>
 #include "language.h"
 

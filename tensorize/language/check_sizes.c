@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions on the sizes of a program, with messages in the program's terms: on constants when it is compiled, and on all sizes
- * of a call. */
+/* Conditions on the sizes of a program, with messages in the program's terms: on constants when it is
+ * compiled, and on all sizes of a call. */
 #include <inttypes.h>
 #include "language.h"
 

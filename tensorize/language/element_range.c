@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors whose elements are subscripts: which values are inside wherever they are read, for data that has to be valid. */
+/* Tensors whose elements are subscripts: which values are inside wherever they are read, for data that has to
+ * be valid. */
 #include "language.h"
 
 struct range {

@@ -220,9 +220,9 @@ static bool last_constant(const struct uk_index *x, int64_t *c) {
 }
 
 /*
- * x + c as one constant less, where x has one among its last terms or begins with one, or as one sign less, where x
- * begins with a negation; else NULL. No more than so many terms are looked at, so that long sums are built in
- * linear time.
+ * x + c as one constant less, where x has one among its last terms or begins with one, or as one sign less,
+ * where x begins with a negation; else NULL. No more than so many terms are looked at, so that long sums are
+ * built in linear time.
  */
 static struct uk_index *join_constant(struct uk_arena *a, struct uk_index *x, int64_t c, int terms) {
     struct uk_index *l;
@@ -328,7 +328,8 @@ static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, stru
     }
 }
 
-/* Constants come last or first, and a difference is written as one: x - -y, x + -y and -x + y have one sign less. */
+/* Constants come last or first, and a difference is written as one: x - -y, x + -y and -x + y have one sign
+ * less. */
 static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                  struct uk_index *r) {
     enum uk_index_op other = op == UK_I_ADD ? UK_I_SUB : UK_I_ADD;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room language: what a program is, before and after scheduling: read from text or built by calls, checked, printed. It uses
- * base.
+ * Room language: what a program is, before and after scheduling: read from text or built by calls, checked,
+ * printed. It uses base.
  *
  * One expression form serves the text, the schedule, the loop IR and the code generator. A struct uk_index is
  * an integer expression (64 bits) over sizes, iterators and loop variables; a struct uk_expr is a value
  * expression over tensors. Both are immutable once built and live in an arena; sharing subtrees is fine.
- * Data: struct uk_index, uk_expr, uk_tensor, uk_statement, uk_step, uk_program, uk_intrinsic; uk_node, uk_function (the loop IR).
+ * Data: struct uk_index, uk_expr, uk_tensor, uk_statement, uk_step, uk_program, uk_intrinsic; uk_node,
+ * uk_function (the loop IR).
  */
 #ifndef UK_LANGUAGE_H
 #define UK_LANGUAGE_H
@@ -79,9 +80,9 @@ struct uk_index {
     struct uk_position at;
 };
 
-/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL. A sum is
- * built with as few signs and constants as its terms allow in their order: x - -y is x + y, -x + 1 is 1 - x,
- * x - (y - 1) + 2 is x - y + 3. */
+/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL. A
+ * sum is built with as few signs and constants as its terms allow in their order: x - -y is x + y, -x + 1 is
+ * 1 - x, x - (y - 1) + 2 is x - y + 3. */
 struct uk_index *uk_index_int(struct uk_arena *a, int64_t value);
 struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v);
 struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
@@ -405,8 +406,8 @@ void uk_print_loops(struct uk_text *t, const struct uk_function *f);
 static inline bool uk_may_build(const struct uk_program *p) {
     return p && !p->status;
 }
-/* A building call begins: sets p->at to the object that it makes, unless a text is parsed; returns the old p->at, to be restored
- * at the call's end. */
+/* A building call begins: sets p->at to the object that it makes, unless a text is parsed; returns the old
+ * p->at, to be restored at the call's end. */
 struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int number);
 /* Makes the program's status sticky and records the message; the first one wins. Returns NULL. */
 void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
@@ -420,8 +421,9 @@ bool uk_is_own(struct uk_program *p, const char *what, const void *handle);
 bool uk_is_own_tensor(struct uk_program *p, const char *function, const struct uk_tensor *t);
 /* 1 is the first one; behind the last one where it is none of them. */
 int uk_tensor_position(const struct uk_program *p, const struct uk_tensor *tensor);
-/* c_names.c: whether a text is an identifier; whether a name is a keyword, a type or a macro in C or C++; and whether a function of C may have it, which is then none
- * of those and of no function that compilers and generated code know. */
+/* c_names.c: whether a text is an identifier; whether a name is a keyword, a type or a macro in C or C++; and
+ * whether a function of C may have it, which is then none of those and of no function that compilers and
+ * generated code know. */
 bool uk_is_identifier(const char *s);
 bool uk_is_c_word(const char *name);
 bool uk_may_name_function(const char *name);
@@ -483,24 +485,27 @@ const struct uk_tensor *uk_argument_at(const struct uk_program *p, int i);
 int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const struct uk_var *, void *),
                            void *user);
 
-/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check() with which
- * every use of a program begins: what it computes outlives the memory that the use itself takes and gives back. */
+/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check()
+ * with which every use of a program begins: what it computes outlives the memory that the use itself takes
+ * and gives back. */
 enum uk_status uk_check_program(struct uk_program *p);
 /* The same for a program that a user gives, which may have failed before, or be NULL. */
 enum uk_status uk_check_rules(struct uk_program *p);
-/* element_range.c: whether elements of the tensor are subscripts, and which values lower <= v < upper these may have, wherever they are
- * read; false also if there is none. */
+/* element_range.c: whether elements of the tensor are subscripts, and which values lower <= v < upper these
+ * may have, wherever they are read; false also if there is none. */
 bool uk_element_range(const struct uk_program *p, const struct uk_tensor *t, const int64_t *size,
                       int64_t *lower, int64_t *upper);
 /* check_pad.c: warns of sums that read under pad along a dimension of another size. */
 enum uk_status uk_warn_of_pads(const struct uk_program *p);
-/* check_sizes.c: whether a program has a statement; and whether its tensors, as far as constants give their sizes, fit the target. */
+/* check_sizes.c: whether a program has a statement; and whether its tensors, as far as constants give their
+ * sizes, fit the target. */
 enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_position at);
-/* Stored dimensions from the innermost outwards: constant strides by size, then the others, last one first. */
+/* Stored dimensions from the innermost outwards: constant strides by size, then the others, last one first.
+ * */
 void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
 enum uk_status uk_check_constants(const struct uk_program *p, int64_t most_bytes);
-/* The sizes of a call: extents, assumptions, strides; only the strides that are written, which keep elements apart; one relation
- * of the sizes, with what to say before and after it. */
+/* The sizes of a call: extents, assumptions, strides; only the strides that are written, which keep elements
+ * apart; one relation of the sizes, with what to say before and after it. */
 enum uk_status uk_check_given(const struct uk_program *p, const int64_t *size, int64_t most_bytes);
 enum uk_status uk_check_apart(const struct uk_program *p, const int64_t *size);
 enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_index *e, const int64_t *size,

@@ -37,8 +37,8 @@ struct uk_node {
     int64_t weight;        /* THREAD: what an iteration adds to that number */
     int slots;             /* of a pipeline that is not made yet; else 0 */
     struct uk_position at; /* of the step that made the loop what it is; CHECK: of the access */
-    /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its threads, 1 where
-     * an axis is not bound. BLOCK: that of the threads too. */
+    /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its
+     * threads, 1 where an axis is not bound. BLOCK: that of the threads too. */
     struct uk_index *grid[UK_AXES];
     int64_t block[UK_AXES];
     struct uk_index *value, *condition;
@@ -67,7 +67,8 @@ static inline const struct uk_node *uk_check_in(const struct uk_node *n) {
     return n;
 }
 
-/* Up to so many bytes, two rows of 16 sums, a tile may be a variable of the function instead (codegen_work.c). */
+/* Up to so many bytes, two rows of 16 sums, a tile may be a variable of the function instead
+ * (codegen_work.c). */
 enum { UK_VARIABLE_BYTES = 128 };
 
 /* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes).
@@ -95,7 +96,8 @@ struct uk_section {
     struct uk_section *next;
 };
 
-/* What the function reads of a constant tensor, in one block: the tensor itself, if it is read in place, and the copies of it. */
+/* What the function reads of a constant tensor, in one block: the tensor itself, if it is read in place, and
+ * the copies of it. */
 struct uk_packed {
     const struct uk_tensor *tensor, *form; /* form: the argument in its place, of so many bytes */
     struct uk_index *bytes;

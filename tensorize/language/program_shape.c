@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of tensors as a program declares it, and the sizes for which arrays of a caller are such memory. */
+/* The memory of tensors as a program declares it, and the sizes for which arrays of a caller are such memory.
+ * */
 #include <inttypes.h>
 #include "language.h"
 
@@ -70,7 +71,8 @@ static bool read_linear(const struct uk_index *e, int64_t *size, struct linear *
     }
 }
 
-/* l == r gives the one size that is unknown in it. What has no solution stays unknown, or is found wrong at the end. */
+/* l == r gives the one size that is unknown in it. What has no solution stays unknown, or is found wrong at
+ * the end. */
 static void solve(struct solution *s, const struct linear *l, const struct linear *r) {
     struct linear d;
 
@@ -120,7 +122,8 @@ static void solve_all(struct solution *s, const int64_t *const extents[], const 
     } while (s->has_changed);
 }
 
-/* The least value for each stride that nothing gives, as of dimensions with one element or tensors that do not exist yet. */
+/* The least value for each stride that nothing gives, as of dimensions with one element or tensors that do
+ * not exist yet. */
 static void choose_strides(struct solution *s) {
     for (const struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         int order[UK_MAX_DIMS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several programs as one piece of code: each is compiled by itself, as if it were alone, and the modules become
- * one. Their functions' names must differ, and none may be a name that the code of another calls.
+ * Several programs as one piece of code: each is compiled by itself, as if it were alone, and the modules
+ * become one. Their functions' names must differ, and none may be a name that the code of another calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static enum uk_status lower_all(struct uk_batch *b) {
     return s;
 }
 
-/* The function whose code was refused has another schedule, or, where each has been optimized and the code of all was refused, any. */
+/* The function whose code was refused has another schedule, or, where each has been optimized and the code of
+ * all was refused, any. */
 static bool refuse(struct uk_batch *b, enum uk_status s) {
     const struct uk_function *at_fault = b->context->refused_code;
     bool found = at_fault && uk_refuse_code(at_fault, s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which LLVM wrote a bitcode file. LLVM's own error for a newer epoch does not say; the identification block, which
- * is the first one and whose form is the same in all versions, does.
+ * Which LLVM wrote a bitcode file. LLVM's own error for a newer epoch does not say; the identification block,
+ * which is the first one and whose form is the same in all versions, does.
  *
  * Layout: bits from the low end of each byte. 'BC' C0DE, then blocks: abbreviation id, here 2 bits wide; 1
  * enters a block (id vbr8, new width vbr4, alignment to 32 bits, length in words). Inside: 0 ends, 2 defines

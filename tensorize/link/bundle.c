@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs, constants and C as one piece of code. The C is compiled by itself and linked with the programs' functions
- * when these are optimized already, so that each has the code that it has alone.
+ * Programs, constants and C as one piece of code. The C is compiled by itself and linked with the programs'
+ * functions when these are optimized already, so that each has the code that it has alone.
  *
- * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object. It is given zeros of the
- * same length, which it is not to take for the values, and the bytes are written into the object.
+ * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object. It
+ * is given zeros of the same length, which it is not to take for the values, and the bytes are written into
+ * the object.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -278,7 +279,8 @@ static bool has_assembly(LLVMModuleRef m) {
     return false;
 }
 
-/* Takes the source's module over. Errors in assembly are found when all is one module, where programs would be to blame. */
+/* Takes the source's module over. Errors in assembly are found when all is one module, where programs would
+ * be to blame. */
 static enum uk_status link_source(struct uk_build *build, const struct names *constants, LLVMModuleRef m,
                                   const char *bitcode, size_t length) {
     enum uk_status s = check_source(build, constants, m);

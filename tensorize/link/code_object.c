@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects for devices to code objects, which their drivers load: shared objects, by lld alone, in which nothing is undefined. */
+/* Objects for devices to code objects, which their drivers load: shared objects, by lld alone, in which
+ * nothing is undefined. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which products of an imported kernel may be added without being rounded before. Clang allows it everywhere (import.c); the
- * language only where a product is a term of a sum (uk.5, Arithmetic). What is compiled for a declaration that computes more
- * than that, a requantize say, has each operation round by itself, as the interpreter and `uk run --check` have it. Where the
- * declaration calls a function that is not correctly rounded there is no one right result, and nothing is taken away.
+ * Which products of an imported kernel may be added without being rounded before. Clang allows it everywhere
+ * (import.c); the language only where a product is a term of a sum (uk.5, Arithmetic). What is compiled for a
+ * declaration that computes more than that, a requantize say, has each operation round by itself, as the
+ * interpreter and `uk run --check` have it. Where the declaration calls a function that is not correctly
+ * rounded there is no one right result, and nothing is taken away.
  */
 #include <llvm-c/Core.h>
 #include "link.h"
@@ -38,7 +39,8 @@ static bool may_contract(const struct uk_intrinsic *in) {
            (s->reduce == UK_REDUCE_SUM || s->assign == UK_ASSIGN_ADD) && !has(s->right, needs_rounded);
 }
 
-/* An addition in place of one that may be contracted: LLVM's C API adds flags to an instruction, and takes none away. */
+/* An addition in place of one that may be contracted: LLVM's C API adds flags to an instruction, and takes
+ * none away. */
 static void round_before(LLVMBuilderRef at, LLVMValueRef old) {
     const LLVMFastMathFlags flags = LLVMGetFastMathFlags(old) & ~(LLVMFastMathFlags)LLVMFastMathAllowContract;
     LLVMValueRef l = LLVMGetOperand(old, 0), r = LLVMGetOperand(old, 1);
@@ -62,7 +64,8 @@ static void forbid_in_block(LLVMBuilderRef at, LLVMBasicBlockRef bb) {
     }
 }
 
-/* In the function, and in those of its module that it calls, each once: uk_link drops such attributes later. */
+/* In the function, and in those of its module that it calls, each once: uk_link drops such attributes later.
+ * */
 static void forbid(LLVMContextRef llvm, LLVMBuilderRef at, LLVMValueRef f) {
     static const char visited[] = "uk-rounds-products";
     const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs for GPUs have two modules: that of the kernels, which becomes an image for the device's driver, and that of the
- * function which launches them. With the image in the second one the build goes on as that of a CPU's code.
+ * Programs for GPUs have two modules: that of the kernels, which becomes an image for the device's driver,
+ * and that of the function which launches them. With the image in the second one the build goes on as that of
+ * a CPU's code.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"
 
-/* This process's architecture without anything that not all CPUs of it have: what only launches needs no more, and the same
- * program gives the same bytes everywhere. */
+/* This process's architecture without anything that not all CPUs of it have: what only launches needs no
+ * more, and the same program gives the same bytes everywhere. */
 static const char *host_name(void) {
     const struct uk_target *least = NULL;
     size_t fewest = 0;

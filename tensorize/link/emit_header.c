@@ -174,8 +174,8 @@ static bool is_taken(const struct uk_batch *b, const char *name, const struct uk
     return uk_is_c_word(name) || is_function(b, name);
 }
 
-/* FUNCTION_SIZE, with as many _ behind it as make it a name of its own; or of_FUNCTION_SIZE, where compilers or this library have all
- * names that begin like it. */
+/* FUNCTION_SIZE, with as many _ behind it as make it a name of its own; or of_FUNCTION_SIZE, where compilers
+ * or this library have all names that begin like it. */
 static const char *constant_name(const struct uk_batch *b, const struct uk_function *f,
                                  const struct uk_var *v, struct uk_text *taken) {
     struct uk_arena *arena = &f->program->arena;

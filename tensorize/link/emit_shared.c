@@ -2,9 +2,9 @@
 /*
  * Objects to shared objects, by the linker that clang finds.
  *
- * What runs in parallel calls libukernels, which the object must name as needed, so that a program that knows nothing of
- * it can load the object. To link, an empty library of that name will do: the real one need not be installed here, and
- * not for the architecture of the target.
+ * What runs in parallel calls libukernels, which the object must name as needed, so that a program that knows
+ * nothing of it can load the object. To link, an empty library of that name will do: the real one need not be
+ * installed here, and not for the architecture of the target.
  */
 #include <errno.h>
 #include <stdio.h>

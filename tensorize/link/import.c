@@ -93,7 +93,8 @@ static int source_file(const struct source *s) {
 }
 
 /* The features that LLVM is given beside the CPU, in clang's inner language: its driver has another for each
- * architecture. Where each is a CPU option too, they are that: a host's own list is longer than what clang's driver takes. */
+ * architecture. Where each is a CPU option too, they are that: a host's own list is longer than what clang's
+ * driver takes. */
 static bool add_features(struct uk_arena *a, const struct uk_target *t, char **list, int *n) {
     static const char *const before[] = {"-Xclang", "-target-feature", "-Xclang"};
     bool full = true;
@@ -112,7 +113,8 @@ static bool add_features(struct uk_arena *a, const struct uk_target *t, char **l
     return full;
 }
 
-/* The address spaces by the names that gpu_kernel.h gives them, and what else C for a GPU is compiled with. */
+/* The address spaces by the names that gpu_kernel.h gives them, and what else C for a GPU is compiled with.
+ * */
 static bool add_device(struct uk_arena *a, const struct uk_arch *arch, char **list, int *n) {
     static const struct {
         const char *name;
@@ -290,8 +292,8 @@ enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_pos
 
 /* ---- what was compiled before ---- */
 
-/* A source that includes files of its own may change without its text changing, and is compiled each time: one with
- * an include of anything but <...>. */
+/* A source that includes files of its own may change without its text changing, and is compiled each time:
+ * one with an include of anything but <...>. */
 static bool may_keep(const struct source *s) {
     for (const char *p = s->text; (p = strstr(p, "include"));) {
         p += strlen("include");

@@ -20,7 +20,8 @@ static enum uk_status copy(struct uk_context *c, const char *from, size_t size, 
     return UK_OK;
 }
 
-/* As where it is inlined: a function of a GPU that may be in blocks of 1,024 threads has too few registers for a tile. */
+/* As where it is inlined: a function of a GPU that may be in blocks of 1,024 threads has too few registers
+ * for a tile. */
 static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
     LLVMValueRef f = LLVMGetNamedFunction(module, uk_kernel_symbol(k));
 

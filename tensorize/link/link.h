@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room link: kernels' bitcode in, checked and inlined; optimization, assembly, objects, headers, and code in this process. It
- * uses codegen, lower, LLVM, what generated code calls of runtime and gpu, and the names that simulate/rvp has for words. Data: struct uk_backend (what a context keeps), uk_source, uk_batch, uk_cached.
+ * Room link: kernels' bitcode in, checked and inlined; optimization, assembly, objects, headers, and code in
+ * this process. It uses codegen, lower, LLVM, what generated code calls of runtime and gpu, and the names
+ * that simulate/rvp has for words. Data: struct uk_backend (what a context keeps), uk_source, uk_batch,
+ * uk_cached.
  */
 #ifndef UK_LINK_H
 #define UK_LINK_H
@@ -60,7 +62,8 @@ void uk_build_forget(struct uk_build *b);
 enum uk_status uk_host_begin(struct uk_build *b);
 /* device.c: the optimized kernels as what the driver loads; free(*bytes). The module is spent. */
 enum uk_status uk_build_image(struct uk_build *b, char **bytes, size_t *length);
-/* device.c: the same into the host's module, which takes the place of the kernels': from here on b is for the host. */
+/* device.c: the same into the host's module, which takes the place of the kernels': from here on b is for the
+ * host. */
 enum uk_status uk_build_to_host(struct uk_build *b);
 /* device.c: whether the stage of a program for a GPU is one of its host's part. */
 bool uk_is_of_host(enum uk_emit what);
@@ -76,7 +79,8 @@ enum uk_status uk_optimize(struct uk_build *b);
 /* llvm.c: assembly, or object code with the imported objects in it; the module is spent. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
 
-/* cache.c: the key of the object of b's module, which is not linked yet; free it. NULL: the object is not kept. */
+/* cache.c: the key of the object of b's module, which is not linked yet; free it. NULL: the object is not
+ * kept. */
 char *uk_cache_key(struct uk_build *b);
 /* Does the program import code of its own? */
 bool uk_has_imports(const struct uk_program *p);
@@ -86,7 +90,8 @@ LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
 void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object);
 void uk_cache_clear(struct uk_backend *b);
 
-/* import.c: reads the files of all imports of the program, used or not, each once; and frees what was read of them. */
+/* import.c: reads the files of all imports of the program, used or not, each once; and frees what was read of
+ * them. */
 enum uk_status uk_imports_open(const struct uk_program *p);
 void uk_imports_close(const struct uk_program *p);
 /* import.c: the bytes of an import, compiled to bitcode if it is C. Free them. */
@@ -102,8 +107,8 @@ enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_pos
 enum uk_status uk_source_compile(struct uk_build *b, const char *name, const struct uk_text *text,
                                  char **bytes, size_t *length);
 
-/* object.c: whether an imported object has the function; all objects of a build in one, in place of its own; the
- * objects of one build to another that it becomes part of. */
+/* object.c: whether an imported object has the function; all objects of a build in one, in place of its own;
+ * the objects of one build to another that it becomes part of. */
 bool uk_objects_define(const struct uk_build *b, const char *symbol);
 enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
 /* object.c: where in the object's bytes that local variable of so many bytes lies; NULL: nowhere. */
@@ -111,12 +116,13 @@ char *uk_object_variable(char *bytes, size_t length, const char *name, size_t si
 void uk_objects_move(struct uk_build *to, struct uk_build *from);
 void uk_objects_free(struct uk_build *b);
 
-/* subprocess.c: starts a program, whose path is argv[0], with fd as its standard input, output and error. errno is set if it was
- * not started. */
+/* subprocess.c: starts a program, whose path is argv[0], with fd as its standard input, output and error.
+ * errno is set if it was not started. */
 enum { UK_TOOL_SECONDS = 60 };
 enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
 enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]);
-/* Files in memory for a tool: its input, holding this, its output and its messages. Close them also where this fails. */
+/* Files in memory for a tool: its input, holding this, its output and its messages. Close them also where
+ * this fails. */
 enum uk_status uk_tool_files(struct uk_context *c, const char *input, size_t size, int fd[3]);
 void uk_tool_files_close(const int fd[3]);
 /* Waits for a child; false if it had to be killed. */
@@ -156,16 +162,17 @@ enum uk_status uk_batch_begin(struct uk_batch *b, const struct uk_bundle *bundle
                               const struct uk_options *options);
 /* What is emitted without linking needs whole imports, too. */
 enum uk_status uk_batch_check_imports(const struct uk_batch *b);
-/* After building failed with status *s: whether the code of an automatic schedule was refused, and all have been lowered again, with
- * another one in its place. If that fails, *s says so. */
+/* After building failed with status *s: whether the code of an automatic schedule was refused, and all have
+ * been lowered again, with another one in its place. If that fails, *s says so. */
 bool uk_batch_again(struct uk_batch *b, enum uk_status *s);
 void uk_batch_end(struct uk_batch *b);
-/* batch.c: the functions in one module, each as far as `what`, and the rest of the bundle; build as for uk_build_begin. */
+/* batch.c: the functions in one module, each as far as `what`, and the rest of the bundle; build as for
+ * uk_build_begin. */
 enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, enum uk_emit what,
                             bool trampoline);
 
-/* bundle.c: names, lengths and so on of what is not a program; then this added to the module of all programs; the constants' bytes
- * into the object. */
+/* bundle.c: names, lengths and so on of what is not a program; then this added to the module of all programs;
+ * the constants' bytes into the object. */
 enum uk_status uk_bundle_check(const struct uk_batch *b);
 enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, enum uk_emit what);
 enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object);
@@ -185,10 +192,12 @@ bool uk_is_runtime_symbol(const char *name);
 enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t);
 /* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
 enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **bytes, size_t *length);
-/* ptx.c: takes the text of a module for NVIDIA's GPUs, and gives it without what their assembler computes wrong; NULL if it fails. */
+/* ptx.c: takes the text of a module for NVIDIA's GPUs, and gives it without what their assembler computes
+ * wrong; NULL if it fails. */
 enum uk_status uk_mend_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx);
 
-/* name_words.c: a copy of assembly in which words that LLVM has no names for have theirs, as comments; uk_text_free(*bytes). */
+/* name_words.c: a copy of assembly in which words that LLVM has no names for have theirs, as comments;
+ * uk_text_free(*bytes). */
 enum uk_status uk_name_words(struct uk_context *c, const struct uk_arch *arch, const char *text, size_t n,
                              char **bytes, size_t *length);
 /* emit_shared.c: the object as a shared object; free(*bytes). */
@@ -231,21 +240,26 @@ bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count);
 
 /* validate_import.c: bitcode or LLVM's text, into s->module. */
 enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size);
-/* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state; w: the kernels of all sources.
+/* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state; w: the
+ * kernels of all sources.
  */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
-/* contract.c: takes from the imported functions that kernels are made of the leave to add products unrounded, where the
- * declaration does not give it. */
+/* contract.c: takes from the imported functions that kernels are made of the leave to add products unrounded,
+ * where the declaration does not give it. */
 void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
                            int count);
-/* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and clobbers name. */
+/* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and
+ * clobbers name. */
 enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
-/* validate_words.c: refuses machine code, or a module that becomes it, with instructions of RISC-V P that the target lacks. */
+/* validate_words.c: refuses machine code, or a module that becomes it, with instructions of RISC-V P that the
+ * target lacks. */
 enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s);
-/* validate_insn.c: refuses an asm statement of the function that begins with .insn, which the target has not. */
+/* validate_insn.c: refuses an asm statement of the function that begins with .insn, which the target has not.
+ * */
 enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
                             const char *statement, size_t length);
-/* validate_insn.c: whether the compiler refused a .insn in the text, or the registers beside it; where, and the statement. */
+/* validate_insn.c: whether the compiler refused a .insn in the text, or the registers beside it; where, and
+ * the statement. */
 bool uk_said_insn(const char *said, const char *text, const char **where, size_t *where_length,
                   const char **statement);
 enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const char *where,
@@ -258,14 +272,16 @@ enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *
                                     size_t length);
 /* trial_codegen.c: refuses an import that LLVM has no instructions for on the target. */
 enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
-/* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for others;
- * that it needs nothing, keeps no state and takes no name; that it becomes part of the build's object. */
+/* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for
+ * others; that it needs nothing, keeps no state and takes no name; that it becomes part of the build's
+ * object. */
 bool uk_is_object(const char *bytes, size_t length);
 enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s);
 bool uk_object_defines(const char *bytes, size_t length, const char *symbol);
 enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s);
 enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s);
-/* bitcode_id.c: which LLVM wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be read. */
+/* bitcode_id.c: which LLVM wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be
+ * read. */
 bool uk_bitcode_producer(const char *data, size_t size, char producer[64], unsigned *epoch);
 
 #endif

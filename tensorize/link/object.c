@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports that are machine code already: they are called, not inlined. What they define and need is read from the
- * object's symbols; prototypes are not in it, and are believed, and so are instructions but RISC-V P's.
+ * Imports that are machine code already: they are called, not inlined. What they define and need is read from
+ * the object's symbols; prototypes are not in it, and are believed, and so are instructions but RISC-V P's.
  *
- * The linker makes one object of the generated code and these, in which only the generated functions are visible.
+ * The linker makes one object of the generated code and these, in which only the generated functions are
+ * visible.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <elf.h>

@@ -28,7 +28,8 @@ static enum uk_status check_inlined(struct uk_build *b) {
     return UK_OK;
 }
 
-/* On a GPU a local array that is left is in scratch: a kernel has an index into its register operand that is no constant. */
+/* On a GPU a local array that is left is in scratch: a kernel has an index into its register operand that is
+ * no constant. */
 static enum uk_status check_scratch(struct uk_build *b) {
     const struct uk_intrinsic *in = b->function->intrinsics ? b->function->intrinsic[0] : NULL;
 
@@ -69,7 +70,8 @@ enum uk_status uk_run_passes(struct uk_build *b, const char *passes) {
 /* ---- kernels while the loops around them are optimized ---- */
 
 static const char is_kernel[] = "uk-kernel";
-/* Not inlined, nor are there to be more calls than the schedule has: merged, a full tile would lose its constants. */
+/* Not inlined, nor are there to be more calls than the schedule has: merged, a full tile would lose its
+ * constants. */
 static const char *const apart[] = {"noinline", "noduplicate", "nomerge"};
 enum { APART = sizeof apart / sizeof *apart };
 
@@ -111,13 +113,13 @@ static void let_in(struct uk_build *b) {
 }
 
 static enum uk_status run_all(struct uk_build *b) {
-    /* Kernels come optimized; only the code around them has to be cleaned up. By its plain name, instcombine would end the
-     * process where one round is not enough. */
+    /* Kernels come optimized; only the code around them has to be cleaned up. By its plain name, instcombine
+     * would end the process where one round is not enough. */
     static const char clean[] =
         "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
         "loop-mssa(licm)),globaldce";
-    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share one
-     * register. Loads behind more stores than O3 looks across are then seen to be the same. */
+    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share
+     * one register. Loads behind more stores than O3 looks across are then seen to be the same. */
     static const char addresses[] =
         "function(separate-const-offset-from-gep,early-cse<memssa>,loop-mssa(licm))";
     static const char device[] = "always-inline,default<O3>";
@@ -126,7 +128,8 @@ static enum uk_status run_all(struct uk_build *b) {
         return uk_run_passes(b, device);
     if (!has_store(b->function->body))
         return uk_run_passes(b, clean);
-    /* Loops of our own are left. With constants for all sizes O3 takes less time, and finds more in the kernels. */
+    /* Loops of our own are left. With constants for all sizes O3 takes less time, and finds more in the
+     * kernels. */
     if (!uk_has_size_arguments(b->function->program)) {
         enum uk_status done = uk_run_passes(b, device);
 

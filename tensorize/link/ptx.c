@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What LLVM writes for NVIDIA's GPUs, without what their assembler computes wrong: ptxas 13.0, and that of driver 580, for sm_90 and
- * above -O0 drop a negation whose result is an operand of two maxima or minima of integers. max(max(q, -a), c) becomes
- * max(max(q, a), c), as an H200 shows. A complement plus 1 is computed as it is written.
+ * What LLVM writes for NVIDIA's GPUs, without what their assembler computes wrong: ptxas 13.0, and that of
+ * driver 580, for sm_90 and above -O0 drop a negation whose result is an operand of two maxima or minima of
+ * integers. max(max(q, -a), c) becomes max(max(q, a), c), as an H200 shows. A complement plus 1 is computed
+ * as it is written.
  */
 #include <stddef.h>
 #include <string.h>

@@ -9,8 +9,7 @@
 
 /* Nothing is looked up by name in the process. */
 const struct uk_symbol uk_symbols[] = {
-#define UK_SYMBOL(name) \
-    { #name, (void (*)(void))name }
+#define UK_SYMBOL(name) {#name, (void (*)(void))name}
     UK_SYMBOL(aligned_alloc),
     UK_SYMBOL(free),
     UK_SYMBOL(memcpy),

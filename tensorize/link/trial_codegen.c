@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions by name, "llvm.x86.sha1msg1": where the target lacks one, LLVM ends the process while it generates code.
- * So an import that names any is compiled by clang first, once for each target.
+ * Instructions by name, "llvm.x86.sha1msg1": where the target lacks one, LLVM ends the process while it
+ * generates code. So an import that names any is compiled by clang first, once for each target.
  */
 #include <stdlib.h>
 #include <string.h>

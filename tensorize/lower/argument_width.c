@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that take sizes as integers narrower than 64 bits: what is passed to them must fit, at entry or always. */
+/* Kernels that take sizes as integers narrower than 64 bits: what is passed to them must fit, at entry or
+ * always. */
 #include "lower.h"
 
 static int64_t largest_of(int ctype) {

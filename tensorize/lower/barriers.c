@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Barriers of a kernel, by its threads' accesses to shared memory: between a thread's write and another thread's access to the
- * same element there is a barrier. Barriers are outside of the loops over threads, where all threads of the block execute them. A
- * loop's body is analysed twice, as accesses of one iteration may conflict with those of the next. Where isl shows that conflicting
- * accesses are of one thread, there is no barrier.
+ * Barriers of a kernel, by its threads' accesses to shared memory: between a thread's write and another
+ * thread's access to the same element there is a barrier. Barriers are outside of the loops over threads,
+ * where all threads of the block execute them. A loop's body is analysed twice, as accesses of one iteration
+ * may conflict with those of the next. Where isl shows that conflicting accesses are of one thread, there is
+ * no barrier.
  */
 #include "lower.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * if min(56 - 16 * q, 16) == 16, full tiles, else the edge: of a constant extent that is 56 % 16. Loops over what lies in registers,
- * and kernels with code for each edge, need it as a number. Without vectors alone: elsewhere loops of any length are as fast.
+ * if min(56 - 16 * q, 16) == 16, full tiles, else the edge: of a constant extent that is 56 % 16. Loops over
+ * what lies in registers, and kernels with code for each edge, need it as a number. Without vectors alone:
+ * elsewhere loops of any length are as fast.
  */
 #include "lower.h"
 

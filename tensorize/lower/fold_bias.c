@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tile that a kernel computes and that what follows reads only as `sum + b`, with one b for all of the tile: the tile begins with b,
- * the kernel adds to it, and the sum is left out. Of i32 that is the same, since sums wrap. It is done where the tile can be a
- * variable and LLVM sees the kernel's loads (codegen_work.c): then b is a register, and a sum for each element is saved.
+ * A tile that a kernel computes and that what follows reads only as `sum + b`, with one b for all of the
+ * tile: the tile begins with b, the kernel adds to it, and the sum is left out. Of i32 that is the same,
+ * since sums wrap. It is done where the tile can be a variable and LLVM sees the kernel's loads
+ * (codegen_work.c): then b is a register, and a sum for each element is saved.
  */
 #include <string.h>
 #include "lower.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop IR of kernels: each outermost loop over blocks, with all that is inside, becomes a launch with its grid. */
+/* The loop IR of kernels: each outermost loop over blocks, with all that is inside, becomes a launch with its
+ * grid. */
 #include <inttypes.h>
 #include <string.h>
 #include "lower.h"
@@ -124,8 +125,8 @@ static struct uk_index *both(struct uk_arena *a, struct uk_index *all, struct uk
     return has_part(all, more) ? all : uk_index_op(a, UK_I_AND, all, more);
 }
 
-/* The versions of copies one after the other become two of all of them: where the ways of one copy meet, its loads are waited for,
- * and those of the next would not have begun. */
+/* The versions of copies one after the other become two of all of them: where the ways of one copy meet, its
+ * loads are waited for, and those of the next would not have begun. */
 static bool join_versions(struct uk_schedule *s, struct uk_node *n) {
     for (; n; n = n->next) {
         for (struct uk_node *next;
@@ -155,7 +156,8 @@ static const char *stage_in(const struct uk_node *n) {
     return found;
 }
 
-/* Is the node all of a kernel: a loop over blocks, or a stage without a loop that could be one, which one thread computes? */
+/* Is the node all of a kernel: a loop over blocks, or a stage without a loop that could be one, which one
+ * thread computes? */
 static bool is_kernel(const struct uk_schedule *s, const struct uk_node *n) {
     const struct uk_node alone = {
         .op = n->op, .loop = n->loop, .body = n->body, .other = n->other, .stage = n->stage};

@@ -56,8 +56,8 @@ static struct uk_index *upper_bound(struct uk_nest *n, const struct uk_ast_scope
     return e;
 }
 
-/* A stage attached below a parallel loop fills buffers of one thread, so the loops inside of it run in that thread:
- * also where the parallel loop has one iteration, and is no loop here. */
+/* A stage attached below a parallel loop fills buffers of one thread, so the loops inside of it run in that
+ * thread: also where the parallel loop has one iteration, and is no loop here. */
 static bool runs_in_one_thread(const struct uk_nest *n, const struct uk_loop *l) {
     for (int i = 0; i < n->stages; i++) {
         const struct uk_stage *st = n->member[i].stage;
@@ -205,8 +205,8 @@ static struct uk_index *value_inside(struct uk_nest *n, const struct uk_ast_scop
     return value;
 }
 
-/* isl leaves a loop out where its value is known: 0, but for guards. A kernel has its grid all the same, and of several threads one
- * runs what is in the loop. */
+/* isl leaves a loop out where its value is known: 0, but for guards. A kernel has its grid all the same, and
+ * of several threads one runs what is in the loop. */
 static struct uk_node *restore_loop(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                     isl_ast_node *node, struct uk_node *body) {
     struct uk_schedule *s = n->s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements that are subscripts: before a nest that reads at them, loops over what the statement reads of them test each. No stage of
- * the nest writes their tensor (schedule/attach.c).
+ * Elements that are subscripts: before a nest that reads at them, loops over what the statement reads of them
+ * test each. No stage of the nest writes their tensor (schedule/attach.c).
  */
 #include "lower.h"
 
@@ -13,7 +13,8 @@ struct checking {
     const struct uk_index *element[UK_MAX_OPERANDS], *extent[UK_MAX_OPERANDS];
 };
 
-/* The statement's iterators that the test of the element goes over: those of its subscripts and of `where`. */
+/* The statement's iterators that the test of the element goes over: those of its subscripts and of `where`.
+ * */
 static bool is_needed(const struct uk_statement *t, const struct uk_index *element, int iterator) {
     return uk_mentions(element, t->iterator[iterator]) || uk_mentions(t->where, t->iterator[iterator]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy in plain loops. A pad is the whole right side of it: outside of its bounds the other value is stored. */
+/* A copy in plain loops. A pad is the whole right side of it: outside of its bounds the other value is
+ * stored. */
 #include <string.h>
 #include "lower.h"
 
@@ -89,7 +90,8 @@ struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage
     return n;
 }
 
-/* The loop at `position`, and all those inside of it, that store e; a loop that never runs is left out: *n is NULL then. */
+/* The loop at `position`, and all those inside of it, that store e; a loop that never runs is left out: *n is
+ * NULL then. */
 static bool part(struct uk_schedule *s, const struct uk_stage *st, int position, struct uk_index *lower,
                  struct uk_index *upper, const struct uk_expr *e, struct uk_index **value,
                  struct uk_node **n) {

@@ -16,8 +16,8 @@ static bool has_registers(const struct uk_stage *st) {
     return false;
 }
 
-/* The loops from `position` on, in their order. With `full`, the innermost one runs to the constant that is its
- * most; outer ones would only be unrolled, into more addresses than there are registers. */
+/* The loops from `position` on, in their order. With `full`, the innermost one runs to the constant that is
+ * its most; outer ones would only be unrolled, into more addresses than there are registers. */
 static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
                                    struct uk_index **value, bool full) {
     if (position == st->loops)

@@ -50,7 +50,8 @@ static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
             b->per_thread = inside;
 }
 
-/* Sums that no kernel starts are set to their identity before the first loop of the sum, or before the tile. */
+/* Sums that no kernel starts are set to their identity before the first loop of the sum, or before the tile.
+ * */
 static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage **at = &s->stages, *reset = uk_reset_stage(s, st);
     int first = st->prefix;
@@ -81,8 +82,8 @@ static bool ends_tile(const struct uk_stage *st) {
     return st->after && (root->match || uk_is_empty(root)) && st->statement->reduce == UK_REDUCE_NONE;
 }
 
-/* How often each element is used, if constants count as the sizes that they stand for: what such a program is refused for
- * does not depend on their values. */
+/* How often each element is used, if constants count as the sizes that they stand for: what such a program is
+ * refused for does not depend on their values. */
 static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_stage *copy,
                                  const struct uk_stage *reader) {
     const struct uk_operand *o = &reader->operand[1];
@@ -104,8 +105,8 @@ static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_st
     return reuse;
 }
 
-/* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source, all runs
- * together copy the source once. */
+/* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source,
+ * all runs together copy the source once. */
 static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st) {
     double copied = 1, all = 1;
     bool once = true;
@@ -293,8 +294,8 @@ static enum uk_status check_over(struct uk_schedule *s, struct uk_function *f) {
     return status;
 }
 
-/* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside
- * its tensor. */
+/* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is
+ * inside its tensor. */
 enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
     enum uk_status over = check_over(s, f);
 

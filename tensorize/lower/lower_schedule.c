@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_lower: the steps, those of the program or an automatic schedule, then all that follows from them, to the function. What an
- * automatic schedule drafts for a stage is tried: if a step, the lowering or a limit of the target refuses it, the whole program is
- * scheduled again without it, as often as there are other drafts (auto/refused.c).
+ * uk_lower: the steps, those of the program or an automatic schedule, then all that follows from them, to the
+ * function. What an automatic schedule drafts for a stage is tried: if a step, the lowering or a limit of the
+ * target refuses it, the whole program is scheduled again without it, as often as there are other drafts
+ * (auto/refused.c).
  */
 #include "lower.h"
 
@@ -160,8 +161,8 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     return UK_OK;
 }
 
-/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
- * from the kernel's), so that only the failure is reported. */
+/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed
+ * differs from the kernel's), so that only the failure is reported. */
 static enum uk_status lower_all(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                                 const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
                                 struct uk_function **out) {

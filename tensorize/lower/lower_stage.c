@@ -314,8 +314,8 @@ static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
     return false;
 }
 
-/* In a nest with sizes that count as at least 1: what tells whether this point is there when they are 0. NULL: it always
- * is, or the extents of the call tell it. */
+/* In a nest with sizes that count as at least 1: what tells whether this point is there when they are 0.
+ * NULL: it always is, or the extents of the call tell it. */
 static struct uk_index *exists(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
     bool by_extent = st->match && (st->is_copy || st->match->first);
     struct uk_index *all = NULL;
@@ -378,8 +378,8 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
 }
 
 /* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
- * none of the code for edges, nor a choice of what becomes of its sums. Assembly is the same text either way, and asks by itself. Copies are not worth
- * a second one. */
+ * none of the code for edges, nor a choice of what becomes of its sums. Assembly is the same text either way,
+ * and asks by itself. Copies are not worth a second one. */
 static bool wants_full_call(const struct uk_stage *st) {
     const struct uk_kernel *row = st->match->intrinsic->row;
 

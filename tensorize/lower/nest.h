@@ -25,7 +25,8 @@ isl_schedule *uk_schedule_tree(struct uk_nest *n);
 /* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
  * tile, must run all the same. */
 enum uk_status uk_raise_sizes(struct uk_nest *n);
-/* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum. */
+/* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum.
+ * */
 bool uk_must_exist(const struct uk_nest *n, int iterator);
 /* The body, if none of the extents is 0 for which it has nothing to do; NULL: no memory. */
 struct uk_node *uk_guarded(struct uk_nest *n, struct uk_node *body);

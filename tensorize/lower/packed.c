@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant tensors. What the schedule copies of one for the whole program is copied by a function of its own, into a block in which
- * the copies lie one after the other, behind the tensor itself if a stage reads that too. The program's function has that block
- * as its argument in the tensor's place.
+ * Constant tensors. What the schedule copies of one for the whole program is copied by a function of its own,
+ * into a block in which the copies lie one after the other, behind the tensor itself if a stage reads that
+ * too. The program's function has that block as its argument in the tensor's place.
  */
 #include "lower.h"
 
@@ -135,7 +135,8 @@ static struct uk_buffer *take_buffer(struct uk_schedule *s, const struct uk_tens
     return b;
 }
 
-/* The copies of the tensor, at the end of what is in the block, `bytes` long; they go from p->copies to p->packed. */
+/* The copies of the tensor, at the end of what is in the block, `bytes` long; they go from p->copies to
+ * p->packed. */
 static bool lay_out_copies(struct packing *p, struct uk_index **bytes) {
     struct uk_arena *a = p->s->arena;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that are pipelines: what fills slots goes n - 1 iterations ahead of what reads them, through registers, so that the
- * loads have the time that the reader takes.
+ * Loops that are pipelines: what fills slots goes n - 1 iterations ahead of what reads them, through
+ * registers, so that the loads have the time that the reader takes.
  *
  *     for L in 0 .. E                     if 0 < E                      (for each of the first n - 1)
  *       fill slot L % n        becomes      fill slot 0
@@ -13,9 +13,9 @@
  *                                           if L + n - 1 < E
  *                                             store it to the slot
  *
- * The slot that is filled was read in the iteration before, and the one that is read was filled before this barrier or an
- * earlier one: one barrier an iteration. Where a thread's part is not of a constant extent, the slot is filled before the
- * reader, at once.
+ * The slot that is filled was read in the iteration before, and the one that is read was filled before this
+ * barrier or an earlier one: one barrier an iteration. Where a thread's part is not of a constant extent, the
+ * slot is filled before the reader, at once.
  */
 #include "lower.h"
 
@@ -169,7 +169,8 @@ static struct uk_access registers_at(const struct part *p, struct uk_index *at) 
     return (struct uk_access){.tensor = p->registers, .index = {at}};
 }
 
-/* The copy's node with loads into the registers, or with stores of them; at: the register of the loops outside. */
+/* The copy's node with loads into the registers, or with stores of them; at: the register of the loops
+ * outside. */
 static struct uk_node *half(const struct part *p, const struct uk_node *n, struct uk_index *at) {
     struct uk_arena *a = p->s->arena;
     struct uk_node *to = uk_alloc(a, sizeof *to);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that are requantized to bytes: the forms in which programs write this, and the instructions that compute the same.
- * On RISC-V, whose conversions have the rounding mode as an operand: u8(round(x) + zero). With P: its shift that rounds up, the doubled
- * product's upper half, and min and max. Elsewhere LLVM's own forms are as short.
+ * Sums that are requantized to bytes: the forms in which programs write this, and the instructions that
+ * compute the same. On RISC-V, whose conversions have the rounding mode as an operand: u8(round(x) + zero).
+ * With P: its shift that rounds up, the doubled product's upper half, and min and max. Elsewhere LLVM's own
+ * forms are as short.
  */
 #include <float.h>
 #include <math.h>
@@ -94,7 +95,8 @@ bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high) {
     return r.low >= low && r.high <= high;
 }
 
-/* The largest magnitude of a value for all inputs: HUGE_VAL of one that may be infinite, NAN of one that may be a NaN. */
+/* The largest magnitude of a value for all inputs: HUGE_VAL of one that may be infinite, NAN of one that may
+ * be a NaN. */
 static double magnitude(const struct uk_expr *e) {
     enum { DEEPEST = 64 };
     const double least_infinite = 1e38; /* in f32, and rounded upward */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule tree of a nest for isl: one statement per tile, its dimensions are the loops before the tile. */
+/* The schedule tree of a nest for isl: one statement per tile, its dimensions are the loops before the tile.
+ * */
 #include <isl/id.h>
 #include <isl/schedule.h>
 #include <isl/schedule_node.h>
@@ -62,8 +63,8 @@ static bool is_attached(const struct uk_nest *n, int i, int m, int depth) {
 
 static isl_schedule_node *insert_stage(isl_schedule_node *node, struct uk_nest *n, int m, int depth);
 
-/* What is attached to stage[m] at this depth goes before or after the rest of it. On return, node is the leaf of
- * the rest. */
+/* What is attached to stage[m] at this depth goes before or after the rest of it. On return, node is the leaf
+ * of the rest. */
 static isl_schedule_node *insert_attached(isl_schedule_node *node, struct uk_nest *n, int m, int depth) {
     const struct group left = {m, depth};
     int parts = 1, rest = 0, position = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search of schedules starts from: first the automatic one, as it is compiled, without drafts that the lowering refuses. */
+/* What a search of schedules starts from: first the automatic one, as it is compiled, without drafts that the
+ * lowering refuses. */
 #include "lower.h"
 
 static enum uk_status automatic(struct uk_program *p, const struct uk_options *o, char **steps) {

@@ -163,7 +163,8 @@ static bool is_parallel(const struct uk_stage *st, int prefix) {
     return false;
 }
 
-/* Where a buffer inside of these loops is: a block's, a thread's, or in global memory where there are no blocks. */
+/* Where a buffer inside of these loops is: a block's, a thread's, or in global memory where there are no
+ * blocks. */
 static enum uk_scope scope_inside(const struct uk_stage *st, int prefix) {
     enum uk_scope scope = UK_SCOPE_GLOBAL;
 

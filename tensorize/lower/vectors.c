@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vectors of a GPU's threads: an innermost loop that moves up to 16 bytes, from neighbours to neighbours, is one load and one store;
- * to other places of shared memory or of registers it is one load, too.
- * Global memory need not be aligned for them; in shared memory each vector is.
+ * Vectors of a GPU's threads: an innermost loop that moves up to 16 bytes, from neighbours to neighbours, is
+ * one load and one store; to other places of shared memory or of registers it is one load, too. Global memory
+ * need not be aligned for them; in shared memory each vector is.
  */
 #include "lower.h"
 

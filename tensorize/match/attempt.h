@@ -62,8 +62,8 @@ bool uk_match_declare(struct uk_attempt *t);
 /* view with loop l split for the divided axis. */
 bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l);
 bool uk_match_is_divided(const struct uk_attempt *t);
-/* May a kernel read up to so many elements on along the loop, beyond the operand's last one: in a buffer of ours that it is alone
- * in. uk_match_read_on makes room for them. */
+/* May a kernel read up to so many elements on along the loop, beyond the operand's last one: in a buffer of
+ * ours that it is alone in. uk_match_read_on makes room for them. */
 bool uk_match_may_read_on(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l);
 bool uk_match_read_on(const struct uk_attempt *t, const struct uk_operand *o, int64_t elements);
 /* May the extent along a summed axis be raised to a multiple: are the elements that this adds 0? */
@@ -91,15 +91,16 @@ struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *
 
 /* match_advice.c */
 const char *uk_poly_text(struct uk_attempt *t, const struct uk_poly *p);
-/* Notes that one step along loop l is another than the declaration's along `axis`; `step` would change that. */
+/* Notes that one step along loop l is another than the declaration's along `axis`; `step` would change that.
+ * */
 bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
                          const struct uk_poly *want, const struct uk_poly *have, const char *step);
 /* Notes the first difference under the axes of t->m, and the packs of t->fit that would remove all. */
 void uk_match_advise(struct uk_attempt *t);
 /* "pack A at mo panel 14" for an operand, at a loop where pack can be put; "": no pack would do. */
 const char *uk_pack_step(struct uk_attempt *t, int operand, const struct uk_panel *panel);
-/* "cache_read A at ko in shared layout .." for an operand that is in shared and has not the groups that the kernel reads;
- * "": nothing is known to do. */
+/* "cache_read A at ko in shared layout .." for an operand that is in shared and has not the groups that the
+ * kernel reads; "": nothing is known to do. */
 const char *uk_shared_step(struct uk_attempt *t, const struct uk_pair *p);
 bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_panel *p);
 /* (k, n) -> [n / 16, k / 4, n % 16, k % 4] for a panel of groups; NULL: no memory. */
@@ -122,7 +123,8 @@ bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
 /* Is every tile of the declaration's tensor aligned as it says? */
 bool uk_match_aligned(struct uk_attempt *t, int tensor);
 
-/* match_valid.c: the index that the size ends, where it is a sum of several axes, which a stage's loops have too. */
+/* match_valid.c: the index that the size ends, where it is a sum of several axes, which a stage's loops have
+ * too. */
 bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64_t *coefficient);
 /* Does one of the operand's sizes end the sum that the bound holds? */
 bool uk_match_ends_sum(const struct uk_attempt *t, int operand, const struct uk_affine *bound);

@@ -120,8 +120,9 @@ static double counted_cycles(const struct uk_target *t, const struct uk_kernel *
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
     double most = counted_cycles(t, k);
 
-    /* Portable C's counts are of one compiler on one machine, with vectors of 16 bytes: a kernel that was made for the target
-     * wins a tie, and a target without such vectors takes an instruction for each of four elements at least. */
+    /* Portable C's counts are of one compiler on one machine, with vectors of 16 bytes: a kernel that was
+     * made for the target wins a tie, and a target without such vectors takes an instruction for each of four
+     * elements at least. */
     if (!strcmp(uk_kernel_arch(k), "any"))
         most *= t->vectors.bytes < 16 ? 4 : 1.05;
     /* Portable C may state no counts: one element at a time. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies that a kernel makes while it computes. Where a copy's panel is read again and again by the tiles of one
- * stage, a kernel of two statements may take the first of these tiles: it reads the copy's source, stores the panel,
- * and computes. The others read the panel, and nothing is copied while nothing is computed.
+ * Copies that a kernel makes while it computes. Where a copy's panel is read again and again by the tiles of
+ * one stage, a kernel of two statements may take the first of these tiles: it reads the copy's source, stores
+ * the panel, and computes. The others read the panel, and nothing is copied while nothing is computed.
  *
- * The first tile is the one where all loops between the copy's place and the tile on which the panel does not depend
- * are at 0: whatever the order of the loops, it runs before the others of its panel. That the kernel does both is
- * proven statement by statement: the first one is the copy, the second one the stage with the copy's source in the
- * place of the copy, and at every tile what both have (addresses, extents, strides) is the same.
+ * The first tile is the one where all loops between the copy's place and the tile on which the panel does not
+ * depend are at 0: whatever the order of the loops, it runs before the others of its panel. That the kernel
+ * does both is proven statement by statement: the first one is the copy, the second one the stage with the
+ * copy's source in the place of the copy, and at every tile what both have (addresses, extents, strides) is
+ * the same.
  */
 #include <string.h>
 #include "match.h"
@@ -20,7 +21,8 @@ struct fusing {
     int operand;              /* of the reader: the copy */
     struct uk_operand source; /* what is copied, as the reader would read it */
     struct uk_packing *packing;
-    /* The values of the loops before the reader's tile, and of the copy's where it made what that begins with. */
+    /* The values of the loops before the reader's tile, and of the copy's where it made what that begins
+     * with. */
     struct uk_index *outer[UK_MAX_LOOPS], *made[UK_MAX_LOOPS];
 };
 
@@ -68,7 +70,8 @@ static bool is_plain(const struct fusing *f) {
     return !has_guard(st) && !has_guard(copy) && source_stays(f);
 }
 
-/* The loops that go over the tiles of one panel. Threads may share them only if each has panels of its own. */
+/* The loops that go over the tiles of one panel. Threads may share them only if each has panels of its own.
+ * */
 static bool find_loops(struct fusing *f) {
     struct uk_packing *p = f->packing;
     int panels = 0;
@@ -114,7 +117,8 @@ static bool is_equal(const struct uk_index *a, const struct uk_index *b) {
     return x.terms >= 0 && y.terms >= 0 ? uk_poly_equal(&x, &y) : uk_index_equal(a, b);
 }
 
-/* The reader reads the copy at x, the copy holds there what its source has at g(x): the reader's form of g(x). */
+/* The reader reads the copy at x, the copy holds there what its source has at g(x): the reader's form of
+ * g(x). */
 static bool find_source(struct fusing *f) {
     const struct uk_stage *copy = f->copy;
     const struct uk_operand *read = &f->reader->operand[f->operand];
@@ -210,7 +214,8 @@ static bool same_value(const struct fusing *f, struct uk_index *a, struct uk_ind
 
 /* ---- the kernel ---- */
 
-/* The operand that both statements have is the source, and sizes that both have are the same at every tile. */
+/* The operand that both statements have is the source, and sizes that both have are the same at every tile.
+ * */
 static bool agree(const struct fusing *f, int tile, const struct uk_match *copy, const struct uk_match *sum) {
     struct uk_index *made[UK_MAX_LOOPS];
 

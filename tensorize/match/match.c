@@ -136,8 +136,8 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
     return UK_OK;
 }
 
-/* Where loops were divided, the operands' forms of the view, with the parts at 0. The other loops of the tile keep their
- * place in them: guards may let them begin later. */
+/* Where loops were divided, the operands' forms of the view, with the parts at 0. The other loops of the tile
+ * keep their place in them: guards may let them begin later. */
 static enum uk_status keep_operands(struct uk_attempt *t) {
     if (t->view == t->st)
         return UK_OK;
@@ -255,8 +255,8 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     return true;
 }
 
-/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end, or in a buffer that a kernel
- * may read on in. */
+/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end, or in a
+ * buffer that a kernel may read on in. */
 static bool check_multiples(struct uk_attempt *t) {
     struct uk_arena *a = t->s->arena;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room match: the proof that a nest is what a kernel computes; which kernels there are, what they cost, and why one does not
- * fit; all steps in order, tensorize among them. It uses schedule, registry and cost.
- * Data: struct uk_match, uk_fit, uk_packing, uk_candidate, uk_reason.
+ * Room match: the proof that a nest is what a kernel computes; which kernels there are, what they cost, and
+ * why one does not fit; all steps in order, tensorize among them. It uses schedule, registry and cost. Data:
+ * struct uk_match, uk_fit, uk_packing, uk_candidate, uk_reason.
  */
 #ifndef UK_MATCH_H
 #define UK_MATCH_H
@@ -76,10 +76,11 @@ struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st
                                 struct uk_index *const *value);
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
 
-/* match_scope.c: turns a stage with operands in shared or in register into what one thread of a full block computes; *kept is the
- * stage as it was, to be put back, or NULL. */
+/* match_scope.c: turns a stage with operands in shared or in register into what one thread of a full block
+ * computes; *kept is the stage as it was, to be put back, or NULL. */
 enum uk_status uk_match_as_thread(struct uk_schedule *s, struct uk_stage *st, struct uk_stage **kept);
-/* Once registers are each thread's own and pipelines have their slots: the matches of such stages, as they are now. */
+/* Once registers are each thread's own and pipelines have their slots: the matches of such stages, as they
+ * are now. */
 enum uk_status uk_match_locals(struct uk_schedule *s);
 
 /* How an operand is packed for a kernel. */
@@ -117,7 +118,8 @@ enum uk_status uk_find_packing(struct uk_schedule *s, struct uk_stage *copy, str
                                struct uk_packing **out);
 /* Before anything is packed: is there such a kernel, of the fit's tile? */
 enum uk_status uk_has_packing(struct uk_schedule *s, const struct uk_fit *fit, bool *has);
-/* Gives the copy to a kernel that makes it while it computes, and drops the stage, if there is such a kernel. */
+/* Gives the copy to a kernel that makes it while it computes, and drops the stage, if there is such a kernel.
+ * */
 enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy);
 
 /* ---- candidates.c ---- */
@@ -151,13 +153,15 @@ struct uk_candidate {
     char refused[256];              /* the last one that the target cannot run */
     struct uk_reasons *reasons;     /* where those are added; or NULL */
 };
-/* The next one that the target can run, of the name `only` if that is not NULL. The others are added to the reasons. */
+/* The next one that the target can run, of the name `only` if that is not NULL. The others are added to the
+ * reasons. */
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c);
 /* The first feature that the target lacks, or NULL. */
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i);
 enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
                                   struct uk_position at);
-/* Cycles of the inner loop per step of k, of groups a part (per call, if there is no k), and the flop/cycle that follow. */
+/* Cycles of the inner loop per step of k, of groups a part (per call, if there is no k), and the flop/cycle
+ * that follow. */
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k);
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
 

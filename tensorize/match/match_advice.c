@@ -86,8 +86,8 @@ static int copied_dimension(const struct uk_stage *c, const struct uk_operand *o
     return -1;
 }
 
-/* (m, k) -> [k, m / 4 % 2, m / 8, m % 4]: of each thread's `extent` elements along dimension d the groups, each beside those of
- * the neighbours. */
+/* (m, k) -> [k, m / 4 % 2, m / 8, m % 4]: of each thread's `extent` elements along dimension d the groups,
+ * each beside those of the neighbours. */
 static void put_groups(struct uk_text *t, const struct uk_access *a, int dims, int d, int64_t group,
                        int64_t extent) {
     const char *before = "(";

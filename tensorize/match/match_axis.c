@@ -72,9 +72,9 @@ static bool takes_any_step(const struct uk_attempt *t, int tensor, int loop) {
            p.term[0].atom[0]->op == UK_I_VAR && p.term[0].atom[0]->var->kind == UK_VAR_SIZE;
 }
 
-/* The panel that the declaration reads, if it is one that pack makes: steps 1 and w over two axes, or, in groups
- * of f, 1 and w * f over the two parts of a divided axis and f over another. From panel to panel there may be another axis,
- * with any step. */
+/* The panel that the declaration reads, if it is one that pack makes: steps 1 and w over two axes, or, in
+ * groups of f, 1 and w * f over the two parts of a divided axis and f over another. From panel to panel there
+ * may be another axis, with any step. */
 static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     struct uk_panel p = {.lane = -1, .of = -1};
     int64_t most = 0;
@@ -236,7 +236,8 @@ static int coupled(const struct uk_attempt *t) {
     return n;
 }
 
-/* Of a sum: what the kernel takes exactly so many of, and there may be another number, is split, with plain loops at its edge. */
+/* Of a sum: what the kernel takes exactly so many of, and there may be another number, is split, with plain
+ * loops at its edge. */
 static int inexact(const struct uk_attempt *t) {
     int n = 0;
     int64_t exact;
@@ -398,8 +399,8 @@ static bool check_offsets(struct uk_attempt *t) {
     return true;
 }
 
-/* Constant strides may be those of panels by themselves. Then the operand is read in place if whole panels are in memory,
- * and else packed; where guards let tiles begin inside a panel, neither. */
+/* Constant strides may be those of panels by themselves. Then the operand is read in place if whole panels
+ * are in memory, and else packed; where guards let tiles begin inside a panel, neither. */
 static bool check_in_place(struct uk_attempt *t) {
     for (int i = 0; i < t->pairs && t->whole; i++) {
         const struct uk_pair *p = &t->pair[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a match with the same loops. The declaration becomes a stage whose loops are its axes; an axis
- * that a layout divides (p / 4, p % 4) becomes two, and the nest's loop for it is split in the same way, so that
- * addresses are sums of loops on both sides.
+ * Both sides of a match with the same loops. The declaration becomes a stage whose loops are its axes; an
+ * axis that a layout divides (p / 4, p % 4) becomes two, and the nest's loop for it is split in the same way,
+ * so that addresses are sums of loops on both sides.
  */
 #include <string.h>
 #include "attempt.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel reads for every tile of a match: whether it is there, where the kernel may read beyond, and aligned. */
+/* What a kernel reads for every tile of a match: whether it is there, where the kernel may read beyond, and
+ * aligned. */
 #include "attempt.h"
 
 /* Elements [0, over) along the axis are in memory: the lanes of a packed panel. */

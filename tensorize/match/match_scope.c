@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands in shared memory and in registers. Where an operand lies is a part of the match. A kernel is called by one thread: of
- * a buffer in registers it sees the thread's part, and inside a block every tile is full.
+ * Operands in shared memory and in registers. Where an operand lies is a part of the match. A kernel is
+ * called by one thread: of a buffer in registers it sees the thread's part, and inside a block every tile is
+ * full.
  */
 #include <string.h>
 #include "attempt.h"

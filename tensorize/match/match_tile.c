@@ -245,7 +245,8 @@ static bool extend(struct uk_attempt *t, const struct uk_index *r) {
     return true;
 }
 
-/* What the kernel's sizes in the relation are: the relation itself, of them; or, if that is a number, each by name. */
+/* What the kernel's sizes in the relation are: the relation itself, of them; or, if that is a number, each by
+ * name. */
 static void put_sizes(struct uk_attempt *t, const struct uk_index *want, const struct uk_index *have,
                       struct uk_index *const *value, struct uk_text *text) {
     const char *before = "";

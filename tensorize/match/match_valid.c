@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a copy reads under pad, and how much of it there is: along an axis, or along the sum of axes that a declaration reads
- * there, s[i, 8*g + p]. A bound on that sum makes no difference to whether the tile is a box: the kernel stores the pad.
+ * What a copy reads under pad, and how much of it there is: along an axis, or along the sum of axes that a
+ * declaration reads there, s[i, 8*g + p]. A bound on that sum makes no difference to whether the tile is a
+ * box: the kernel stores the pad.
  */
 #include <string.h>
 #include "attempt.h"

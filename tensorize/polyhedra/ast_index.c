@@ -26,7 +26,8 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
     return b ? greatest_divisor(b, a % b) : a;
 }
 
-/* The least value that a raised size has: what is assumed of it, `C % 8 == 0` for instance, goes to isl, too. */
+/* The least value that a raised size has: what is assumed of it, `C % 8 == 0` for instance, goes to isl, too.
+ * */
 static int64_t least_raised(const struct uk_schedule *s, const struct uk_var *v) {
     int64_t least = 1, c, zero, product;
 

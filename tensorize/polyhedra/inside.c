@@ -3,7 +3,8 @@
 #include <isl/set.h>
 #include "polyhedra.h"
 
-/* Sizes for which the access, or one in its subscripts, leaves its tensor at some instance, added to `bad`. */
+/* Sizes for which the access, or one in its subscripts, leaves its tensor at some instance, added to `bad`.
+ * */
 static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
                         isl_set *bad) {
     for (int d = 0; d < a->tensor->dims; d++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which sizes are parameters of a problem that is put to isl: those that its stages and relations have, and those that
- * assumptions connect with them. What a problem takes grows with its parameters, and a long program has many sizes.
+ * Which sizes are parameters of a problem that is put to isl: those that its stages and relations have, and
+ * those that assumptions connect with them. What a problem takes grows with its parameters, and a long
+ * program has many sizes.
  */
 #include <isl/id.h>
 #include <isl/space.h>

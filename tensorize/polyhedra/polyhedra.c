@@ -9,7 +9,8 @@
 #include <string.h>
 #include "polyhedra.h"
 
-/* A compilation takes some thousands of isl operations; the limit turns a problem that does not end into an error. */
+/* A compilation takes some thousands of isl operations; the limit turns a problem that does not end into an
+ * error. */
 enum { MAX_OPERATIONS = 50000000 };
 
 void uk_context_isl_destroy(struct isl_ctx *ctx) {
@@ -309,8 +310,9 @@ static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const
     return m;
 }
 
-/* Pairs of instances that access one element of the tensor that the stage writes, one of them writing.
- * The terms of a sum have no order by definition, so `relax` leaves out dependences that are due to the reduction itself. */
+/* Pairs of instances that access one element of the tensor that the stage writes, one of them writing. The
+ * terms of a sum have no order by definition, so `relax` leaves out dependences that are due to the reduction
+ * itself. */
 static isl_map *conflicts(struct uk_schedule *s, const struct uk_stage *st, bool relax) {
     const struct uk_operand *w = &st->operand[0];
     isl_map *write = loops_to(s, st, w->index, w->tensor->stored_dims);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room polyhedra: every question that isl answers: dependences, proofs, conditions on the sizes; not lower's AST. It uses
- * stages. Data: isl's own.
+ * Room polyhedra: every question that isl answers: dependences, proofs, conditions on the sizes; not lower's
+ * AST. It uses stages. Data: isl's own.
  */
 #ifndef UK_POLYHEDRA_H
 #define UK_POLYHEDRA_H
@@ -52,25 +52,28 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
 /* Are the loop's iterations independent? relax: but for what only the stage's own reduction connects. */
 enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
                                  struct uk_position at, const char *step);
-/* Do two threads of one block, or two blocks, access an element that stage a writes: a, and operand of b, which is that tensor
- * too? Loops [0, host) of both have the same values, [host, inside) are over blocks. Also where isl fails. */
+/* Do two threads of one block, or two blocks, access an element that stage a writes: a, and operand of b,
+ * which is that tensor too? Loops [0, host) of both have the same values, [host, inside) are over blocks.
+ * Also where isl fails. */
 bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b, int operand,
                 int host, int inside, bool blocks);
-/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: for none, without asking isl, as
- * where the index is an element of a tensor, which is tested when it is known. */
+/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: for none,
+ * without asking isl, as where the index is an element of a tensor, which is tested when it is known. */
 isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d);
 enum uk_status uk_isl_status(struct uk_schedule *s);
 
-/* ---- places.c, written.c, program.c: what a program must be that only isl can decide; uk_program_check() ---- */
+/* ---- places.c, written.c, program.c: what a program must be that only isl can decide; uk_program_check()
+ * ---- */
 
 struct uk_point {
     const char *sizes; /* " for N = 2, M = 0"; or "" */
     int64_t value[2 * UK_MAX_DIMS];
 };
-/* The first point of a set over loops, for the least sizes for which it has one. False: it is empty, or isl failed. Takes the set. */
+/* The first point of a set over loops, for the least sizes for which it has one. False: it is empty, or isl
+ * failed. Takes the set. */
 bool uk_least_point(struct uk_schedule *s, isl_set *set, struct uk_point *out);
-/* "X[0] and X[4] share place [0] for N = 5": two elements to which the map gives one place. NULL: there are none, or isl failed.
- * shape: NULL: of whatever extents. */
+/* "X[0] and X[4] share place [0] for N = 5": two elements to which the map gives one place. NULL: there are
+ * none, or isl failed. shape: NULL: of whatever extents. */
 const char *uk_shared_place(struct uk_schedule *s, const char *name, const struct uk_map *m,
                             struct uk_index *const shape[]);
 /* Refuses reads of elements of temps that no statement before has written. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program must be beside the rules of the language, and only isl can decide: with that every use of a program begins. */
+/* What a program must be beside the rules of the language, and only isl can decide: with that every use of a
+ * program begins. */
 #include "polyhedra.h"
 
 /* Quotients and remainders that belong together need no proof. */

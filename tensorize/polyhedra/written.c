@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Temps that statements write in parts: is each element that is read written before, for all sizes that the program admits? */
+/* Temps that statements write in parts: is each element that is read written before, for all sizes that the
+ * program admits? */
 #include <inttypes.h>
 #include <isl/map.h>
 #include <isl/space.h>
@@ -42,8 +43,8 @@ static isl_map *any_of(struct uk_schedule *s, const struct uk_stage *st, isl_spa
         all, isl_map_apply_range(end, isl_map_lex_gt(isl_space_range(isl_map_get_space(all)))));
 }
 
-/* Elements of the access' tensor, of those that exist, for all values of the statement's iterators; those of a sum have terms that
- * `where` leaves out. */
+/* Elements of the access' tensor, of those that exist, for all values of the statement's iterators; those of
+ * a sum have terms that `where` leaves out. */
 static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t, const struct uk_access *a) {
     const struct uk_stage *st = iterators_of(s, t);
 

@@ -23,7 +23,8 @@ enum uk_status uk_refuse_attach(const struct uk_attaching *a, const char *format
 bool uk_is_within(const struct uk_stage *st, const struct uk_stage *at, int prefix);
 int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, int k);
 enum uk_status uk_attach_loops(struct uk_attaching *a);
-/* Refuses where no iteration of the prefix's loops is the one in which the sums of `at` are complete; before anything is changed. */
+/* Refuses where no iteration of the prefix's loops is the one in which the sums of `at` are complete; before
+ * anything is changed. */
 enum uk_status uk_check_sums_end(const struct uk_attaching *a);
 /* Adds the bounds with which the stage, attached after, runs only when the sums of `at` are complete. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a);
@@ -37,7 +38,8 @@ enum uk_status uk_check_between(struct uk_attaching *a, const struct uk_stage *f
                                 const struct uk_stage *to);
 /* Takes the stage out of the schedule's list. */
 void uk_unlink_stage(struct uk_schedule *s, const struct uk_stage *st);
-/* Is every dimension of the access an iterator that runs over all of it? iterator[d] is that, or -1 where it is at 0. */
+/* Is every dimension of the access an iterator that runs over all of it? iterator[d] is that, or -1 where it
+ * is at 0. */
 bool uk_covers(const struct uk_attaching *a, const struct uk_statement *t, const struct uk_access *x,
                int iterator[UK_MAX_DIMS]);
 /* compute_at.c, reverse_compute_at.c: once place and stage are found. */

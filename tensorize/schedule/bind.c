@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind L block.x: the loop's iterations are blocks of a kernel, or threads of a block. Once all steps are applied, the nests
- * must be kernels: loops over blocks outside of everything else but serial loops of the host, each thread's part its own.
+ * bind L block.x: the loop's iterations are blocks of a kernel, or threads of a block. Once all steps are
+ * applied, the nests must be kernels: loops over blocks outside of everything else but serial loops of the
+ * host, each thread's part its own.
  */
 #include "schedule.h"
 
@@ -192,7 +193,8 @@ static enum uk_status find_blocks(struct kernel *k) {
     return UK_OK;
 }
 
-/* What is attached is inside of all loops over blocks, and of all its parent's loops over threads or of none. */
+/* What is attached is inside of all loops over blocks, and of all its parent's loops over threads or of none.
+ * */
 static enum uk_status check_place(const struct kernel *k, const struct uk_stage *st) {
     const struct uk_stage *parent = st->parent;
     const struct uk_loop *around = NULL, *left = NULL, *own = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cache_write T at L: the stage that writes T computes into a buffer, and a stage after the loops inside L
- * stores the buffer's elements to T, once their sums are complete; unless T is a temp that only stages attached there read, which
- * then read the buffer.
+ * stores the buffer's elements to T, once their sums are complete; unless T is a temp that only stages
+ * attached there read, which then read the buffer.
  */
 #include <string.h>
 #include "attach.h"

@@ -92,8 +92,8 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
     return *out ? UK_OK : uk_refuse_attach(a, "no stage inside this loop reads %s", t->name);
 }
 
-/* Where readers themselves test what is inside of the tensor, their region may reach beyond it: of iterator k,
- * only 0 <= k < extent is computed. */
+/* Where readers themselves test what is inside of the tensor, their region may reach beyond it: of iterator
+ * k, only 0 <= k < extent is computed. */
 static enum uk_status clip(struct uk_attaching *a, int k) {
     struct uk_affine f = a->st->iterator[k], minus = {0};
     struct uk_index *one = uk_index_int(a->s->arena, 1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The distribution of work over the threads of a block. Copies into shared memory that have no loop over threads are distributed over
- * all threads, neighbouring elements to neighbouring threads. Each element of a buffer in registers is in one thread's: the terms
- * of loops over threads in its indices are digits that give the thread, and the rest is the register. Stages on the buffer without
- * such loops are distributed by the same digits.
+ * The distribution of work over the threads of a block. Copies into shared memory that have no loop over
+ * threads are distributed over all threads, neighbouring elements to neighbouring threads. Each element of a
+ * buffer in registers is in one thread's: the terms of loops over threads in its indices are digits that give
+ * the thread, and the rest is the register. Stages on the buffer without such loops are distributed by the
+ * same digits.
  */
 #include <string.h>
 #include "schedule.h"
@@ -55,8 +56,8 @@ static int64_t share(int64_t n, int64_t threads) {
 
 enum { VECTOR_BYTES = 16 }; /* of the widest accesses that a thread makes */
 
-/* The stage's last loop, or the inner part of it, goes over neighbours in the source that one access loads: it stays the thread's
- * own. *left: the loops that are spread. */
+/* The stage's last loop, or the inner part of it, goes over neighbours in the source that one access loads:
+ * it stays the thread's own. *left: the loops that are spread. */
 static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, int *left) {
     const struct uk_operand *from = &st->operand[1];
     const int last = st->loops - 1;

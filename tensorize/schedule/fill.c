@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Full tiles: the buffers of a block are filled with zeros beyond the end of the tensor, so that the loops of a stage that only
- * reads such buffers and writes another one can run to constants. What it computes beyond the end is not stored.
+ * Full tiles: the buffers of a block are filled with zeros beyond the end of the tensor, so that the loops of
+ * a stage that only reads such buffers and writes another one can run to constants. What it computes beyond
+ * the end is not stored.
  */
 #include "schedule.h"
 
@@ -34,8 +35,8 @@ static const struct uk_operand *operand_of(const struct uk_stage *st, const stru
     return NULL;
 }
 
-/* Does a term add nothing to the sum where l is beyond the end: is it a zero, or a product of two? One alone could meet an
- * infinity. */
+/* Does a term add nothing to the sum where l is beyond the end: is it a zero, or a product of two? One alone
+ * could meet an infinity. */
 static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
     const struct uk_expr *e = st->statement->right;
     const int n = e->op == UK_E_MUL ? 2 : 1;
@@ -51,13 +52,14 @@ static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, co
     return true;
 }
 
-/* Where the buffers of a block begin in a stage: at what loop the first copy is attached, and behind which loop the last one. */
+/* Where the buffers of a block begin in a stage: at what loop the first copy is attached, and behind which
+ * loop the last one. */
 struct inside {
     int first, last;
 };
 
-/* Beyond a constant end there is room if what is counted begins anew in each block, or, of a sum, in each copy: the buffers are
- * as large as what is counted there. */
+/* Beyond a constant end there is room if what is counted begins anew in each block, or, of a sum, in each
+ * copy: the buffers are as large as what is counted there. */
 static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
                      const struct inside *in) {
     if (!uk_index_is_int(b->upper, NULL))

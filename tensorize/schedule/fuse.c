@@ -2,11 +2,12 @@
 /*
  * fuse a b -> f: two loops, one directly inside the other, as one.
  *
- * Where the coefficient of a is extent(b) times that of b, a form stays linear in f. That undoes a split. It is
- * also what addresses often are though the indices are not: rows of a matrix that lie one after the other are
- * one long row. Then a change of view does: the operand's index of b's dimension runs on beyond that, a and b
- * become one iterator, and if both extents are sizes, so is the product, which has a name of its own for isl.
- * Else f / extent(b) and f % extent(b) stand for a and b, which needs a constant, and leaves plain loops.
+ * Where the coefficient of a is extent(b) times that of b, a form stays linear in f. That undoes a split. It
+ * is also what addresses often are though the indices are not: rows of a matrix that lie one after the other
+ * are one long row. Then a change of view does: the operand's index of b's dimension runs on beyond that, a
+ * and b become one iterator, and if both extents are sizes, so is the product, which has a name of its own
+ * for isl. Else f / extent(b) and f % extent(b) stand for a and b, which needs a constant, and leaves plain
+ * loops.
  */
 #include <string.h>
 #include "schedule.h"
@@ -27,7 +28,8 @@ static enum uk_status refuse(const struct fusion *u, const char *why) {
                    why);
 }
 
-/* a and b are loops p and q of the stage: says which step puts b directly inside a, or has them in their order. */
+/* a and b are loops p and q of the stage: says which step puts b directly inside a, or has them in their
+ * order. */
 static enum uk_status refuse_place(const struct fusion *u, int p, int q) {
     const char *stage = u->st->name, *a = u->a->var->name, *b = u->b->var->name;
     struct uk_text t = {0};

@@ -154,8 +154,8 @@ static struct uk_expr *value_at(const struct inlining *i, const struct uk_access
     return r;
 }
 
-/* The reader's right side. Accesses that stay are the same nodes, since operands are known by them; those that
- * come with P's right side become operands. */
+/* The reader's right side. Accesses that stay are the same nodes, since operands are known by them; those
+ * that come with P's right side become operands. */
 static struct uk_expr *replaced(const struct inlining *i, struct uk_stage *r, struct uk_expr *e) {
     struct uk_expr *copy;
 
@@ -191,8 +191,8 @@ static void drop_operands(const struct inlining *i, struct uk_stage *r) {
         r->bound[b].operand = number[r->bound[b].operand];
 }
 
-/* Where all accesses of the reader are inside, and all that it is inlined from: what it reads instead may be so for other
- * sizes too. */
+/* Where all accesses of the reader are inside, and all that it is inlined from: what it reads instead may be
+ * so for other sizes too. */
 static enum uk_status keep_condition(const struct inlining *i, struct uk_stage *r) {
     const struct uk_stage *of[] = {i->stage, r};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copy that pack and cache_read make: its statement, its loops with their bounds, and where its source has an element. */
+/* The copy that pack and cache_read make: its statement, its loops with their bounds, and where its source
+ * has an element. */
 #include <string.h>
 #include "pack.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which accesses a copying step means, and copies that several stages read: a step that asks for a copy that another
- * stage has made already, under the same name, of the same part in the same layout, takes that one.
+ * Which accesses a copying step means, and copies that several stages read: a step that asks for a copy that
+ * another stage has made already, under the same name, of the same part in the same layout, takes that one.
  */
 #include <string.h>
 #include "attach.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pipeline L n: the buffers in shared that are filled in each iteration of L get n slots, of which iteration L fills and reads
- * slot L % n, so that lowering may fill those of later iterations before.
+ * pipeline L n: the buffers in shared that are filled in each iteration of L get n slots, of which iteration
+ * L fills and reads slot L % n, so that lowering may fill those of later iterations before.
  */
 #include "schedule.h"
 

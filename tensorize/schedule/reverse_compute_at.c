@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reverse_compute_at E L: a consumer takes what the loops inside L have written, once their sum is complete. */
+/* reverse_compute_at E L: a consumer takes what the loops inside L have written, once their sum is complete.
+ * */
 #include "attach.h"
 
 static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
@@ -9,7 +10,8 @@ static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
                             a->at->name, a->at->statement->iterator[k]->name);
 }
 
-/* Do the loops inside of this one, which goes in steps of c, stay within a step? Not where it is a part of a finer loop. */
+/* Do the loops inside of this one, which goes in steps of c, stay within a step? Not where it is a part of a
+ * finer loop. */
 static bool stay_within(const struct uk_stage *at, int k, int position, int64_t c) {
     int64_t reach = 0, most;
 
@@ -25,7 +27,8 @@ static bool stay_within(const struct uk_stage *at, int k, int position, int64_t 
     return reach < c;
 }
 
-/* The step in which the prefix's loops go over iterator k, and minus their sum; INT64_MAX: none of them does. */
+/* The step in which the prefix's loops go over iterator k, and minus their sum; INT64_MAX: none of them does.
+ * */
 static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *step, struct uk_affine *minus) {
     const struct uk_stage *at = a->at;
 
@@ -175,8 +178,8 @@ static enum uk_status map_iterators(struct uk_attaching *a) {
     return UK_OK;
 }
 
-/* A loop outside of which none of its iterators has a part, and which is no sum's: the stage runs again for each of its
- * iterations. */
+/* A loop outside of which none of its iterators has a part, and which is no sum's: the stage runs again for
+ * each of its iterations. */
 static const struct uk_loop *repeating_loop(const struct uk_attaching *a) {
     for (int i = 0; i < a->prefix; i++) {
         const struct uk_loop *l = a->at->loop[i];
@@ -190,7 +193,8 @@ static const struct uk_loop *repeating_loop(const struct uk_attaching *a) {
     return NULL;
 }
 
-/* Again is as good as once if neither the stage itself nor another one in the nest needs what was there before. */
+/* Again is as good as once if neither the stage itself nor another one in the nest needs what was there
+ * before. */
 static enum uk_status check_repeats(const struct uk_attaching *a) {
     const struct uk_tensor *t = a->st->operand[0].tensor;
     const struct uk_loop *l = repeating_loop(a);

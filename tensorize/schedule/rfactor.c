@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rfactor L -> R: a reduction in two stages. R reduces over all loops of the sum but L, once for every value of
- * L, into a buffer; the stage then reduces R over L. So L carries nothing any more in R, and may be parallel or
- * a vector loop there.
+ * rfactor L -> R: a reduction in two stages. R reduces over all loops of the sum but L, once for every value
+ * of L, into a buffer; the stage then reduces R over L. So L carries nothing any more in R, and may be
+ * parallel or a vector loop there.
  *
  * R takes the stage's loops with all that was done to them; the stage begins anew with one loop for each
  * dimension of its output, and L. The buffer's dimension for L is the first one, but the last one if L is the

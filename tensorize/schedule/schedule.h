@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room schedule: the primitives, a step per file, each checked for legality by dependences before it changes a stage's loops.
- * It uses polyhedra and stages; its data are theirs.
+ * Room schedule: the primitives, a step per file, each checked for legality by dependences before it changes
+ * a stage's loops. It uses polyhedra and stages; its data are theirs.
  */
 #ifndef UK_SCHEDULE_H
 #define UK_SCHEDULE_H
@@ -10,7 +10,8 @@
 
 /* pipeline.c */
 enum uk_status uk_apply_pipeline(struct uk_schedule *s, const struct uk_step *step);
-/* scope.c: `in shared` and `in register` are for GPUs, inside loops; and of constant extents: NULL, or why not. */
+/* scope.c: `in shared` and `in register` are for GPUs, inside loops; and of constant extents: NULL, or why
+ * not. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
 
 const char *uk_check_room(const struct uk_region *r, enum uk_scope scope);
@@ -19,7 +20,8 @@ const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, in
                            struct uk_buffer_layout *out);
 const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_region *r,
                              enum uk_scope scope);
-/* Moves loops over threads among the stage's first *prefix loops inwards, past those: they are independent. */
+/* Moves loops over threads among the stage's first *prefix loops inwards, past those: they are independent.
+ * */
 enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *prefix,
                                struct uk_position at);
 /* Kernels have no more of such memory than the target has. */
@@ -27,11 +29,12 @@ enum uk_status uk_check_memory(struct uk_schedule *s);
 /* fill.c: stages on buffers of a block do not stop where tensors end. */
 enum uk_status uk_fill_tiles(struct uk_schedule *s);
 void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
-/* distribute.c: stages on such buffers that have no loops over threads get them, before sums get theirs that start them; then
- * the indices of registers are those of one thread. */
+/* distribute.c: stages on such buffers that have no loops over threads get them, before sums get theirs that
+ * start them; then the indices of registers are those of one thread. */
 enum uk_status uk_spread_over_threads(struct uk_schedule *s);
 enum uk_status uk_make_registers(struct uk_schedule *s);
-/* Makes the access to a buffer in registers one to a thread's own registers, if the stage determines the thread. False: no memory. */
+/* Makes the access to a buffer in registers one to a thread's own registers, if the stage determines the
+ * thread. False: no memory. */
 bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o);
 
 /* Are two values that read no tensor the same? */
@@ -51,7 +54,8 @@ enum uk_status uk_apply_tile(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_reorder_loops(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **want, int n,
                                 struct uk_position at);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
-/* pack_share.c: has the access these subscripts, but for spelling? The first stage that reads a copy; or NULL. */
+/* pack_share.c: has the access these subscripts, but for spelling? The first stage that reads a copy; or
+ * NULL. */
 bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript, int subscripts);
 const struct uk_stage *uk_first_reader(const struct uk_stage *copy);
 /* The name of the stage that is probably meant by a word that names none, or NULL. */
@@ -82,12 +86,14 @@ enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, 
 enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
 /* Has nothing been attached inside the stage's vector loop since? */
 enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
-/* bind.c; uk_check_kernels: once all steps are applied, what bound loops make must be kernels; tells the loops their weights. */
+/* bind.c; uk_check_kernels: once all steps are applied, what bound loops make must be kernels; tells the
+ * loops their weights. */
 enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_check_kernels(struct uk_schedule *s);
 /* The stage's loops [host, inside) are over blocks, if any is. */
 void uk_blocks_of(const struct uk_stage *st, int *host, int *inside);
-/* The stage whose kernel, or loops on the host, the stage is in: what is attached outside of all loops is alone. */
+/* The stage whose kernel, or loops on the host, the stage is in: what is attached outside of all loops is
+ * alone. */
 struct uk_stage *uk_kernel_root(struct uk_stage *st);
 /* How the loop IR's loop runs. */
 void uk_set_kind(struct uk_node *n, const struct uk_loop *l);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers in shared memory and in registers: what they must be, and that no loop over threads is around a shared one. */
+/* Buffers in shared memory and in registers: what they must be, and that no loop over threads is around a
+ * shared one. */
 #include <inttypes.h>
 #include <string.h>
 #include "schedule.h"
@@ -98,8 +99,8 @@ static void order_loops(struct uk_stage *st, int n, struct uk_loop *const *order
     memcpy(st->loop, now, sizeof now[0] * (size_t)k);
 }
 
-/* What is attached to the stage inside of loops that moved: those that are no more outside of it become its own. The loops behind
- * the first `all` have stayed. */
+/* What is attached to the stage inside of loops that moved: those that are no more outside of it become its
+ * own. The loops behind the first `all` have stayed. */
 static void move_attached(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order, int all) {
     for (struct uk_stage *c = s->stages; c; c = c->next) {
         const int was = c->prefix;

@@ -42,8 +42,8 @@ static enum uk_status no(struct finding *g, const char *why) {
 
 /* ---- one iterator ---- */
 
-/* The most values that an inner loop has. On a GPU tiles are full (fill.c): a bound that loops outside have too, which is that of
- * the tensor, does not count where the tile has one of its own. */
+/* The most values that an inner loop has. On a GPU tiles are full (fill.c): a bound that loops outside have
+ * too, which is that of the tensor, does not count where the tile has one of its own. */
 static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
     int64_t least = -1, n;
 

@@ -109,8 +109,8 @@ static struct uk_index *spelled(struct uk_schedule *s, const struct uk_stage *st
     return uk_affine_value(s, st, f, value);
 }
 
-/* floor(f / w) and f mod w are linear if f = w * q + r with 0 <= r < w for all instances, which constant ranges of the loops
- * show. */
+/* floor(f / w) and f mod w are linear if f = w * q + r with 0 <= r < w for all instances, which constant
+ * ranges of the loops show. */
 static bool divide_form(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f,
                         int64_t w, struct uk_affine *q, struct uk_affine *r) {
     int64_t top = 0, c = 0;

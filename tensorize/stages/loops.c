@@ -65,7 +65,8 @@ static bool is_scanned(const struct uk_stage *st, const struct uk_loop *l) {
     return st->previous && (f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var)));
 }
 
-/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a scan. */
+/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a
+ * scan. */
 int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n) {
     int k = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a schedule's stages and loops, of the sizes and tensors, and those that steps have given: a table, so
- * that looking one up does not search all stages. Names stay in it when the object is gone.
+ * The names of a schedule's stages and loops, of the sizes and tensors, and those that steps have given: a
+ * table, so that looking one up does not search all stages. Names stay in it when the object is gone.
  */
 #include <string.h>
 #include "stages.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `C[m] max= sum(k) ...`: the sum is combined with C by another operation, so that it cannot be accumulated in C. A stage
- * of the statement's name computes it into a buffer, and a second stage combines the buffer with C.
+ * `C[m] max= sum(k) ...`: the sum is combined with C by another operation, so that it cannot be accumulated
+ * in C. A stage of the statement's name computes it into a buffer, and a second stage combines the buffer
+ * with C.
  */
 #include "stages.h"
 

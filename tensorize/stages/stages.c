@@ -373,7 +373,8 @@ static enum uk_status check_scopes(struct uk_schedule *s) {
     return UK_OK;
 }
 
-/* On GPUs a statement without iterators on the left has one: the loop over blocks that each nest must have. */
+/* On GPUs a statement without iterators on the left has one: the loop over blocks that each nest must have.
+ * */
 static bool add_unit(struct uk_schedule *s, struct uk_statement *t) {
     struct uk_var *v = uk_alloc(s->arena, sizeof *v);
     struct uk_index *extent = uk_index_int(s->arena, 1);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room stages: statements as stages, and how instances, addresses and bounds depend on their loops; which part of a tensor is
- * accessed, and how a buffer of it is laid out. It uses language and target, and not isl.
+ * Room stages: statements as stages, and how instances, addresses and bounds depend on their loops; which
+ * part of a tensor is accessed, and how a buffer of it is laid out. It uses language and target, and not isl.
  *
- * A stage works in the space of its own loops. A statement iterator is a sum of loops times constants: `split m 14 -> mo mi`
- * replaces m by 14*mo + mi everywhere, so no floor or remainder ever appears and isl sees plain polyhedra. All loops start
- * at 0. What restricts them are bounds: a sum of loops times constants < an expression of the sizes.
- * Data: struct uk_schedule, uk_stage, uk_loop, uk_affine, uk_bound, uk_operand, uk_poly; uk_region, uk_buffer_layout.
+ * A stage works in the space of its own loops. A statement iterator is a sum of loops times constants: `split
+ * m 14 -> mo mi` replaces m by 14*mo + mi everywhere, so no floor or remainder ever appears and isl sees
+ * plain polyhedra. All loops start at 0. What restricts them are bounds: a sum of loops times constants < an
+ * expression of the sizes. Data: struct uk_schedule, uk_stage, uk_loop, uk_affine, uk_bound, uk_operand,
+ * uk_poly; uk_region, uk_buffer_layout.
  */
 #ifndef UK_STAGES_H
 #define UK_STAGES_H
@@ -53,9 +54,9 @@ struct uk_affine {
     struct uk_index *general;
 };
 
-/* form < upper, for the stage's instances; upper is over sizes. Coefficients of ranges are >= 0; a guard (of a
- * `where`, or of a pad whose outside adds nothing to the sum) may have negative ones, and only leaves out what
- * is added: the element is still initialized. */
+/* form < upper, for the stage's instances; upper is over sizes. Coefficients of ranges are >= 0; a guard (of
+ * a `where`, or of a pad whose outside adds nothing to the sum) may have negative ones, and only leaves out
+ * what is added: the element is still initialized. */
 struct uk_bound {
     struct uk_affine form;
     struct uk_index *upper;
@@ -231,10 +232,12 @@ int uk_own_position(const struct uk_stage *st, const char *name);
 bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
 /* Its id is none that the stage's loops have. */
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
-/* Replaces one loop by two; false: refused, or no memory, and the stage is unchanged. The caller changes the forms. */
+/* Replaces one loop by two; false: refused, or no memory, and the stage is unchanged. The caller changes the
+ * forms. */
 bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, const char *outer,
                     const char *inner);
-/* Gives the loops of a stage that is at the root, and has nothing attached, ids that the others do not have. */
+/* Gives the loops of a stage that is at the root, and has nothing attached, ids that the others do not have.
+ * */
 void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n);
 /* Counts a new stage of that name: refused beyond UK_MAX_STAGES. */
 enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const char *name,
@@ -254,7 +257,8 @@ struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *s
                                  int bounds, const struct uk_loop *l, struct uk_index *const *value);
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
-/* The least constant that bounds the loop's number of values, or -1; guards of pads do not count, since copies drop them. */
+/* The least constant that bounds the loop's number of values, or -1; guards of pads do not count, since
+ * copies drop them. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
 /* A constant extent is 0: there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);
@@ -263,10 +267,11 @@ bool uk_has_no_output(const struct uk_stage *st);
 bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position);
 enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
                             struct uk_index *upper);
-/* How many of the stage's first loops are around all accesses to the tensor that it writes, and outside of the
- * sum that grows there. */
+/* How many of the stage's first loops are around all accesses to the tensor that it writes, and outside of
+ * the sum that grows there. */
 int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st);
-/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a scan. */
+/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a
+ * scan. */
 int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n);
 
 /* ---- estimates.c: estimates of sizes ---- */
@@ -279,7 +284,8 @@ double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e);
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e);
 /* The extent of the loop's iterator, estimated likewise. */
 double uk_extent_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
-/* The loop's number of values, likewise: fewer than the iterator's where the loop is a part of it of constant length. */
+/* The loop's number of values, likewise: fewer than the iterator's where the loop is a part of it of constant
+ * length. */
 double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 
 /* ---- split_statement.c ---- */
@@ -367,7 +373,8 @@ struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width);
 /* NULL, or why the map is none that a buffer can have. */
 const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *out);
 bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim);
-/* A buffer for the region of `of`, in the schedule's list; NULL: no memory. Other scopes than global have constant extents. */
+/* A buffer for the region of `of`, in the schedule's list; NULL: no memory. Other scopes than global have
+ * constant extents. */
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
                                    const struct uk_buffer_layout *l, const struct uk_tensor *of,
                                    enum uk_scope scope, const char *name, struct uk_position at);

@@ -115,7 +115,8 @@ static const struct uk_target *find_row(const char *name, size_t n) {
     return NULL;
 }
 
-/* The first target of the architecture, without a core's name, whose features t has all; if there is none, the last. */
+/* The first target of the architecture, without a core's name, whose features t has all; if there is none,
+ * the last. */
 static const struct uk_target *plain_target(const struct uk_target *t) {
     const struct uk_target *last = NULL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room target: architectures, targets, what their cores can do. It uses base, the rows of cores (ukernels/machine) and those of
- * kernels (ukernels/registry). Data: struct uk_arch, uk_target.
+ * Room target: architectures, targets, what their cores can do. It uses base, the rows of cores
+ * (ukernels/machine) and those of kernels (ukernels/registry). Data: struct uk_arch, uk_target.
  */
 #ifndef UK_TARGET_H
 #define UK_TARGET_H
@@ -9,15 +9,16 @@
 #include "base/base.h"
 #include "machine/machine.h"
 
-/* How programs for it run elsewhere: under an emulator, if it has one, or on a board; all NULL: not at all. */
+/* How programs for it run elsewhere: under an emulator, if it has one, or on a board; all NULL: not at all.
+ * */
 struct uk_emulator {
     const char *program, *triple; /* qemu-user's; clang's, to link with that architecture's C library */
     const char *libc, *libc_package, *libgcc,
         *libgcc_package;   /* files that linking needs, Debian's packages; libgcc NULL: clang finds its own */
     const char *lacks;     /* a private feature that programs bring a simulation of along; or NULL */
     const char *directive; /* before a kernel's assembly, which asks for no features itself */
-    /* Of those that qemu 7.2 knows, targets' cores in the order in which they are tried; the last one has all that qemu can
-     * do. */
+    /* Of those that qemu 7.2 knows, targets' cores in the order in which they are tried; the last one has all
+     * that qemu can do. */
     const char *const *cpus;
 };
 
@@ -56,8 +57,8 @@ struct uk_arch {
     const char *const
         *instructions; /* the beginnings of intrinsics after that, each with the feature it needs */
     const char *half;  /* the feature that converts between half and single precision */
-    /* The features that add a product, and that round to an integer, in one instruction; NULL: all targets have it. LLVM would call
-     * the C library's fma and floor. */
+    /* The features that add a product, and that round to an integer, in one instruction; NULL: all targets
+     * have it. LLVM would call the C library's fma and floor. */
     const char *fused, *rounds;
     const char *cpu_option; /* clang's: "-mcpu=" */
     /* LLVM's for all of the process, as no call and no feature of a target says the same; or NULL. */
@@ -81,8 +82,9 @@ struct uk_arch {
 extern const struct uk_arch *const uk_archs[];
 /* The architecture of this process. */
 const struct uk_arch *uk_own_arch(void);
-/* Features that LLVM does not know, by the last column of instruction sets: rows, targets and kernels.json have them, and
- * they are passed neither to LLVM nor to a compiler. The i-th one, of *length characters; NULL: there are fewer. */
+/* Features that LLVM does not know, by the last column of instruction sets: rows, targets and kernels.json
+ * have them, and they are passed neither to LLVM nor to a compiler. The i-th one, of *length characters;
+ * NULL: there are fewer. */
 const char *uk_private_feature(const struct uk_arch *arch, int index, size_t *length);
 bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length);
 /* The list "avx2,fma" in LLVM's form, "+avx2,+fma", without private features; cut to size. */
@@ -96,7 +98,8 @@ struct uk_target {
     const char *cpu, *features; /* as LLVM wants them */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     const char *row;        /* of cores.def */
-    struct uk_machine machine; /* with that row's core, in a target that has been found; native: with this CPU's caches */
+    struct uk_machine
+        machine; /* with that row's core, in a target that has been found; native: with this CPU's caches */
     struct uk_vectors vectors; /* the widest of them that the target's features allow */
     bool interpreted;          /* "interp": no code at all */
 };
@@ -110,8 +113,8 @@ struct uk_known_target {
 /* target_table.c: those with a name; the last one's is NULL. */
 extern const struct uk_target uk_targets[];
 
-/* Finds a target by name; "native", or NULL, is this CPU's. Unknown names: UK_INVALID_ARGUMENT, with the known ones in the message: those of
- * one architecture, if the name begins as its targets' do. */
+/* Finds a target by name; "native", or NULL, is this CPU's. Unknown names: UK_INVALID_ARGUMENT, with the
+ * known ones in the message: those of one architecture, if the name begins as its targets' do. */
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
 enum { UK_MAX_THREADS = 1024 }; /* as many as uk_set_num_threads takes */
 /* That of a caller's options, which may be NULL, and whose number of threads is checked. */
@@ -124,11 +127,11 @@ bool uk_target_has(const struct uk_target *t, const char *feature);
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
 /* The scope that a kernel needs and the target lacks, as text; NULL: it lacks none. */
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope);
-/* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature or the scope; the name of that,
- * cut to size. */
+/* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature or the scope;
+ * the name of that, cut to size. */
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
-/* Whether kernels that a program imports may not have the instruction: an intrinsic's name after the architecture's beginning, or a
- * mnemonic of asm. */
+/* Whether kernels that a program imports may not have the instruction: an intrinsic's name after the
+ * architecture's beginning, or a mnemonic of asm. */
 bool uk_arch_not_in_imports(const struct uk_arch *arch, const char *name);
 /* The least GPU among the named targets that has the kernel; NULL: it is for none. */
 const struct uk_target *uk_target_of_device(const struct uk_kernel *row);

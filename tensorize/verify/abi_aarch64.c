@@ -133,8 +133,8 @@ static const char *check_call(struct call *call, int words) {
     return NULL;
 }
 
-/* Floats in v0 to v7, integers in x0 to x7, what is left on the stack in the order of the arguments; of what is shorter than a register
- * or a word of the stack, the upper bits are anything. */
+/* Floats in v0 to v7, integers in x0 to x7, what is left on the stack in the order of the arguments; of what
+ * is shorter than a register or a word of the stack, the upper bits are anything. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count) {
     struct call call = {.function = function};
     int words = 0, integers = 0, scalars = 0;
@@ -166,8 +166,9 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
     return abi_call_values(function, value, count + 1);
 }
 
-/* As the Arm Architecture Reference Manual encodes loads and stores (C4.1): bit 22 says load, but of a register or several by an
- * offset that is not a pair, where 23 and 22 are 0 in a store, or 2 in one of 128 bits; atomic operations write. */
+/* As the Arm Architecture Reference Manual encodes loads and stores (C4.1): bit 22 says load, but of a
+ * register or several by an offset that is not a pair, where 23 and 22 are 0 in a store, or 2 in one of 128
+ * bits; atomic operations write. */
 bool abi_is_write(const void *context) {
     const ucontext_t *u = context;
     const uint32_t code = *(const uint32_t *)(uintptr_t)u->uc_mcontext.pc;

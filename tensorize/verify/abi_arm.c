@@ -102,7 +102,8 @@ static uint64_t vector_canary(int i) {
     return (uint64_t)register_canary(REGISTERS + i) << 32 | register_canary(2 * REGISTERS + i);
 }
 
-/* An address takes one word; what has 64 bits takes two, of which the first has an even place. Returns their number. */
+/* An address takes one word; what has 64 bits takes two, of which the first has an even place. Returns their
+ * number. */
 static int lay_out(uint32_t *out, const int64_t *words, int count, unsigned addresses) {
     int n = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling convention of RISC-V (LP64D): s0 to s11, fs0 to fs11, sp, gp, tp, the rounding mode in fcsr, whose flags are
- * anyone's. vxsat (P) is anyone's too.
+ * The calling convention of RISC-V (LP64D): s0 to s11, fs0 to fs11, sp, gp, tp, the rounding mode in fcsr,
+ * whose flags are anyone's. vxsat (P) is anyone's too.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -45,8 +45,8 @@ __attribute__((used)) static struct call *abi_call_now;
 #define KEEP(i) "sd s" #i ", 392+8*" #i "(t0)\n\tfsd fs" #i ", 488+8*" #i "(t0)\n\t"
 #define PASS(i) "fld fa" #i ", 8+8*" #i "(a0)\n\t"
 
-/* Frame: s0 to s11, fs0 to fs11, ra (208 bytes), 32 words of stack; sp is a multiple of 16 at the call. norelax: gp may be
- * lost. */
+/* Frame: s0 to s11, fs0 to fs11, ra (208 bytes), 32 words of stack; sp is a multiple of 16 at the call.
+ * norelax: gp may be lost. */
 void abi_call_asm(struct call *call);
 /* clang-format off */
 __asm__(
@@ -135,8 +135,8 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
     return check_call(&call, count);
 }
 
-/* Floats in fa0 to fa7, and then as integers are: in a0 to a7, and then on the stack. Integers of 32 bits are extended by
- * their sign. */
+/* Floats in fa0 to fa7, and then as integers are: in a0 to a7, and then on the stack. Integers of 32 bits are
+ * extended by their sign. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count) {
     struct call call = {.function = function};
     int words = 0, scalars = 0;
@@ -157,7 +157,8 @@ bool abi_is_write(const void *context) {
     const uint16_t *pc = (const uint16_t *)u->uc_mcontext.__gregs[REG_PC];
     const unsigned low = *pc & 3, kind = *pc >> 13, opcode = *pc & 0x7f;
 
-    /* Of 16 bits: c.fsd, c.sw, c.sd, and those by sp; of 32: stores, of F registers too, and atomic operations. */
+    /* Of 16 bits: c.fsd, c.sw, c.sd, and those by sp; of 32: stores, of F registers too, and atomic
+     * operations. */
     return low != 3 ? (low == 0 || low == 2) && kind >= 5
                     : opcode == 0x23 || opcode == 0x27 || opcode == 0x2f;
 }

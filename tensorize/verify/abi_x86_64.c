@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, the control word and an empty
- * stack of the x87, no upper halves in use, and nothing written above the arguments on the stack.
+ * The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, the control
+ * word and an empty stack of the x87, no upper halves in use, and nothing written above the arguments on the
+ * stack.
  */
 #define _GNU_SOURCE /* REG_ERR */
 #include <cpuid.h>
@@ -114,17 +115,20 @@ __asm__(
 static void nothing(void) {
 }
 
-/* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 may hold something. They are set, too, after an instruction
- * that reads a wide vector from memory and leaves 0 in the upper half, for which compilers need no vzeroupper. */
+/* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 may hold something. They are set,
+ * too, after an instruction that reads a wide vector from memory and leaves 0 in the upper half, for which
+ * compilers need no vzeroupper. */
 enum { UPPER_HALVES = 0x44, UPPER_OF_ZMM = 0x40, ZMM = 64, XMM = 16, UPPER_REGISTERS = 16 };
 
 #define STORE(r, bytes, n) "vmovups %%" r #n ", " #bytes "*" #n "(%0)\n\t"
-#define STORE_ALL(r, bytes)                                                                             \
-    STORE(r, bytes, 0)                                                                                  \
-    STORE(r, bytes, 1) STORE(r, bytes, 2) STORE(r, bytes, 3) STORE(r, bytes, 4) STORE(r, bytes, 5)      \
-        STORE(r, bytes, 6) STORE(r, bytes, 7) STORE(r, bytes, 8) STORE(r, bytes, 9) STORE(r, bytes, 10) \
-            STORE(r, bytes, 11) STORE(r, bytes, 12) STORE(r, bytes, 13) STORE(r, bytes, 14)             \
-                STORE(r, bytes, 15) "vzeroupper"
+/* clang-format off */
+#define STORE_ALL(r, bytes) \
+    STORE(r, bytes, 0) STORE(r, bytes, 1) STORE(r, bytes, 2) STORE(r, bytes, 3) \
+    STORE(r, bytes, 4) STORE(r, bytes, 5) STORE(r, bytes, 6) STORE(r, bytes, 7) \
+    STORE(r, bytes, 8) STORE(r, bytes, 9) STORE(r, bytes, 10) STORE(r, bytes, 11) \
+    STORE(r, bytes, 12) STORE(r, bytes, 13) STORE(r, bytes, 14) STORE(r, bytes, 15) \
+    "vzeroupper"
+/* clang-format on */
 
 /* Whether they do: directly after abi_call_asm, whose registers these still are. */
 static bool upper_halves_hold(int64_t in_use) {
@@ -160,7 +164,8 @@ static int64_t knows_upper_halves(void) {
     return known;
 }
 
-/* Integers and addresses in rdi to r9, floats in xmm0 to xmm7, what is left on the stack. Returns the words there. */
+/* Integers and addresses in rdi to r9, floats in xmm0 to xmm7, what is left on the stack. Returns the words
+ * there. */
 static int lay_out(struct call *call, const struct abi_value *value, int count) {
     int integers = 0, vectors = 0, words = 0;
 

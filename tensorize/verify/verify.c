@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels against their declarations: each form's machine code in a child process, so that a crash or an endless
- * loop is a result, and one line of report for each.
+ * Kernels against their declarations: each form's machine code in a child process, so that a crash or an
+ * endless loop is a result, and one line of report for each.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room verify: the check of kernels against their declarations: one form of one intrinsic at a time, in a child process. It uses
- * link and interpret. Data: struct uk_verifier (a form that is checked), uk_memory (an operand).
+ * Room verify: the check of kernels against their declarations: one form of one intrinsic at a time, in a
+ * child process. It uses link and interpret. Data: struct uk_verifier (a form that is checked), uk_memory (an
+ * operand).
  */
 #ifndef UK_VERIFY_H
 #define UK_VERIFY_H
@@ -76,8 +77,8 @@ struct uk_verdict {
     } operand[UK_VERIFY_TENSORS];
 };
 
-/* The values of operands. But for UK_ROUNDED, sums are exact in the declared type in any order; and, where the type has enough
- * bits, not exact in a narrower type. */
+/* The values of operands. But for UK_ROUNDED, sums are exact in the declared type in any order; and, where
+ * the type has enough bits, not exact in a narrower type. */
 enum uk_data_kind {
     UK_SMALL,     /* small integers */
     UK_LARGE,     /* as many bits as the sums leave, in all operands alike */
@@ -88,8 +89,8 @@ enum uk_data_kind {
     UK_ROUNDED /* floats: what operations round, ties among them; sums have so few terms that only one does */
 };
 
-/* Of a float type: bits of a number, exponents of the last bit of the least subnormal and of the least normal number, and of the
- * largest number. */
+/* Of a float type: bits of a number, exponents of the last bit of the least subnormal and of the least normal
+ * number, and of the largest number. */
 struct uk_format {
     int digits, tiny, least, largest;
 };
@@ -122,8 +123,9 @@ struct uk_verifier {
     int cases;     /* in all, those of edges first */
     int edges;     /* cases that go through the edges */
     int far_sizes; /* sizes that have none: after the edges, cases in which they are large */
-    int stays_far; /* of two sizes that are to be large together the first or the second stays beyond 16 bits; 2: neither */
-    int again;         /* how often such a case could not be run */
+    int stays_far; /* of two sizes that are to be large together the first or the second stays beyond 16 bits;
+                      2: neither */
+    int again;     /* how often such a case could not be run */
     int64_t all_edges; /* combinations of edges */
     bool is_large;     /* this case: so large that a sample of its elements is compared */
     int number;        /* of this case */
@@ -136,8 +138,8 @@ struct uk_verifier {
     int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: what the tensor mostly holds */
     int special;                        /* UK_SPECIAL: which of inf, -inf and NaN; 3: all */
     uint64_t one_in;                    /* and one in how many elements is; 0: a few */
-    int kept,
-        kept_tensor; /* not 0: only at so many points of the reduced iterators that tensor's elements are not 0 */
+    int kept, kept_tensor; /* not 0: only at so many points of the reduced iterators that tensor's elements
+                              are not 0 */
     int kept_dim[UK_VERIFY_REDUCED]; /* of each of these iterators */
     int64_t kept_at[UK_VERIFY_KEPT][UK_VERIFY_REDUCED];
     bool left_is_zero, is_long;
@@ -148,36 +150,40 @@ struct uk_verifier {
     struct uk_memory memory[UK_VERIFY_TENSORS];
 };
 
-/* verify_code.c: machine code of every form as an object, each behind a function of its prototype that jumps to it,
- * uk.verify.<intrinsic>.<form>; and where that lies. asm_found, of count * UK_FORMS empty texts, gets what uk_verify_asm
- * finds; free them in any case. */
+/* verify_code.c: machine code of every form as an object, each behind a function of its prototype that jumps
+ * to it, uk.verify.<intrinsic>.<form>; and where that lies. asm_found, of count * UK_FORMS empty texts, gets
+ * what uk_verify_asm finds; free them in any case. */
 enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t,
                                  struct uk_intrinsic *const *list, int count, LLVMMemoryBufferRef *object,
                                  struct uk_text *asm_found);
 enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
                               enum uk_form_kind form, void (**call)(void));
 
-/* The name of that function; the kernel as its declaration says, NULL after a failure; what asm changes, of each form. */
+/* The name of that function; the kernel as its declaration says, NULL after a failure; what asm changes, of
+ * each form. */
 char *uk_verify_call_name(struct uk_arena *a, int intrinsic, int form);
 LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i, const struct uk_form *form,
                                struct uk_arena *a);
 enum uk_status uk_verify_look_at_asm(struct uk_build *b, struct uk_text *found);
 
-/* verify_device_code.c: the same for a GPU, each form inlined into a kernel of one block, as a code object: free(*image). */
+/* verify_device_code.c: the same for a GPU, each form inlined into a kernel of one block, as a code object:
+ * free(*image). */
 enum uk_status uk_verify_compile_device(struct uk_program *p, const struct uk_target *t,
                                         struct uk_intrinsic *const *list, int count, char **image,
                                         size_t *bytes, struct uk_text *asm_found);
-/* The bytes in which shared memory is copied; the elements of a tensor in registers, 0: too many, or no constant number. */
+/* The bytes in which shared memory is copied; the elements of a tensor in registers, 0: too many, or no
+ * constant number. */
 size_t uk_verify_unit(const struct uk_intrinsic *i);
 int64_t uk_verify_registers(const struct uk_intrinsic *i, const struct uk_tensor *t);
 
-/* verify_device.c: runs a case, whose sizes are chosen, on the device. False: it is wrong, or cannot be run. */
+/* verify_device.c: runs a case, whose sizes are chosen, on the device. False: it is wrong, or cannot be run.
+ * */
 bool uk_verify_device_case(struct uk_verifier *v);
 /* Whether shared memory has room for one tile of each operand. */
 bool uk_verify_device_fits(struct uk_verifier *v);
 
-/* asm/verify_asm.c: the first register that an asm statement in the function, or in one that it calls, changes and does not
- * declare, as a sentence about the kernel; nothing is added if there is none. */
+/* asm/verify_asm.c: the first register that an asm statement in the function, or in one that it calls,
+ * changes and does not declare, as a sentence about the kernel; nothing is added if there is none. */
 enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
 
 /* verify_case.c: sets how many cases there are, `random` of them with sizes at random. */
@@ -196,8 +202,8 @@ void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
 int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
 
-/* verify_stride.c: names that stand only in strides become at least what keeps the rows of every tensor apart; beside
- * edges, most often so much that each row has pages of its own. */
+/* verify_stride.c: names that stand only in strides become at least what keeps the rows of every tensor
+ * apart; beside edges, most often so much that each row has pages of its own. */
 void uk_verify_strides(struct uk_verifier *v, bool edges);
 /* Rows that are only read overlap, once in a while. */
 void uk_verify_overlap(struct uk_verifier *v);
@@ -209,14 +215,16 @@ bool uk_verify_holds(struct uk_verifier *v);
 void uk_verify_signs(struct uk_verifier *v);
 void uk_verify_negate(struct uk_verifier *v);
 
-/* verify_value.c: the scales of the operands and scalars of a case; false: with these sizes no sum would be exact. */
+/* verify_value.c: the scales of the operands and scalars of a case; false: with these sizes no sum would be
+ * exact. */
 bool uk_verify_weigh(struct uk_verifier *v);
 extern const struct uk_format uk_formats[];
 int uk_integer_bits(enum uk_type t);
 bool uk_verify_is_half(enum uk_type t);
 /* Does this form read what the output holds? Copies of operands are never read. */
 bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
-/* verify_element.c: one element of the n-th tensor, at that index, or, without, of all scalars the n-th after the tensors. */
+/* verify_element.c: one element of the n-th tensor, at that index, or, without, of all scalars the n-th after
+ * the tensors. */
 union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index);
 /* Only so many terms of the sum are not to be 0; false: no tensor decides that. */
 bool uk_verify_keep(struct uk_verifier *v, int count);
@@ -226,8 +234,8 @@ bool uk_verify_is_inexact(const struct uk_expr *e);
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected);
 
-/* verify_box.c: the first index of the box, false if it has none; the next one, the last dimension first; elements from the origin
- * to it. */
+/* verify_box.c: the first index of the box, false if it has none; the next one, the last dimension first;
+ * elements from the origin to it. */
 struct uk_box {
     struct uk_verifier *v;
     const struct uk_tensor *tensor;
@@ -240,8 +248,9 @@ bool uk_box_begin(struct uk_box *b, struct uk_verifier *v, const struct uk_tenso
 bool uk_box_advance(struct uk_box *b);
 int64_t uk_box_offset(struct uk_box *b);
 
-/* verify_large.c: whether the form may have cases of which a sample of elements is compared; whether all subscripts are inside with
- * these sizes; such a case, its operands being there; what an operand of it holds; false: no memory. */
+/* verify_large.c: whether the form may have cases of which a sample of elements is compared; whether all
+ * subscripts are inside with these sizes; such a case, its operands being there; what an operand of it holds;
+ * false: no memory. */
 bool uk_verify_has_large(const struct uk_verifier *v);
 bool uk_verify_is_inside(struct uk_verifier *v);
 struct uk_points;
@@ -250,17 +259,19 @@ bool uk_large_compare(struct uk_verifier *v, const struct uk_points *points);
 void uk_large_end(struct uk_points *points);
 bool uk_memory_fill_rows(struct uk_verifier *v, int n);
 
-/* verify_memory.c: whether all operands have room in UK_VERIFY_BYTES; operands for these sizes, filled, false: no memory. */
+/* verify_memory.c: whether all operands have room in UK_VERIFY_BYTES; operands for these sizes, filled,
+ * false: no memory. */
 bool uk_memory_fits(struct uk_verifier *v);
 bool uk_memory_make(struct uk_verifier *v);
 void uk_memory_free(struct uk_verifier *v);
 /* Copies all operands to `before` or to `expected`; puts back what was before. */
 void uk_memory_keep(struct uk_verifier *v, bool expected);
 void uk_memory_restore(struct uk_verifier *v);
-/* The same operands, with what is kept of them, for strides of which some are negative now; false: no memory. */
+/* The same operands, with what is kept of them, for strides of which some are negative now; false: no memory.
+ * */
 bool uk_memory_mirror(struct uk_verifier *v);
-/* Every byte from the n-th operand's lowest element to its last one that is of an element, to an image of them or back; those in
- * mask, if it is not NULL, are set. */
+/* Every byte from the n-th operand's lowest element to its last one that is of an element, to an image of
+ * them or back; those in mask, if it is not NULL, are set. */
 void uk_memory_exchange(struct uk_verifier *v, int n, unsigned char *image, unsigned char *mask, bool back);
 /* Whether operands that are only read can be written. */
 void uk_memory_protect(struct uk_verifier *v, bool writable);
@@ -275,8 +286,8 @@ bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigne
 /* Whether all operands are as expected; if not, verdict->what says where. */
 bool uk_memory_compare(struct uk_verifier *v);
 
-/* verify_wait.c: the child says when a call begins, in which process, and when it has returned; the parent waits for the child's
- * end, and ends it if a call takes longer than so many seconds. */
+/* verify_wait.c: the child says when a call begins, in which process, and when it has returned; the parent
+ * waits for the child's end, and ends it if a call takes longer than so many seconds. */
 void uk_verify_begin_call(struct uk_verifier *v, pid_t process);
 void uk_verify_end_call(struct uk_verifier *v);
 enum uk_verify_end {
@@ -285,8 +296,8 @@ enum uk_verify_end {
     UK_VERIFY_STUCK     /* on the clock */
 } uk_verify_wait(pid_t child, struct uk_call *call, int seconds, int *result);
 
-/* verify_remote.c: kernels of another architecture, called in a process that somebody else's command starts. Whether there is
- * C for such a process; that C; starting it, in the child; the call of a case. */
+/* verify_remote.c: kernels of another architecture, called in a process that somebody else's command starts.
+ * Whether there is C for such a process; that C; starting it, in the child; the call of a case. */
 extern const char uk_verify_guest_aarch64[], uk_verify_guest_riscv64[], uk_verify_guest_x86_64[];
 bool uk_verify_has_guest(const char *arch);
 enum uk_status uk_verify_guest_source(struct uk_context *c, const char *arch,
@@ -298,8 +309,9 @@ enum uk_remote_result {
     UK_REMOTE_NO_ROOM /* the operands have no place in the other's address space */
 } uk_remote_call(struct uk_verifier *v, const struct abi_value *value);
 
-/* verify_run.c: the sizes and scalars of the case in verdict->where, and how long that text is; what keeps a case from being run,
- * returns false; the form as declared, in the operands themselves; whether a stride is to be negative. */
+/* verify_run.c: the sizes and scalars of the case in verdict->where, and how long that text is; what keeps a
+ * case from being run, returns false; the form as declared, in the operands themselves; whether a stride is
+ * to be negative. */
 size_t uk_verify_describe(struct uk_verifier *v);
 bool uk_verify_gave_up(struct uk_verifier *v, enum uk_status status, const char *what);
 enum uk_status uk_verify_interpret(struct uk_verifier *v);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sizes for one call of a kernel, within what the declaration assumes: first every pair of edges that the
- * assumptions bound, each with odd and with even other sizes; then each of the other sizes beyond what 16 bits count, by itself,
- * and all of them as large as they can be together; then random ones, edges more often, some of them long.
+ * assumptions bound, each with odd and with even other sizes; then each of the other sizes beyond what 16
+ * bits count, by itself, and all of them as large as they can be together; then random ones, edges more
+ * often, some of them long.
  */
 #include <string.h>
 #include "verify.h"
@@ -20,8 +21,9 @@ enum {
     FAR_TRIES = 50,     /* of such a case, until no access leaves its tensor */
     EMULATED_SHARE = 16 /* an emulator gets so many times fewer instances */
 };
-/* How sizes are drawn, and how large operands and the statement may be with them. A far size is beyond 16 bits; the statement may be
- * one of a whole tile. Of a large case, one of several sizes, a sample is compared. */
+/* How sizes are drawn, and how large operands and the statement may be with them. A far size is beyond 16
+ * bits; the statement may be one of a whole tile. Of a large case, one of several sizes, a sample is
+ * compared. */
 enum kind { EDGES, RANDOM, LONG, FAR, TOGETHER, LARGE };
 static const struct limit {
     int64_t elements, instances;
@@ -108,7 +110,8 @@ static void choose_long(struct uk_verifier *v) {
     }
 }
 
-/* Where counters of 16 bits end, and where sums of products of bytes leave 32 bits; `less` times a little less. */
+/* Where counters of 16 bits end, and where sums of products of bytes leave 32 bits; `less` times a little
+ * less. */
 static int64_t far_extent(struct uk_verifier *v, int variant, int less) {
     int64_t n = COUNTED + (variant ? 264 + (int64_t)uk_verify_random(v, 500) : 0);
 
@@ -128,8 +131,9 @@ static bool is_far(const struct uk_verifier *v, int n) {
     return n == pair || n == second;
 }
 
-/* One size is far, or several; the others are small, and none is 0. If that cannot be: those that nothing bounds are as large, as one
- * tensor may have to hold the other; then the size is smaller, down to what there is room for. */
+/* One size is far, or several; the others are small, and none is 0. If that cannot be: those that nothing
+ * bounds are as large, as one tensor may have to hold the other; then the size is smaller, down to what there
+ * is room for. */
 static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
     const int number = v->number - v->edges, less = kind != FAR ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
     const bool others = kind == FAR && (tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2);

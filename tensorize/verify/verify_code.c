@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine code that `uk verify` calls: every form of every intrinsic as its source compiles it, not inlined, behind a
- * function of the same prototype that other code can see and that only jumps to it: the registers and the stack that the
- * kernel finds and leaves are those of this function's caller.
+ * The machine code that `uk verify` calls: every form of every intrinsic as its source compiles it, not
+ * inlined, behind a function of the same prototype that other code can see and that only jumps to it: the
+ * registers and the stack that the kernel finds and leaves are those of this function's caller.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of a kernel for GPUs: a block of threads, each with a tile of its own of what the kernel writes, and one of a few of what
- * it reads, so that neighbouring lanes have different ones. The interpreter computes each of those few; the kernel around the form
- * (verify_device_code.c) runs where the runner says.
+ * A case of a kernel for GPUs: a block of threads, each with a tile of its own of what the kernel writes, and
+ * one of a few of what it reads, so that neighbouring lanes have different ones. The interpreter computes
+ * each of those few; the kernel around the form (verify_device_code.c) runs where the runner says.
  *
- * What lies between tiles is not initialized in every other case, which a simulator reports where it gets into a result; in the
- * others it holds canaries, which have to be there afterwards. The first tile begins where memory does, and the last one ends there.
+ * What lies between tiles is not initialized in every other case, which a simulator reports where it gets
+ * into a result; in the others it holds canaries, which have to be there afterwards. The first tile begins
+ * where memory does, and the last one ends there.
  */
 #include <stdio.h>
 #include <stdlib.h>

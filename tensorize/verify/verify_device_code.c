@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `uk verify` runs of a kernel for GPUs: each form inlined, through the gates that it passes in programs, into a kernel of
- * one block around it. That copies operands to shared memory, and to registers, each thread its own; calls the form once;
- * and copies all back. Which tile is whose, and which bytes there are, are arguments.
+ * What `uk verify` runs of a kernel for GPUs: each form inlined, through the gates that it passes in
+ * programs, into a kernel of one block around it. That copies operands to shared memory, and to registers,
+ * each thread its own; calls the form once; and copies all back. Which tile is whose, and which bytes there
+ * are, are arguments.
  *
  *     uk.verify.I.F(tiles, shared, defined, units, threads, operands..., numbers...)
  *
- * tiles: for each tensor and thread the bytes from the beginning of where its tile lies to its origin. shared: what shared memory
- * holds, in units of its smallest elements, and holds in the end; defined: a byte for each unit, 0: it is not initialized. Operands in
- * registers and in global memory have a buffer each; numbers are the form's arguments that are no tensors.
+ * tiles: for each tensor and thread the bytes from the beginning of where its tile lies to its origin.
+ * shared: what shared memory holds, in units of its smallest elements, and holds in the end; defined: a byte
+ * for each unit, 0: it is not initialized. Operands in registers and in global memory have a buffer each;
+ * numbers are the form's arguments that are no tensors.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -130,7 +130,8 @@ static int64_t integer(struct uk_verifier *v, int n) {
     return least + (int64_t)uk_verify_random(v, (uint64_t)(most - least) + 1);
 }
 
-/* A factor: a power of two, or one whose bits count among those that a product may have. Of integers odd, most often. */
+/* A factor: a power of two, or one whose bits count among those that a product may have. Of integers odd,
+ * most often. */
 static union uk_value factor(struct uk_verifier *v, int n) {
     const enum uk_type t = v->scale[n].type;
     const bool negative = uk_verify_random(v, 2);
@@ -160,8 +161,8 @@ static double any_nan(struct uk_verifier *v) {
     return d;
 }
 
-/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. Scalars are special in half
- * of these cases. */
+/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. Scalars
+ * are special in half of these cases. */
 static bool special(struct uk_verifier *v, int n, double *d) {
     const double values[] = {INFINITY, -INFINITY, any_nan(v)};
 
@@ -180,8 +181,9 @@ static bool special(struct uk_verifier *v, int n, double *d) {
 
 /* ---- what rounds ---- */
 
-/* A number of so many bits at most, the first of which is 1: of any length, so that the last bits of results are anywhere; or one
- * that lies in the middle between two numbers of a narrower format, or next to the middle, or next to a power of two. */
+/* A number of so many bits at most, the first of which is 1: of any length, so that the last bits of results
+ * are anywhere; or one that lies in the middle between two numbers of a narrower format, or next to the
+ * middle, or next to a power of two. */
 static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) {
     static const unsigned char narrower[] = {8, 11, 24, 53};
     const int kept = narrower[uk_verify_random(v, 4)], rest = bits - kept;
@@ -198,8 +200,9 @@ static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) 
     return (top << rest) + middle + beside[uk_verify_random(v, 5)];
 }
 
-/* The exponent of its first bit: near 0; or, where no product that is added could leave its format by that, anywhere in the
- * narrowest format's range and just outside of it, but not among the subnormal numbers of a program with bf16. */
+/* The exponent of its first bit: near 0; or, where no product that is added could leave its format by that,
+ * anywhere in the narrowest format's range and just outside of it, but not among the subnormal numbers of a
+ * program with bf16. */
 static int first_exponent(struct uk_verifier *v, const struct uk_format *f) {
     const struct uk_format *narrow = &uk_formats[v->narrowest];
     const int spread = v->is_near && f->digits > 11 ? f->digits / 2 : ROUNDED_SPREAD;
@@ -262,15 +265,16 @@ bool uk_verify_is_inexact(const struct uk_expr *e) {
     return false;
 }
 
-/* A sum may begin with 0 or with its first term, of which -0 is not 0 after the one and is after the other. All else says which
- * zero a result is. */
+/* A sum may begin with 0 or with its first term, of which -0 is not 0 after the one and is after the other.
+ * All else says which zero a result is. */
 static bool has_free_zeros(const struct uk_verifier *v, const struct uk_tensor *t) {
     const struct uk_statement *s = v->intrinsic->computes;
 
     return t == s->left.tensor && s->reduce == UK_REDUCE_SUM && v->form != UK_FORM_RESET;
 }
 
-/* Equal; for declarations with exp, log, tanh, erf or pow within four units in the last place, or the next integer. */
+/* Equal; for declarations with exp, log, tanh, erf or pow within four units in the last place, or the next
+ * integer. */
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected) {
     const bool inexact =

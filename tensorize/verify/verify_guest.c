@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other side of verify_remote.c: calls the kernel, in a process under an emulator. It is compiled there, behind the
- * headers that it needs and the calling convention's file. */
+/* The other side of verify_remote.c: calls the kernel, in a process under an emulator. It is compiled there,
+ * behind the headers that it needs and the calling convention's file. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -73,8 +73,8 @@ static void unmap_operand(int i, const struct guest_span *spans) {
     mapped[i] = 0;
 }
 
-/* Address space of its own, in which only the spans exist, in the file itself. Of a wide operand nothing else is reserved: an
- * emulator would keep a record of each page. */
+/* Address space of its own, in which only the spans exist, in the file itself. Of a wide operand nothing else
+ * is reserved: an emulator would keep a record of each page. */
 static int map_operand(int i, const struct guest_span *spans) {
     const int is_far = guest->operand[i].wanted != 0;
 

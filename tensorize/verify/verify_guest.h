@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of `uk verify` for kernels that run elsewhere: as verify_remote.c writes it into a file, and verify_guest.c, a
- * program of the other architecture under an emulator, runs it. Both have addresses of 64 bits, little-endian numbers, and
- * pages of 4096 bytes.
+ * A case of `uk verify` for kernels that run elsewhere: as verify_remote.c writes it into a file, and
+ * verify_guest.c, a program of the other architecture under an emulator, runs it. Both have addresses of 64
+ * bits, little-endian numbers, and pages of 4096 bytes.
  *
- * The file begins with this struct; the spans and the pages of the operands follow. A byte on the guest's standard input
- * says that a case is there, one on its standard output that it has been run.
+ * The file begins with this struct; the spans and the pages of the operands follow. A byte on the guest's
+ * standard input says that a case is there, one on its standard output that it has been run.
  */
 #ifndef UK_VERIFY_GUEST_H
 #define UK_VERIFY_GUEST_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cases in which several sizes are as large as the room for operands lets them be: too large for the interpreter, so that it
- * computes a sample of the elements, and for another copy of the operands. Their elements are drawn from a pool; what lies
- * between rows is compared in the end, when the elements are canaries, too.
+ * Cases in which several sizes are as large as the room for operands lets them be: too large for the
+ * interpreter, so that it computes a sample of the elements, and for another copy of the operands. Their
+ * elements are drawn from a pool; what lies between rows is compared in the end, when the elements are
+ * canaries, too.
  */
 #include <stdlib.h>
 #include <string.h>

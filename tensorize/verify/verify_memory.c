@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands of one call, each in address space of its own in which only the pages with its elements exist, against
- * one end or the other of them.
+ * Operands of one call, each in address space of its own in which only the pages with its elements exist,
+ * against one end or the other of them.
  *
- * Of an operand whose rows are far apart, only those pages are mapped, at addresses where nothing else is: what lies between
- * them is reserved by nobody, and is invalid too. So operands whose rows are 2^32 elements apart need no more than others.
+ * Of an operand whose rows are far apart, only those pages are mapped, at addresses where nothing else is:
+ * what lies between them is reserved by nobody, and is invalid too. So operands whose rows are 2^32 elements
+ * apart need no more than others.
  *
- * What is no element holds canaries; elements that may be read and never used, and those of an output that is not
- * read, hold NaN or any bits; what the others hold, verify_value.c chooses. Operands that are only read cannot be written
- * during the call.
+ * What is no element holds canaries; elements that may be read and never used, and those of an output that is
+ * not read, hold NaN or any bits; what the others hold, verify_value.c chooses. Operands that are only read
+ * cannot be written during the call.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <inttypes.h>
@@ -22,9 +23,9 @@
 
 enum { GUARD_PAGES = 16 };
 
-/* Up to so many bytes of address space are reserved in one piece; wider operands have addresses of their own, from the first
- * below to the last, where Linux puts nothing by itself on any architecture with 47 bits of addresses, nor does the address sanitizer, whose
- * shadow ends 2 GB behind 2^44. */
+/* Up to so many bytes of address space are reserved in one piece; wider operands have addresses of their own,
+ * from the first below to the last, where Linux puts nothing by itself on any architecture with 47 bits of
+ * addresses, nor does the address sanitizer, whose shadow ends 2 GB behind 2^44. */
 static const size_t most_in_one = (size_t)1 << 26;
 #define FIRST_FAR ((uintptr_t)17 << 40)
 #define LAST_FAR ((uintptr_t)1 << 46)
@@ -158,7 +159,8 @@ static unsigned char *far_space(size_t bytes) {
     return (unsigned char *)(next - bytes); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* The pages of the spans exist. A wide operand's are wanted where they are, and fixed addresses would replace what is there. */
+/* The pages of the spans exist. A wide operand's are wanted where they are, and fixed addresses would replace
+ * what is there. */
 static bool map_spans(struct uk_memory *m) {
     for (; m->mapped < m->spans; m->mapped++) {
         const struct uk_span *s = &m->span[m->mapped];
@@ -210,8 +212,8 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
     return m->before && m->expected;
 }
 
-/* Bytes that the pages of an operand take: its dimensions, the innermost first, make one row of it while their steps leave no
- * page out, and multiply the rows then. */
+/* Bytes that the pages of an operand take: its dimensions, the innermost first, make one row of it while
+ * their steps leave no page out, and multiply the rows then. */
 static double room_for(struct uk_verifier *v, const struct uk_memory *m) {
     const double page = (double)page_size(), element = (double)uk_type_bytes(m->tensor->type);
     double row = element, rows = 1;
@@ -250,7 +252,8 @@ bool uk_memory_fits(struct uk_verifier *v) {
         most = room > most ? room : most;
         space += (double)m.elements * (double)uk_type_bytes(t->type);
     }
-    /* Half of the addresses are for the operands of a case, once more where their strides change their sign. */
+    /* Half of the addresses are for the operands of a case, once more where their strides change their sign.
+     * */
     return sum + (v->is_large ? 0 : most) <= UK_VERIFY_BYTES && space <= (double)(LAST_FAR - FIRST_FAR) / 4;
 }
 
@@ -334,7 +337,8 @@ void uk_memory_restore(struct uk_verifier *v) {
 
 /* ---- negative strides ---- */
 
-/* Every element that may be read, from where it is to where it is in memory with other strides, and keeps that. */
+/* Every element that may be read, from where it is to where it is in memory with other strides, and keeps
+ * that. */
 static void carry_over(struct uk_verifier *v, const struct uk_memory *from, struct uk_memory *to,
                        unsigned char *kept) {
     const size_t bytes = uk_type_bytes(from->tensor->type);

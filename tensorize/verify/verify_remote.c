@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of another architecture: in the child of `uk verify` the interpreter computes what is expected, as for this one;
- * the kernel is called in a process of the caller's choice, an emulator, which gets each case in a file (verify_guest.h).
+ * Kernels of another architecture: in the child of `uk verify` the interpreter computes what is expected, as
+ * for this one; the kernel is called in a process of the caller's choice, an emulator, which gets each case
+ * in a file (verify_guest.h).
  */
 #define _GNU_SOURCE /* memfd_create, MREMAP_MAYMOVE */
 #include <fcntl.h>
@@ -115,7 +116,8 @@ static size_t lay_out(const struct uk_verifier *v, size_t *spans) {
     return PAGE + *spans + pages;
 }
 
-/* The file is as long as the case is, as all of it may be sent somewhere; the mapping stays as long as it was. */
+/* The file is as long as the case is, as all of it may be sent somewhere; the mapping stays as long as it
+ * was. */
 static bool fit(struct uk_remote *r, size_t bytes) {
     if (ftruncate(r->file, (off_t)bytes))
         return false;

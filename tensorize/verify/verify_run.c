@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the child of `uk verify`: every case of one form, the interpreter first, the kernel's machine code then. */
+/* In the child of `uk verify`: every case of one form, the interpreter first, the kernel's machine code then.
+ * */
 #define _GNU_SOURCE /* REG_ERR */
 #include <inttypes.h>
 #include <signal.h>

@@ -15,7 +15,8 @@ static const int64_t far_gap = (int64_t)1 << 32;
 
 /* ---- strides ---- */
 
-/* Dimensions as stored, from the innermost outwards: constant strides by size, then names, the last one first. */
+/* Dimensions as stored, from the innermost outwards: constant strides by size, then names, the last one
+ * first. */
 static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     int64_t key[UK_MAX_DIMS];
 
@@ -72,8 +73,9 @@ static int64_t far_apart(struct uk_verifier *v, int64_t rows, int64_t least) {
     return stride >= least && stride <= INT32_MAX ? stride - least : 0;
 }
 
-/* Between as many rows: none, to the next multiple of 16, some, so many that an offset leaves 32 bits, or so many that each row
- * ends at a page's end if the last one does, and that a page that must not be touched follows. */
+/* Between as many rows: none, to the next multiple of 16, some, so many that an offset leaves 32 bits, or so
+ * many that each row ends at a page's end if the last one does, and that a page that must not be touched
+ * follows. */
 static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows, int64_t least, bool edges) {
     const int bits = bits_of(v, var);
 

@@ -2,14 +2,14 @@
 /*
  * How large operands are: so that there is one right result, which is compared exactly.
  *
- * Most cases have values whose sums are exact in the declared type in whatever order they are added, and that a narrower type
- * does not hold. Bounds of the magnitude and of the last bit of every intermediate value, and of the sum, say how many bits
- * operands may have. Where an operation rounds whatever its operands are (a quotient, say), all are small integers. Of a sum
- * that is too long for that, all terms but a few are 0.
+ * Most cases have values whose sums are exact in the declared type in whatever order they are added, and that
+ * a narrower type does not hold. Bounds of the magnitude and of the last bit of every intermediate value, and
+ * of the sum, say how many bits operands may have. Where an operation rounds whatever its operands are (a
+ * quotient, say), all are small integers. Of a sum that is too long for that, all terms but a few are 0.
  *
- * In others every operation rounds (UK_ROUNDED). A statement that is no sum of floats has one right result then. Of a sum of
- * floats all terms are 0 but so many that it rounds once, in whatever order they are added. A product that is a term may be
- * rounded by itself or with the sum: it has so few bits that it is exact.
+ * In others every operation rounds (UK_ROUNDED). A statement that is no sum of floats has one right result
+ * then. Of a sum of floats all terms are 0 but so many that it rounds once, in whatever order they are added.
+ * A product that is a term may be rounded by itself or with the sum: it has so few bits that it is exact.
  */
 #include <float.h>
 #include <math.h>
@@ -275,7 +275,8 @@ static void choose_scales(struct uk_verifier *v) {
 
 /* ---- what rounds ---- */
 
-/* The bits that a value of the expression has, at most: those of factors add up, all else may have as many as its type. */
+/* The bits that a value of the expression has, at most: those of factors add up, all else may have as many as
+ * its type. */
 static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
     const int all = uk_type_is_float(e->type) ? uk_formats[e->type].digits : uk_integer_bits(e->type);
     int exponent, n = all;
@@ -307,7 +308,8 @@ static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
     return n < all ? n : all;
 }
 
-/* Whether the product that is added to something, if the expression is one, is exact: it need not be rounded by itself. */
+/* Whether the product that is added to something, if the expression is one, is exact: it need not be rounded
+ * by itself. */
 static bool added_is_exact(const struct uk_verifier *v, const struct uk_expr *e) {
     if (e->op == UK_E_MUL)
         return !uk_type_is_float(e->type) || significant(v, e) <= uk_formats[e->type].digits;
@@ -371,8 +373,8 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
 
 /* ---- the whole ---- */
 
-/* Where operations round, and the order of a sum is free: all are small integers, and of a sum of floats one term, if it can be
- * so. */
+/* Where operations round, and the order of a sum is free: all are small integers, and of a sum of floats one
+ * term, if it can be so. */
 static bool start_small(struct uk_verifier *v, int64_t terms) {
     const struct uk_statement *s = v->intrinsic->computes;
 

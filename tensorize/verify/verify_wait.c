@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a kernel may take: a limit for each call, none for all calls of a form together. It is one of the CPU time of the
- * process that the call runs in, so that what else runs on the machine does not matter; a call that waits for what does not
- * come takes none, and has a limit on the clock.
+ * How long a kernel may take: a limit for each call, none for all calls of a form together. It is one of the
+ * CPU time of the process that the call runs in, so that what else runs on the machine does not matter; a
+ * call that waits for what does not come takes none, and has a limit on the clock.
  */
 #define _GNU_SOURCE /* kill */
 #include <errno.h>

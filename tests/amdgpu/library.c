@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library of the simulator: library FILE.hsaco SEED MUTANTS. Its calls, then that many damaged copies of the file. */
+/* The library of the simulator: library FILE.hsaco SEED MUTANTS. Its calls, then that many damaged copies of
+ * the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,8 @@ static void test_launch(struct uk_amdgpu *gpu, const void *image, size_t bytes) 
     CHECK(uk_amdgpu_load(gpu, image, 100, &object) == UK_AMDGPU_BAD_OBJECT && !object);
 }
 
-/* A kernel's name in the metadata, which no symbol has, with the end of a line in it: a message is one line all the same. */
+/* A kernel's name in the metadata, which no symbol has, with the end of a line in it: a message is one line
+ * all the same. */
 static void test_name(struct uk_amdgpu *gpu, const unsigned char *image, size_t bytes) {
     struct uk_amdgpu_object *object;
     unsigned char *copy = malloc(bytes), *name;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with their sizes as constants: the examples, and those of shared/, whose stages read one tensor several
- * times. A size that is a constant is another program to the automatic schedule: extents below a tile, sums that are no
- * whole groups, nothing at all. It must be refused exactly where the function with sizes as arguments refuses these sizes,
- * and else compute the same.
+ * Programs with their sizes as constants: the examples, and those of shared/, whose stages read one tensor
+ * several times. A size that is a constant is another program to the automatic schedule: extents below a
+ * tile, sums that are no whole groups, nothing at all. It must be refused exactly where the function with
+ * sizes as arguments refuses these sizes, and else compute the same.
  *
  *     constants DIRECTORY [--few | --all] [--seed N|new] [--only PROGRAM] [--sizes V,V,...]
  *
- * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is and with what the program assumes to be
- * equal made so.
- * Every tuple is compiled, run and compared here, and scheduled for the targets that this machine cannot run, with and
- * without plain loops. The reference is the interpreter, as for `uk run --check`; where that would take long, the
- * function with sizes as arguments, which is compared with the interpreter too where that is quick. Without --all some of
- * the tuples, with --few fewer, always the same.
+ * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is and with what the program
+ * assumes to be equal made so. Every tuple is compiled, run and compared here, and scheduled for the targets
+ * that this machine cannot run, with and without plain loops. The reference is the interpreter, as for `uk
+ * run --check`; where that would take long, the function with sizes as arguments, which is compared with the
+ * interpreter too where that is quick. Without --all some of the tuples, with --few fewer, always the same.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>

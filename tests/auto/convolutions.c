@@ -5,8 +5,8 @@
  *
  *     convolutions [--seed N|new] [--count N] [--only N]
  *
- * Both layouts, groups, depthwise; windows of 1 to 5, strides of 1 to 3, dilations of 1 and 2, padding of 0 to 2 with 0 or
- * another value, odd channels; extents as sizes or constants, images down to nothing.
+ * Both layouts, groups, depthwise; windows of 1 to 5, strides of 1 to 3, dilations of 1 and 2, padding of 0
+ * to 2 with 0 or another value, odd channels; extents as sizes or constants, images down to nothing.
  */
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on GPUs by the automatic schedule, in the interpreter, which reports races: the examples at small sizes, and products
- * in all transposes, strided and not, added to what was there, with what follows element by element. All must be what the program
- * as it is written computes.
+ * Programs on GPUs by the automatic schedule, in the interpreter, which reports races: the examples at small
+ * sizes, and products in all transposes, strided and not, added to what was there, with what follows element
+ * by element. All must be what the program as it is written computes.
  *
  *     devices DIRECTORY [--all] [--seed N|new] [--only PROGRAM]
  *
- * The sizes of products are drawn from those around a tile's edges; those of examples are all equal, one of them 0, and random.
+ * The sizes of products are drawn from those around a tile's edges; those of examples are all equal, one of
+ * them 0, and random.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>
@@ -192,7 +193,8 @@ struct product {
     bool a_by_columns, b_by_columns;
 };
 
-/* Strides of its own, or those of the shape; C = or C +=; alone, with bias and relu, or as a temp that two others read. */
+/* Strides of its own, or those of the shape; C = or C +=; alone, with bias and relu, or as a temp that two
+ * others read. */
 static void put_product(char *text, size_t room, const struct product *p, bool strided, int form) {
     const char *a = p->a_by_columns ? "k, m" : "m, k", *b = p->b_by_columns ? "n, k" : "k, n";
     static const char *const last[] = {

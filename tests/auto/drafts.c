@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Automatic schedules for every kind of target, of the examples and of random sums: none may end in a refusal, and each must compute
- * what the program as it is written computes.
+ * Automatic schedules for every kind of target, of the examples and of random sums: none may end in a
+ * refusal, and each must compute what the program as it is written computes.
  *
  *     drafts [DIRECTORY] [--all] [--ways N] [--count N] [--seed N|new] [--only N] [--objects FOLDER]
  *
- * Each program is scheduled with 1 and 3 threads, with its sizes as arguments and as constants; the loops run in the interpreter
- * (which knows kernels by their declarations, and reports races between a GPU's threads), and those for x86-64 as machine code, too.
- * Every program takes some of these ways, 3 unless more are wanted, so that each way is taken by several programs; where it takes
- * more, one target's code is made to the end. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs here;
- * what tests/cross/programs.c runs on other architectures goes there.
+ * Each program is scheduled with 1 and 3 threads, with its sizes as arguments and as constants; the loops run
+ * in the interpreter (which knows kernels by their declarations, and reports races between a GPU's threads),
+ * and those for x86-64 as machine code, too. Every program takes some of these ways, 3 unless more are
+ * wanted, so that each way is taken by several programs; where it takes more, one target's code is made to
+ * the end. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs
+ * here; what tests/cross/programs.c runs on other architectures goes there.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>
@@ -258,13 +259,15 @@ static bool is_taken(struct uk_program *p, const int64_t *size) {
     return taken;
 }
 
-/* C that a program imports may be for one architecture only, as its #include says; f16 needs instructions that some lack. */
+/* C that a program imports may be for one architecture only, as its #include says; f16 needs instructions
+ * that some lack. */
 static bool is_for_others(const struct uk_context *c) {
     return strstr(uk_context_message(c), "only meant to be used on x86") ||
            strstr(uk_context_message(c), "f16 needs a target with");
 }
 
-/* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; of one target the code is made to the end. */
+/* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; of one target the code is made
+ * to the end. */
 static void check_code(struct trial *t, const struct way *w, struct uk_program *p, const int64_t *size) {
     const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
     const bool is_device = w->target >= FIRST_DEVICE,
@@ -328,7 +331,8 @@ static bool runs_here(int target) {
     return target < X86 && uk_cpu_has(target ? "avx512dq" : "avx2");
 }
 
-/* Kernels that the program declares need what other targets lack, or their numbers of extents: plain loops are fitting too. */
+/* Kernels that the program declares need what other targets lack, or their numbers of extents: plain loops
+ * are fitting too. */
 static void check_program(const char *name, const char *text, int number) {
     struct trial t = {.name = name, .text = text, .number = number, .random = seed + (uint64_t)number};
     int n = 0;

@@ -5,7 +5,8 @@
 
 #include "language/language.h"
 
-/* About how many statements the function's loops run for these sizes: those that a GPU's tiles have beyond the edges, too. */
+/* About how many statements the function's loops run for these sizes: those that a GPU's tiles have beyond
+ * the edges, too. */
 double loop_work(const struct uk_function *f, const int64_t *size);
 
 #endif

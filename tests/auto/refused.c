@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of an automatic schedule when a step, the lowering or a limit of the target refuses a part of it: another is taken,
- * plain loops at last, and what it computes is right. Refusals are made here, in the place of functions of the compiler.
+ * What becomes of an automatic schedule when a step, the lowering or a limit of the target refuses a part of
+ * it: another is taken, plain loops at last, and what it computes is right. Refusals are made here, in the
+ * place of functions of the compiler.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -256,8 +257,8 @@ static bool has_kernel(int program) {
     return program < 2;
 }
 
-/* What LLVM makes no code of is followed by other loops, too, of one program or of several: the first on all targets, each of the
- * others on one. */
+/* What LLVM makes no code of is followed by other loops, too, of one program or of several: the first on all
+ * targets, each of the others on one. */
 static void code(void **state) {
     (void)state;
     refused = CODE;
@@ -307,7 +308,8 @@ static void code_runs(void **state) {
     }
 }
 
-/* Where kernels are required, the one that was refused and the reason are named; and if plain loops are refused, only that. */
+/* Where kernels are required, the one that was refused and the reason are named; and if plain loops are
+ * refused, only that. */
 static void code_ends(void **state) {
     const struct uk_options other = {.workspace_argument = true}, /* objects of the same code are kept */
         strict = {.workspace_argument = true, .require_kernels = true};

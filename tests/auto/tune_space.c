@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk tune searches: every start and every change of a schedule is legal and computes what the program says, the
- * same seed draws the same, and the program stays what it was. And the search itself, on costs that are made up.
+ * What uk tune searches: every start and every change of a schedule is legal and computes what the program
+ * says, the same seed draws the same, and the program stays what it was. And the search itself, on costs that
+ * are made up.
  *
  *     tune_space [SEED|new]
  */
@@ -233,7 +234,8 @@ static void bounds(void **state) {
     uk_program_destroy(p);
 }
 
-/* Sums of which each addition waits for the one before are far behind kernels; across sums nothing is known. */
+/* Sums of which each addition waits for the one before are far behind kernels; across sums nothing is known.
+ * */
 static void costs(void **state) {
     static const char kernel[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
                                  "pack A at root panel 6\npack B at root panel 16\n"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocations of ours fail one by one in a whole compilation: each place that allocates the first times it does in a program,
- * and then now and then (--first: the first time only; --places: the first time in any of the programs; --all: each single one, which
- * takes minutes). And isl gives up after ever more operations, twice as many each time with --first and --places, otherwise an eighth
- * more: each time there is an error with its message, and the same context then compiles the program as it did before.
- * What leaks, LeakSanitizer finds in the sanitized build.
+ * Allocations of ours fail one by one in a whole compilation: each place that allocates the first times it
+ * does in a program, and then now and then (--first: the first time only; --places: the first time in any of
+ * the programs; --all: each single one, which takes minutes). And isl gives up after ever more operations,
+ * twice as many each time with --first and --places, otherwise an eighth more: each time there is an error
+ * with its message, and the same context then compiles the program as it did before. What leaks,
+ * LeakSanitizer finds in the sanitized build.
  *
  *     fail_alloc [--first | --places | --all]
  *
- * isl's own allocations do not fail here (the archive that is linked has them under other names), nor do those
- * of LLVM and GMP, which end the process.
+ * isl's own allocations do not fail here (the archive that is linked has them under other names), nor do
+ * those of LLVM and GMP, which end the process.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -253,7 +254,8 @@ static void each_allocation_fails(void **state) {
     room = 1 << 20;
     chosen = __real_calloc((size_t)room, sizeof *chosen);
     assert_non_null(chosen);
-    /* The smallest programs are the last ones: with --places, a place fails in the smallest that reaches it. */
+    /* The smallest programs are the last ones: with --places, a place fails in the smallest that reaches it.
+     * */
     for (int n = PROGRAMS - 1; n >= 0; n--) {
         const long total = choose(n);
         long tried = 0, refused = 0;

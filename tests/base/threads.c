@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts are independent: each thread makes its own, and compiles, prints and runs programs in it, all at once. */
+/* Contexts are independent: each thread makes its own, and compiles, prints and runs programs in it, all at
+ * once. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

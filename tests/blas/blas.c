@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libukblas: every name it has, against a product written down here, exact on integers; its reports of illegal
- * arguments; products without memory, in several threads and after fork.
+ * libukblas: every name it has, against a product written down here, exact on integers; its reports of
+ * illegal arguments; products without memory, in several threads and after fork.
  */
 #define _GNU_SOURCE
 #include <cblas.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libukblas and the BLAS beside it loaded with RTLD_LOCAL, as Python's ctypes and extensions load them: an illegal argument
- * reaches the handler of that BLAS all the same, whichever was loaded first. Arguments: libukblas.so, an object with the
- * reference's handlers, one with MKL's.
+ * libukblas and the BLAS beside it loaded with RTLD_LOCAL, as Python's ctypes and extensions load them: an
+ * illegal argument reaches the handler of that BLAS all the same, whichever was loaded first. Arguments:
+ * libukblas.so, an object with the reference's handlers, one with MKL's.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,15 +39,16 @@ static void call(void *blas) {
     const int two = 2, minus = -1;
     const float one = 1;
 
-    ((gemm_function *)dlsym(blas, "sgemm_"))("N", "N", &two, &two, &minus, &one, x, &two, x, &two, &one, c, &two);
+    ((gemm_function *)dlsym(blas, "sgemm_"))("N", "N", &two, &two, &minus, &one, x, &two, x, &two, &one, c,
+                                             &two);
 }
 
 static void call_64(void *blas) {
     const int64_t two = 2, minus = -1;
     const float one = 1;
 
-    ((gemm_64_function *)dlsym(blas, "sgemm_64_"))("N", "N", &two, &two, &minus, &one, x, &two, x, &two, &one, c,
-                                                   &two);
+    ((gemm_64_function *)dlsym(blas, "sgemm_64_"))("N", "N", &two, &two, &minus, &one, x, &two, x, &two, &one,
+                                                   c, &two);
 }
 
 static void call_rows(void *blas) {

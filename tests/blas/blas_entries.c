@@ -59,7 +59,8 @@ void xerbla_64_(const char *routine, const int64_t *argument, size_t length) {
     keep((int)*argument, routine, length, true, false);
 }
 
-/* As the reference's: what is reported of a row-major product is about the column-major one that computes it. */
+/* As the reference's: what is reported of a row-major product is about the column-major one that computes it.
+ * */
 static int exchange(int argument) {
     static const int other[12] = {[4] = 5, [5] = 4, [9] = 11, [11] = 9};
 

@@ -25,7 +25,8 @@ struct entry {
 extern const struct entry entries[];
 extern const int entry_count;
 
-/* How often libukblas has called libukernels; what these calls return instead of computing, if it is not UK_OK. */
+/* How often libukblas has called libukernels; what these calls return instead of computing, if it is not
+ * UK_OK. */
 extern atomic_int calls;
 extern enum uk_status answer;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program without a BLAS beside libukblas, and without handlers: an illegal argument is named on standard error, and
- * C is left as it is. */
+/* A program without a BLAS beside libukblas, and without handlers: an illegal argument is named on standard
+ * error, and C is left as it is. */
 #define _GNU_SOURCE
 #include <cblas.h>
 #include <setjmp.h>

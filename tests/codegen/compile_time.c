@@ -20,7 +20,8 @@ enum { ROWS = 4, STAGES = 16, MOST_ALLOCATIONS = 400000 };
     "tensor C f32 [M, N] stride [ldc, 1]\n" \
     "C[m, n] " more " sum(k) A[m, k] * B[k, n]\n"
 
-/* The allocations of this process, of all libraries; a sanitizer has an allocator of its own, whose are not counted. */
+/* The allocations of this process, of all libraries; a sanitizer has an allocator of its own, whose are not
+ * counted. */
 static size_t allocations;
 #ifdef __has_feature
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -125,8 +126,8 @@ static double median(double *x, int n) {
     return x[n / 2];
 }
 
-/* Programs that differ, so that none is taken from what the context keeps; every fourth one is refused. Once the context
- * keeps all that it ever will, nothing more is held and no more is allocated on the way. */
+/* Programs that differ, so that none is taken from what the context keeps; every fourth one is refused. Once
+ * the context keeps all that it ever will, nothing more is held and no more is allocated on the way. */
 static void a_hundred_compiles(void **state) {
     enum { COMPILES = 100, FULL = 40, SAMPLE = 30 };
     struct uk_context *c = uk_context_create();
@@ -173,7 +174,8 @@ static void a_hundred_compiles(void **state) {
     uk_context_destroy(c);
 }
 
-/* Allocations of an object for the target with so many products, one after the other, of a tensor of four dimensions. */
+/* Allocations of an object for the target with so many products, one after the other, of a tensor of four
+ * dimensions. */
 static size_t chain(const char *target, int products) {
     static const char *const rotated[] = {"N1, N2, N3, N4", "N2, N3, N4, N1", "N3, N4, N1, N2",
                                           "N4, N1, N2, N3"};
@@ -204,8 +206,8 @@ static size_t chain(const char *target, int products) {
     return after - before;
 }
 
-/* A kernel has a copy for each call, and each copy of a compiled one dozens of loops: what LLVM does about them must grow with
- * their number, not with its square, and not with the loops around them. */
+/* A kernel has a copy for each call, and each copy of a compiled one dozens of loops: what LLVM does about
+ * them must grow with their number, not with its square, and not with the loops around them. */
 static void chains(void **state) {
     static const char *const targets[] = {"riscv64", "aarch64-neon", "x86_64-avx2"};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements as subscripts: random programs that gather, against loops in C: every rank and axis, every type of index, wrapped or not,
- * of an input or of a temp; summed, with a `where`; with random steps; as machine code, with threads, with the caller's workspace, and
- * interpreted. Then one index is wrong: each way returns UK_INVALID_INDEX, and writes nothing. The table ends where a page begins that
- * faults.
+ * Elements as subscripts: random programs that gather, against loops in C: every rank and axis, every type of
+ * index, wrapped or not, of an input or of a temp; summed, with a `where`; with random steps; as machine
+ * code, with threads, with the caller's workspace, and interpreted. Then one index is wrong: each way returns
+ * UK_INVALID_INDEX, and writes nothing. The table ends where a page begins that faults.
  *
  *     elements [--seed N|new] [--programs N]
  */

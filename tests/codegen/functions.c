@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exp, log, tanh, erf, pow, floor, ceil and round as code in place, on targets with and without fused multiply-adds, against the C
- * library's in the next wider type: f32 against f64, f64 against long double. Floats that are whole or not, zeros, infinities and
- * NaN are as in C.
+ * exp, log, tanh, erf, pow, floor, ceil and round as code in place, on targets with and without fused
+ * multiply-adds, against the C library's in the next wider type: f32 against f64, f64 against long double.
+ * Floats that are whole or not, zeros, infinities and NaN are as in C.
  *
  *     functions                  a sample of all numbers, and special ones
  *     functions NAME             all numbers of f32
@@ -22,7 +22,8 @@
 #include "seed.h"
 #include "test_context.h"
 
-/* BLOCK numbers at a time. A sample takes those of f32 that are STEP apart, which is prime, and of f64 as many at random. */
+/* BLOCK numbers at a time. A sample takes those of f32 that are STEP apart, which is prime, and of f64 as
+ * many at random. */
 enum { BLOCK = 1 << 16, STEP = 2039, PAIRS = 1 << 21 };
 
 struct function {
@@ -68,7 +69,8 @@ static struct uk_module *compiled(const char *type, const char *name, int argume
     return module;
 }
 
-/* How many units in the last place of a number with so many digits, the least of which is 2^least, `got` is from `wanted`. */
+/* How many units in the last place of a number with so many digits, the least of which is 2^least, `got` is
+ * from `wanted`. */
 static double error(double got, long double wanted, int digits, int least) {
     int exponent;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that become bytes stay vectors: assembly of x86-64 has no conversion of one float, and moves no single elements of vectors, also
- * where LLVM unrolls rows of few bytes in a loop over pixels.
+ * Sums that become bytes stay vectors: assembly of x86-64 has no conversion of one float, and moves no single
+ * elements of vectors, also where LLVM unrolls rows of few bytes in a loop over pixels.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -55,8 +55,8 @@ static void end(struct code *c) {
     uk_context_destroy(c->context);
 }
 
-/* `bytes` of NaN that end where a page begins that must not be touched, and begin where one ends, less the rest of a
- * page. */
+/* `bytes` of NaN that end where a page begins that must not be touched, and begin where one ends, less the
+ * rest of a page. */
 struct memory {
     char *map, *start;
     size_t size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nests cost by the lines that they move: on a machine on which only the misses of one cache, or of the TLB, take time, a cycle each,
- * beside a cache of that size and as many ways, with random replacement, that every access goes through. Estimates may be a third less.
+ * What nests cost by the lines that they move: on a machine on which only the misses of one cache, or of the
+ * TLB, take time, a cycle each, beside a cache of that size and as many ways, with random replacement, that
+ * every access goes through. Estimates may be a third less.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,14 +64,16 @@ static void run(const struct uk_loop_nest *n) {
     }
 }
 
-/* Tiles of 6 x 16 floats: rows of A in place, `pitch` bytes apart, and panels of B; 100 k iterations, 20 tiles, 6 panels of rows. */
+/* Tiles of 6 x 16 floats: rows of A in place, `pitch` bytes apart, and panels of B; 100 k iterations, 20
+ * tiles, 6 panels of rows. */
 static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
-    return (struct uk_loop_nest){.loops = 3,
-                                 .operands = 3,
-                                 .extent = {6, tiles, k},
-                                 .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0},
-                                             {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0},
-                                             {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
+    return (struct uk_loop_nest){
+        .loops = 3,
+        .operands = 3,
+        .extent = {6, tiles, k},
+        .operand = {{4, 6, 4, pitch, {6 * pitch, 0, 4}, false, false, 0},
+                    {4, 1, 64, 0, {0, 64 * k, 64}, false, false, 0},
+                    {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
 }
 
 /* Rows of B in place, `pitch` bytes apart. */
@@ -82,7 +85,8 @@ static struct uk_loop_nest in_place(int64_t pitch, int64_t k, int64_t tiles) {
     return n;
 }
 
-/* Windows of 3 x 3 pixels of 8 channels, stride 2, in rows of 128 pixels: output rows, columns; taps and channels. */
+/* Windows of 3 x 3 pixels of 8 channels, stride 2, in rows of 128 pixels: output rows, columns; taps and
+ * channels. */
 static struct uk_loop_nest windows(void) {
     return (struct uk_loop_nest){.loops = 5,
                                  .operands = 1,
@@ -180,8 +184,8 @@ static void instructions_are_the_least(void **state) {
     assert_true(uk_cost_nest(&m, &n) - 5000 < 1);
 }
 
-/* Lines that no stream and no instruction fetches early wait for their latency, as many at once as may be in flight and the instructions in
- * flight reach. */
+/* Lines that no stream and no instruction fetches early wait for their latency, as many at once as may be in
+ * flight and the instructions in flight reach. */
 static void late_lines_take_longer(void **state) {
     struct uk_loop_nest n = in_place(4096 + 64, 200, 20);
     struct uk_machine m = nothing_costs();
@@ -223,10 +227,8 @@ static void vectors_lie_across_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_come_from_l2),
-        cmocka_unit_test(pages_are_translated),
-        cmocka_unit_test(instructions_are_the_least),
-        cmocka_unit_test(late_lines_take_longer),
+        cmocka_unit_test(lines_come_from_l2),         cmocka_unit_test(pages_are_translated),
+        cmocka_unit_test(instructions_are_the_least), cmocka_unit_test(late_lines_take_longer),
         cmocka_unit_test(vectors_lie_across_lines),
     };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls what the two bundles of tests/link/bundle.c export. Both have a program, a constant and a function of the same names. */
+/* Calls what the two bundles of tests/link/bundle.c export. Both have a program, a constant and a function of
+ * the same names. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

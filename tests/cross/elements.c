@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that gather, compiled for the architecture that this runs on, against loops in C; then with indices that are wrong: the
- * status, and that the output is as before. */
+/* Programs that gather, compiled for the architecture that this runs on, against loops in C; then with
+ * indices that are wrong: the status, and that the output is as before. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the random programs that `expressions --objects` or `drafts --objects` made, each on its operands, and compares what they
- * write with what is wanted. Argument: the file of the operands, which is changed. */
+/* Runs the random programs that `expressions --objects` or `drafts --objects` made, each on its operands, and
+ * compares what they write with what is wanted. Argument: the file of the operands, which is changed. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -107,7 +107,8 @@ static void put_element(struct bytes *b, int type, const char *text) {
         put(b, &whole, type > 0 && type <= 16 ? (size[type] > 8 ? 8 : size[type]) : 1);
 }
 
-/* How many elements the shape has; 0 if these are MOST_ELEMENTS or more, which no model of a test writes down. */
+/* How many elements the shape has; 0 if these are MOST_ELEMENTS or more, which no model of a test writes
+ * down. */
 static int64_t put_shape(struct bytes *t, char *shape) {
     enum { MOST_ELEMENTS = 1 << 20 };
     int64_t all = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The random numbers of all tests: splitmix64 (Steele, Lea and Flood 2014). The state is any number; equal states draw equal
- * numbers on every machine. */
+/* The random numbers of all tests: splitmix64 (Steele, Lea and Flood 2014). The state is any number; equal
+ * states draw equal numbers on every machine. */
 #ifndef TESTS_RANDOM_H
 #define TESTS_RANDOM_H
 

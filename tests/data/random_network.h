@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random networks, as texts of data/onnx_text.h, from bytes that are taken one after the other (0 where they end): all operators with
- * all their attributes, most of which make sense.
+ * Random networks, as texts of data/onnx_text.h, from bytes that are taken one after the other (0 where they
+ * end): all operators with all their attributes, most of which make sense.
  */
 #ifndef RANDOM_NETWORK_H
 #define RANDOM_NETWORK_H

@@ -12,7 +12,8 @@
 #include "random_data.h"
 #include "random_objects.h"
 
-/* A program is compiled for one of two targets of each architecture that an emulator runs, by turns: the first and the last. */
+/* A program is compiled for one of two targets of each architecture that an emulator runs, by turns: the
+ * first and the last. */
 enum { TARGETS = 2, PATH = 1024, MOST = 8 };
 
 static struct architecture {

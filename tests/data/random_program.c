@@ -247,7 +247,8 @@ static void read_whole(struct random_program *r, const struct random_tensor *t, 
            t->name, index);
 }
 
-/* Statements that each write a part of one tensor along one dimension, next to each other: a concatenation. */
+/* Statements that each write a part of one tensor along one dimension, next to each other: a concatenation.
+ * */
 static void parts(struct random_program *r, struct piece *v) {
     const struct random_tensor *first = &r->tensor[r->tensors];
     const int n = 2 + below(r, 2), named = r->tensors;

@@ -62,10 +62,12 @@ static void put_factor(struct maker *m, char *text, int operand, const char *acc
 
 /* ---- what follows ---- */
 
-/* What reads the sum element by element, on the subscripts that the sum has: the sum is a temp then, else the program's result. */
+/* What reads the sum element by element, on the subscripts that the sum has: the sum is a temp then, else the
+ * program's result. */
 enum follows { NOTHING, RELU, TWO_READERS, SCALAR, BIAS, RESIDUAL, FEWER_BITS, DOUBLED, FOLLOWS };
 
-/* What the sum writes: "[A, B]" and "[a, b]"; and of one of its dimensions, if it has any, that of channels: "[B]" and "[b]". */
+/* What the sum writes: "[A, B]" and "[a, b]"; and of one of its dimensions, if it has any, that of channels:
+ * "[B]" and "[b]". */
 struct written {
     char shape[64], left[64], channels[8], channel[8];
 };

@@ -319,7 +319,8 @@ static void binary(struct random_program *r, enum uk_type type, int depth, struc
     free(c);
 }
 
-/* exp and the like are computed by other means than the interpreter's: only what a rounding hides is compared. */
+/* exp and the like are computed by other means than the interpreter's: only what a rounding hides is
+ * compared. */
 static void function(struct random_program *r, enum uk_type type, struct piece *a, struct piece *out) {
     static const char *const before[] = {"exp(", "tanh(", "erf(", "log(1 + abs(", "pow("}, *const behind[] = {
                                                                                                ")", ")", ")",

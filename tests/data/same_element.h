@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of so many bytes, floats with so many bits of mantissa, or integers if that is 0. The same number: 0 is -0, since a sum may
- * begin with either, and all NaN are one. */
+/* Of so many bytes, floats with so many bits of mantissa, or integers if that is 0. The same number: 0 is -0,
+ * since a sum may begin with either, and all NaN are one. */
 static inline bool same_element(int bytes, int mantissa, const char *a, const char *b) {
     uint64_t x = 0, y = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of random tests: a number, always the same unless the command line has another; or a new one on each run, which the
- * test prints, so that the run can be repeated. */
+/* Seeds of random tests: a number, always the same unless the command line has another; or a new one on each
+ * run, which the test prints, so that the run can be repeated. */
 #ifndef TESTS_SEED_H
 #define TESTS_SEED_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two words added by an instruction of RISC-V P with the opcode of its first drafts, which is data to an assembler. */
+/* Two words added by an instruction of RISC-V P with the opcode of its first drafts, which is data to an
+ * assembler. */
 #include <stdint.h>
 
 void add32_7f(const int32_t *a, const int32_t *b, int32_t *c) {

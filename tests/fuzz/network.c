@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: bytes that are a model of ONNX, or, behind a first byte that is odd and no field of a model, decide what a random network is:
- * it is read, or refused with a message of one line; each layer of what is read is a program that the parser takes; nothing leaks.
+ * libFuzzer: bytes that are a model of ONNX, or, behind a first byte that is odd and no field of a model,
+ * decide what a random network is: it is read, or refused with a message of one line; each layer of what is
+ * read is a program that the parser takes; nothing leaks.
  */
 #define _GNU_SOURCE /* memmem */
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: a text that parses prints as a text that parses to the same one; nothing else happens, and nothing
- * leaks. */
+/* libFuzzer: a text that parses prints as a text that parses to the same one; nothing else happens, and
+ * nothing leaks. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

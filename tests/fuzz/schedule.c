@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: a program with its schedule becomes loops, or is refused with a reason. With small sizes the loops
- * are interpreted; where all is of integers, they say what the program says. A schedule that was applied is printed so that it applies again.
+ * libFuzzer: a program with its schedule becomes loops, or is refused with a reason. With small sizes the
+ * loops are interpreted; where all is of integers, they say what the program says. A schedule that was
+ * applied is printed so that it applies again.
  */
 #include <stdint.h>
 #include <stdlib.h>

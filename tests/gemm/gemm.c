@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products: every layout, transpose, edge and stride against the plain sum, exactly on integers; bounds on
- * others; what BLAS says about alpha, beta and NaN; guard pages around every operand; threads, packing beforehand,
- * batches, epilogues, plans, errors, failing allocations, memory kept between calls, fork.
+ * Matrix products: every layout, transpose, edge and stride against the plain sum, exactly on integers;
+ * bounds on others; what BLAS says about alpha, beta and NaN; guard pages around every operand; threads,
+ * packing beforehand, batches, epilogues, plans, errors, failing allocations, memory kept between calls,
+ * fork.
  */
 #define _GNU_SOURCE
 #include <float.h>
@@ -147,7 +148,8 @@ static void large(void **state) {
     }
 }
 
-/* Few steps of k for a C beyond the last cache and within it: small products where there is one thread. All elements. */
+/* Few steps of k for a C beyond the last cache and within it: small products where there is one thread. All
+ * elements. */
 static void updates_of_large_c(void **state) {
     int64_t shape[][3] = {{1003, 4999, 9}, {2001, 1500, 17}, {5, 900001, 3}};
 
@@ -241,10 +243,11 @@ static void nothing_outside_the_smallest(void **state) {
     }
 }
 
-/* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. Of 16 x 1003 x
- * 300 C is transposed, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. Then there are
- * inner products, where rows and columns are contiguous, or one operand is transposed. Of the last one A's rows share sets of
- * the first cache, and are packed, fewer to a panel than a tile has. */
+/* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and
+ * AVX-512. Of 16 x 1003 x 300 C is transposed, if B is stored by columns. Of 80 columns, 16 would be summed
+ * up otherwise. Then there are inner products, where rows and columns are contiguous, or one operand is
+ * transposed. Of the last one A's rows share sets of the first cache, and are packed, fewer to a panel than a
+ * tile has. */
 static void same_bits(void **state) {
     int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},     {1, 5000, 700},   {5000, 1, 700},
                           {6, 1000, 1000},  {1000, 6, 1000},  {64, 64, 4096},   {129, 1100, 1200},
@@ -302,7 +305,8 @@ static void few_last_columns(void **state) {
     }
 }
 
-/* What small products take directly, and the plan's other ways; vectors, which are up to 256 multiply-adds. */
+/* What small products take directly, and the plan's other ways; vectors, which are up to 256 multiply-adds.
+ * */
 static void same_bits_of_small(void **state) {
     static const int64_t vector[][3] = {{1, 1, 111}, {12, 1, 10}, {1, 12, 10},
                                         {3, 1, 60},  {1, 4, 60},  {1, 7, 40}};

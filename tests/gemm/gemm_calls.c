@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls of matrix products promise beside the numbers: the first call of a process is as the next ones, long vectors
- * have the same bits for any number of threads, empty batches need no operands, sizes that are too large are refused.
+ * What calls of matrix products promise beside the numbers: the first call of a process is as the next ones,
+ * long vectors have the same bits for any number of threads, empty batches need no operands, sizes that are
+ * too large are refused.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

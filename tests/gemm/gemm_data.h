@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of a product of one element type, ELEMENT, with F(name) and UK(name) its functions, and a call: what the files of
- * checks share. */
+/* Operands of a product of one element type, ELEMENT, with F(name) and UK(name) its functions, and a call:
+ * what the files of checks share. */
 
 struct F(data) {
     struct operand a, b, c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which a product's terms are added up, as plans have it, on machines of other caches than this one: the same for
- * one thread and for two, and for small products in place and packed beforehand.
+ * The order in which a product's terms are added up, as plans have it, on machines of other caches than this
+ * one: the same for one thread and for two, and for small products in place and packed beforehand.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -96,7 +96,8 @@ static void compare(const struct order *order, const struct order *other, const 
                      (long long)other[i].block, what);
 }
 
-/* Intel's of several years, and one that no CPU has, each with a last cache that is far, behind a mesh, or near. */
+/* Intel's of several years, and one that no CPU has, each with a last cache that is far, behind a mesh, or
+ * near. */
 static void orders_depend_on_the_shape(void **state) {
     static const struct {
         int64_t size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of gemm_places.c for one element type, after gemm_data.h: operands of which each line lies in pages of its
- * own, between pages that may not be touched. */
+/* The checks of gemm_places.c for one element type, after gemm_data.h: operands of which each line lies in
+ * pages of its own, between pages that may not be touched. */
 
 struct F(place) {
     unsigned char *map, *data; /* of all lines; the first one's pages */
@@ -8,8 +8,8 @@ struct F(place) {
     ELEMENT *origin;
 };
 
-/* Lines at least `distance` bytes apart, at the ends of their pages or at the beginnings. o->ld and o->elements become
- * those. */
+/* Lines at least `distance` bytes apart, at the ends of their pages or at the beginnings. o->ld and
+ * o->elements become those. */
 static void F(place)(struct F(place) * p, struct operand *o, size_t distance, bool at_end) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (size_t)o->length * sizeof(ELEMENT);
 
@@ -128,7 +128,8 @@ static void F(placed)(const struct shape *s, size_t distance, bool at_end,
 
 /* ---- batches ---- */
 
-/* `count` operands of one shape, `step` bytes apart or more: the first one at the highest address if they go down. */
+/* `count` operands of one shape, `step` bytes apart or more: the first one at the highest address if they go
+ * down. */
 struct F(row_of_places) {
     struct F(place) place[MOST_PRODUCTS];
     unsigned char *map;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products whose operands lie where mistakes show: each row, or column, at the end or the beginning of a page whose
- * neighbour may not be touched; rows so far apart that offsets need more than 32 bits; batches whose strides go down, or far.
- * Blocks of memory that are kept, between pages, too.
+ * Matrix products whose operands lie where mistakes show: each row, or column, at the end or the beginning of
+ * a page whose neighbour may not be touched; rows so far apart that offsets need more than 32 bits; batches
+ * whose strides go down, or far. Blocks of memory that are kept, between pages, too.
  */
 #define _GNU_SOURCE
 #include "gemm/cost.h"
@@ -56,7 +56,9 @@ enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gem
 static atomic_int runs;
 static int packing_runs; /* whose tiles pack panels of A, of as many rows as a tile has */
 static bool tiles_can_pack;
-static struct { uintptr_t begin, end; } workspaces[MOST_PRODUCTS];
+static struct {
+    uintptr_t begin, end;
+} workspaces[MOST_PRODUCTS];
 
 enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace) {
@@ -129,7 +131,7 @@ static void lines_lie_between_pages(void **state) {
 
     (void)state;
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
-        for (int form = 0; form<8; form += part()> 1 ? 3 : 1) {
+        for (int form = 0; form < 8; form += part() > 1 ? 3 : 1) {
             const double alpha = (i + form) % 4 ? 1 : form % 3 - 1, beta = (double)((i + form) % 3);
             const struct shape s = of_form(form, size[i], alpha, beta);
 
@@ -144,8 +146,9 @@ static void lines_lie_between_pages(void **state) {
 }
 
 /*
- * Tiles that pack the next panel of A beside their steps, two rows each: no more rows than the panel has, the last of which may be
- * one alone. Where kernels do so, a product of such rows takes them if copies pay; one thread has all panels.
+ * Tiles that pack the next panel of A beside their steps, two rows each: no more rows than the panel has, the
+ * last of which may be one alone. Where kernels do so, a product of such rows takes them if copies pay; one
+ * thread has all panels.
  */
 static void tiles_pack_the_next_panel(void **state) {
     const struct uk_gemm_options one_thread = {.threads = 1};
@@ -191,8 +194,8 @@ static void offsets_need_more_than_32_bits(void **state) {
         skip();
     }
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
-        /* The last but one: so much work that tiles compute it, and so few columns that they read A in place. The last: so much that two
-         * threads share the vector. */
+        /* The last but one: so much work that tiles compute it, and so few columns that they read A in place.
+         * The last: so much that two threads share the vector. */
         for (int form = 0; form < (size[i][0] == 600 ? 2 : 8); form++) {
             const struct shape s = of_form(form, size[i], 1, form % 2);
             int64_t most = s.m < s.n ? s.n : s.m;

@@ -89,7 +89,8 @@ static void F(identical)(const struct shape *s) {
 
 /* ---- epilogues ---- */
 
-/* Every 60th i is a zeroed epilogue, of which nothing may be seen; every third scales by 0, and nothing of A, B and C may. */
+/* Every 60th i is a zeroed epilogue, of which nothing may be seen; every third scales by 0, and nothing of A,
+ * B and C may. */
 static void F(epilogue)(const struct shape *s, int64_t i) {
     struct F(data) d;
     struct uk_gemm_plan plan;
@@ -394,7 +395,8 @@ static size_t F(workspace_of)(int64_t n) {
     return uk_gemm_workspace(&plan);
 }
 
-/* From n in steps of as much, the first product that takes more than that: blocks, and so workspaces, go by the caches. */
+/* From n in steps of as much, the first product that takes more than that: blocks, and so workspaces, go by
+ * the caches. */
 static int64_t F(needs_more)(int64_t n, int64_t step, size_t than) {
     enum { MOST = 4000 };
 

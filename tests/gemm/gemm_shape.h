@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of matrix products share: smaller sizes under an emulator, shapes and operands. Each program includes it
- * once. */
+/* What the tests of matrix products share: smaller sizes under an emulator, shapes and operands. Each program
+ * includes it once. */
 #ifndef GEMM_SHAPE_H
 #define GEMM_SHAPE_H
 
@@ -25,19 +25,21 @@
 
 /* ---- under an emulator ---- */
 
-/* An emulator is a hundred times slower: UK_GEMM_PART=n is for one n-th of the random cases, and of the multiply-adds
- * of the largest ones. */
+/* An emulator is a hundred times slower: UK_GEMM_PART=n is for one n-th of the random cases, and of the
+ * multiply-adds of the largest ones. */
 static int64_t part(void) {
     return getenv("UK_GEMM_PART") ? atoll(getenv("UK_GEMM_PART")) : 1;
 }
 
-/* Sizes m, n, k: halved, the largest first, until there are few enough multiply-adds, so many millions without UK_GEMM_PART. */
+/* Sizes m, n, k: halved, the largest first, until there are few enough multiply-adds, so many millions
+ * without UK_GEMM_PART. */
 static void shrink(int64_t size[3], int64_t millions) {
     while (part() > 1 && size[0] * size[1] * size[2] > (millions << 20) / part())
         size[size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2] /= 2;
 }
 
-/* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of an operand. */
+/* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of
+ * an operand. */
 const struct uk_machine *__real_uk_machine(void);
 const struct uk_machine *__wrap_uk_machine(void);
 static struct uk_machine smaller;

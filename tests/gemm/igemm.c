@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of bytes against a sum in 64 bits, exactly: layouts, transposes, leading dimensions, sizes around tiles and groups of
- * terms, long sums of the most extreme bytes, factors of C, threads, operands that were packed beforehand, batches, and what is refused.
- * Operands end where memory does.
+ * Products of bytes against a sum in 64 bits, exactly: layouts, transposes, leading dimensions, sizes around
+ * tiles and groups of terms, long sums of the most extreme bytes, factors of C, threads, operands that were
+ * packed beforehand, batches, and what is refused. Operands end where memory does.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>

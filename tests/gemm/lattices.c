@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Panels of windows of an image, beside the same element by element, and loop nests that read them: 3 x 3 with a stride, a dilation and a
- * border, channels last or first, all of them or one group; any part of the lines and of k. */
+/* Panels of windows of an image, beside the same element by element, and loop nests that read them: 3 x 3
+ * with a stride, a dilation and a border, channels last or first, all of them or one group; any part of the
+ * lines and of k. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,8 +121,8 @@ static struct image image_of(int turn) {
     return x;
 }
 
-/* A loop nest over rows and columns of pixels, and over windows as k is ordered, moves by the image's strides: what costs read is
- * what is packed. */
+/* A loop nest over rows and columns of pixels, and over windows as k is ordered, moves by the image's
+ * strides: what costs read is what is packed. */
 static void nests(void **state) {
     enum { LINES, K, LOOPS = 5 };
 

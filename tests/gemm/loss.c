@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What plans lose to the best way of computing a product by tiles: of drawn products, and of those of a file, each way is timed in
- * turns with the plan's own. It decides nothing, as times are those of the machine at that moment.
+ * What plans lose to the best way of computing a product by tiles: of drawn products, and of those of a file,
+ * each way is timed in turns with the plan's own. It decides nothing, as times are those of the machine at
+ * that moment.
  *
  *     loss [--seed=N] [--count=N] [--worst=N] [M N K FORM]...    FORM: NN, NT, TN or TT
  *
- * The loss of a shape is 1 less the time of the best way over the time of the plan, the median of several pairs.
+ * The loss of a shape is 1 less the time of the best way over the time of the plan, the median of several
+ * pairs.
  */
 #include <math.h>
 #include <stdint.h>

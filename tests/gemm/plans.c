@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans of machines: what a call of each shape of bench/shapes.txt does on six cores, with the caches of their rows. A change of the
- * planner shows here what it changes, on any host.
+ * Plans of machines: what a call of each shape of bench/shapes.txt does on six cores, with the caches of
+ * their rows. A change of the planner shows here what it changes, on any host.
  *
  *     plans FOLDER [--update]    compares with FOLDER/<row>.txt, or writes it
  *
- * A line is a shape, or several cubes that are computed in the same way, and what uk_gemm_explain says of it, but for what it costs.
+ * A line is a shape, or several cubes that are computed in the same way, and what uk_gemm_explain says of it,
+ * but for what it costs.
  */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much stack the calls take: at most 16 KB, whatever the path, on the caller's thread and on the pool's. A thread has a
- * stack of its own that is painted before each call. Of all paths that the shapes below are to reach, as uk_gemm_explain names
- * them, each is reached. With the argument "far" the caches are those of a machine whose last cache is far, where there are
- * other paths; UK_ISA and UK_NUM_THREADS as in the environment.
+ * How much stack the calls take: at most 16 KB, whatever the path, on the caller's thread and on the pool's.
+ * A thread has a stack of its own that is painted before each call. Of all paths that the shapes below are to
+ * reach, as uk_gemm_explain names them, each is reached. With the argument "far" the caches are those of a
+ * machine whose last cache is far, where there are other paths; UK_ISA and UK_NUM_THREADS as in the
+ * environment.
  */
 #define _GNU_SOURCE
 #include <cblas.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products under valgrind, which sees reads of memory that nothing has written, and accesses beside blocks. Each operand is a
- * block of its own. Valgrind has no AVX-512: the kernels of AVX2 run by themselves.
+ * Products under valgrind, which sees reads of memory that nothing has written, and accesses beside blocks.
+ * Each operand is a block of its own. Valgrind has no AVX-512: the kernels of AVX2 run by themselves.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every way of computing a product by tiles is right, also those that no plan takes on this machine: of drawn sizes and all forms, with
- * gaps between rows, on integers that the types hold exactly, beside sums of integers. What lies between C's rows and behind it is kept.
+ * Every way of computing a product by tiles is right, also those that no plan takes on this machine: of drawn
+ * sizes and all forms, with gaps between rows, on integers that the types hold exactly, beside sums of
+ * integers. What lies between C's rows and behind it is kept.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,11 +7,12 @@
  *     #  split(M, N, K; A, B, C)
  *     #  ...
  *
- * A section begins with `#= KIND [TARGET] [plain-loops] [nearest] [threads=N] [show=KERNEL ...] [SIZE=VALUE ...]`; KIND
- * is loops, schedule, explain, notes (what is said of a compilation that went well) or error (the message of one
- * that must be refused), TARGET is x86_64-avx512 unless it is said. Kernels are required unless it says plain-loops, and
- * with nearest only ten candidates are named. Every section is one
- * compilation. What can be lowered is also scheduled again from its printed steps: the loops must be the same.
+ * A section begins with `#= KIND [TARGET] [plain-loops] [nearest] [threads=N] [show=KERNEL ...] [SIZE=VALUE
+ * ...]`; KIND is loops, schedule, explain, notes (what is said of a compilation that went well) or error (the
+ * message of one that must be refused), TARGET is x86_64-avx512 unless it is said. Kernels are required
+ * unless it says plain-loops, and with nearest only ten candidates are named. Every section is one
+ * compilation. What can be lowered is also scheduled again from its printed steps: the loops must be the
+ * same.
  *
  *     golden DIRECTORY [--update] [--third] [NAME...]
  *
@@ -112,8 +113,8 @@ static int line_of(const char *message, const char *name) {
     return !strncmp(message, name, n) && message[n] == ':' ? atoi(message + n + 1) : 0;
 }
 
-/* The program with the step that the message advises: in the place of the refused one, or before it. There is none if
- * the message names none. */
+/* The program with the step that the message advises: in the place of the refused one, or before it. There is
+ * none if the message names none. */
 static struct text take_advice(const struct text *program, const char *message, int line_number) {
     static const char *const begins[] = {"; put `", "; write `"}, *const ends[] = {"` before it",
                                                                                    "` in its place"};
@@ -137,8 +138,8 @@ static struct text take_advice(const struct text *program, const char *message, 
     return advised;
 }
 
-/* A step that a message advises is accepted, and so is then the refused one, or it is refused with other advice: at most
- * twice. */
+/* A step that a message advises is accepted, and so is then the refused one, or it is refused with other
+ * advice: at most twice. */
 static void check_advice(const char *name, const struct text *file, size_t end, const struct section *s,
                          const char *message) {
     struct section plain = *s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What golden programs are made of: a program, and sections that say what the compiler makes of it (see golden.c). */
+/* What golden programs are made of: a program, and sections that say what the compiler makes of it (see
+ * golden.c). */
 #ifndef SECTION_H
 #define SECTION_H
 
@@ -30,7 +31,8 @@ struct section {
     struct text expected; /* lines without their prefix */
 };
 
-/* The program ends where the first marker begins; that offset is returned. Free the sections' expected.bytes. */
+/* The program ends where the first marker begins; that offset is returned. Free the sections' expected.bytes.
+ * */
 size_t read_sections(const struct text *file, struct section *s, int *count);
 /* With the target and the options of the section. */
 struct uk_options section_options(const struct section *s);

@@ -17,8 +17,8 @@ struct compiled {
     struct uk_module *module;
 };
 
-/* Reads a program and compiles it; ends the test if that fails. False: its schedule names a kernel that the target lacks something
- * for; there is no module then. */
+/* Reads a program and compiles it; ends the test if that fails. False: its schedule names a kernel that the
+ * target lacks something for; there is no module then. */
 bool compile_file(struct compiled *p, const char *path, int ordinal);
 /* The same for a text, which outlives it. */
 bool compile_text(struct compiled *p, const char *name, const char *text, int ordinal);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every kind of GPU has to do: conform KIND ORDINAL IMAGE, with KIND and ORDINAL as uk_gpu_open's and IMAGE made of kernels.c for the device. Of the
- * tests' own libraries of vendors (vendor.c) each call fails once, too: it is reported, and nothing stays behind.
+ * What every kind of GPU has to do: conform KIND ORDINAL IMAGE, with KIND and ORDINAL as uk_gpu_open's and
+ * IMAGE made of kernels.c for the device. Of the tests' own libraries of vendors (vendor.c) each call fails
+ * once, too: it is reported, and nothing stays behind.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -87,7 +88,8 @@ static void copies(void **unused) {
     succeeds(uk_gpu_free(gpu, x));
 }
 
-/* Launches see what was uploaded before them and what earlier ones have written. Arguments may change once a call returns. */
+/* Launches see what was uploaded before them and what earlier ones have written. Arguments may change once a
+ * call returns. */
 static void adds_twice(void **unused) {
     static float a[N], b[N], c[N + 1];
     const uk_gpu_address x = memory(sizeof a), y = memory(sizeof b), z = memory(sizeof c);
@@ -205,7 +207,8 @@ static void refuses(void **unused) {
     expect(uk_gpu_launch(gpu, kernel_of("add"), (int64_t[]){1, 65536, 1}, one, 0, NULL, 0), UK_INVALID_SIZE);
 }
 
-/* What goes wrong on the device is reported no later than by the next wait. The device is not used after that. */
+/* What goes wrong on the device is reported no later than by the next wait. The device is not used after
+ * that. */
 static void reports_faults(void **unused) {
     const int64_t one[3] = {1, 1, 1}, block[3] = {64, 1, 1};
     struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What compiled programs do with bad arguments and with devices that fail. A driver counts the calls that reach it, fails one of them
- * where it is told to, and passes the others on to the simulator, or where the addresses are none of a device's does nothing.
+ * What compiled programs do with bad arguments and with devices that fail. A driver counts the calls that
+ * reach it, fails one of them where it is told to, and passes the others on to the simulator, or where the
+ * addresses are none of a device's does nothing.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -90,7 +91,8 @@ static int end(void **unused) {
 static const char rows[] = "tensor A f32 [M, N]\ntensor C f32 [M, N]\nC[i, j] = A[i, j] + 1\nschedule\n"
                            "split j 64 -> jo ji\nbind i block.y\nbind jo block.x\nbind ji thread.x\n";
 
-/* Two kernels, with memory of the device between them. The second has its grid's rows where the first has columns. */
+/* Two kernels, with memory of the device between them. The second has its grid's rows where the first has
+ * columns. */
 static const char two[] =
     "tensor A f32 [M, N]\ntemp T f32 [M, N]\ntensor C f32 [N, M]\nS: T[i, j] = A[i, j] + 1\n"
     "C[j, i] = 2 * T[i, j]\nschedule\n"
@@ -197,7 +199,8 @@ static void grids_in_loops(void **unused) {
     compiled_end(&p);
 }
 
-/* The second program on a device that fails at the call of this number, 0: nowhere. C must be right if the call is. */
+/* The second program on a device that fails at the call of this number, 0: nowhere. C must be right if the
+ * call is. */
 static enum uk_status run_two(const struct compiled *p, enum call which, int number) {
     enum { ROWS = 7, COLUMNS = 9 };
     const int64_t size[2] = {ROWS, COLUMNS};
@@ -222,7 +225,8 @@ static enum uk_status run_two(const struct compiled *p, enum call which, int num
     return s;
 }
 
-/* Each call that fails gives its status and message back, and nothing after it is called; the next call of the program is right. */
+/* Each call that fails gives its status and message back, and nothing after it is called; the next call of
+ * the program is right. */
 static void failures(void **unused) {
     static const struct {
         enum call which;
@@ -269,7 +273,8 @@ static void other_device(void **unused) {
     compiled_end(&p);
 }
 
-/* Scalars of 16 bits are rounded on the host, whose target may have no instruction for it: ties, what is subnormal, the largest. */
+/* Scalars of 16 bits are rounded on the host, whose target may have no instruction for it: ties, what is
+ * subnormal, the largest. */
 static void small_float_scalars(void **state) {
     static const double fraction[] = {
         1,           1 + 0x1p-11, 1 + 0x1p-10, 1 + 0x1.8p-10, 1 + 0x1p-11 + 0x1p-40,

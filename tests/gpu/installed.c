@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk_gpu_open says of the vendors' libraries, whatever this machine has: it calls the loader below, which has the library that a
- * test names, of a driver that finds no device or lacks a function.
+ * What uk_gpu_open says of the vendors' libraries, whatever this machine has: it calls the loader below,
+ * which has the library that a test names, of a driver that finds no device or lacks a function.
  */
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes wrong in the loops of a program for GPUs does not stay unseen: in the loops of products a guard of an edge is dropped, an
- * access to shared memory takes the other slot of the pipeline, or one digit of its place is one more; one change at a time.
- * The simulator must report it, or the result be another one.
+ * What goes wrong in the loops of a program for GPUs does not stay unseen: in the loops of products a guard
+ * of an edge is dropped, an access to shared memory takes the other slot of the pipeline, or one digit of its
+ * place is one more; one change at a time. The simulator must report it, or the result be another one.
  *
  *     loops STEP PROGRAM.uk...
  *
@@ -50,7 +50,8 @@ static void note(struct change *c, const char *what, const char *name, int dimen
     snprintf(c->where, sizeof c->where, "%s %s, dimension %d", what, name, dimension);
 }
 
-/* Dimension 0 of what a pipeline has slots of is the slot: the remainder of its number, or 0 before the loop. */
+/* Dimension 0 of what a pipeline has slots of is the slot: the remainder of its number, or 0 before the loop.
+ * */
 static void change_access(struct change *c, struct uk_access *x, const char *what) {
     struct uk_arena *a = c->arena;
     struct uk_index **slot = &x->index[0], *one = uk_index_int(a, 1);

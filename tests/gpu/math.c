@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp, log, tanh, erf, pow, floor and ceil in kernels, on simulated GPUs, against the C library's in the next wider type; infinities,
- * NaN and zeros. */
+/* exp, log, tanh, erf, pow, floor and ceil in kernels, on simulated GPUs, against the C library's in the next
+ * wider type; infinities, NaN and zeros. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 
 enum { COUNT = 4096 };
 
-/* Every exponent down to where results are subnormal or the argument itself, both signs, and what has no neighbours. */
+/* Every exponent down to where results are subnormal or the argument itself, both signs, and what has no
+ * neighbours. */
 static double argument(int i, int digits) {
     static const double special[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,   0.625, -0.625, 88.7,
                                      88.8, -87.4, -103.9,   -104.1,    709.7, 709.9, -745.0, -746.5};

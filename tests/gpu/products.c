@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of f32 matrices on the simulated GPUs: a program is compiled once for each target, and called with many sizes. What comes
- * back must be what the program as it is written computes, its operands' padding included; the simulator must have nothing to report;
- * and the code object's kernels must need no scratch memory, spill nothing and take no arguments but their own.
+ * Products of f32 matrices on the simulated GPUs: a program is compiled once for each target, and called with
+ * many sizes. What comes back must be what the program as it is written computes, its operands' padding
+ * included; the simulator must have nothing to report; and the code object's kernels must need no scratch
+ * memory, spill nothing and take no arguments but their own.
  *
  *     products [--triples N] [--seed N|new] PROGRAM.uk...
  *
- * M, N and K are drawn from those around the edges of tiles, for strided operands also how much longer their rows are, and so is the
- * order of waves.
+ * M, N and K are drawn from those around the edges of tiles, for strided operands also how much longer their
+ * rows are, and so is the order of waves.
  */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>

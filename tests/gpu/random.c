@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs as `auto` compiles them for the simulated GPUs give exactly what the interpreter gives: in turn programs of all types
- * and operators (random_program.h), and programs of elements that lie several in a register (random_packed.h).
+ * Random programs as `auto` compiles them for the simulated GPUs give exactly what the interpreter gives: in
+ * turn programs of all types and operators (random_program.h), and programs of elements that lie several in a
+ * register (random_packed.h).
  *
  *     random [--seed N|new] [--programs N] [--only N]
  *
- * --seed repeats a run, --only one program of it. Each is compiled for one of the two GPUs, and called with three sets of sizes.
+ * --seed repeats a run, --only one program of it. Each is compiled for one of the two GPUs, and called with
+ * three sets of sizes.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -79,7 +81,8 @@ static bool is_right(const struct attempt *t, const struct uk_module *module, st
     return right;
 }
 
-/* Whether the program is refused for this machine too, for the same reason: it is not the schedule that is. */
+/* Whether the program is refused for this machine too, for the same reason: it is not the schedule that is.
+ * */
 static bool is_refused(const struct attempt *t, struct uk_context *c) {
     char why[1000];
     struct uk_module *module = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk_gpu_open takes for AMD's HIP or, with -DCUDA, for NVIDIA's driver, so that a machine without a GPU tests the calls that
- * are made of it. The simulator computes. It is as strict as the real ones may be: a thread has to choose a device before other
- * calls, launches run at the next wait and report their errors there, arguments must match the kernel's code object.
- * Tests ask it to fail at its n-th call, by a function or UK_FAKE_FAIL_AT of the environment, and what was made and not yet freed.
+ * What uk_gpu_open takes for AMD's HIP or, with -DCUDA, for NVIDIA's driver, so that a machine without a GPU
+ * tests the calls that are made of it. The simulator computes. It is as strict as the real ones may be: a
+ * thread has to choose a device before other calls, launches run at the next wait and report their errors
+ * there, arguments must match the kernel's code object. Tests ask it to fail at its n-th call, by a function
+ * or UK_FAKE_FAIL_AT of the environment, and what was made and not yet freed.
  */
 #include <elf.h>
 #include <stdint.h>

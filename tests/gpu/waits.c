@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator reports each wait and each barrier that a compiled program lacks: in the code object of a program each s_waitcnt and
- * each s_barrier is replaced by s_nop, and each count of a wait is raised by one, one at a time. What is not reported must
- * be covered by another wait: by one before it, so that nothing is outstanding there in any call; or by one behind it, for which
- * more is outstanding than without the change. What covers it is printed.
+ * The simulator reports each wait and each barrier that a compiled program lacks: in the code object of a
+ * program each s_waitcnt and each s_barrier is replaced by s_nop, and each count of a wait is raised by one,
+ * one at a time. What is not reported must be covered by another wait: by one before it, so that nothing is
+ * outstanding there in any call; or by one behind it, for which more is outstanding than without the change.
+ * What covers it is printed.
  *
  *     waits DIRECTORY
  *
- * The programs are the directory's examples. They are called as always; a driver between them and the simulator changes the image.
+ * The programs are the directory's examples. They are called as always; a driver between them and the
+ * simulator changes the image.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -23,7 +25,8 @@
 
 enum { MOST_CALLS = 8, MOST = 256, MOST_CODE = 4096 };
 
-/* A program, and calls of it that execute all of its waits: M, N and K, or the one size, until the first is negative. */
+/* A program, and calls of it that execute all of its waits: M, N and K, or the one size, until the first is
+ * negative. */
 static const struct example {
     const char *name;
     int64_t calls[MOST_CALLS][3];
@@ -217,7 +220,8 @@ static void find_changes(struct trial *t) {
     uk_gpu_close(gpu);
 }
 
-/* A wait for which more is outstanding than without the change; NULL: none. It lives until the device is closed. */
+/* A wait for which more is outstanding than without the change; NULL: none. It lives until the device is
+ * closed. */
 static const char *covering(const struct trial *t, const struct change *c, const struct executed *now,
                             uint32_t *at) {
     for (uint32_t i = 0; i < uk_amdgpu_n_instructions(kernel); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models that are wrong, strange or empty, as texts (data/onnx_text.h): each is read, or refused with a line that says what is
- * wrong and, where it is about a node, which one.
+ * Models that are wrong, strange or empty, as texts (data/onnx_text.h): each is read, or refused with a line
+ * that says what is wrong and, where it is about a node, which one.
  *
  *     bad_models [--write FOLDER]: the models as files, as seeds of libFuzzer
  */

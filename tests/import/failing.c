@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each allocation of reading a network fails once, those of protobuf-c among them, and so does each of compiling it and of what is
- * emitted: that is UK_OUT_OF_MEMORY, and the same network compiles afterwards. What leaks, LeakSanitizer finds in the sanitized build.
- * (Those of the compiler: tests/base/fail_alloc.c.)
+ * Each allocation of reading a network fails once, those of protobuf-c among them, and so does each of
+ * compiling it and of what is emitted: that is UK_OUT_OF_MEMORY, and the same network compiles afterwards.
+ * What leaks, LeakSanitizer finds in the sanitized build. (Those of the compiler: tests/base/fail_alloc.c.)
  */
 #define _DEFAULT_SOURCE
 #include <errno.h>

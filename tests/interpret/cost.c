@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost CASE K: interprets a sum of K terms for each element of a result, for cost.py to count its instructions. Without arguments
- * it prints the names of the cases and how many terms they have for a K of 1. */
+/* cost CASE K: interprets a sum of K terms for each element of a result, for cost.py to count its
+ * instructions. Without arguments it prints the names of the cases and how many terms they have for a K of 1.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -88,7 +88,8 @@ static void elements_of_random_programs(void **state) {
 
 /* ---- bounds ---- */
 
-/* Element 0 of the last tensor, of three with 4 elements; how far code for the target may be from it, NULL: for this CPU. */
+/* Element 0 of the last tensor, of three with 4 elements; how far code for the target may be from it, NULL:
+ * for this CPU. */
 static double error_on(const char *target, const char *text, const float *x, const float *y, float *value) {
     const struct uk_options options = {.target = target};
     struct uk_program *p = parsed(text);
@@ -229,7 +230,8 @@ static void subscripts_are_checked_where_needed(void **state) {
     uk_program_destroy(p);
 }
 
-/* Subscripts that are elements, of an argument and of what is computed before; a bad one is found wherever it is. */
+/* Subscripts that are elements, of an argument and of what is computed before; a bad one is found wherever it
+ * is. */
 static void subscripts_are_elements(void **state) {
     struct uk_program *p =
         parsed("tensor x f32 [5]\ntensor k i64 [3]\ntensor y f32 [3]\ntemp j i64 [3]\ntemp t f32 [5]\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of all types in memory, and rounding to them: written for the tests, by other means than the library's. */
+/* Elements of all types in memory, and rounding to them: written for the tests, by other means than the
+ * library's. */
 #ifndef ELEMENTS_H
 #define ELEMENTS_H
 

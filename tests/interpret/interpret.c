@@ -245,7 +245,8 @@ static void fill_type(void *x, const char *type) {
     }
 }
 
-/* The same statement once as it is, and once with a `where` that is always true, along which nothing is done by blocks. */
+/* The same statement once as it is, and once with a `where` that is always true, along which nothing is done
+ * by blocks. */
 static void blocks_are_exact(const char *type, const char *from, const char *left, const char *right) {
     static char A[BLOCK_BYTES], B[BLOCK_BYTES], C[2][BLOCK_BYTES];
     char text[500];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every operator on every element type, on values that matter: the interpreter and the compiled code against
- * plain C, bit for bit (any NaN is a NaN). exp and the like are the C library's in the interpreter, and within 2
- * units in the last place of it in compiled code.
+ * plain C, bit for bit (any NaN is a NaN). exp and the like are the C library's in the interpreter, and
+ * within 2 units in the last place of it in compiled code.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -342,7 +342,8 @@ static void functions(void **state) {
         }
 }
 
-/* Literals are rounded once: 1 + 2^-8 + 2^-40 is above the middle of two bf16, and in f32 it is the middle. */
+/* Literals are rounded once: 1 + 2^-8 + 2^-40 is above the middle of two bf16, and in f32 it is the middle.
+ * */
 static void literals(void **state) {
     static const struct {
         enum uk_type type;

@@ -14,7 +14,8 @@ static void fill(float *x, int n, int seed) {
         x[i] = (float)((i * 7 + seed) % 17 - 8);
 }
 
-/* Elements that are computed one by one are those that all forms compute together, and nothing is written by that. */
+/* Elements that are computed one by one are those that all forms compute together, and nothing is written by
+ * that. */
 static void points_of_a_declaration(void **state) {
     static const char *const text[] = {
         "intrinsic k\n  tensor a f32 [I, P]\n  tensor c f32 [I, J] stride [ldc, 1]\n"

@@ -217,7 +217,8 @@ static struct uk_program *pipelined(int slots, struct uk_function **f) {
     return p;
 }
 
-/* One barrier an iteration, which is needed; and a slot read that is another iteration's is reported, or seen. */
+/* One barrier an iteration, which is needed; and a slot read that is another iteration's is reported, or
+ * seen. */
 static void pipelines(void **state) {
     (void)state;
     for (int slots = 2; slots <= 4; slots++) {

@@ -14,13 +14,15 @@ static void needs_alignment(PARAMETERS) {
     __asm__(".text\n.type " #name ", %function\n" #name ":\n\t" damage "\n\tb good\n");
 #define CLOBBERS_X(n) ASM_KERNEL(clobbers_x##n, "mov x" #n ", #0")
 #define CLOBBERS_D(n) ASM_KERNEL(clobbers_d##n, "fmov d" #n ", xzr")
-CLOBBERS_X(19)
-CLOBBERS_X(20)
-CLOBBERS_X(21) CLOBBERS_X(22) CLOBBERS_X(23) CLOBBERS_X(24) CLOBBERS_X(25) CLOBBERS_X(26) CLOBBERS_X(27)
-    CLOBBERS_X(28) CLOBBERS_X(29) CLOBBERS_D(8) CLOBBERS_D(9) CLOBBERS_D(10) CLOBBERS_D(11) CLOBBERS_D(12)
-        CLOBBERS_D(13) CLOBBERS_D(14) CLOBBERS_D(15)
-            ASM_KERNEL(sets_flush_to_zero, "mrs x9, fpcr\n\torr x9, x9, #0x1000000\n\tmsr fpcr, x9")
-                ASM_KERNEL(writes_caller_stack, "str xzr, [sp]") ASM_KERNEL(illegal_instruction, "udf #0")
+/* clang-format off */
+CLOBBERS_X(19) CLOBBERS_X(20) CLOBBERS_X(21) CLOBBERS_X(22) CLOBBERS_X(23) CLOBBERS_X(24)
+CLOBBERS_X(25) CLOBBERS_X(26) CLOBBERS_X(27) CLOBBERS_X(28) CLOBBERS_X(29)
+CLOBBERS_D(8) CLOBBERS_D(9) CLOBBERS_D(10) CLOBBERS_D(11)
+CLOBBERS_D(12) CLOBBERS_D(13) CLOBBERS_D(14) CLOBBERS_D(15)
+ASM_KERNEL(sets_flush_to_zero, "mrs x9, fpcr\n\torr x9, x9, #0x1000000\n\tmsr fpcr, x9")
+ASM_KERNEL(writes_caller_stack, "str xzr, [sp]")
+ASM_KERNEL(illegal_instruction, "udf #0")
+    /* clang-format on */
 
     /* Afterwards: the good kernel has its own frame. */
     void moves_sp(PARAMETERS);

@@ -14,14 +14,13 @@ static void needs_alignment(PARAMETERS) {
     __asm__(".text\n.arm\n.balign 4\n.type " #name ", %function\n" #name ":\n\t" damage "\n\tb good\n");
 #define CLOBBERS_R(n) ASM_KERNEL(clobbers_r##n, "mov r" #n ", #0")
 #define CLOBBERS_D(n) ASM_KERNEL(clobbers_d##n, "vmov d" #n ", lr, lr")
-CLOBBERS_R(4)
-CLOBBERS_R(5)
-CLOBBERS_R(6)
-CLOBBERS_R(7) CLOBBERS_R(8) CLOBBERS_R(9) CLOBBERS_R(10) CLOBBERS_R(11) CLOBBERS_D(8) CLOBBERS_D(9)
-    CLOBBERS_D(10) CLOBBERS_D(11) CLOBBERS_D(12) CLOBBERS_D(13) CLOBBERS_D(14) CLOBBERS_D(15)
-        ASM_KERNEL(sets_flush_to_zero, "vmrs ip, fpscr\n\torr ip, ip, #0x1000000\n\tvmsr fpscr, ip")
-            ASM_KERNEL(writes_caller_stack, "mov ip, #0\n\tstr ip, [sp, #40]")
-                ASM_KERNEL(illegal_instruction, "udf #0")
+/* clang-format off */
+CLOBBERS_R(4) CLOBBERS_R(5) CLOBBERS_R(6) CLOBBERS_R(7) CLOBBERS_R(8) CLOBBERS_R(9) CLOBBERS_R(10) CLOBBERS_R(11)
+CLOBBERS_D(8) CLOBBERS_D(9) CLOBBERS_D(10) CLOBBERS_D(11) CLOBBERS_D(12) CLOBBERS_D(13) CLOBBERS_D(14) CLOBBERS_D(15)
+ASM_KERNEL(sets_flush_to_zero, "vmrs ip, fpscr\n\torr ip, ip, #0x1000000\n\tvmsr fpscr, ip")
+ASM_KERNEL(writes_caller_stack, "mov ip, #0\n\tstr ip, [sp, #40]")
+ASM_KERNEL(illegal_instruction, "udf #0")
+    /* clang-format on */
 
     /* Afterwards: the good kernel has its own frame. It takes ten words on the stack. */
     void moves_sp(PARAMETERS);

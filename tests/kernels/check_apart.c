@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of operands apart: so far that strides need 64 bits; or each at the end of a page that no other follows. */
+/* Rows of operands apart: so far that strides need 64 bits; or each at the end of a page that no other
+ * follows. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static void row_pages(const struct operand *o, int64_t r, char **start, size_t *
     *bytes = (size_t)(first - *start) + (size_t)(o->length + o->over) * element;
 }
 
-/* qemu-user goes through all pages that are mapped, with addresses of 64 bits millions: there only the rows' pages are,
- * where nothing else lies. */
+/* qemu-user goes through all pages that are mapped, with addresses of 64 bits millions: there only the rows'
+ * pages are, where nothing else lies. */
 static bool reserves_whole(void) {
     return !getenv("UK_UNDER_QEMU") || sizeof(void *) == 4;
 }
@@ -57,8 +58,8 @@ void check_release_rows(struct rows_apart *a) {
     a->space.data = NULL;
 }
 
-/* Address space for the i-th operand, of which only the pages with its rows exist: where the last one has the same pages,
- * it stays, since systems take longer for it than for the call. */
+/* Address space for the i-th operand, of which only the pages with its rows exist: where the last one has the
+ * same pages, it stays, since systems take longer for it than for the call. */
 static bool reserve_rows(struct check *c, int i) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     struct rows_apart *a = &c->apart[i];

@@ -29,8 +29,9 @@ bool check_fail(struct check *c, const char *format, ...) {
     return false;
 }
 
-/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any. Of bytes and i16, all
- * values, or mostly the least and the most, with which sums of products overflow in 16 bits. */
+/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any.
+ * Of bytes and i16, all values, or mostly the least and the most, with which sums of products overflow in 16
+ * bits. */
 static double value(struct check *c, enum element type) {
     const uint64_t x = random_next(&c->seed);
     const bool small = c->shape.data == INTEGERS;
@@ -184,8 +185,9 @@ static double roundoff(const struct check *c, enum element sum) {
                                              : (double)FLT_EPSILON / 2;
 }
 
-/* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills the last group, of the sum of the magnitudes, so is
- * the one that adds C; and so is the computed sum of the magnitudes. What is lost when an f16 becomes subnormal is added. */
+/* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills
+ * the last group, of the sum of the magnitudes, so is the one that adds C; and so is the computed sum of the
+ * magnitudes. What is lost when an f16 becomes subnormal is added. */
 static double tolerance(const struct check *c, const struct operand *o, double magnitude) {
     const double k = (double)(c->shape.k + c->row->kr) + 1, u = roundoff(c, o->type), g = k * u / (1 - k * u);
 
@@ -194,7 +196,8 @@ static double tolerance(const struct check *c, const struct operand *o, double m
     return 2 * g / (1 - g) * magnitude + (o->type == F16 ? k * 0x1p-24 : 0);
 }
 
-/* The elements of a row from the x-th. What is right becomes what is expected, so that the arenas are equal. */
+/* The elements of a row from the x-th. What is right becomes what is expected, so that the arenas are equal.
+ * */
 static bool compare_piece(struct check *c, int i, int64_t r, int64_t x, int64_t n) {
     struct operand *o = &c->plan.operand[i];
     const size_t element = bytes_of(o->type), start = (size_t)((unsigned char *)o->at - c->arena[i].data);

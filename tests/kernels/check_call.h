@@ -34,18 +34,21 @@ void check_put_values(struct check *c, const struct operand *o, int64_t first);
 /* The operands' places become arguments of the plan. */
 void check_set_addresses(struct check *c);
 void check_reference(struct check *c);
-/* Calls the kernel as planned; whether the call ended: if not, `at` is the address that faulted. *broken: the name of a
- * register that the kernel changed and must not, or NULL. */
+/* Calls the kernel as planned; whether the call ended: if not, `at` is the address that faulted. *broken: the
+ * name of a register that the kernel changed and must not, or NULL. */
 bool check_run(struct check *c, const char **broken, const void **at);
-/* One call of the shape c->shape: operands are placed and filled, and everything in their arenas is compared. */
+/* One call of the shape c->shape: operands are placed and filled, and everything in their arenas is compared.
+ * */
 bool check_call(struct check *c);
 
 /* ---- check_apart.c: rows on pages of their own ---- */
 
-/* Rows so far apart that strides need 64 bits; two of them, where the kernel takes fewer than its tile has. */
+/* Rows so far apart that strides need 64 bits; two of them, where the kernel takes fewer than its tile has.
+ * */
 bool check_far_rows(struct check *c);
-/* Rows of the output alone on their pages: a kernel that reads or writes beside a row, even if it stores the old values, faults.
- * In a program another thread may be writing there. k is CHECK_FAR_K, as in check_far_rows(). */
+/* Rows of the output alone on their pages: a kernel that reads or writes beside a row, even if it stores the
+ * old values, faults. In a program another thread may be writing there. k is CHECK_FAR_K, as in
+ * check_far_rows(). */
 enum { CHECK_FAR_K = 3 };
 bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc);
 void check_release_rows(struct rows_apart *a);

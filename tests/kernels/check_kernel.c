@@ -10,7 +10,8 @@
 
 enum { STEPS = 3 };
 
-/* Acc, strides, placement and data in full for whole tiles and tiles of one element, in turn for those between.
+/* Acc, strides, placement and data in full for whole tiles and tiles of one element, in turn for those
+ * between.
  */
 static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsigned *turn) {
     const bool corner = (mr == c->row->mr && nr == c->row->nr) || (mr == 1 && nr == 1);
@@ -20,8 +21,8 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
     const bool all = corner && !(longest && wide) && !(some && (longest || wide));
     const unsigned variants = 2 * 2 * PLACEMENTS * DATA;
 
-    /* An emulator takes four fifths of its time for the longest k: there for the corners only, and of thousands of
-     * columns for two of the variants. Of `some` of its tests, either is enough for two. */
+    /* An emulator takes four fifths of its time for the longest k: there for the corners only, and of
+     * thousands of columns for two of the variants. Of `some` of its tests, either is enough for two. */
     if (longest && !corner)
         return true;
     for (unsigned v = 0; v < (all ? variants : 2); v++) {
@@ -58,8 +59,8 @@ static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
     return ok;
 }
 
-/* As large as the largest operands with that k, and a page for what is written outside of them: what does not belong
- * to an operand is checked too. */
+/* As large as the largest operands with that k, and a page for what is written outside of them: what does not
+ * belong to an operand is checked too. */
 static bool make_arenas(struct check *c, int64_t k) {
     size_t bytes[OPERANDS] = {0};
     struct plan plan;

@@ -61,8 +61,8 @@ bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t siz
     return true;
 }
 
-/* Windows of all numbers of rows and columns for which kernels have loops of their own, and of more elements than any sum of
- * 16 bits can have. */
+/* Windows of all numbers of rows and columns for which kernels have loops of their own, and of more elements
+ * than any sum of 16 bits can have. */
 static void put_window(const struct shape *s, struct bench_sizes *z) {
     const int64_t width = s->k ? 1 + (s->k - 1) % 9 : 1;
 
@@ -83,7 +83,8 @@ static void put_sizes(const struct uk_kernel *row, const struct op *op, const st
     /* Without a k no runs, or empty ones. */
     *bench_size(z, 'T') = s->k ? s->step : s->step % 2;
     put_window(s, z);
-    /* A panel that may be wider than what is packed; of which k terms end in the last group, before it or behind it. */
+    /* A panel that may be wider than what is packed; of which k terms end in the last group, before it or
+     * behind it. */
     *bench_size(z, 'W') = packed + (s->gap ? GAP : 0);
     *bench_size(z, 'G') = s->k / kr + (s->step < 3 || s->k < 2 * kr ? s->step % 2 : -1);
 }

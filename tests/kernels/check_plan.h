@@ -44,13 +44,15 @@ struct plan {
 struct op {
     void (*reference)(void);
     struct bench_declaration is;
-    /* Those that are tried: where any number is taken, two tiles and some; one, where there is no parameter. */
+    /* Those that are tried: where any number is taken, two tiles and some; one, where there is no parameter.
+     * */
     int64_t least_rows, most_rows, least_columns, most_columns;
     bool has_k, has_acc, adds; /* adds: always to what is there */
     bool is_wide;              /* so many columns, in vectors, that some stand for all */
 };
 
-/* False: there is no operation of that name, or its declaration has what no call can be derived from; which, in `what`. */
+/* False: there is no operation of that name, or its declaration has what no call can be derived from; which,
+ * in `what`. */
 bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t size);
 /* The call of that shape. */
 void check_plan(const struct uk_kernel *row, const struct op *op, const struct shape *s, struct plan *p);

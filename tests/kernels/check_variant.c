@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A variant computes what its kernel does. What it prefetches changes nothing; what it packs is compared here. */
+/* A variant computes what its kernel does. What it prefetches changes nothing; what it packs is compared
+ * here. */
 #include "check_variant.h"
 #include <string.h>
 #include "check_plan.h"
@@ -59,7 +60,8 @@ static void pack_panels(int64_t k, const void *a, const void *b, void *c, int64_
     now.wrong |= memcmp(panel, expected, sizeof panel) != 0;
 }
 
-/* A call that is prepared anew, and each of its three functions in turn, of those that there are; k is 1 at least. */
+/* A call that is prepared anew, and each of its three functions in turn, of those that there are; k is 1 at
+ * least. */
 static void resolve(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc,
                     int64_t acc, int64_t m, int64_t n) {
     struct uk_small_call s = {0};

@@ -5,8 +5,8 @@
 
 #include "registry/registry.h"
 
-/* A function with the parameters of the row's kernel that calls its variant; NULL: the row has none. It is of the row and the variant
- * that were asked for last. */
+/* A function with the parameters of the row's kernel that calls its variant; NULL: the row has none. It is of
+ * the row and the variant that were asked for last. */
 void (*variant_function(const struct uk_kernel *row, int variant))(void);
 /* Whether all that it has packed since is right. */
 bool variant_packed(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for RISC-V P and for VNNI in their C form, which every machine and every sanitizer can run: the same files with
- * UK_IN_C, where rvp.h's functions are C and the loops are, too, as are the intrinsics of VNNI's.
+ * Kernels for RISC-V P and for VNNI in their C form, which every machine and every sanitizer can run: the
+ * same files with UK_IN_C, where rvp.h's functions are C and the loops are, too, as are the intrinsics of
+ * VNNI's.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,14 +5,14 @@
  *
  * One module has two such functions. `once` calls the kernel once; `twice` has two calls, so that what may
  * stand in a function only once (a label, a register fixed twice) would show. The second call is left out
- * where it would add to C again; it is there in the code all the same. `twice` also has a buffer that is aligned
- * further than the stack: that takes a frame pointer, and LLVM does not say when inline assembly changes it. Of a
- * kernel's targets, those that it runs on take turns with the two, and of those that it does not run on it is compiled
- * for one, every other kernel only where it is no inline assembly: what inlining breaks there is LLVM's. With --all each
- * has both, and every target.
+ * where it would add to C again; it is there in the code all the same. `twice` also has a buffer that is
+ * aligned further than the stack: that takes a frame pointer, and LLVM does not say when inline assembly
+ * changes it. Of a kernel's targets, those that it runs on take turns with the two, and of those that it does
+ * not run on it is compiled for one, every other kernel only where it is no inline assembly: what inlining
+ * breaks there is LLVM's. With --all each has both, and every target.
  *
- * --objects ARCH FOLDER writes such functions of each row of another architecture there, as objects, with a table of them:
- * tests/cross/inlined.c, which is built for that architecture, does the rest.
+ * --objects ARCH FOLDER writes such functions of each row of another architecture there, as objects, with a
+ * table of them: tests/cross/inlined.c, which is built for that architecture, does the rest.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,8 +161,8 @@ static void check_object(const struct uk_kernel *row, const char *target, int n,
     no_error(LLVMOrcDisposeLLJIT(jit));
 }
 
-/* What the assembly calls, by that instruction, other than what every generated function may: a target without vectors has
- * no better way to clear the sums of a tile. NULL: nothing. */
+/* What the assembly calls, by that instruction, other than what every generated function may: a target
+ * without vectors has no better way to clear the sums of a tile. NULL: nothing. */
 static const char *calls(const char *text, const char *instruction) {
     static const char *const may[] = {"memset", "memcpy"};
     char word[16];
@@ -188,16 +188,16 @@ static bool are_alike(const struct uk_target *t, const struct uk_target *u) {
            a->load.cycles == b->load.cycles;
 }
 
-/* Whether the target has the kernel, and is a plain one or a core whose tuning differs from that of the one before: LLVM
- * compares it when it inlines. */
+/* Whether the target has the kernel, and is a plain one or a core whose tuning differs from that of the one
+ * before: LLVM compares it when it inlines. */
 static bool is_tried(const struct uk_target *t, const struct uk_kernel *row, char *lacks, size_t size) {
     return !uk_target_lacks_for(t, row, lacks, size) &&
            (t == uk_targets || t[-1].arch != t->arch || uk_target_lacks_for(t - 1, row, lacks, size) ||
             !are_alike(t - 1, t));
 }
 
-/* Compiled for each target of another architecture that has the kernel: nothing is left to call, nor did LLVM call
- * anything for what the target has no instruction for. */
+/* Compiled for each target of another architecture that has the kernel: nothing is left to call, nor did LLVM
+ * call anything for what the target has no instruction for. */
 static void check_others(const struct uk_kernel *row) {
     enum { MOST = 64 };
     const char *have[MOST];
@@ -292,7 +292,8 @@ static const struct uk_target *plain_target(const struct uk_kernel *row, const c
     }
 }
 
-/* The last target of that architecture that has the kernel, a core; of none, the plain one with its features. */
+/* The last target of that architecture that has the kernel, a core; of none, the plain one with its features.
+ * */
 static const struct uk_target *core_target(const struct uk_kernel *row, const char *arch) {
     const struct uk_target *core = NULL, *t;
     char lacks[64];

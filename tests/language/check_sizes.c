@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_program_check_sizes: it refuses what the compiled function refuses, and names the condition in the program's terms. */
+/* uk_program_check_sizes: it refuses what the compiled function refuses, and names the condition in the
+ * program's terms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

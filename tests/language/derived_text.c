@@ -157,7 +157,8 @@ static bool is_bracket(const char *t) {
     return !t[1] && strchr("()[],", *t);
 }
 
-/* What may stand between two tokens: at least what keeps them apart, and line breaks where they mean nothing. */
+/* What may stand between two tokens: at least what keeps them apart, and line breaks where they mean nothing.
+ * */
 static const char *space(struct ebnf_derivation *d, const char *before, const char *after, int depth) {
     bool apart =
         is_word(before[strlen(before) - 1]) ? is_word(*after) : !is_bracket(before) && !is_bracket(after);

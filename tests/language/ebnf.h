@@ -16,8 +16,8 @@ struct ebnf_node {
     int parts;
     struct ebnf_node *part[32];
     int height; /* rules inside each other that it needs at least */
-    /* In how many texts that were parsed: chosen as a part of a CHOICE; OPTION and REPEAT with and without what is
-     * in them. */
+    /* In how many texts that were parsed: chosen as a part of a CHOICE; OPTION and REPEAT with and without
+     * what is in them. */
     int chosen, taken, left_out;
 };
 
@@ -46,8 +46,8 @@ struct ebnf_token {
     bool is_symbol; /* a token of the grammar; else a word of it */
 };
 
-/* A derivation: its tokens, and the places of the grammar that it went through, each with the number of tokens before
- * its end. */
+/* A derivation: its tokens, and the places of the grammar that it went through, each with the number of
+ * tokens before its end. */
 struct ebnf_derivation {
     struct ebnf *g;
     uint64_t random;
@@ -55,7 +55,7 @@ struct ebnf_derivation {
     int tokens, token_room;
     struct ebnf_hit {
         int *counter, at;
-    } * hit;
+    } *hit;
     int hits, hit_room;
     const char *rule[256]; /* those around the place where it is */
     int depth;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grammar that uk.5 prints, against the parser: both have the same words; random texts that are derived from it
- * are never a syntax error; and where a text leaves it, the message speaks of its rules and tokens.
+ * The grammar that uk.5 prints, against the parser: both have the same words; random texts that are derived
+ * from it are never a syntax error; and where a text leaves it, the message speaks of its rules and tokens.
  *
  *     grammar UK.5 [--seed N|new] [--texts N]
  *
- * A derived text may be refused, for its names, types or ranges. Refusals end the parsing, so that what follows would
- * not be tested: every text is also parsed up to the end of each of its lines, with a line after it that is a syntax error.
- * Where this error is the one that comes, the parser has taken all lines before. That counts, and each alternative,
- * option and repetition of the grammar must have been counted.
+ * A derived text may be refused, for its names, types or ranges. Refusals end the parsing, so that what
+ * follows would not be tested: every text is also parsed up to the end of each of its lines, with a line
+ * after it that is a syntax error. Where this error is the one that comes, the parser has taken all lines
+ * before. That counts, and each alternative, option and repetition of the grammar must have been counted.
  */
 #include <inttypes.h>
 #include <setjmp.h>

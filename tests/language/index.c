@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Integer expressions: sums are built with as few signs and constants as their terms allow, they mean what unsimplified
- * ones mean, and what is printed of them parses to the same expression. What a program says keeps its terms. */
+/* Integer expressions: sums are built with as few signs and constants as their terms allow, they mean what
+ * unsimplified ones mean, and what is printed of them parses to the same expression. What a program says
+ * keeps its terms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

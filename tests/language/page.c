@@ -2,7 +2,8 @@
 /*
  * The examples of uk.5, taken out of the page. A block of the page (.nf to .fi) is
  *
- *     a program, which is compiled for this machine, or with blocks and threads for interp, and compared with the
+ *     a program, which is compiled for this machine, or with blocks and threads for interp, and compared with
+ *     the
  *     interpreter, for several sizes;
  *     or begins with "f(": the loops of the program before it, for the target interp, to the letter;
  *     or begins with "f.uk:": the message with which the program before it is refused, broken into lines.
@@ -116,7 +117,8 @@ static void loops_are_what_the_page_says(void **state) {
 
 enum { SHAPES = 4 };
 
-/* As the program has them, one more, 1, and 0; sizes without a value follow. A stride is not smaller than a row. */
+/* As the program has them, one more, 1, and 0; sizes without a value follow. A stride is not smaller than a
+ * row. */
 static void choose_sizes(const struct uk_program *p, int shape, int64_t *size) {
     for (int i = 0; i < uk_program_sizes(p); i++) {
         int64_t value = uk_program_size_default(p, i);

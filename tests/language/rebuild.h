@@ -5,7 +5,8 @@
 
 #include "language/language.h"
 
-/* The items and steps of `from` in a new program of context c; it is not checked. A call that fails makes the test fail. */
+/* The items and steps of `from` in a new program of context c; it is not checked. A call that fails makes the
+ * test fail. */
 struct uk_program *rebuild(struct uk_context *c, const struct uk_program *from);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts and calls make the same programs: every program of golden/, match/ and examples/, and those of parse.c, is parsed,
- * made once more by calls, and both are printed, explained and compiled. What comes out is the same, byte for byte, or it is
- * refused with the same words: only the place differs that a message names.
+ * Texts and calls make the same programs: every program of golden/, match/ and examples/, and those of
+ * parse.c, is parsed, made once more by calls, and both are printed, explained and compiled. What comes out
+ * is the same, byte for byte, or it is refused with the same words: only the place differs that a message
+ * names.
  *
  *     rebuilt SOURCE [--all | texts | NAME...]
  *
- * Of the examples, whose programs are longer, everything is compared with --all; otherwise the schedules and loops of one target.
+ * Of the examples, whose programs are longer, everything is compared with --all; otherwise the schedules and
+ * loops of one target.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>
@@ -26,8 +28,8 @@ enum { MAX_FILES = 1024 };
 
 /* ---- programs that the parser refuses as a whole ---- */
 
-/* The linker puts these in between. A text whose items are all read, and which then breaks a rule, is still a program:
- * uk_program_parse() destroys it, unless it is wanted. */
+/* The linker puts these in between. A text whose items are all read, and which then breaks a rule, is still a
+ * program: uk_program_parse() destroys it, unless it is wanted. */
 void __real_uk_program_destroy(struct uk_program *p);
 void __wrap_uk_program_destroy(struct uk_program *p);
 enum uk_status __real_uk_check_program(struct uk_program *p);

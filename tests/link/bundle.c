@@ -3,8 +3,9 @@
  * Bundles: programs, constants and a source in C as one piece of code.
  *
  *     bundle                              tests in this process
- *     bundle --objects FOLDER TARGET...   a bundle's object for each target, as FOLDER/TARGET.first.o, and another one that exports
- *                                         other names, as FOLDER/TARGET.second.o, which tests/cross/bundles.sh links with a program
+ *     bundle --objects FOLDER TARGET...   a bundle's object for each target, as FOLDER/TARGET.first.o, and
+ *                                         another one that exports other names, as FOLDER/TARGET.second.o,
+ *                                         which tests/cross/bundles.sh links with a program
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>
@@ -23,7 +24,8 @@ enum { N = 40, BYTES = 5 };
 static const char scale_text[] = "tensor X f32 [40]\ntensor W f32 [40]\ntemp T f32 [40]\ntensor Y f32 [40]\n"
                                  "T[i] = X[i] * W[i]\nY[i] = T[i] + T[39 - i]\n";
 static const char sum_text[] = "tensor X f32 [N]\ntensor Y f32 []\nY[] = sum(i) X[i]\n";
-/* `weights` is read by a program, and copied here in a way for which LLVM looks at what it holds; `unused` is in no code. */
+/* `weights` is read by a program, and copied here in a way for which LLVM looks at what it holds; `unused` is
+ * in no code. */
 static const char source[] = "#include <stddef.h>\n"
                              "void *memcpy(void *, const void *, size_t);\n"
                              "int calls;\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `pragma import` brings: machine code beside bitcode, the same content twice, declarations that do not fit, and
- * what else is refused. Files are made in a folder of the test's own; objects by clang.
+ * What `pragma import` brings: machine code beside bitcode, the same content twice, declarations that do not
+ * fit, and what else is refused. Files are made in a folder of the test's own; objects by clang.
  *
  *     import_test CLANG [--all]     --all: of broken objects four times as many
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports that need what the target lacks: instructions and registers that asm statements name, instructions by their
- * names in LLVM, features of Arm's cores, objects and bitcode of another architecture.
+ * Imports that need what the target lacks: instructions and registers that asm statements name, instructions
+ * by their names in LLVM, features of Arm's cores, objects and bitcode of another architecture.
  *
  *     import_targets_test CLANG
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions of RISC-V P in imports, which no assembler refuses: a target without rvp does, whatever text they come from, and
- * takes all else. Other architectures refuse .insn. The header that has them as functions is found.
+ * Instructions of RISC-V P in imports, which no assembler refuses: a target without rvp does, whatever text
+ * they come from, and takes all else. Other architectures refuse .insn. The header that has them as functions
+ * is found.
  *
  *     import_words CLANG
  */
@@ -136,7 +137,8 @@ static void objects(void **state) {
     emits("pragma import \"add.o\"\n", "riscv64-p", NULL);
 }
 
-/* Where .insn is no directive: in what language it comes, through macros, and by what is known of the word. */
+/* Where .insn is no directive: in what language it comes, through macros, and by what is known of the word.
+ * */
 static void elsewhere(void **state) {
     static const char *const targets[] = {"x86_64-avx2", "aarch64-neon", "armv7-neon"};
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of `pragma import` share: files in a folder of their own, programs on a kernel add_4 that an import defines. */
+/* What tests of `pragma import` share: files in a folder of their own, programs on a kernel add_4 that an
+ * import defines. */
 #ifndef IMPORTING_H
 #define IMPORTING_H
 
@@ -43,9 +44,11 @@ struct uk_program *parse(const char *name, const char *text);
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* To run the program fails with this status and a message that has all these words. target: NULL is this machine. */
+/* To run the program fails with this status and a message that has all these words. target: NULL is this
+ * machine. */
 void refuses(const char *text, const char *target, enum uk_status status, const char *const word[]);
-/* To emit the program as an object gives this status; where it is a failure, the message has all these words. */
+/* To emit the program as an object gives this status; where it is a failure, the message has all these words.
+ * */
 void emits(const char *text, const char *target, enum uk_status status, const char *const word[]);
 
 /* Setup and teardown of a group of tests: the context and the folder. `clang` is set before. */

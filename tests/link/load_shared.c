@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a shared object that the compiler made, as a program does that knows nothing of libukernels: argument 1. */
+/* Loads a shared object that the compiler made, as a program does that knows nothing of libukernels: argument
+ * 1. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of the C API that are out of range, or belong to another program: each has a status and a message that says so. */
+/* Arguments of the C API that are out of range, or belong to another program: each has a status and a message
+ * that says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -161,7 +162,8 @@ static void modules(void **state) {
     uk_module_destroy(NULL);
 }
 
-/* Sizes that are defined are constants of the header, named after the function; a function's name stays the function's. */
+/* Sizes that are defined are constants of the header, named after the function; a function's name stays the
+ * function's. */
 static void constants(void **state) {
     struct uk_program *p = parse("tensor X f32 [N, M]\ntensor Y f32 [N, M]\nY[i, j] = X[i, j]\n");
     const struct uk_options work = {.target = "x86_64-avx2", .workspace_argument = true};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant tensors: what packs and the function that takes the packed form, as code and as loops that are interpreted, against the
- * interpreter of the program. All values are small integers, so that any order of sums gives the same.
+ * Constant tensors: what packs and the function that takes the packed form, as code and as loops that are
+ * interpreted, against the interpreter of the program. All values are small integers, so that any order of
+ * sums gives the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,7 +215,8 @@ static void keep_steps(struct uk_program *p, const struct uk_options *o) {
     uk_text_free(steps);
 }
 
-/* By code and by the interpreter of its loops: the forms are the same, but for what is between their parts. */
+/* By code and by the interpreter of its loops: the forms are the same, but for what is between their parts.
+ * */
 static void run_on(const struct program *x, const char *target, bool has_code, const int64_t *size,
                    bool defined) {
     const struct uk_options code = {.target = target}, loops = {.target = target, .interpret = true};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of cores: that they are sound, which CPUs they are, what UK_MACHINE takes, and what instructions cost on their ports.
+ * Rows of cores: that they are sound, which CPUs they are, what UK_MACHINE takes, and what instructions cost
+ * on their ports.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -150,7 +151,8 @@ static void see(const char *name, char *text, size_t size) {
     assert_int_equal(status, 0);
 }
 
-/* A row of this architecture with the caches of this CPU; the names of others are refused, and this CPU's row stays. */
+/* A row of this architecture with the caches of this CPU; the names of others are refused, and this CPU's row
+ * stays. */
 static void environment_names_a_row(void **state) {
     char own[800], text[800], expected[1000];
     const struct uk_core *other = NULL, *foreign = NULL;

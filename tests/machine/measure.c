@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each field of a machine's row is measured, or there is a reason why not. What the values are, no test can say. */
+/* Each field of a machine's row is measured, or there is a reason why not. What the values are, no test can
+ * say. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,9 +4,10 @@
  *
  *     NAME RTOL ATOL FOLDER CONSTANTS
  *
- * FOLDER has model.onnx, input_0.pb ..., output_0.pb ...; the inputs of the numbers in CONSTANTS ("-", "1,2") decide shapes and are
- * given as constants. Each case is compiled (or its layers are interpreted) and run, and its outputs are compared: integers exactly, floats within
- * ATOL + RTOL * |expected|. A line a case: "passed NAME", "refused NAME: REASON", "failed NAME: REASON". Status 1: one failed.
+ * FOLDER has model.onnx, input_0.pb ..., output_0.pb ...; the inputs of the numbers in CONSTANTS ("-", "1,2")
+ * decide shapes and are given as constants. Each case is compiled (or its layers are interpreted) and run,
+ * and its outputs are compared: integers exactly, floats within ATOL + RTOL * |expected|. A line a case:
+ * "passed NAME", "refused NAME: REASON", "failed NAME: REASON". Status 1: one failed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk_program_check() refuses by isl: layouts in which two elements share a place, and reads of elements of temps that no
- * statement has written. Random ones are decided by counting, over all sizes that the program admits.
+ * What uk_program_check() refuses by isl: layouts in which two elements share a place, and reads of elements
+ * of temps that no statement has written. Random ones are decided by counting, over all sizes that the
+ * program admits.
  *
  *     places [--seed N|new] [--layouts N] [--parts N]
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conversions of half.h against the compiler's _Float16: every f16, and floats around every tie between two. */
+/* The conversions of half.h against the compiler's _Float16: every f16, and floats around every tie between
+ * two. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -24,7 +24,8 @@ static void rows_are_sound(void **state) {
         snprintf(symbol, sizeof symbol, "uk_%s_%dx%d_%s_%s", k->op, k->mr, k->nr, k->isa, k->impl);
         assert_string_equal(k->symbol, symbol);
         assert_ptr_equal(uk_kernel_find(symbol), k);
-        /* A function where the row is of this build's architecture; a test of other architectures sees other rows. */
+        /* A function where the row is of this build's architecture; a test of other architectures sees other
+         * rows. */
         assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, ARCH));
         assert_true(k->function || !uk_kernel_runs_here(k));
         assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0);
@@ -106,7 +107,8 @@ static void rows_of_cores_have_one_for_all(void **state) {
     assert_true(of_cores > 0);
 }
 
-/* The element type that a row of ops.def states, and what its declaration says of the first tensors: bytes may be multiplied by others. */
+/* The element type that a row of ops.def states, and what its declaration says of the first tensors: bytes
+ * may be multiplied by others. */
 static void elements_are_declared(void **state) {
     static const char *const types[] = {
         [UK_ELEMENT_F16] = "f16",  [UK_ELEMENT_BF16] = "bf16", [UK_ELEMENT_F32] = "f32",
@@ -210,7 +212,8 @@ static void declaration_follows_attributes(void **state) {
 
 /* ---- UK_ISA ---- */
 
-/* An instruction set, a feature of it that the one below lacks, and whether this CPU has it all; what the library says of it. */
+/* An instruction set, a feature of it that the one below lacks, and whether this CPU has it all; what the
+ * library says of it. */
 struct isa {
     const char *name, *feature;
     bool here;
@@ -219,8 +222,8 @@ struct isa {
 
 #include ISAS_OF_ARCH
 
-/* UK_ISA is read once in a process, so each value has its own: a child of this one, which has not asked for it yet,
- * prints what it sees. */
+/* UK_ISA is read once in a process, so each value has its own: a child of this one, which has not asked for
+ * it yet, prints what it sees. */
 static void see(const char *isa, char *text, size_t size) {
     const char *message;
     int channel[2], status;

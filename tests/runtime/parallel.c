@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_parallel_for: every index once, distinct thread numbers, nested, from several threads, after fork; without threads. */
+/* uk_parallel_for: every index once, distinct thread numbers, nested, from several threads, after fork;
+ * without threads. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -226,7 +227,8 @@ static void below_4(void *context, int64_t index, int64_t thread) {
     usleep(100);
 }
 
-/* A caller that has allocated memory for four threads gets at most four, though another thread has set more since. */
+/* A caller that has allocated memory for four threads gets at most four, though another thread has set more
+ * since. */
 static void room_is_enough(void **state) {
     pthread_t other;
     atomic_int wrong = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P without a system: what the emulation computes beside the table's C; with -DUNKNOWN, a word that is no instruction. */
+/* P without a system: what the emulation computes beside the table's C; with -DUNKNOWN, a word that is no
+ * instruction. */
 #include "bare.h"
 #include "registry/rvp.h"
 

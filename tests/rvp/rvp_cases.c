@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the emulation does beside computing: rvp_cases CASE, for riscv64, linked with simulate/rvp/. Exits with 0, or says
- * what did not hold.
+ * What the emulation does beside computing: rvp_cases CASE, for riscv64, linked with simulate/rvp/. Exits
+ * with 0, or says what did not hold.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -65,7 +65,8 @@ FUNCTION(illegal_word, ".balign 4\n", ".globl illegal_word_word\nillegal_word_wo
 FUNCTION(many, ".balign 4\n",
          ".globl many_word\nmany_word:\n.option push\n.option norvc\n.rept 17000\n" ADD32_A0_A0_A1
          "nop\n.endr\n.option pop\n");
-/* Seven words in a row; from the second turn on the loop begins with the third. The page ends behind the fifth. */
+/* Seven words in a row; from the second turn on the loop begins with the third. The page ends behind the
+ * fifth. */
 FUNCTION(runs, ".balign 4096\n.space 4096 - 24\n",
          ".option push\n.option norvc\nli t0, 3\n.globl runs_word\nruns_word:\n" ADD32_A0_A0_A1 ADD32_A0_A0_A1
          "1:\n" ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1
@@ -87,7 +88,8 @@ FUNCTION(counted, ".balign 4\n",
          "counted_word\ncounted_word:\n" ADD32_A0_A0_A1 WORD(
              "0x40a52500") "addi t0, t0, -1\nbnez t0, 1b\n.option pop\n");
 
-/* smaqa twice on a0, mv a2, a0, smalda a4: results that are waited for, in a0 and a4; 2 + 7 x 1000 instructions. */
+/* smaqa twice on a0, mv a2, a0, smalda a4: results that are waited for, in a0 and a4; 2 + 7 x 1000
+ * instructions. */
 FUNCTION(
     waits, ".balign 4\n",
     ".option push\n.option norvc\nli t0, 1000\n1:\n.globl waits_word\nwaits_word:\n" WORD("0xc8b58500")
@@ -145,7 +147,7 @@ static void unreachable(void) {
     code[1] = 0x00008067; /* ret */
     __builtin___clear_cache((char *)code, (char *)(code + 2));
     for (int i = 0; i < 2; i++) {
-        CHECK(((uint64_t(*)(uint64_t, uint64_t))code)(A, B) == add32(A, B));
+        CHECK(((uint64_t (*)(uint64_t, uint64_t))code)(A, B) == add32(A, B));
         CHECK(code[0] == word);
         CHECK(shared_add32(A, B) == add32(A, B));
     }
@@ -186,7 +188,8 @@ static void many_words(void) {
     printf("%" PRIx64 "\n", first);
 }
 
-/* Words that follow each other: one of them is jumped to, one begins a page, one is changed by the program. */
+/* Words that follow each other: one of them is jumped to, one begins a page, one is changed by the program.
+ * */
 static void in_runs(void) {
     enum { WORDS = 7, TURNS = 3 };
     const uint64_t page = (uint64_t)(runs_word + 5) & ~UINT64_C(4095);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of an installed build: its own words of P, before and after a handler of SIGILL of its own, and a kernel of the
- * library, which is used because UK_ISA says so. */
+/* A program of an installed build: its own words of P, before and after a handler of SIGILL of its own, and a
+ * kernel of the library, which is used because UK_ISA says so. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

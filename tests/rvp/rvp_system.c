@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P where the system makes it hard: before main, while a mask blocks all signals, on the stacks of signal handlers, and in code
- * that was copied after its words were replaced. rvp_system CASE, for riscv64, linked to simulate/rvp/. Exits with 0, or says what
- * did not hold.
+ * P where the system makes it hard: before main, while a mask blocks all signals, on the stacks of signal
+ * handlers, and in code that was copied after its words were replaced. rvp_system CASE, for riscv64, linked
+ * to simulate/rvp/. Exits with 0, or says what did not hold.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,7 +37,8 @@
 #define TEXT(x) TEXT_(x)
 #define ADD32(rd_rs1_rs2) ".4byte " rd_rs1_rs2 " + " TEXT(UK_RVP_OPCODE) "\n"
 
-/* Words of P that are at new addresses in each call: those are trapped. 1 is added n times to each half of a. */
+/* Words of P that are at new addresses in each call: those are trapped. 1 is added n times to each half of a.
+ * */
 #define FRESH(name)                                                \
     uint64_t name(uint64_t a, uint64_t b);                         \
     __asm__(".text\n.balign 4\n.type " #name ", @function\n" #name \
@@ -359,7 +360,8 @@ static void copies(void) {
     CHECK(!mprotect(m, 8192, PROT_READ | PROT_EXEC) && !memcmp(m, original, sizeof original));
     CHECK(copy_is_right(m, original));
 
-    /* Nothing says that there is new code: its jumps lead into memory that cannot be executed, or that is empty. */
+    /* Nothing says that there is new code: its jumps lead into memory that cannot be executed, or that is
+     * empty. */
     m = memory(AROUND, PROT_NONE);
     CHECK(!mprotect((char *)m + AROUND / 2, 4096, all));
     memcpy((char *)m + AROUND / 2, copied_code, sizeof original);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executes instructions of P on given operands: rvp_vectors FILE, lines `word rd rs1 rs2` in hexadecimal, where the last three
- * are what the registers hold that the word names. Prints `rd vxsat` after each, and `unknown` for
- * a word that is none of the table's, which is not executed. A register that is named twice has the
- * value of the last of its names; x2, x3 and x4 have their own. rvp_vectors --names prints the table's names.
+ * Executes instructions of P on given operands: rvp_vectors FILE, lines `word rd rs1 rs2` in hexadecimal,
+ * where the last three are what the registers hold that the word names. Prints `rd vxsat` after each, and
+ * `unknown` for a word that is none of the table's, which is not executed. A register that is named twice has
+ * the value of the last of its names; x2, x3 and x4 have their own. rvp_vectors --names prints the table's
+ * names.
  *
  * Elsewhere than on RISC-V the table's C computes it. There, the word itself is executed, twice from the same
- * registers: the first time it traps; the second is the jump that replaced it, or traps again (UK_RVP_PATCH=0). Both have to
- * agree, and no other register may change.
+ * registers: the first time it traps; the second is the jump that replaced it, or traps again
+ * (UK_RVP_PATCH=0). Both have to agree, and no other register may change.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@
 #include <unistd.h>
 
 /*
- * rvp_run(frame, slot): the registers but x2..x4 from frame[1..31], the slot's word, the registers into the frame. While
- * it runs, sp is the frame. frame[32]: where the slot returns to; frame[33]: the caller's sp.
+ * rvp_run(frame, slot): the registers but x2..x4 from frame[1..31], the slot's word, the registers into the
+ * frame. While it runs, sp is the frame. frame[32]: where the slot returns to; frame[33]: the caller's sp.
  */
 enum { RETURN = 32, CALLER, N_FRAME, SLOTS = 4096, SLOT_WORDS = 5 };
 #define SLOTS_TEXT "4096"

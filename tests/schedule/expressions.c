@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs with random schedules keep their meaning: printed and parsed again they are the same text;
- * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives. So do the loops of
- * automatic schedules, for this machine and for a GPU; without --automatic, of a tenth of the programs.
+ * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives.
+ * So do the loops of automatic schedules, for this machine and for a GPU; without --automatic, of a tenth of
+ * the programs.
  *
- *     expressions [--seed N|new] [--programs N] [--compiled N] [--automatic N] [--only N] [--show-refused 1] [--objects FOLDER]
+ *     expressions [--seed N|new] [--programs N] [--compiled N] [--automatic N] [--only N] [--show-refused 1]
+ *     [--objects FOLDER]
  *
- * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A step that is
- * refused is left out, with its reason counted. With --objects, what is compiled is compiled for other architectures only, into
- * that folder.
+ * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A
+ * step that is refused is left out, with its reason counted. With --objects, what is compiled is compiled for
+ * other architectures only, into that folder.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -193,7 +195,8 @@ static enum outcome outcome_of(const struct attempt *t) {
     return right ? RIGHT : WRONG;
 }
 
-/* The steps begin at a line that no program has, so that a refusal's line shows whether it is about a step. */
+/* The steps begin at a line that no program has, so that a refusal's line shows whether it is about a step.
+ * */
 static enum outcome outcome_of_steps(const struct attempt *t, const struct random_steps *r) {
     struct uk_text text = {0};
     char newlines[FIRST_LINE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long programs may be, and that what the scheduler does for them grows with their length only: how many problems
- * are put to isl, the operations that the hardest of them takes, and the names that are compared.
+ * How long programs may be, and that what the scheduler does for them grows with their length only: how many
+ * problems are put to isl, the operations that the hardest of them takes, and the names that are compared.
  */
 #include <inttypes.h>
 #include <setjmp.h>

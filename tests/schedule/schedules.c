@@ -4,8 +4,8 @@
  *
  *     schedules [--seed N|new] [--schedules N] [--gpu N]
  *
- * --seed repeats a run of random schedules, --schedules says how many. --gpu: only those of GPUs, every Nth kind of program with
- * each list of steps, and as many random ones, all compiled and run by the simulator.
+ * --seed repeats a run of random schedules, --schedules says how many. --gpu: only those of GPUs, every Nth
+ * kind of program with each list of steps, and as many random ones, all compiled and run by the simulator.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -259,7 +259,8 @@ static void blocks_and_threads(void **state) {
     }
 }
 
-/* A kernel for each thread: operands in shared memory in groups, the pipeline before it, behind it, or none. */
+/* A kernel for each thread: operands in shared memory in groups, the pipeline before it, behind it, or none.
+ * */
 static void kernels_of_threads(void **state) {
     static const struct {
         const char *target;

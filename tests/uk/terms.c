@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many terms `uk run --time` counts: as many as the interpreter adds up. Of a program whose inputs are all 1 and whose
- * terms are products, that is the sum of its output.
+ * How many terms `uk run --time` counts: as many as the interpreter adds up. Of a program whose inputs are
+ * all 1 and whose terms are products, that is the sum of its output.
  */
 #include <setjmp.h>
 #include <stdarg.h>

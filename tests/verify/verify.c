@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_verify: kernels that break their declarations in one way each, and what is said of each; good ones pass. */
+/* uk_verify: kernels that break their declarations in one way each, and what is said of each; good ones pass.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,7 +129,8 @@ static void asleep(void **state) {
 #define SUM "_mm256_storeu_ps(c, _mm256_add_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(b)));\n"
 
 static void registers(void **state) {
-    /* xor %ebx, %ebx and so on, as data: what asm says in words and does not declare is found before it runs. */
+    /* xor %ebx, %ebx and so on, as data: what asm says in words and does not declare is found before it runs.
+     * */
     static const char *const names[][2] = {{"rbx", "0x31, 0xdb"},       {"rbp", "0x31, 0xed"},
                                            {"r12", "0x45, 0x31, 0xe4"}, {"r13", "0x45, 0x31, 0xed"},
                                            {"r14", "0x45, 0x31, 0xf6"}, {"r15", "0x45, 0x31, 0xff"}};

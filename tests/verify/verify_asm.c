@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What asm statements declare: those of the registry's kernels, of every architecture, and the same with a clobber less. */
+/* What asm statements declare: those of the registry's kernels, of every architecture, and the same with a
+ * clobber less. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

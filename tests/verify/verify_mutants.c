@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_verify: kernels that are right for easy data, short sums and quiet callers, and wrong otherwise; and their twins that
- * are right.
+ * uk_verify: kernels that are right for easy data, short sums and quiet callers, and wrong otherwise; and
+ * their twins that are right.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_verify: kernels that round otherwise than their declaration, take the other zero, or count the terms of a size in 16 bits;
- * and their twins that are right. Results that round have one right value, and are compared with it exactly.
+ * uk_verify: kernels that round otherwise than their declaration, take the other zero, or count the terms of
+ * a size in 16 bits; and their twins that are right. Results that round have one right value, and are
+ * compared with it exactly.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_verify: kernels that are wrong for some sizes, strides and addresses only, most of them where two of these meet; and their
- * twins that are right.
+ * uk_verify: kernels that are wrong for some sizes, strides and addresses only, most of them where two of
+ * these meet; and their twins that are right.
  */
 #include <setjmp.h>
 #include <stdarg.h>

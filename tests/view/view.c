@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines and pages that views touch, beside those of every element, one by one, for all places where the first may lie: at any element
- * of a line, and at any line of a page. */
+/* The lines and pages that views touch, beside those of every element, one by one, for all places where the
+ * first may lie: at any element of a line, and at any line of a page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

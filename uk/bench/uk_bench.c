@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench: every kernel alone: on operands in the cache, beside the peak of its instruction set; or, where an element is
- * used once, on a matrix beyond the caches, beside a loop that only moves as many bytes. */
+/* uk bench: every kernel alone: on operands in the cache, beside the peak of its instruction set; or, where
+ * an element is used once, on a matrix beyond the caches, beside a loop that only moves as many bytes. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "registry/operation.h"
 #include "uk_bench.h"
 
-/* Panels lie in the first two levels of cache, and the loop is so long that little but its speed counts; rows of so many elements do not
- * share sets of a cache. */
+/* Panels lie in the first two levels of cache, and the loop is so long that little but its speed counts; rows
+ * of so many elements do not share sets of a cache. */
 enum { K = 528 };
 /* The terms of a window of 3 by 3. */
 enum { TAPS = 9 };
@@ -64,8 +64,8 @@ static bool has_size(const struct bench_dim *dim) {
     return bench_is_size(dim->extent.name);
 }
 
-/* Products whose results are a vector or a number use every element of a matrix, or of two vectors, once. The matrix is the first operand;
- * where its extents are no sizes, it has the size of a tile. */
+/* Products whose results are a vector or a number use every element of a matrix, or of two vectors, once. The
+ * matrix is the first operand; where its extents are no sizes, it has the size of a tile. */
 static bool is_streaming(const struct bench_declaration *d) {
     const struct bench_tensor *t = &d->tensor[0];
     int most = 0;
@@ -92,7 +92,8 @@ static int64_t up_to_multiple(int64_t n, int64_t of) {
     return (n + of - 1) / of * of;
 }
 
-/* The rows of the first operand are as long as may be, and there are as many as fill the matrix; or two vectors fill it. */
+/* The rows of the first operand are as long as may be, and there are as many as fill the matrix; or two
+ * vectors fill it. */
 static void choose_stream(const struct bench_declaration *d, struct bench_sizes *s) {
     const struct bench_tensor *t = &d->tensor[0];
     const char inner = t->dim[t->dims - 1].extent.name[0];

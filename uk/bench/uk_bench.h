@@ -15,15 +15,16 @@ cJSON *uk_bench_json(void);
 cJSON *uk_bench_record(cJSON *all, const char *name, const struct bench_contender *c, int threads);
 /* Whether the run that --compare names can be read: better known before hours of measuring. Exit status. */
 int uk_bench_check(const struct uk_arguments *a);
-/* Writes the JSON where --json says, and compares with the run that --compare names: UK_EXIT_WRONG if something got
- * slower. */
+/* Writes the JSON where --json says, and compares with the run that --compare names: UK_EXIT_WRONG if
+ * something got slower. */
 int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
 
 /* ---- uk_bench.c ---- */
 
 /* The kernel's declaration, read; exit status. */
 int uk_bench_declaration(const struct uk_kernel *k, struct bench_declaration *d);
-/* The sizes of one tile and of sums of so many terms, or somewhat more; how often such a call multiplies, or what it does instead. */
+/* The sizes of one tile and of sums of so many terms, or somewhat more; how often such a call multiplies, or
+ * what it does instead. */
 void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d, int64_t length,
                     struct bench_sizes *s);
 double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration *d,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a plugin of
- * qemu-user's, for each step of k and each multiply-add, or each element of vectors; on request by mnemonic, and as cycles
- * of the core whose latencies RISC-V P's draft lists. That says nothing of time.
+ * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a
+ * plugin of qemu-user's, for each step of k and each multiply-add, or each element of vectors; on request by
+ * mnemonic, and as cycles of the core whose latencies RISC-V P's draft lists. That says nothing of time.
  *
  * With --remote=HOST the kernel is timed there instead.
  *
@@ -16,10 +16,12 @@
 #include "remote/remote.h"
 #include "uk_bench.h"
 
-/* Multiples of every kernel's steps a turn; elements between rows, so that they are not in the same sets of a cache. */
+/* Multiples of every kernel's steps a turn; elements between rows, so that they are not in the same sets of a
+ * cache. */
 enum { FEW = 64, MANY = 576, GAP = 16 };
 
-/* What a kernel goes through: the size that says how far, how much of it is a step, and what each step does so many of. */
+/* What a kernel goes through: the size that says how far, how much of it is a step, and what each step does
+ * so many of. */
 struct work {
     char size; /* 0: a call is a step */
     int step;

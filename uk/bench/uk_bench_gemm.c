@@ -276,8 +276,8 @@ static int gather(struct session *s, struct line *l, const struct bench_product 
 }
 
 /*
- * The least of several ratios is less than what it measures, by some of their noise: who is the best peer is taken from one
- * measurement of all, and our speed over its from another, of these two.
+ * The least of several ratios is less than what it measures, by some of their noise: who is the best peer is
+ * taken from one measurement of all, and our speed over its from another, of these two.
  */
 static enum uk_status measure_best(struct line *l) {
     struct bench_contender pair[2] = {l->contender[0]};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk bench --static for GPUs: what a program's kernels take of the machine, and what they execute in the simulator.
+ * uk bench --static for GPUs: what a program's kernels take of the machine, and what they execute in the
+ * simulator.
  *
- * Loops are found in the machine code, as jumps back: the kernel's loop is the innermost one with the most multiply-adds, or
- * instructions if it has none; a K step is an iteration of the one around it that has the most. Their instructions are counted as they are executed,
- * so that what a turn executes of loops inside and of guarded copies is in it, whatever the compiler made of them.
+ * Loops are found in the machine code, as jumps back: the kernel's loop is the innermost one with the most
+ * multiply-adds, or instructions if it has none; a K step is an iteration of the one around it that has the
+ * most. Their instructions are counted as they are executed, so that what a turn executes of loops inside and
+ * of guarded copies is in it, whatever the compiler made of them.
  */
 #define _DEFAULT_SOURCE /* strsep */
 #include <inttypes.h>
@@ -341,7 +343,8 @@ static int run(struct gpu_report *r, const struct uk_target *t) {
 
 /* ---- a kernel: the product of its declaration, of any sizes, by the automatic schedule with it ---- */
 
-/* The declaration's tensors, without where they lie, and its statement. The text is as long as the declaration at most. */
+/* The declaration's tensors, without where they lie, and its statement. The text is as long as the
+ * declaration at most. */
 static char *product_of(const struct uk_kernel *k) {
     static const char *const left_out[] = {"intrinsic", "assume", "compute", "reset", "update", "end"};
     const size_t length = uk_kernel_declaration(k, NULL, 0);

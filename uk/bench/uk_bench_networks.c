@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench networks: bench/networks.py, which is inside of uk, runs networks beside ONNX Runtime, and bench/networks_sweep.py counts the
- * instructions of layers that are drawn. */
+/* uk bench networks: bench/networks.py, which is inside of uk, runs networks beside ONNX Runtime, and
+ * bench/networks_sweep.py counts the instructions of layers that are drawn. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>

@@ -101,8 +101,8 @@ static struct speed speed_of(const cJSON *b) {
     return (struct speed){1 / time, 1 / slowest, 1 / fastest};
 }
 
-/* The middle halves of both runs' samples lie apart, and the medians by more than what placement in memory does to a
- * process. */
+/* The middle halves of both runs' samples lie apart, and the medians by more than what placement in memory
+ * does to a process. */
 static int verdict(struct speed now, struct speed before) {
     const double placement = 0.03;
     if (now.high < before.low && now.middle < (1 - placement) * before.middle)

@@ -2,13 +2,15 @@
 /*
  * uk bench --static: a kernel's inner loop as llvm-mca sees it, on cores that need not be here.
  *
- * The loop is found in the kernel's assembly: of the jumps back that have no other inside, the one with the most
- * multiply-adds, or instructions if no loop has any. That is the loop of whole tiles: edges have fewer rows, and what is left
- * of k fewer steps. The bound is what the same core's model takes for the multiply-adds of the loop alone.
+ * The loop is found in the kernel's assembly: of the jumps back that have no other inside, the one with the
+ * most multiply-adds, or instructions if no loop has any. That is the loop of whole tiles: edges have fewer
+ * rows, and what is left of k fewer steps. The bound is what the same core's model takes for the
+ * multiply-adds of the loop alone.
  *
- * Models know nothing of caches. LLVM 19 has a Cortex-A57's for Cortex-A76, with one FMA of 128 bits a cycle where that has two;
- * and its cores that issue in order (A53, A55) end their instructions in order too, so that a load behind an FMA waits
- * for it, as it does not in hardware: there, loops are to be compared with each other only.
+ * Models know nothing of caches. LLVM 19 has a Cortex-A57's for Cortex-A76, with one FMA of 128 bits a cycle
+ * where that has two; and its cores that issue in order (A53, A55) end their instructions in order too, so
+ * that a load behind an FMA waits for it, as it does not in hardware: there, loops are to be compared with
+ * each other only.
  */
 #define _GNU_SOURCE /* mkostemp, environ */
 #include <errno.h>
@@ -113,8 +115,8 @@ static struct loop measure_loop(const struct code *c, int first, int last) {
     return l;
 }
 
-/* Whether a jump inside goes back to some place inside, other than the loop's own; or the function ends inside: then the
- * jump goes to a shared end, not round. */
+/* Whether a jump inside goes back to some place inside, other than the loop's own; or the function ends
+ * inside: then the jump goes to a shared end, not round. */
 static bool is_no_inner_loop(const struct code *c, int first, int last) {
     static const char *const ends[] = {"ret", "bx", NULL};
 
@@ -279,7 +281,8 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
     return status;
 }
 
-/* Whether the kernel has instructions of a feature that LLVM does not know, so that they are in no model; which one. */
+/* Whether the kernel has instructions of a feature that LLVM does not know, so that they are in no model;
+ * which one. */
 static bool is_unknown_to_llvm(const struct uk_kernel *k, const char **feature, size_t *length) {
     for (*feature = uk_kernel_features(k); **feature; *feature += *length, *feature += **feature == ',') {
         *length = strcspn(*feature, ",");

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin of qemu's: counts executed instructions, by function and by mnemonic. Arguments: out=FILE, and which ones:
+ * A plugin of qemu's: counts executed instructions, by function and by mnemonic. Arguments: out=FILE, and
+ * which ones:
  *
  *   symbol=NAME   that lie in one function
- *   call=NAME     of a call of that function by main, in whatever it calls; besides, of each of its calls in turn
- *   neither       of the whole program, which has to be static: qemu knows the symbols of the main program only
+ *   call=NAME     of a call of that function by main, in whatever it calls; besides, of each of its calls in
+ *                 turn
+ *   neither       of the whole program, which has to be static: qemu knows the symbols of the main program
+ *                 only
  *   cycles=on     and for how many cycles: see issue()
  *
- * FILE gets a line "INSTRUCTIONS CYCLES PARTS"; of each call that NAME makes, in order, a line with the instructions until the
- * next one; then lines "COUNT FUNCTION MNEMONIC", the largest first.
+ * FILE gets a line "INSTRUCTIONS CYCLES PARTS"; of each call that NAME makes, in order, a line with the
+ * instructions until the next one; then lines "COUNT FUNCTION MNEMONIC", the largest first.
  *
- * Words of RISC-V P, which qemu lacks, are emulated by simulate/rvp, and count as what they are. A word is known by its address
- * before it is replaced by a jump, which executes the words behind it, too: simulate/rvp/replace.h says where they are noted. Functions whose names begin with uk_rvp_ stand for an instruction that has been
- * counted: they do not count, nor does what they call.
+ * Words of RISC-V P, which qemu lacks, are emulated by simulate/rvp, and count as what they are. A word is
+ * known by its address before it is replaced by a jump, which executes the words behind it, too:
+ * simulate/rvp/replace.h says where they are noted. Functions whose names begin with uk_rvp_ stand for an
+ * instruction that has been counted: they do not count, nor does what they call.
  *
- * Debian's qemu-user can load plugins but has no header for them: these are the declarations that are used here, of
- * version 1 of the interface, which the documentation "QEMU TCG Plugins" describes.
+ * Debian's qemu-user can load plugins but has no header for them: these are the declarations that are used
+ * here, of version 1 of the interface, which the documentation "QEMU TCG Plugins" describes.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -103,7 +107,8 @@ static uint32_t word_at(const struct qemu_plugin_insn *insn, int64_t offset) {
     return word;
 }
 
-/* The distance of the run that the jump of a replaced word leads to: jal to a stub, in which auipc and jalr lead on. */
+/* The distance of the run that the jump of a replaced word leads to: jal to a stub, in which auipc and jalr
+ * lead on. */
 static int64_t run_behind(const struct qemu_plugin_insn *insn) {
     const uint32_t jal = word_of(insn);
     const int64_t stub =
@@ -228,8 +233,9 @@ static void describe_run(struct block *b, const struct qemu_plugin_insn *insn, u
 }
 
 /*
- * A core that issues an instruction each cycle, in order, once what it reads is there: what P writes after the cycles that
- * rvp.def states, of the draft's example core, all else in the next cycle. No cache, no branch costs anything.
+ * A core that issues an instruction each cycle, in order, once what it reads is there: what P writes after
+ * the cycles that rvp.def states, of the draft's example core, all else in the next cycle. No cache, no
+ * branch costs anything.
  */
 static _Thread_local uint64_t now, ready[32];
 static atomic_uint_fast64_t cycles;
@@ -252,7 +258,8 @@ static void issue(const struct block *b) {
     cycles += now - before;
 }
 
-/* Calls that the function `call` makes: what it executes itself belongs to the one before, or to the first one. */
+/* Calls that the function `call` makes: what it executes itself belongs to the one before, or to the first
+ * one. */
 static uint64_t *parts;
 static size_t part_count;
 static uint64_t before_parts;

@@ -36,7 +36,8 @@ struct uk_emulator;
 const struct uk_emulator *uk_emulator_of(const char *target);
 /* What clang takes so that the peak of the target can be measured; ended by NULL. */
 const char *const *uk_emulation_flags(const char *target);
-/* The emulator's name of the target's own core if it knows it, else the first CPU that has the target's features. */
+/* The emulator's name of the target's own core if it knows it, else the first CPU that has the target's
+ * features. */
 const char *uk_emulator_cpu(const struct uk_emulator *e, const char *target);
 
 /* ---- runner.c ---- */
@@ -45,8 +46,8 @@ const char *uk_emulator_cpu(const struct uk_emulator *e, const char *target);
 int uk_runner_threads(const struct uk_options *options);
 /* C that a runner begins with: parallel loops of so many threads, and, for a board, what measures there. */
 void uk_runner_put_runtime(struct uk_text *t, int threads);
-/* Writes the source of a main that calls the program's function on these sizes and scalars, and on operands of a file that it maps;
- * for a board it can also time that. Exit status. */
+/* Writes the source of a main that calls the program's function on these sizes and scalars, and on operands
+ * of a file that it maps; for a board it can also time that. Exit status. */
 int uk_runner_write(const char *path, struct uk_job *job, const int64_t *sizes, const double *scalars,
                     const struct uk_data *d);
 /* Writes the operands to the file, or reads them from it, with what the function returned. Exit status. */
@@ -58,14 +59,14 @@ struct uk_emulation;
 
 /* Whether the target's architecture is not this machine's, and qemu-user may run it here. */
 bool uk_is_emulated(const char *target);
-/* Whether the target has instructions that qemu lacks and the linked program simulates (RISC-V P). Their latencies are in a
- * table, so that cycles can be estimated. */
+/* Whether the target has instructions that qemu lacks and the linked program simulates (RISC-V P). Their
+ * latencies are in a table, so that cycles can be estimated. */
 bool uk_is_simulated(const char *target);
 /* Whether qemu, lld and the C library of the target are here; says what is missing. Exit status. */
 int uk_emulation_check(const char *target);
 
-/* Compiles a program of tensor expressions for its target, and links it with a main that calls it on these sizes, scalars and
- * operands. Exit status; end it in any case. */
+/* Compiles a program of tensor expressions for its target, and links it with a main that calls it on these
+ * sizes, scalars and operands. Exit status; end it in any case. */
 int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
                        const double *scalars, const struct uk_data *data);
 /* Links the assembly of a kernel with the C text `runner` that calls it. As uk_emulation_begin(). */
@@ -79,27 +80,27 @@ void uk_emulation_end(struct uk_emulation *e);
 
 /* Calls the compiled function once with the data as it is now; *status is what it returned. Exit status. */
 int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status);
-/* The same, and counts the instructions executed until the function of that name returns, in whatever it calls. Code that
- * simulates an instruction counts as that one instruction. */
+/* The same, and counts the instructions executed until the function of that name returns, in whatever it
+ * calls. Code that simulates an instruction counts as that one instruction. */
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
                            int32_t *status, struct uk_emulated_counts *counts);
-/* Runs main with the argument, counts the instructions executed in the function `symbol`, and estimates their cycles if asked
- * to, where uk_is_simulated(). Exit status. */
+/* Runs main with the argument, counts the instructions executed in the function `symbol`, and estimates their
+ * cycles if asked to, where uk_is_simulated(). Exit status. */
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
                        struct uk_emulated_counts *counts);
-/* Runs main with the argument; counts is NULL, or gets the instructions executed until the function of that name returns, as of
- * uk_emulation_count_run(). Exit status. */
+/* Runs main with the argument; counts is NULL, or gets the instructions executed until the function of that
+ * name returns, as of uk_emulation_count_run(). Exit status. */
 int uk_emulation_call(struct uk_emulation *e, const char *argument, const char *name,
                       struct uk_emulated_counts *counts);
 /* The path of a file in its folder, for what is exchanged with main. */
 const char *uk_emulation_data(const struct uk_emulation *e);
-/* The command that runs the program, ended by NULL; on a board, that relays what it reads and writes. NULL: what is wrong has been
- * said. */
+/* The command that runs the program, ended by NULL; on a board, that relays what it reads and writes. NULL:
+ * what is wrong has been said. */
 char *const *uk_emulation_command(struct uk_emulation *e);
 /* "by" the emulator and which CPU it shows, or "on" a board; in `text`. */
 const char *uk_emulation_where(const struct uk_emulation *e, char *text, size_t size);
-/* On a board: calls the compiled function again and again, or main with the argument and how often; what it writes is read, or
- * opened. Exit status. */
+/* On a board: calls the compiled function again and again, or main with the argument and how often; what it
+ * writes is read, or opened. Exit status. */
 struct uk_timing;
 struct uk_board_times;
 int uk_emulation_measure(struct uk_emulation *e, const char *argument, const struct uk_timing *how,

@@ -82,7 +82,8 @@ static bool core_has(const struct uk_target *core, const struct uk_target *t, co
     return true;
 }
 
-/* The row whose features the emulator's CPU has: its own; of a name that is none's, the architecture's plain one. */
+/* The row whose features the emulator's CPU has: its own; of a name that is none's, the architecture's plain
+ * one. */
 static const struct uk_target *row_of_cpu(const char *cpu, const struct uk_arch *arch) {
     const struct uk_target *t = row_of(cpu);
 

@@ -19,7 +19,8 @@ static size_t data_size(const struct uk_data *d) {
     return n;
 }
 
-/* Everything of the operands, guard bytes included, in a file of them alone: to it, or from it with the status. */
+/* Everything of the operands, guard bytes included, in a file of them alone: to it, or from it with the
+ * status. */
 int uk_runner_exchange(const char *path, const struct uk_data *d, bool back, int32_t *status) {
     FILE *f = fopen(path, back ? "rb" : "wb");
     char head[HEAD] = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executed instructions by function and mnemonic: what the plugin of the emulator wrote (count.c), read and printed. */
+/* Executed instructions by function and mnemonic: what the plugin of the emulator wrote (count.c), read and
+ * printed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static int by_count(const void *a, const void *b) {
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->function, y->function);
 }
 
-/* The lines' sums by one of their names, which becomes the function's, the largest first. False: out of memory. */
+/* The lines' sums by one of their names, which becomes the function's, the largest first. False: out of
+ * memory. */
 static bool add_up(const struct uk_emulated_counts *c, bool by_mnemonic, struct uk_emulated_counts *sums) {
     for (int i = 0; i < c->lines; i++) {
         const char *name = by_mnemonic ? c->line[i].mnemonic : c->line[i].function;

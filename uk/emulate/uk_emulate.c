@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs for another architecture, run here: the object is linked with a runner that has the C library of that
- * architecture in it, and qemu-user runs that. Operands go through a file that both map. This does not show how fast the
- * code would be.
+ * Programs for another architecture, run here: the object is linked with a runner that has the C library of
+ * that architecture in it, and qemu-user runs that. Operands go through a file that both map. This does not
+ * show how fast the code would be.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -234,7 +234,8 @@ static int run_there(const struct uk_emulation *e, const char *argument, char *c
     return status || !has_data || out ? status : uk_board_download(b, data, e->path[DATA]);
 }
 
-/* The runner on that argument, under the emulator with an option, or none if its name is NULL. Exit status. */
+/* The runner on that argument, under the emulator with an option, or none if its name is NULL. Exit status.
+ * */
 static int emulate(const struct uk_emulation *e, const char *option, const char *value,
                    const char *argument) {
     const char *argv[8] = {e->emulator->program, "-cpu", e->cpu};

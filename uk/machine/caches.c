@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, ways and latencies of caches, by chains of addresses; bytes a cycle from each; how many lines are under way at once. */
+/* Sizes, ways and latencies of caches, by chains of addresses; bytes a cycle from each; how many lines are
+ * under way at once. */
 #include <math.h>
 #include "measure.h"
 #include "ukernels.h"
@@ -128,8 +129,8 @@ void uk_caches_begin(struct uk_lab *lab) {
 
 /* ---- answers ---- */
 
-/* The largest size, or number of ways, with which a load takes less than the mean of this level's latency and the next one's;
- * 0: all do, or none does. */
+/* The largest size, or number of ways, with which a load takes less than the mean of this level's latency and
+ * the next one's; 0: all do, or none does. */
 static int64_t largest(const struct uk_lab *lab, int level, double near, double far, bool ways) {
     const double limit = (near + far) / 2;
     int64_t found = 0;

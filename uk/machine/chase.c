@@ -61,8 +61,8 @@ double uk_memory_latency(const struct uk_lab *lab) {
 int64_t uk_bytes_in(const struct uk_lab *lab, int level) {
     const struct uk_core *c = &lab->machine.core;
 
-    /* Of the second cache little, as pages lie in its sets at random; behind it no more than is read again before other cores'
-     * lines take the place. */
+    /* Of the second cache little, as pages lie in its sets at random; behind it no more than is read again
+     * before other cores' lines take the place. */
     switch (level) {
     case 1:
         return c->l1.size / 2;

@@ -7,7 +7,7 @@
 
 /* The kind is the end of a UK_FIELD_; the member is of struct uk_machine. */
 #define FIELD(name, line, words, unit, kind, member) \
-    { name, line, words, unit, UK_FIELD_##kind, offsetof(struct uk_machine, member) }
+    {name, line, words, unit, UK_FIELD_##kind, offsetof(struct uk_machine, member)}
 #define PORTS(i, of, words) \
     FIELD("vectors." #i "." #of, "vectors." #i "." #of, words, "a cycle", PORTS, core.vectors[i].of)
 #define VECTORS(i)                                                                                 \

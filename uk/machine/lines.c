@@ -30,7 +30,8 @@ static const struct uk_trial after_store = {.prepare = clear, .run = load_after_
 
 /* ---- stores to lines that are far ---- */
 
-/* Lines that the last cache has, in the order of addresses, or at random if `a` is set; those stored to were read longest ago. */
+/* Lines that the last cache has, in the order of addresses, or at random if `a` is set; those stored to were
+ * read longest ago. */
 static void send_away(struct uk_lab *lab, const struct uk_measured *p) {
     const int64_t lines = uk_bytes_in(lab, 3) / UK_LINE;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops of AArch64 with NEON. Accumulators are the registers 0 to 4 and 10 to 14; 8 and 9 are operands, 25 is not used again, 20
- * to 24 are loaded into, in turn, as a load that keeps the other half waits for what is there. All are 0, as subnormal numbers
- * would cost time. */
+/* Loops of AArch64 with NEON. Accumulators are the registers 0 to 4 and 10 to 14; 8 and 9 are operands, 25 is
+ * not used again, 20 to 24 are loaded into, in turn, as a load that keeps the other half waits for what is
+ * there. All are 0, as subnormal numbers would cost time. */
 #include "measure.h"
 
 #define REPEAT(n, body) ".rept " #n "\n\t" body ".endr\n\t"

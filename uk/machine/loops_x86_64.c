@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops of x86-64. Accumulators are the registers 0 to 4 and 10 to 14, ten, which hides the latency of two multiply-adds a cycle
- * (five cycles at most); 8 and 9 are operands, 7 is a mask, 15 what is not used again. All are 0, as subnormal numbers would cost
- * time. A multiply-add of SSE2 is a multiplication and an addition.
+ * Loops of x86-64. Accumulators are the registers 0 to 4 and 10 to 14, ten, which hides the latency of two
+ * multiply-adds a cycle (five cycles at most); 8 and 9 are operands, 7 is a mask, 15 what is not used again.
+ * All are 0, as subnormal numbers would cost time. A multiply-add of SSE2 is a multiplication and an
+ * addition.
  */
 #include "measure.h"
 
@@ -59,8 +60,9 @@ LOOPS(avx2, "ymm", "32", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX_MERGE, AVX
 LOOPS(avx512, "zmm", "64", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX512_MERGE, AVX512_START,
       "vzeroupper\n\t")
 
-/* Of eight, four are additions, two are logical operations on vectors, two are loads: few enough of each for the units of cores that
- * begin eight instructions a cycle, and no two in a row that a core could begin as one. */
+/* Of eight, four are additions, two are logical operations on vectors, two are loads: few enough of each for
+ * the units of cores that begin eight instructions a cycle, and no two in a row that a core could begin as
+ * one. */
 #define MIXED                                                        \
     "add %%r8, %%rax\n\tandps %%xmm8, %%xmm0\n\tmov (%1), %%r10\n\t" \
     "add %%r8, %%rcx\n\tadd %%r8, %%rdx\n\tandps %%xmm8, %%xmm1\n\t" \

@@ -26,8 +26,8 @@ static char *map(int64_t bytes) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* Pages are given when they are first written: in random order, so that neighbours have no frames in sequence, of which some cores
- * keep one entry for several. */
+/* Pages are given when they are first written: in random order, so that neighbours have no frames in
+ * sequence, of which some cores keep one entry for several. */
 static void take_pages(struct uk_lab *lab) {
     const int64_t pages = lab->bytes / lab->page;
 
@@ -78,7 +78,8 @@ void uk_lab_free(struct uk_lab *lab) {
 
 /* ---- samples ---- */
 
-/* Seconds of a cycle: of each addition of two registers that waits for the one before. (Some cores add constants for nothing.) */
+/* Seconds of a cycle: of each addition of two registers that waits for the one before. (Some cores add
+ * constants for nothing.) */
 static double cycle(void) {
     const size_t one = uk_hidden(1);
     size_t sum = 0;

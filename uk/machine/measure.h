@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside uk machine: the fields of a machine's row as text, and what microbenchmarks measure of them on this CPU.
+ * Inside uk machine: the fields of a machine's row as text, and what microbenchmarks measure of them on this
+ * CPU.
  *
- * A measurement is made of points: each times one loop of known length, a sample in each round until the time is up. A sample is in
- * cycles: its time over that of a chain of dependent additions, one a cycle, timed before and after it. Of a point's samples the
- * lowest twentieth counts (its largest), as other programs, other virtual machines and interrupts only ever add time.
+ * A measurement is made of points: each times one loop of known length, a sample in each round until the time
+ * is up. A sample is in cycles: its time over that of a chain of dependent additions, one a cycle, timed
+ * before and after it. Of a point's samples the lowest twentieth counts (its largest), as other programs,
+ * other virtual machines and interrupts only ever add time.
  */
 #ifndef UK_MEASURE_H
 #define UK_MEASURE_H
@@ -24,8 +26,8 @@ enum uk_field_kind {
     UK_FIELD_PORTS /* its value is how many begin each cycle */
 };
 
-/* A field of struct uk_machine, in the order in which they are printed. Those that follow each other with the same line are printed
- * on one. */
+/* A field of struct uk_machine, in the order in which they are printed. Those that follow each other with the
+ * same line are printed on one. */
 struct uk_field {
     const char *name;         /* "l2.size"; those of the uncore begin with uncore */
     const char *line, *words; /* words: a %s is the value */
@@ -107,7 +109,8 @@ struct uk_answer {
 
 struct uk_lab {
     struct uk_machine machine;
-    /* Memory in pages as large as the system gives, and in pages that are small and lie in no order. Both are 0 but for chains. */
+    /* Memory in pages as large as the system gives, and in pages that are small and lie in no order. Both are
+     * 0 but for chains. */
     char *large, *small, *mapped;
     int64_t bytes; /* of each */
     int64_t page;
@@ -150,16 +153,16 @@ static inline uint64_t uk_hidden(uint64_t value) {
 
 /* ---- chase.c: chains of addresses, each in the place that the one before names ---- */
 
-/* Chains of lines: element i at base + i * stride, and where `spread` i % 64 lines further on. They are in random order inside
- * windows of so many elements, one window after the other; of 0: all are. */
+/* Chains of lines: element i at base + i * stride, and where `spread` i % 64 lines further on. They are in
+ * random order inside windows of so many elements, one window after the other; of 0: all are. */
 struct uk_chain {
     bool small, spread, flushed; /* in small pages; from memory, as far as lines can be flushed */
     int64_t stride, window;
 };
 /* a: elements. */
 extern const struct uk_trial uk_chase;
-/* Every other line, since cores fetch pairs of them; in windows of 32 pages, which every first level of a TLB holds. They take all
- * of a cache's size, in half of its sets. */
+/* Every other line, since cores fetch pairs of them; in windows of 32 pages, which every first level of a TLB
+ * holds. They take all of a cache's size, in half of its sets. */
 extern const struct uk_chain uk_lines, uk_lines_flushed;
 
 /* The result. */
@@ -168,7 +171,8 @@ double uk_chase_cycles(const struct uk_lab *lab, const struct uk_chain *chain, i
 double uk_memory_latency(const struct uk_lab *lab);
 /* Makes lab->order, of numbers from 0 on. */
 void uk_random_order(struct uk_lab *lab, int64_t elements, int64_t window);
-/* Bytes that stand for a level: it holds them, and the level before it does not. 4: memory, where lines can be flushed. */
+/* Bytes that stand for a level: it holds them, and the level before it does not. 4: memory, where lines can
+ * be flushed. */
 int64_t uk_bytes_in(const struct uk_lab *lab, int level);
 
 /* ---- what is measured: each adds its points, and answers when they have results ---- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What hardware prefetches: loads of line after line, each of which waits for the one before, so that a line that was not fetched
- * beforehand takes memory's latency, and one that was takes less than half of it. One load instruction follows all streams, which
- * lie in random order: equal distances between them would be followed as well.
+ * What hardware prefetches: loads of line after line, each of which waits for the one before, so that a line
+ * that was not fetched beforehand takes memory's latency, and one that was takes less than half of it. One
+ * load instruction follows all streams, which lie in random order: equal distances between them would be
+ * followed as well.
  */
 #include <math.h>
 #include "measure.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of the TLB's levels and what a miss costs: chains with a line in each of so many small pages. What they take longer than
- * as many lines in few pages do is translation. (Large pages are no measure: a hypervisor may give small ones for them.)
+ * Entries of the TLB's levels and what a miss costs: chains with a line in each of so many small pages. What
+ * they take longer than as many lines in few pages do is translation. (Large pages are no measure: a
+ * hypervisor may give small ones for them.)
  */
 #include <math.h>
 #include "measure.h"
@@ -16,8 +17,8 @@ enum {
 static struct uk_chain pages = {.small = true, .spread = true};
 static const struct uk_chain compact = {.stride = UK_LINE, .window = 32 * 4096 / UK_LINE};
 
-/* The i-th number of pages, an eighth of an octave more each; 0: there are no more. Half of the second cache is left to the pages'
- * table. */
+/* The i-th number of pages, an eighth of an octave more each; 0: there are no more. Half of the second cache
+ * is left to the pages' table. */
 static int64_t count(const struct uk_lab *lab, int i) {
     const int64_t octave = (int64_t)FIRST << i / GRID, n = octave + octave / GRID * (i % GRID);
 
@@ -40,7 +41,8 @@ void uk_tlb_begin(struct uk_lab *lab) {
     }
 }
 
-/* The largest number of pages with which a load takes less than the mean of two translations; 0: there is none. */
+/* The largest number of pages with which a load takes less than the mean of two translations; 0: there is
+ * none. */
 static int64_t largest(const struct uk_lab *lab, int64_t from, double near, double far) {
     int64_t found = 0;
 

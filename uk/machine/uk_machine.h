@@ -9,7 +9,8 @@
 
 enum { UK_LEVELS = 3 };
 
-/* A cache of the row as it stands in cores.def or uncores.def, as it is used, and as cpuinfo reports it (NULL: it does not). */
+/* A cache of the row as it stands in cores.def or uncores.def, as it is used, and as cpuinfo reports it
+ * (NULL: it does not). */
 struct uk_level {
     const char *name; /* as the fields of it begin */
     struct uk_cache row, used;

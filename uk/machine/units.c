@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the units of the core do: multiply-adds, shuffles, loads and stores by width, what shares ports, how many instructions begin. */
+/* What the units of the core do: multiply-adds, shuffles, loads and stores by width, what shares ports, how
+ * many instructions begin. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

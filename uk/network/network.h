@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks as files of uk: read with the options of the command, given inputs, run here or under an emulator, layer by layer. */
+/* Networks as files of uk: read with the options of the command, given inputs, run here or under an emulator,
+ * layer by layer. */
 #ifndef UK_NETWORK_H
 #define UK_NETWORK_H
 
@@ -27,7 +28,8 @@ struct uk_net_job {
 
 /* ---- network.c: as all verbs take a network ---- */
 
-/* Reads the file, with the shapes, sizes and constants of the options. Exit status; end the job in any case. */
+/* Reads the file, with the shapes, sizes and constants of the options. Exit status; end the job in any case.
+ * */
 int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a);
 void uk_net_end(struct uk_net_job *j);
 /* Prints the network's message. Exit status. */
@@ -79,13 +81,14 @@ int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts);
 
 /* ---- network_count.c ---- */
 
-/* Runs all layers under the emulator or in the simulator, and prints the instructions, as the options say of each layer. Exit status. */
+/* Runs all layers under the emulator or in the simulator, and prints the instructions, as the options say of
+ * each layer. Exit status. */
 int uk_net_count(struct uk_net_job *j);
 
 /* ---- network_runner.c: where it runs in a program of its own ---- */
 
-/* The file that it maps: a page whose first word is the status, then the block. The argument is LAYER@FILE: a layer, or all, or how
- * large the file is to be, or, with how often, each layer. */
+/* The file that it maps: a page whose first word is the status, then the block. The argument is LAYER@FILE: a
+ * layer, or all, or how large the file is to be, or, with how often, each layer. */
 enum { UK_NET_HEAD = 4096, UK_NET_ALL = -1, UK_NET_SIZE = -2, UK_NET_EACH = -3 };
 /* Its source, in C; free it. NULL: no memory. */
 char *uk_net_runner(const struct uk_net_job *j);
@@ -97,8 +100,8 @@ int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds);
 
 /* Makes the folder of --layers. Exit status. */
 int uk_net_make_folder(const struct uk_net_job *j);
-/* Runs layer by layer, compares each layer's result with the interpreter's if asked to, and writes it to a file if asked to. Exit
- * status. */
+/* Runs layer by layer, compares each layer's result with the interpreter's if asked to, and writes it to a
+ * file if asked to. Exit status. */
 int uk_net_look(struct uk_net_job *j);
 /* Times all of it and each layer. Exit status. */
 int uk_net_time(struct uk_net_job *j);

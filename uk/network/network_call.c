@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks as code that runs: in this process, or of another architecture under an emulator, which maps the block of memory as this
- * process does, so that both see what lies between layers. */
+/* Networks as code that runs: in this process, or of another architecture under an emulator, which maps the
+ * block of memory as this process does, so that both see what lies between layers. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer by layer: each one's result beside the interpreter's, which is given the same inputs, and into files. */
+/* Layer by layer: each one's result beside the interpreter's, which is given the same inputs, and into files.
+ * */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +27,8 @@ static uint64_t random_below(uint64_t *state, int64_t n) {
     return (*state >> 20) % (uint64_t)n;
 }
 
-/* Corners first, then borders, one dimension after the other, as half of all, then any. The same each time. */
+/* Corners first, then borders, one dimension after the other, as half of all, then any. The same each time.
+ * */
 static void choose(const struct uk_network_tensor *t, int64_t count, int64_t *element) {
     const int64_t corners = INT64_C(1) << t->rank;
     uint64_t state = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk run --count of a network: the instructions of all of it, and with =layers of each layer and each kind of layer. */
+/* uk run --count of a network: the instructions of all of it, and with =layers of each layer and each kind of
+ * layer. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -22,10 +23,11 @@ static bool has_channels_last(const struct uk_net_job *j, const struct uk_networ
 }
 
 /*
- * Instructions of RISC-V P that products of bytes take: a tile of 4 by 5 outputs has 4 + 5 loads and 20 products of 8 terms in 64-bit
- * registers, and 3 instructions of a loop that is unrolled 4 times, 0.1864 a term, where the sums are filled to whole registers; then an
- * output has 2 sums added and 8 instructions to be scaled, rounded and stored. Depthwise a row of a window is a register that serves
- * four outputs: 0.33 a term, 7 an output, and one to put each element in its plane where channels lie side by side. 0: not known.
+ * Instructions of RISC-V P that products of bytes take: a tile of 4 by 5 outputs has 4 + 5 loads and 20
+ * products of 8 terms in 64-bit registers, and 3 instructions of a loop that is unrolled 4 times, 0.1864 a
+ * term, where the sums are filled to whole registers; then an output has 2 sums added and 8 instructions to
+ * be scaled, rounded and stored. Depthwise a row of a window is a register that serves four outputs: 0.33 a
+ * term, 7 an output, and one to put each element in its plane where channels lie side by side. 0: not known.
  */
 static double floor_of(const struct uk_net_job *j, const struct uk_network_layer *l) {
     const double outputs = (double)l->output.elements;
@@ -41,7 +43,8 @@ static double floor_of(const struct uk_net_job *j, const struct uk_network_layer
 
 /* ---- lines ---- */
 
-/* What a line has: of a layer, or the sum of those of a kind. `floored` are the instructions of those whose floor is known. */
+/* What a line has: of a layer, or the sum of those of a kind. `floored` are the instructions of those whose
+ * floor is known. */
 struct sum {
     const char *kind;
     int layers;

@@ -41,7 +41,8 @@ static enum uk_status try_layer(struct uk_net_job *j) {
     return s;
 }
 
-/* The first device of the kind that runs the code, with the constants on it. False: there is none, and why. */
+/* The first device of the kind that runs the code, with the constants on it. False: there is none, and why.
+ * */
 static bool open_kind(struct uk_net_job *j, const char *kind, char why[UK_GPU_MESSAGE]) {
     for (int i = 0; !uk_gpu_open(kind, i, &j->gpu, i ? NULL : why); i++) {
         enum uk_status s = uk_network_device_create(j->network, j->gpu, &j->device);
@@ -124,8 +125,8 @@ int uk_net_count_device(struct uk_net_job *j) {
 
 /* ---- times, on a board ---- */
 
-/* A run with what it begins kept, and that again and again: of one layer its kernels alone, of all the inputs' way up besides, as what
- * a run has overwritten may be numbers of elements. */
+/* A run with what it begins kept, and that again and again: of one layer its kernels alone, of all the
+ * inputs' way up besides, as what a run has overwritten may be numbers of elements. */
 static int replay(struct uk_net_job *j, int layer, const struct uk_timing *how, double *seconds) {
     char why[UK_GPU_MESSAGE];
     enum uk_status s = uk_board_gpu_record(layer < 0 ? UK_RECORD_ALL : UK_RECORD_LAUNCHES, why);

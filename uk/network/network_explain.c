@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk explain of a network: each layer with its kernel, or why it has none, its layout, its place and its work. */
+/* uk explain of a network: each layer with its kernel, or why it has none, its layout, its place and its
+ * work. */
 #include <string.h>
 #include "network.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main of a network's code where it runs in a program of its own: under an emulator, or on a board, where it is timed, too. */
+/* The main of a network's code where it runs in a program of its own: under an emulator, or on a board, where
+ * it is timed, too. */
 #include <stdlib.h>
 #include <string.h>
 #include "network.h"

@@ -38,8 +38,8 @@ static int time_all(struct timed *t) {
     return UK_EXIT_OK;
 }
 
-/* Seconds of each layer: the middle one of several rounds, in which they follow each other as they do in a run; of one thread by its own
- * clock, as all of it. */
+/* Seconds of each layer: the middle one of several rounds, in which they follow each other as they do in a
+ * run; of one thread by its own clock, as all of it. */
 static int time_layers(struct timed *t, int layers, double *seconds) {
     double (*const now)(void) = t->job->options.threads > 1 ? bench_seconds : bench_thread_seconds;
     double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to a board: ssh's process, whose own session is the shell that watches, and shares its connection with later ones. */
+/* The connection to a board: ssh's process, whose own session is the shell that watches, and shares its
+ * connection with later ones. */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +27,10 @@ void uk_board_use(struct uk_board *b) {
 /* ---- the shell there ---- */
 
 /*
- * Its standard input is held open by uk. The folder of a run is renamed before what runs is ended: a command that has not said yet
- * which group of processes it is (session.c) finds no folder and ends by itself. It lies in one that nobody else may write to, as in
- * /tmp another user could have put a folder with the new name.
+ * Its standard input is held open by uk. The folder of a run is renamed before what runs is ended: a command
+ * that has not said yet which group of processes it is (session.c) finds no folder and ends by itself. It
+ * lies in one that nobody else may write to, as in /tmp another user could have put a folder with the new
+ * name.
  */
 static const char watch[] =
     "umask 077; trap \"\" HUP INT TERM PIPE\n"
@@ -56,7 +58,8 @@ static const char watch[] =
 
 /* ---- ssh ---- */
 
-/* The options, by which ssh asks nobody where nobody is, gives up in time, and takes nothing of the user's but keys and names. */
+/* The options, by which ssh asks nobody where nobody is, gives up in time, and takes nothing of the user's
+ * but keys and names. */
 static int put_options(const struct uk_board *b, const char **argv, bool is_master) {
     static const char *const options[] = {
         "ControlPersist=no",       "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which target's code a board runs: by what Linux says of its CPU, or by a probe where something stands in front of programs. */
+/* Which target's code a board runs: by what Linux says of its CPU, or by a probe where something stands in
+ * front of programs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 /* ---- features ---- */
 
-/* What /proc/cpuinfo calls features that LLVM calls otherwise, but for a dot or a dash, which is an underscore there. */
+/* What /proc/cpuinfo calls features that LLVM calls otherwise, but for a dot or a dash, which is an
+ * underscore there. */
 static const struct {
     const char *feature, *cpuinfo;
 } names[] = {{"neon", "asimd"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs of a board, as a kind of GPU of this process: compiled functions that launch kernels run here, and what they ask of a device goes
- * to a program there (gpu_program.c), through its standard input and output. Addresses are those of the device there.
+ * GPUs of a board, as a kind of GPU of this process: compiled functions that launch kernels run here, and
+ * what they ask of a device goes to a program there (gpu_program.c), through its standard input and output.
+ * Addresses are those of the device there.
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that has a board's GPU (gpu_program.c), for the CPU there. It loads a vendor's driver, so that it is linked dynamically,
- * with the C library that is here: what the board has may be older.
+ * The program that has a board's GPU (gpu_program.c), for the CPU there. It loads a vendor's driver, so that
+ * it is linked dynamically, with the C library that is here: what the board has may be older.
  */
 #include <elf.h>
 #include <errno.h>
@@ -93,7 +93,8 @@ static int check_glibc(const struct uk_board *b, const char *program) {
 
 /* ---- the program ---- */
 
-/* The architecture of the CPU there, if programs can be linked for it and it has addresses as this one has. */
+/* The architecture of the CPU there, if programs can be linked for it and it has addresses as this one has.
+ * */
 static const struct uk_arch *arch_of(const struct uk_board *b) {
     for (const struct uk_target *t = uk_targets; t->name; t++)
         if (t->arch->emulator.triple && t->arch->bits == 64 && uk_board_is(b, t->arch))

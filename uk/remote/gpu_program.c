@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that has a board's GPU: loads HIP or CUDA, as its argument says, and does what comes through its standard input until
- * that ends. It is linked dynamically, as a driver cannot be loaded otherwise.
+ * The program that has a board's GPU: loads HIP or CUDA, as its argument says, and does what comes through
+ * its standard input until that ends. It is linked dynamically, as a driver cannot be loaded otherwise.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

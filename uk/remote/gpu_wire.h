@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk and gpu_program.c say to each other, in the byte order that both have: a request and its bytes, then a reply and its bytes.
- * Each is a call of struct uk_gpu_driver, with the addresses and handles that the program's own driver has.
+ * What uk and gpu_program.c say to each other, in the byte order that both have: a request and its bytes,
+ * then a reply and its bytes. Each is a call of struct uk_gpu_driver, with the addresses and handles that the
+ * program's own driver has.
  */
 #ifndef UK_GPU_WIRE_H
 #define UK_GPU_WIRE_H
@@ -23,7 +24,8 @@ enum uk_gpu_what {
     UK_GPU_WAIT,
     /* From now on launches are kept, and uploads if value is 2; what was kept before is forgotten. */
     UK_GPU_RECORD,
-    /* Times what was kept: number samples, each after value seconds of rest; the reply's bytes are their seconds, as double. */
+    /* Times what was kept: number samples, each after value seconds of rest; the reply's bytes are their
+     * seconds, as double. */
     UK_GPU_REPLAY
 };
 

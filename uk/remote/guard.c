@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The local folder of a connection. A process of its own removes it when a pipe closes that uk alone holds open: uk may be killed
- * at any moment, and nothing is left.
+ * The local folder of a connection. A process of its own removes it when a pipe closes that uk alone holds
+ * open: uk may be killed at any moment, and nothing is left.
  */
 #define _XOPEN_SOURCE 700
 #define _GNU_SOURCE /* pipe2 */

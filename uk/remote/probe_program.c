@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program without a C library, of a few kilobytes: prints the features of the CPU that it runs on, as archs.def names them. What
- * stands in front of programs (--remote-prefix) may show them another CPU than the board's.
+ * A program without a C library, of a few kilobytes: prints the features of the CPU that it runs on, as
+ * archs.def names them. What stands in front of programs (--remote-prefix) may show them another CPU than the
+ * board's.
  */
 typedef unsigned long word;
 enum { AT_HWCAP_ = 16, AT_HWCAP2_ = 26 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between uk verify and its guest on a board, which cannot share a file: a process of uk's own, with the guest's standard input and
- * output and the file, that sends each case over the connection and writes what comes back into the file.
+ * Between uk verify and its guest on a board, which cannot share a file: a process of uk's own, with the
+ * guest's standard input and output and the file, that sends each case over the connection and writes what
+ * comes back into the file.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other side of relay.c, behind a guest of uk verify, whose main has another name: the guest runs in a child, with the file that it
- * shares as a file of memory. A case comes as its bytes and how many they are, and goes back as so many.
+ * The other side of relay.c, behind a guest of uk verify, whose main has another name: the guest runs in a
+ * child, with the file that it shares as a file of memory. A case comes as its bytes and how many they are,
+ * and goes back as so many.
  */
 #include <fcntl.h>
 #include <stdint.h>

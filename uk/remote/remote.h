@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boards: other machines, which run what is compiled here. uk reaches one by the system's ssh, over one connection; a shell there
- * watches the standard input that uk holds open, and when that ends, for whatever reason, ends what runs there and removes the
- * folder that all files of uk are in. What the board needs is sshd and a POSIX shell with the usual small programs.
+ * Boards: other machines, which run what is compiled here. uk reaches one by the system's ssh, over one
+ * connection; a shell there watches the standard input that uk holds open, and when that ends, for whatever
+ * reason, ends what runs there and removes the folder that all files of uk are in. What the board needs is
+ * sshd and a POSIX shell with the usual small programs.
  */
 #ifndef UK_REMOTE_H
 #define UK_REMOTE_H
@@ -64,7 +65,8 @@ struct uk_board {
     bool no_exec, has_sha256, has_flock;
     bool probed; /* features are named as archs.def has them, not as /proc/cpuinfo */
     bool holds;  /* signals */
-    /* The program that has its GPU, while it runs: the ends of what goes to it and comes from it, its ssh; -1. */
+    /* The program that has its GPU, while it runs: the ends of what goes to it and comes from it, its ssh;
+     * -1. */
     int gpu_link, gpu_ssh;
     char gpu_program[64];
     /* Programs that are there already, by their hashes. */
@@ -85,8 +87,8 @@ void uk_board_command(const struct uk_board *b, const char *argv[UK_BOARD_ARGUME
 
 /* ---- session.c: a command there; exit statuses, and what went wrong has been said ---- */
 
-/* Runs `body` of a shell in the board's folder, with those words as $1, $2, ...; `in` and `out` are files, -1 for none. The exit
- * status there, or -1 if it did not end there; `doing` names it in what is said then. */
+/* Runs `body` of a shell in the board's folder, with those words as $1, $2, ...; `in` and `out` are files, -1
+ * for none. The exit status there, or -1 if it did not end there; `doing` names it in what is said then. */
 int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char *const words[], int in,
                    int out);
 /* The words of such a command as the shell there takes them; free it. NULL: no memory. */
@@ -98,12 +100,14 @@ int uk_board_upload(struct uk_board *b, const char *path, const char *name);
 int uk_board_download(struct uk_board *b, const char *name, const char *path);
 /* Has the program there, once within a command; `name` is how it is called there. */
 int uk_board_program(struct uk_board *b, const char *path, char *name, size_t size);
-/* Runs a program that is there, after the words of --remote-prefix, with its standard output in a file, or nowhere if that is
- * NULL. `locked`: alone among those of all users who time there. */
+/* Runs a program that is there, after the words of --remote-prefix, with its standard output in a file, or
+ * nowhere if that is NULL. `locked`: alone among those of all users who time there. */
 int uk_board_run(struct uk_board *b, const char *name, char *const words[], const char *out, bool locked);
-/* The command of a shell there that runs the words of a program; locked: as above, and who has to wait is told. Exit status. */
+/* The command of a shell there that runs the words of a program; locked: as above, and who has to wait is
+ * told. Exit status. */
 int uk_board_body(struct uk_board *b, bool locked, const char **body);
-/* How a program there has ended, in words, by the exit status of its ssh (-1: none), and what it said last. */
+/* How a program there has ended, in words, by the exit status of its ssh (-1: none), and what it said last.
+ * */
 void uk_board_ended(const struct uk_board *b, const char *name, int result, const char *said, char *text,
                     size_t size);
 /* Removes the programs and operands that are in the folder. */
@@ -113,9 +117,11 @@ void uk_board_stop(struct uk_board *b);
 
 /* ---- fits.c: which target's code the board runs ---- */
 
-/* Whether it has what the target needs. With a prefix a probe of a few kilobytes, run after it, says what there is. Exit status. */
+/* Whether it has what the target needs. With a prefix a probe of a few kilobytes, run after it, says what
+ * there is. Exit status. */
 int uk_board_fits(struct uk_board *b, const char *target);
-/* The strongest target whose code it runs, with the features that the board has besides; NULL: none is known for it. */
+/* The strongest target whose code it runs, with the features that the board has besides; NULL: none is known
+ * for it. */
 const char *uk_board_target(const struct uk_board *b, char *text, size_t size);
 /* Sets what there is to what the probe says. Exit status. */
 int uk_board_probe(struct uk_board *b, const char *target);
@@ -158,8 +164,8 @@ int uk_glibc_needed(const char *elf, size_t length);
 /* Starts that program, which looks whether there is a GPU. Exit status. */
 int uk_board_gpu_begin(struct uk_board *b, const char *target);
 void uk_board_gpu_end(struct uk_board *b);
-/* What launches is kept there from now on, and what uploads if `what` is UK_RECORD_ALL; the replay times that, again and again:
- * how->rounds seconds. On failure there is a message. */
+/* What launches is kept there from now on, and what uploads if `what` is UK_RECORD_ALL; the replay times
+ * that, again and again: how->rounds seconds. On failure there is a message. */
 enum { UK_RECORD_LAUNCHES = 1, UK_RECORD_ALL = 2 };
 enum uk_status uk_board_gpu_record(int what, char *message);
 enum uk_status uk_board_gpu_replay(const struct uk_timing *how, double *seconds, char *message);
@@ -168,7 +174,8 @@ enum uk_status uk_board_gpu_replay(const struct uk_timing *how, double *seconds,
 
 /* Its source, with what receives cases there; free it. NULL: no memory. */
 char *uk_relay_guest(const char *source);
-/* The command that has the file's cases run by the program there; it stays until the next call. NULL: what is wrong has been said. */
+/* The command that has the file's cases run by the program there; it stays until the next call. NULL: what is
+ * wrong has been said. */
 char *const *uk_relay_command(struct uk_board *b, const char *program);
 /* Whether uk has been started as that command, and what it then does. */
 bool uk_is_relay(int argc, char **argv);
@@ -176,7 +183,8 @@ int uk_relay(char **argv);
 
 /* ---- remote.c ---- */
 
-/* Checks the options that are about boards; a command that has --remote runs with a board in use. Exit status. */
+/* Checks the options that are about boards; a command that has --remote runs with a board in use. Exit
+ * status. */
 int uk_run_on_board(const struct uk_arguments *a, int (*run)(const struct uk_arguments *));
 
 #endif

@@ -30,9 +30,9 @@ void uk_last_line(const char *path, char *text, size_t size) {
 /* ---- a session ---- */
 
 /*
- * sshd makes a session the leader of a group of processes. Its number is there for the shell that watches (board.c) before anything
- * else is done. If that has begun to end everything, it has renamed the folder: either it finds the number, or the folder is gone
- * when it is looked for once more.
+ * sshd makes a session the leader of a group of processes. Its number is there for the shell that watches
+ * (board.c) before anything else is done. If that has begun to end everything, it has renamed the folder:
+ * either it finds the number, or the folder is gone when it is looked for once more.
  */
 static const char before[] = "cd \"$1\" && umask 077 || exit 254\n"
                              "read -r a b c e g z </proc/$$/stat\n"
@@ -170,8 +170,9 @@ int uk_board_download(struct uk_board *b, const char *name, const char *path) {
 /* ---- programs ---- */
 
 /*
- * With --remote-keep: $1 is its SHA-256, $2 the file in the folder. What is kept is copied into the folder, and the copy is hashed
- * before it is used: nobody changes that. One that was cut off while it was being kept is replaced.
+ * With --remote-keep: $1 is its SHA-256, $2 the file in the folder. What is kept is copied into the folder,
+ * and the copy is hashed before it is used: nobody changes that. One that was cut off while it was being kept
+ * is replaced.
  */
 static const char find_kept[] = "c=$HOME/.cache/ukernels; [ -f \"$c/$1\" ] || exit 1\n"
                                 "chmod 700 \"$c\" && cp \"$c/$1\" \"$2\" && chmod 700 \"$2\" && echo \"$1  "

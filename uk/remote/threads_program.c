@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parallel loops of a program that runs under an emulator or on a board, where no library of ours is: UK_THREADS threads, of which the
- * caller is one, take index after index. They are started at the first loop and wait for the next ones; where the system starts fewer,
- * these do all. Compiled code has no parallel loop inside of another one.
+ * Parallel loops of a program that runs under an emulator or on a board, where no library of ours is:
+ * UK_THREADS threads, of which the caller is one, take index after index. They are started at the first loop
+ * and wait for the next ones; where the system starts fewer, these do all. Compiled code has no parallel loop
+ * inside of another one.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times a function on the machine that it runs on, and a loop of multiply-adds on registers beside each sample, because clocks move.
- * Of a program with several threads the wall clock counts, and the loop runs on all of them. A line says which CPU, its governor, its
- * range of frequencies and how many threads there are; then a line a round: seconds of a call, operations a second of the loop, kHz
- * before and after.
+ * Times a function on the machine that it runs on, and a loop of multiply-adds on registers beside each
+ * sample, because clocks move. Of a program with several threads the wall clock counts, and the loop runs on
+ * all of them. A line says which CPU, its governor, its range of frequencies and how many threads there are;
+ * then a line a round: seconds of a call, operations a second of the loop, kHz before and after.
  */
 #define _GNU_SOURCE
 #include <sched.h>

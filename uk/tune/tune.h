@@ -47,8 +47,8 @@ bool tune_add(struct tune_search *s, struct tune_trial trial);
 struct tune_trial *tune_find(const struct tune_search *s, const char *steps);
 /* The rank-th fastest of those that worked, or NULL. */
 struct tune_trial *tune_rank(const struct tune_search *s, int rank);
-/* What to change next, and how often: mostly one of the fastest once; now and then a start, several times. NULL:
- * nothing has worked. */
+/* What to change next, and how often: mostly one of the fastest once; now and then a start, several times.
+ * NULL: nothing has worked. */
 const struct tune_trial *tune_parent(struct tune_search *s, int *changes);
 void tune_free(struct tune_search *s);
 
@@ -87,7 +87,8 @@ struct tune_bench;
 /* In the process of the trial: runs the steps' code once on the data, counting. */
 enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *count, char *message,
                              size_t size);
-/* In the process of a trial: standard error becomes a file, whose last text becomes the message of what it then was. */
+/* In the process of a trial: standard error becomes a file, whose last text becomes the message of what it
+ * then was. */
 void tune_said_begin(void);
 enum tune_outcome tune_said(char *message, size_t size);
 /* Of a trial's seconds or instructions. */
@@ -106,7 +107,8 @@ void tune_boards_close(struct tune_bench *b);
 int tune_boards_left(const struct tune_bench *b);
 /* In the process of the trial: runs and times the steps' code on the board in use. */
 void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r);
-/* Measures up to as many trials as there are boards at once; `only`: on that board, else NULL. False: not all of them have been. */
+/* Measures up to as many trials as there are boards at once; `only`: on that board, else NULL. False: not all
+ * of them have been. */
 bool tune_measure_there(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
                         volatile int *interrupted, struct tune_board *only);
 /* What the others are compared with, on each board; *t is the first one's. */
@@ -146,7 +148,8 @@ void tune_describe_end(struct tune_trial *t, int status, double limit);
 struct tune_source {
     const char *text, *steps;
 };
-/* Sizes, operands, shared memory, of the program of the file or, if that is not NULL, the source; no reference yet. Exit status. */
+/* Sizes, operands, shared memory, of the program of the file or, if that is not NULL, the source; no
+ * reference yet. Exit status. */
 int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a, const struct tune_source *source);
 void tune_bench_free(struct tune_bench *b);
 /* Compiles the reference; the next trial of the same steps makes what the others are compared with. */
@@ -174,8 +177,8 @@ struct tune {
 
 /* ---- uk_tune.c: one program ---- */
 
-/* What does not depend on the program: boards, limits, signals; and refuses targets that cannot be measured. Exit status; close it in any
- * case. */
+/* What does not depend on the program: boards, limits, signals; and refuses targets that cannot be measured.
+ * Exit status; close it in any case. */
 int tune_open(struct tune *t, const struct uk_arguments *a);
 void tune_close(struct tune *t);
 /* Takes a program, and what the log has of it. Exit status; unload it in any case. */
@@ -194,8 +197,8 @@ int tune_look(struct tune *t, struct tune_result *r);
 
 /* Seconds since the search began. */
 double tune_passed(const struct tune *t);
-/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. *steps is NULL if
- * there was no time for that. Exit status. */
+/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference.
+ * *steps is NULL if there was no time for that. Exit status. */
 int tune_decide(struct tune *t, const char **steps, double *speed);
 /* What is written when nothing was decided: the fastest so far, if it is no slower than the reference. */
 const char *tune_best_so_far(const struct tune *t, double *speed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk tune --remote=A,B,...: candidates are shared out, one at a time on each board. A process here compiles one and has it run and
- * timed there. Times are multiplied by the rate of multiply-adds measured beside them, so that clocks that move do not matter, and a
- * candidate is compared with the reference on the same board alone.
+ * uk tune --remote=A,B,...: candidates are shared out, one at a time on each board. A process here compiles
+ * one and has it run and timed there. Times are multiplied by the rate of multiply-adds measured beside them,
+ * so that clocks that move do not matter, and a candidate is compared with the reference on the same board
+ * alone.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trials of uk tune for another architecture: instructions are counted under the emulator, whose speed says nothing. A
- * count is the same each time, so one call of a schedule suffices, and any difference counts.
+ * Trials of uk tune for another architecture: instructions are counted under the emulator, whose speed says
+ * nothing. A count is the same each time, so one call of a schedule suffices, and any difference counts.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <signal.h>

@@ -13,7 +13,8 @@ double tune_passed(const struct tune *t) {
     return bench_seconds() - t->begun;
 }
 
-/* The fastest of the first look get a second one, and are then in its order; as many as worked. Exit status. */
+/* The fastest of the first look get a second one, and are then in its order; as many as worked. Exit status.
+ * */
 static int second_look(struct tune *t, int *finalist, int *count) {
     int looked[FINALISTS], n = 0, status = UK_EXIT_OK;
     const struct tune_trial *ranked;

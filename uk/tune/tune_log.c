@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of uk tune: one JSON object a line, each written at once, so that whatever ends the search leaves whole
- * lines; and read again to go on. */
+/* The log of uk tune: one JSON object a line, each written at once, so that whatever ends the search leaves
+ * whole lines; and read again to go on. */
 #define _GNU_SOURCE
 #include <cJSON.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk tune of a network: each tensor program that its layers call is searched by itself, the heaviest first, in a part of the time and of the
- * trials that is its part of what a run costs with the automatic schedules. Programs that are left so little that a search would find nothing
- * keep the schedules that they have.
+ * uk tune of a network: each tensor program that its layers call is searched by itself, the heaviest first,
+ * in a part of the time and of the trials that is its part of what a run costs with the automatic schedules.
+ * Programs that are left so little that a search would find nothing keep the schedules that they have.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -167,8 +167,8 @@ static int search(struct network_tune *n, struct layer *l, double limit, int mos
 
 /* ---- all of them ---- */
 
-/* The part of these seconds and trials that a layer gets: by its weight among it and those after it that get enough of both. 0: not even
- * it does. */
+/* The part of these seconds and trials that a layer gets: by its weight among it and those after it that get
+ * enough of both. 0: not even it does. */
 static double part(const struct network_tune *n, int layer, double seconds, double trials) {
     double sum = 0, found = 0;
 

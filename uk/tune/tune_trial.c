@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trial of uk tune: a child process compiles the schedule, runs it, compares its result, and times it in turns
- * with the reference, whose code and operands it has from the parent. The parent never runs generated code.
+ * One trial of uk tune: a child process compiles the schedule, runs it, compares its result, and times it in
+ * turns with the reference, whose code and operands it has from the parent. The parent never runs generated
+ * code.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +20,8 @@
 #include <unistd.h>
 #include "tune.h"
 
-/* A candidate that is slower than the reference by this factor in every call of a short while is not measured further. */
+/* A candidate that is slower than the reference by this factor in every call of a short while is not measured
+ * further. */
 static const double hopeless = 2, hopeless_while = 0.01;
 
 enum {
@@ -28,9 +30,9 @@ enum {
 
 /* In memory that parent and children share. */
 struct tune_results {
-    bool known; /* the reference has run */
-    bool
-        comparable; /* all its results are integers that their types hold exactly: any order of sums gives them */
+    bool known;      /* the reference has run */
+    bool comparable; /* all its results are integers that their types hold exactly: any order of sums gives
+                        them */
     _Alignas(64) char bytes[]; /* the tensors that are written, one after the other, each aligned */
 };
 
@@ -294,7 +296,8 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     signal(SIGHUP, SIG_DFL);
     uk_begin_signals();
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    /* What other processes take from this one is not counted; the parent looks at the clock for what only waits. */
+    /* What other processes take from this one is not counted; the parent looks at the clock for what only
+     * waits. */
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);

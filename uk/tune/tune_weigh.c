@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each layer of a network costs in a run of all: a child process compiles it with the automatic schedules, runs and times or counts it,
- * so that this one never runs generated code. */
+/* What each layer of a network costs in a run of all: a child process compiles it with the automatic
+ * schedules, runs and times or counts it, so that this one never runs generated code. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /*
  * uk tune: looks for a schedule that is faster than the automatic one.
  *
- * It begins with the automatic schedule, the program's own and the automatic tiling of every kernel that fits, goes on
- * with changes of the best ones, looks at the fastest of all once more, and lets the best take turns with the automatic
- * schedule. Only what wins there by more than the noise is taken.
+ * It begins with the automatic schedule, the program's own and the automatic tiling of every kernel that
+ * fits, goes on with changes of the best ones, looks at the fastest of all once more, and lets the best take
+ * turns with the automatic schedule. Only what wins there by more than the noise is taken.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -22,7 +22,8 @@ enum {
 };
 
 static const double search_share = 0.8; /* of the time; the rest is for deciding */
-/* A bound must be above the best time by this, and above the reference's bound: the best may owe its time to noise. */
+/* A bound must be above the best time by this, and above the reference's bound: the best may owe its time to
+ * noise. */
 static const double bound_margin = 1.1;
 /* What the cost rule puts so far behind the best is not run. */
 static const double behind_margin = 30;
@@ -196,8 +197,8 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
 
 /* ---- starts ---- */
 
-/* What the others are measured beside: these steps, if they work; what failed according to the log is not tried again.
- * They are taken over. Exit status. */
+/* What the others are measured beside: these steps, if they work; what failed according to the log is not
+ * tried again. They are taken over. Exit status. */
 static int try_reference(struct tune *t, char *steps) {
     struct tune_trial *known = tune_find(&t->search, steps), trial = {.steps = steps, .is_start = true};
     bool failed = known && known->outcome != TUNE_OK, worked = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libukblas: sgemm and dgemm as BLAS and CBLAS declare them, and their strided batches, on top of uk_sgemm and
- * uk_dgemm. Linked in front of a BLAS, or preloaded, it defines these names, and leaves all others to that BLAS.
+ * libukblas: sgemm and dgemm as BLAS and CBLAS declare them, and their strided batches, on top of uk_sgemm
+ * and uk_dgemm. Linked in front of a BLAS, or preloaded, it defines these names, and leaves all others to
+ * that BLAS.
  *
  * The names without suffix take 32-bit integers, those that end in 64_ (and cblas_*_64) 64-bit ones. Illegal
  * arguments are reported as the reference BLAS reports them, and C is left as it is.
@@ -13,8 +14,9 @@
 #include "blas.h"
 #include "ukernels.h"
 
-/* The error handlers are the program's, or those of the BLAS beside this library: none is defined here, so that theirs are called.
- * Where the linker finds none, because that BLAS was loaded with RTLD_LOCAL, handlers.c looks for it when it is needed. */
+/* The error handlers are the program's, or those of the BLAS beside this library: none is defined here, so
+ * that theirs are called. Where the linker finds none, because that BLAS was loaded with RTLD_LOCAL,
+ * handlers.c looks for it when it is needed. */
 #define WEAK __attribute__((weak))
 typedef void xerbla_function(const char *routine, const int32_t *argument, size_t length);
 typedef void xerbla_64_function(const char *routine, const int64_t *argument, size_t length);
@@ -27,11 +29,13 @@ WEAK xerbla_64_function xerbla_64_;
 WEAK cblas_function cblas_xerbla;
 WEAK cblas_64_function cblas_xerbla_64;
 WEAK void mkl_get_version(void *version);
-/* The reference's cblas_xerbla, and what is modelled on it, reads this: nonzero says that a row-major product is computed as a
- * column-major one and arguments are numbered as that one's; the handler then reports the caller's numbers. */
+/* The reference's cblas_xerbla, and what is modelled on it, reads this: nonzero says that a row-major product
+ * is computed as a column-major one and arguments are numbered as that one's; the handler then reports the
+ * caller's numbers. */
 WEAK extern int RowMajorStrg;
 
-/* What handles an illegal argument: `wide` takes 64-bit integers, `narrow` 32-bit ones; one of them is NULL, or both. */
+/* What handles an illegal argument: `wide` takes 64-bit integers, `narrow` 32-bit ones; one of them is NULL,
+ * or both. */
 struct handler {
     void *wide, *narrow;
     void *object; /* the object that defines it, kept open while it runs; NULL: the linker found it */
@@ -63,7 +67,8 @@ enum {
     CBLAS_CONJ_TRANS = 113
 };
 
-/* A column-major product. A row-major one is the column-major product of the transposes: B' A', with m and n exchanged. */
+/* A column-major product. A row-major one is the column-major product of the transposes: B' A', with m and n
+ * exchanged. */
 struct shape {
     enum uk_transpose ta, tb;
     int64_t m, n, k, lda, ldb, ldc;
@@ -73,7 +78,8 @@ struct batch {
     int64_t stride_a, stride_b, stride_c, count;
 };
 
-/* The positions of sgemm_'s arguments, and where sgemm_batch_strided_ has them. CBLAS counts the layout first. */
+/* The positions of sgemm_'s arguments, and where sgemm_batch_strided_ has them. CBLAS counts the layout
+ * first. */
 enum { TRANSA = 1, TRANSB, M, N, K, LDA = 8, LDB = 10, LDC = 13 };
 enum { BATCH_LDA = 8, BATCH_LDB = 11, BATCH_LDC = 15, BATCH_SIZE = 17 };
 

@@ -33,8 +33,8 @@ void GEMM_BATCH(const char *transa, const char *transb, const INT *m, const INT 
         PRODUCT_BATCH(&s, &batch, *alpha, a, b, *beta, c);
 }
 
-/* Its arguments are numbered as by the reference, which calls sgemm_, for a row-major product with A and B exchanged: each number is
- * one more than sgemm_'s. */
+/* Its arguments are numbered as by the reference, which calls sgemm_, for a row-major product with A and B
+ * exchanged: each number is one more than sgemm_'s. */
 void CBLAS_GEMM(int layout, int transa, int transb, INT m, INT n, INT k, T alpha, const T *a, INT lda,
                 const T *b, INT ldb, T beta, T *c, INT ldc) {
     bool rows = layout == CBLAS_ROWS;

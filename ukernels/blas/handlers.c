@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers that no linker finds. A BLAS that was loaded for one library alone (RTLD_LOCAL), as extensions of Python load theirs,
- * is in no scope that libukblas sees: its xerbla_ is looked for in each object of the process.
+ * Handlers that no linker finds. A BLAS that was loaded for one library alone (RTLD_LOCAL), as extensions of
+ * Python load theirs, is in no scope that libukblas sees: its xerbla_ is looked for in each object of the
+ * process.
  */
 #define _GNU_SOURCE
 #include "blas.h"

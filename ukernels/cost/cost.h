@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What work costs on a machine, in cycles of one core: plain structs in, numbers out. Both libraries use it, so
- * that they choose the same kernel for the same nest. It does not look at the CPU or its caches: it reads a
- * machine's row only.
+ * What work costs on a machine, in cycles of one core: plain structs in, numbers out. Both libraries use it,
+ * so that they choose the same kernel for the same nest. It does not look at the CPU or its caches: it reads
+ * a machine's row only.
  *
  *     kernel.c    instructions of a kernel's k iteration on the ports of a core
  *     thresholds.def  what had to be measured on products
  *     nest.c      operands of a loop nest by their views
- *     stream.c    a loop nest: its instructions, and the lines that its operands bring from each cache and from memory
+ *     stream.c    a loop nest: its instructions, and the lines that its operands bring from each cache and
+ *                 from memory
  *
  * Uses machine, view (the lines of an operand).
  */
@@ -28,17 +29,19 @@ enum {
 #define UK_FACTOR(name, value, ...) static const double name = value;
 #include "thresholds.def"
 
-/* Instructions on vectors of one width; merges are those loads that fill a part of a register, and count among the loads too.
- * Others only need to be issued. */
+/* Instructions on vectors of one width; merges are those loads that fill a part of a register, and count
+ * among the loads too. Others only need to be issued. */
 struct uk_counts {
     double fma, load, shuffle, merge, other;
 };
 
 /* Cycles that these instructions take where they are repeated: the most of what the issue width allows and of
- * what each set of ports takes for the instructions that may go to its ports only. Latencies are not counted. */
+ * what each set of ports takes for the instructions that may go to its ports only. Latencies are not counted.
+ * */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
 
-/* The part of vectors of so many bytes that lie across two lines, in rows so many bytes apart, of which one begins with a line. */
+/* The part of vectors of so many bytes that lie across two lines, in rows so many bytes apart, of which one
+ * begins with a line. */
 double uk_cost_splits(int64_t bytes, int64_t stride);
 
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
@@ -54,7 +57,8 @@ struct uk_loop_nest {
         int64_t stride[UK_NEST_LOOPS]; /* bytes that the loop moves it; 0: the loop accesses the same again */
         bool is_written;               /* as well as read, or only; its lines go back */
         bool is_prefetched;            /* by instructions, as early as is needed */
-        int held; /* so many of the innermost loops have it in registers: the body accesses it outside of them */
+        int held; /* so many of the innermost loops have it in registers: the body accesses it outside of them
+                   */
     } operand[UK_NEST_OPERANDS];
     double instructions,
         loads; /* cycles of all instructions, and of those of the ports that load, with all operands in L1 */
@@ -62,13 +66,14 @@ struct uk_loop_nest {
 
 /* ---- nest.c ---- */
 
-/* One of the loops of a nest over three dimensions, such as a product's m, n and k: how far it moves on along each. */
+/* One of the loops of a nest over three dimensions, such as a product's m, n and k: how far it moves on along
+ * each. */
 struct uk_nest_loop {
     int64_t extent, by[3];
 };
 
-/* What the body accesses of an operand: so many lines, and elements of each. Copies that are made in each iteration of some of the outermost
- * loops begin anew there, in the same memory. */
+/* What the body accesses of an operand: so many lines, and elements of each. Copies that are made in each
+ * iteration of some of the outermost loops begin anew there, in the same memory. */
 struct uk_nest_access {
     const struct uk_lattice *view;
     int line, k; /* the dimensions that its lines and its elements lie along */
@@ -82,7 +87,8 @@ struct uk_loop_operand *uk_nest_add(struct uk_loop_nest *n, const struct uk_nest
 
 /* ---- stream.c ---- */
 
-/* Cycles that the nest takes where it runs again and again on the same operands; never less than its instructions do. */
+/* Cycles that the nest takes where it runs again and again on the same operands; never less than its
+ * instructions do. */
 double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n);
 
 #endif

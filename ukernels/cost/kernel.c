@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The throughput of a loop by its ports, as llvm-mca and uiCA count it: instructions that may only go to the ports of a set take
- * at least their cycles over the number of those ports. The sets that count are the unions of the instructions' own (Hall's theorem).
+ * The throughput of a loop by its ports, as llvm-mca and uiCA count it: instructions that may only go to the
+ * ports of a set take at least their cycles over the number of those ports. The sets that count are the
+ * unions of the instructions' own (Hall's theorem).
  */
 #include "cost.h"
 

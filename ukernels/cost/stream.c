@@ -2,21 +2,25 @@
 /*
  * What a loop nest costs by the lines that it moves.
  *
- * Lines. From the innermost loop outwards, an operand's footprint in the loops so far is counted by its view. Where a loop comes back to lines
- * that the iteration before has touched, or to all of them, because its stride for the operand is 0, a cache has kept the part of them
- * for which there is room among all that an iteration touches, and among the sets that the operand's own lines map to. The others
- * are misses. The part is that of random replacement, as no cache's is that of the least recently used, and of pages at random places
- * where a cache's sets are chosen by more bits of the address than those within a page. Operands begin with lines; what a
- * cache keeps of all operands is there when the nest begins. Pages and the two levels of the TLB are counted in the same way.
+ * Lines. From the innermost loop outwards, an operand's footprint in the loops so far is counted by its view.
+ * Where a loop comes back to lines that the iteration before has touched, or to all of them, because its
+ * stride for the operand is 0, a cache has kept the part of them for which there is room among all that an
+ * iteration touches, and among the sets that the operand's own lines map to. The others are misses. The part
+ * is that of random replacement, as no cache's is that of the least recently used, and of pages at random
+ * places where a cache's sets are chosen by more bits of the address than those within a page. Operands begin
+ * with lines; what a cache keeps of all operands is there when the nest begins. Pages and the two levels of
+ * the TLB are counted in the same way.
  *
- * Cycles. A line takes what its cache delivers it in (64 bytes over the rate), or the latency over the number of misses that may be in
- * flight if that is more, as it is not for lines that come before they are needed: those of streams that the hardware follows,
- * and those that instructions prefetch. Stores commit one after the other, so that each to a line that is not in L1 and was not
- * prefetched takes the time of the core's `absent`, or, from L2, as much less of it as L2's latency is less than the last cache's.
- * Translations are one after the other. In the Execution-Cache-Memory model (Stengel, Treibig,
- * Hager and Wellein, "Quantifying performance bottlenecks of stencil computations using the ECM model", ICS 2015) transfers between a
- * core's caches on Intel's CPUs run neither at the same time nor while loads do; on AMD's and Arm's they do (Hofmann, Alappat, Hager, Fey
- * and Wellein, "Bridging the architecture gap: abstracting performance-relevant properties of modern server processors", 2020).
+ * Cycles. A line takes what its cache delivers it in (64 bytes over the rate), or the latency over the number
+ * of misses that may be in flight if that is more, as it is not for lines that come before they are needed:
+ * those of streams that the hardware follows, and those that instructions prefetch. Stores commit one after
+ * the other, so that each to a line that is not in L1 and was not prefetched takes the time of the core's
+ * `absent`, or, from L2, as much less of it as L2's latency is less than the last cache's. Translations are
+ * one after the other. In the Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein, "Quantifying
+ * performance bottlenecks of stencil computations using the ECM model", ICS 2015) transfers between a core's
+ * caches on Intel's CPUs run neither at the same time nor while loads do; on AMD's and Arm's they do
+ * (Hofmann, Alappat, Hager, Fey and Wellein, "Bridging the architecture gap: abstracting performance-relevant
+ * properties of modern server processors", 2020).
  */
 #include "cost.h"
 #include <stddef.h>
@@ -66,7 +70,8 @@ static void find_footprints(const struct uk_loop_nest *n, int o, struct footprin
     }
 }
 
-/* The part of the cache's sets that runs `pitch` bytes apart map to: such begin in one of way / 2^s places. */
+/* The part of the cache's sets that runs `pitch` bytes apart map to: such begin in one of way / 2^s places.
+ * */
 static double sets_of(const struct uk_cache *c, const struct footprint *f) {
     const int64_t way = c->size / c->ways, apart = f->pitch & -f->pitch;
 
@@ -74,21 +79,23 @@ static double sets_of(const struct uk_cache *c, const struct footprint *f) {
                  : 1;
 }
 
-/* The part that a cache with random replacement keeps of what is accessed again and again, h = exp((h - 1) size / room), is about the square
- * of room over size. */
+/* The part that a cache with random replacement keeps of what is accessed again and again, h = exp((h - 1)
+ * size / room), is about the square of room over size. */
 static double kept_in(double room, double size) {
     return size <= room ? 1 : room * room / (size * size);
 }
 
-/* The same where pages lie at random places: some sets have more lines than ways before the cache is full. The mean over a Poisson
- * distribution of pages, by a fraction that is within 0.03 of it for 4 to 12 ways and 0.1 for 20. */
+/* The same where pages lie at random places: some sets have more lines than ways before the cache is full.
+ * The mean over a Poisson distribution of pages, by a fraction that is within 0.03 of it for 4 to 12 ways and
+ * 0.1 for 20. */
 static double kept_of_pages(double room, double size, int ways) {
     const double r = size / room * (size / room), a = (double)(ways + 30) / (10 * ways) * r;
 
     return (1 + a) / (1 + a + a * r);
 }
 
-/* The part of an operand's lines that is kept in their sets, beside the part of all `lines` that map there too. */
+/* The part of an operand's lines that is kept in their sets, beside the part of all `lines` that map there
+ * too. */
 static double kept_of(const struct uk_cache *c, const struct footprint *f, double lines) {
     const double sets = sets_of(c, f), room = (double)(c->size / LINE) * sets,
                  size = f->lines + (lines - f->lines) * sets;
@@ -96,13 +103,14 @@ static double kept_of(const struct uk_cache *c, const struct footprint *f, doubl
     return c->size / c->ways > COST_PAGE ? kept_of_pages(room, size, c->ways) : kept_in(room, size);
 }
 
-/* One more loop: of what an iteration touches, `before`, with so many misses, the part `kept` is there when the next one comes
- * back to it; all iterations touch `after`. */
+/* One more loop: of what an iteration touches, `before`, with so many misses, the part `kept` is there when
+ * the next one comes back to it; all iterations touch `after`. */
 static double outwards(double misses, double extent, double before, double after, double kept) {
     return after + extent * (misses - before) + (1 - kept) * larger(extent * before - after, 0);
 }
 
-/* How often a line of the operand is not in the cache, in a nest that runs again and again: what the cache keeps of all is there when it begins. */
+/* How often a line of the operand is not in the cache, in a nest that runs again and again: what the cache
+ * keeps of all is there when it begins. */
 static double misses_of(const struct uk_loop_nest *n, const struct footprints *f, int o,
                         const struct uk_cache *c) {
     const struct footprint *all = &f->of[0][o];
@@ -133,8 +141,9 @@ static double misses_of_pages(const struct uk_loop_nest *n, const struct footpri
     return kept < 1 ? misses - kept * pages : 0;
 }
 
-/* The part of an operand's lines that nothing fetches early: the first two of each run that the hardware could follow, or all where it
- * cannot follow so many at once. A run ends at the end of a page where streams do. */
+/* The part of an operand's lines that nothing fetches early: the first two of each run that the hardware
+ * could follow, or all where it cannot follow so many at once. A run ends at the end of a page where streams
+ * do. */
 static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *n,
                          const struct uk_loop_operand *o) {
     double length = (double)o->length, streams = o->pitch > LINE ? (double)o->runs : 1;
@@ -178,8 +187,8 @@ static double reached(const struct uk_machine *m, const struct uk_loop_nest *n,
     return larger(uk_runs_units(&r, LINE, LINE), 1);
 }
 
-/* Cycles for so many lines, a part of them too late, from where each takes LINE / bytes cycles or its latency over the misses in flight; as
- * many go back if they were written. */
+/* Cycles for so many lines, a part of them too late, from where each takes LINE / bytes cycles or its latency
+ * over the misses in flight; as many go back if they were written. */
 static double transfer(double lines, double ways, double late, double bytes, double latency,
                        double in_flight) {
     const double each = LINE / bytes;
@@ -187,7 +196,8 @@ static double transfer(double lines, double ways, double late, double bytes, dou
     return lines * (ways * each + late * larger(latency / in_flight - each, 0));
 }
 
-/* Work that runs beside longer work waits for it as often as the two meet: half of the share of the time that it takes shows. */
+/* Work that runs beside longer work waits for it as often as the two meet: half of the share of the time that
+ * it takes shows. */
 static double beside(double a, double b) {
     const double most = larger(a, b), rest = least(a, b);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many products of one shape: threads take whole products if there are enough of them, else tiles of each product. */
+/* Many products of one shape: threads take whole products if there are enough of them, else tiles of each
+ * product. */
 #include "batch.h"
 
 static struct gemm_operands item(const struct gemm_batch *t, int64_t i) {
@@ -50,7 +51,8 @@ static bool is_far(int64_t stride, int bytes, int64_t count) {
            __builtin_mul_overflow(span, bytes, &last);
 }
 
-/* Pointers, or matrices at strides, within the addresses there are; and no two matrices C that begin in one another's first line. */
+/* Pointers, or matrices at strides, within the addresses there are; and no two matrices C that begin in one
+ * another's first line. */
 static bool has_places(const struct gemm_batch *t, const struct gemm_shape *shape, int64_t count) {
     const int64_t line = shape->layout == UK_ROW_MAJOR ? shape->n : shape->m;
     const int size = t->plan.type->size;

@@ -2,11 +2,12 @@
 /*
  * The blocks of a product by tiles.
  *
- * A block of B, kc x nc, takes half of L2, or GEMM_BLOCK bytes of a larger one: the packed operands pass through L2 as well; and half of that
- * where kernels prefetch the next block. k is split into equal blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and
- * written once per block, but a long block has few columns, for each of which the panels of A come from the last cache. That k is not split
- * although it is long is a way of its own, which cost.c compares. k is not split for a small product (direct.h) that is computed by tiles: it
- * has one sum for each element.
+ * A block of B, kc x nc, takes half of L2, or GEMM_BLOCK bytes of a larger one: the packed operands pass
+ * through L2 as well; and half of that where kernels prefetch the next block. k is split into equal blocks of
+ * about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has
+ * few columns, for each of which the panels of A come from the last cache. That k is not split although it is
+ * long is a way of its own, which cost.c compares. k is not split for a small product (direct.h) that is
+ * computed by tiles: it has one sum for each element.
  */
 #include "cost.h"
 

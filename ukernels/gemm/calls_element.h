@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions that programs call, of one element type: included by gemm.c behind direct_element.h, with LOOKED_UP, which returns the
- * type's tables, and UK(name) for the names. */
+/* The functions that programs call, of one element type: included by gemm.c behind direct_element.h, with
+ * LOOKED_UP, which returns the type's tables, and UK(name) for the names. */
 
 /* ---- small products ---- */
 
@@ -13,7 +13,8 @@ __attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_dir
     DIRECT(run_few)(d, p, a, b, beta, c, copy);
 }
 
-/* Products of many columns or rows, or with a column-major B: by a plan, but where it would take as long as the product. */
+/* Products of many columns or rows, or with a column-major B: by a plan, but where it would take as long as
+ * the product. */
 __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
                                                         const struct gemm_product *p, const ELEMENT *a,
                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
@@ -83,8 +84,8 @@ static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha
     return true;
 }
 
-/* Whether a call needs nothing but the plan's resolved kernels. Numbers are compared as bits, which is one comparison even where
- * they may be NaN. */
+/* Whether a call needs nothing but the plan's resolved kernels. Numbers are compared as bits, which is one
+ * comparison even where they may be NaN. */
 static inline bool DIRECT(is_resolved)(uk_small_run *resolved, ELEMENT alpha, const ELEMENT *a,
                                        const ELEMENT *b, ELEMENT beta, const ELEMENT *c,
                                        const void *epilogue) {
@@ -108,8 +109,8 @@ __attribute__((noinline)) static enum uk_status DIRECT(by_plan)(enum uk_layout l
     return call(&TYPE, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta, c);
 }
 
-/* The first call in the process: it looks up the kernels, without which small products are not recognized, and their results would
- * be summed in another order. */
+/* The first call in the process: it looks up the kernels, without which small products are not recognized,
+ * and their results would be summed in another order. */
 __attribute__((noinline)) static enum uk_status DIRECT(first)(enum uk_layout layout, enum uk_transpose ta,
                                                               enum uk_transpose tb, int64_t m, int64_t n,
                                                               int64_t k, ELEMENT alpha, const ELEMENT *a,
@@ -161,8 +162,8 @@ DIRECT(run_swapped)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *
     return DIRECT(run_any)(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
-/* The jump to the kernel should end a cache line of code: each further line, and each taken jump, costs a cycle or two of the
- * smallest products' ten. */
+/* The jump to the kernel should end a cache line of code: each further line, and each taken jump, costs a
+ * cycle or two of the smallest products' ten. */
 __attribute__((aligned(64))) enum uk_status
 UK(gemm_run)(const struct uk_gemm_plan *callers, ELEMENT alpha, const ELEMENT *a, const ELEMENT *b,
              ELEMENT beta, ELEMENT *c, const struct UK(gemm_epilogue) * epilogue, void *workspace) {

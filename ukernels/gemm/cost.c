@@ -3,15 +3,18 @@
  * What the ways to compute a product by tiles are estimated to take, in cycles of one core.
  *
  * Tiles. A k iteration of a tile of mr x nr takes the longest of
- *     its instructions on the core's ports: FMAs, mr (rounded up to the kernel's row_step) * vectors of nr; loads, a broadcast
+ *     its instructions on the core's ports: FMAs, mr (rounded up to the kernel's row_step) * vectors of nr;
+ *     loads, a broadcast
  *                   per row and the vectors of B
  *     the latency of an FMA, which every sum of the tile has to wait for
- * A tile takes GEMM_CALL cycles more for the call, its jumps, and its part of C, which is read and written once per
- * block of k. A tile that is transposed on its way to C takes another call, and GEMM_COLUMN cycles for each of its columns.
+ * A tile takes GEMM_CALL cycles more for the call, its jumps, and its part of C, which is read and written
+ * once per block of k. A tile that is transposed on its way to C takes another call, and GEMM_COLUMN cycles
+ * for each of its columns.
  *
- * Operands. A way is one or several loop nests (cost/stream.c): the tiles, of which B may be in place for the first panel of rows and packed
- * for the others; and the copies that are made beside them. So rows that share sets of a cache, pages that are not among a TLB's, lines
- * that come from the last cache or memory, and vectors across two lines cost what the machine's row says, wherever they appear.
+ * Operands. A way is one or several loop nests (cost/stream.c): the tiles, of which B may be in place for the
+ * first panel of rows and packed for the others; and the copies that are made beside them. So rows that share
+ * sets of a cache, pages that are not among a TLB's, lines that come from the last cache or memory, and
+ * vectors across two lines cost what the machine's row says, wherever they appear.
  */
 #include "cost.h"
 #include <limits.h>
@@ -71,7 +74,8 @@ static double columns_cost(const struct gemm_type *type, const struct gemm_tile 
 }
 
 /* By what factor a tile takes longer than its k iterations, if it has so few rows that it reads more than
- * GEMM_FLAT_BYTES bytes of B a cycle: with AVX2 a tile of 4 rows x 3 vectors, for which A is packed besides. */
+ * GEMM_FLAT_BYTES bytes of B a cycle: with AVX2 a tile of 4 rows x 3 vectors, for which A is packed besides.
+ * */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
     return t->nr * type->size > GEMM_FLAT_BYTES * iteration_cost(t, t->mr, t->mr, t->nr) ? GEMM_FLAT : 1;
 }
@@ -102,8 +106,8 @@ static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w
     return gemm_least(uk_gemm_columns(p, w, p->n, 1), p->n);
 }
 
-/* Adds A, B or C to the nest of the tiles, whose outermost loops are blocks: their copies begin anew. Of A a k iteration accesses a tile's
- * rows, of B its columns, of C the tile. */
+/* Adds A, B or C to the nest of the tiles, whose outermost loops are blocks: their copies begin anew. Of A a
+ * k iteration accesses a tile's rows, of B its columns, of C the tile. */
 enum { BLOCKS = 2, LOOPS = 5 };
 
 static void add_a(const struct gemm_plan *p, const struct uk_gemm_way *w, const struct uk_nest_loop *loop,
@@ -142,7 +146,8 @@ static void add_c(const struct gemm_plan *p, const struct uk_gemm_way *w, const 
     c->held = p->k > 1 && w->kc > 1;
 }
 
-/* Cycles of the tiles of so many panels of rows, with B of that kind; packs: they copy it into panels, too. */
+/* Cycles of the tiles of so many panels of rows, with B of that kind; packs: they copy it into panels, too.
+ * */
 static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t panels,
                          enum uk_lattice_kind kind, bool packs) {
     const struct gemm_tile *t = w->tile;
@@ -187,7 +192,8 @@ static int64_t lines_of_panel(const struct copy *c) {
     return c->to.kind == UK_PANELS ? uk_lattice_taken(&c->to) : 0;
 }
 
-/* Its instructions. Where lines become columns or the other way, a square of vectors takes a shuffle a vector for each doubling. */
+/* Its instructions. Where lines become columns or the other way, a square of vectors takes a shuffle a vector
+ * for each doubling. */
 static double copy_instructions(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
     const int64_t lines = lines_of_panel(c), panels = lines ? gemm_parts(c->lines, lines) : 1,
@@ -202,8 +208,8 @@ static double copy_instructions(const struct gemm_plan *p, const struct gemm_til
     return larger(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
 }
 
-/* A step of the copy is a k iteration of a panel whose lines are contiguous in the source, or as many as a vector has elements of other ones;
- * of rows a vector, or a square of vectors that is transposed. */
+/* A step of the copy is a k iteration of a panel whose lines are contiguous in the source, or as many as a
+ * vector has elements of other ones; of rows a vector, or a square of vectors that is transposed. */
 static double copy_cost(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c) {
     const int64_t across = uk_lattice_across(&c->from), block = gemm_least(c->block, c->lines),
                   taken = lines_of_panel(c),

@@ -2,24 +2,26 @@
 /*
  * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
  *
- * A k iteration of a kernel takes, for its rows, what its multiply-adds, loads and shuffles take on the core's
- * ports (cost/kernel.c), and a call takes GEMM_CALL cycles more for its arguments, its jumps, and the first loads. A
- * vector of columns costs as much with one column as with all; kernels of fewer columns have several rows in a
- * vector, at the price of shuffles. So 20 columns are split into 16 and 4 rather than two vectors.
+ * A k iteration of a kernel takes, for its rows, what its multiply-adds, loads and shuffles take on the
+ * core's ports (cost/kernel.c), and a call takes GEMM_CALL cycles more for its arguments, its jumps, and the
+ * first loads. A vector of columns costs as much with one column as with all; kernels of fewer columns have
+ * several rows in a vector, at the price of shuffles. So 20 columns are split into 16 and 4 rather than two
+ * vectors.
  *
- * Where loads into a part of a register take an FMA port too, R rows that share a vector take it for all loads
- * of a row-major A but every R-th and for the row of B, and before the first k iteration for R masks, which are set through one of
- * these ports. 8 columns are then 12 FMAs, 12 shuffles and 4 such loads for 24 rows, 7/12 of a cycle a row, and
- * half a cycle with half a vector for each row. 4 columns take a third of a cycle, if there are rows enough for
- * the masks; else they have kernels of their own.
+ * Where loads into a part of a register take an FMA port too, R rows that share a vector take it for all
+ * loads of a row-major A but every R-th and for the row of B, and before the first k iteration for R masks,
+ * which are set through one of these ports. 8 columns are then 12 FMAs, 12 shuffles and 4 such loads for 24
+ * rows, 7/12 of a cycle a row, and half a cycle with half a vector for each row. 4 columns take a third of a
+ * cycle, if there are rows enough for the masks; else they have kernels of their own.
  *
  * For few last columns the lanes of a vector may be rows instead (transposed_cycles). A row-major A is
  * transposed in registers: 16 rows take 3 cycles a k iteration for one or two columns, and half a cycle for
  * each further one, where a vector of columns takes 8 and rows that share a vector 6. With a column-major A
  * each column takes half a cycle.
  *
- * A load across two cache lines takes a load port for a second access (the core's `split`), and holds up the multiply-adds beside it
- * (`split` of the vectors): where rows of B are no whole lines, a part of the vectors of B, once for each group of rows.
+ * A load across two cache lines takes a load port for a second access (the core's `split`), and holds up the
+ * multiply-adds beside it (`split` of the vectors): where rows of B are no whole lines, a part of the vectors
+ * of B, once for each group of rows.
  */
 #include "cost.h"
 #include "direct.h"
@@ -37,9 +39,9 @@ static double smaller(double a, double b) {
     return a < b ? a : b;
 }
 
-/* How many of a kernel's loads of A in a k iteration fill a part of a register. Loads of two contiguous elements of
- * a column-major A do not, but with their masks they cost as much for few k iterations, and for many half a
- * vector for each row is as good. */
+/* How many of a kernel's loads of A in a k iteration fill a part of a register. Loads of two contiguous
+ * elements of a column-major A do not, but with their masks they cost as much for few k iterations, and for
+ * many half a vector for each row is as good. */
 static double merging_loads(const struct uk_kernel *k) {
     const double a = k->loads - 1;
 
@@ -55,9 +57,9 @@ static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, in
     return row / bytes * uk_cost_splits(bytes, stride);
 }
 
-/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. Where elements of several k iterations are loaded at
- * once, as many rows are taken to be spread as in a whole group; of fewer rows a kernel may spread more. Where rows share a vector, the last
- * vector may be partly unused. */
+/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. Where elements of
+ * several k iterations are loaded at once, as many rows are taken to be spread as in a whole group; of fewer
+ * rows a kernel may spread more. Where rows share a vector, the last vector may be partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
                                int64_t stride) {
     const struct uk_core *core = &t->machine->core;
@@ -83,8 +85,9 @@ static bool merges_take_port(const struct gemm_type *t) {
     return t->vectors->merge.ports & t->vectors->fma.ports;
 }
 
-/* What a call takes beside its k iterations. Where loads into a part of a register take an FMA port, it also sets the masks of rows that
- * share a vector; and where all rows share one vector, nothing hides the shuffles that extract each row but the first for C. */
+/* What a call takes beside its k iterations. Where loads into a part of a register take an FMA port, it also
+ * sets the masks of rows that share a vector; and where all rows share one vector, nothing hides the shuffles
+ * that extract each row but the first for C. */
 static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
     const int step = k->row_step;
 
@@ -93,8 +96,8 @@ static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int
     return GEMM_CALL + step + (rows <= step ? step - 1 : 0);
 }
 
-/* Whether a kernel that is a vector narrower takes that many columns: in a kernel all vectors but the last have
- * to be full. */
+/* Whether a kernel that is a vector narrower takes that many columns: in a kernel all vectors but the last
+ * have to be full. */
 static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
@@ -105,10 +108,10 @@ static bool is_transposed(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
 }
 
-/* Cycles of a call of such a kernel: groups of mr rows, k rounded up to whole unrolled iterations, with a load
- * into half a register beside the shuffles, and then C's shuffles; up to a lane of rows, each in a vector, are
- * computed beside the last group. With a column-major A there are only multiply-adds, which wait for each
- * other; with fewer rows than a vector has, each lane of rows has a chain of its own. */
+/* Cycles of a call of such a kernel: groups of mr rows, k rounded up to whole unrolled iterations, with a
+ * load into half a register beside the shuffles, and then C's shuffles; up to a lane of rows, each in a
+ * vector, are computed beside the last group. With a column-major A there are only multiply-adds, which wait
+ * for each other; with fewer rows than a vector has, each lane of rows has a chain of its own. */
 static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
                                 int iterations) {
     const struct uk_core *core = &t->machine->core;
@@ -144,8 +147,8 @@ struct search {
 };
 
 /* Whether d followed by kernel k, with that many cycles in all, may be the best. Among kernels of equal cost
- * the narrower is better: its loads cross fewer lines. Costs that differ by rounding alone are taken to be equal: they are
- * compared as floats. */
+ * the narrower is better: its loads cross fewer lines. Costs that differ by rounding alone are taken to be
+ * equal: they are compared as floats. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
     if (!s->best->column_splits || (float)cycles < (float)s->least)
@@ -249,8 +252,8 @@ static bool is_less(const struct search *s, const struct gemm_direct *tall, cons
 }
 
 /* The kernels for n columns if the lanes of the last columns' vectors are rows, and from how many rows and k
- * iterations on they are better. This is used where loads into a part of a register take an FMA port; elsewhere
- * rows that share a vector cost less. */
+ * iterations on they are better. This is used where loads into a part of a register take an FMA port;
+ * elsewhere rows that share a vector cost less. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, iterations = s->n;
@@ -270,8 +273,9 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
     low->tall = tall;
 }
 
-/* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what is best for few rows is
- * not best for many. One column is a matrix-vector product, which has other kernels. */
+/* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what
+ * is best for few rows is not best for many. One column is a matrix-vector product, which has other kernels.
+ * */
 static int rows_for(int columns) {
     enum { MANY = 16 };
 

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products: a few kernels, each with all rows of its columns, that read A and B in place. Which products they are is decided here, for
- * calls and plans alike; those of more than one call of each kernel are planned by small.c.
+ * Small products: a few kernels, each with all rows of its columns, that read A and B in place. Which
+ * products they are is decided here, for calls and plans alike; those of more than one call of each kernel
+ * are planned by small.c.
  *
  * Which products. Nothing is packed, and nothing but the calls is paid beside the multiply-adds, while
- *   - k <= 128, so that the columns of B and the rows of A that are multiplied together stay in L1 and L2; or columns are few and all
- *     operands stay in half of L2, or the estimate (small_cost.c) says that tiles take longer. Many columns are computed a few
- *     vectors at a time, each for all rows of C, or a few rows of C at a time, each for all columns: what is estimated to take less;
+ *   - k <= 128, so that the columns of B and the rows of A that are multiplied together stay in L1 and L2; or
+ *     columns are few and all operands stay in half of L2, or the estimate (small_cost.c) says that tiles
+ *     take longer. Many columns are computed a few vectors at a time, each for all rows of C, or a few rows
+ *     of C at a time, each for all columns: what is estimated to take less;
  *   - those rows do not share sets: they are not a multiple of L1's way apart, unless they are few;
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be row-major or column-major. A
  *     column-major B is transposed, as many columns at a time as stay in L1;
- *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. On one thread, from GEMM_WORK_ALONE
- *     multiply-adds on, tiles are estimated to take longer;
+ *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. On one thread, from
+ *     GEMM_WORK_ALONE multiply-adds on, tiles are estimated to take longer;
  *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory, and summed in an
- *     order of their own; their kernels, which start with more sums, are faster from GEMM_VECTOR_MOST elements on,
- *     and from GEMM_VECTOR_ITERATIONS on if the vector is along k, or B column-major: a sum waits 4 cycles for each
- *     k iteration. With AVX2, transposing such a B takes longer than inner products from GEMM_TRANSPOSE_LANE k
+ *     order of their own; their kernels, which start with more sums, are faster from GEMM_VECTOR_MOST
+ *     elements on,
+ *     and from GEMM_VECTOR_ITERATIONS on if the vector is along k, or B column-major: a sum waits 4 cycles
+ *     for each
+ *     k iteration. With AVX2, transposing such a B takes longer than inner products from GEMM_TRANSPOSE_LANE
+ *     k
  *     iterations on.
- * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from kernels.def.
+ * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from
+ * kernels.def.
  *
- * Every element is one sum in the order of k, to which C is added last, as in all tiles of a block of k. So results have the same
- * bits as those of a plan, which is made where an operand is packed beforehand, for alpha, and for epilogues.
- * Inner products (dots.c) are none of these: they have a sum for each lane of a vector, with or without a plan.
+ * Every element is one sum in the order of k, to which C is added last, as in all tiles of a block of k. So
+ * results have the same bits as those of a plan, which is made where an operand is packed beforehand, for
+ * alpha, and for epilogues. Inner products (dots.c) are none of these: they have a sum for each lane of a
+ * vector, with or without a plan.
  */
 #ifndef GEMM_DIRECT_H
 #define GEMM_DIRECT_H
@@ -53,8 +60,8 @@ static inline struct gemm_product gemm_product_of_plan(const struct gemm_plan *p
                                  .b_columns = b_columns};
 }
 
-/* Whether a leading dimension is too small, or so large that addresses may overflow: the caller then makes a plan, which says
- * which. */
+/* Whether a leading dimension is too small, or so large that addresses may overflow: the caller then makes a
+ * plan, which says which. */
 static inline bool gemm_leading_is_invalid(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }
@@ -123,9 +130,11 @@ static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct 
 
 /* ---- dots.c ---- */
 
-/* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb apart. */
+/* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb
+ * apart. */
 bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
-/* The same if one operand, A or B, has to be transposed first; rows or columns of the other one are ld apart. */
+/* The same if one operand, A or B, has to be transposed first; rows or columns of the other one are ld apart.
+ * */
 bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
                                    bool transposes_a);
 double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
@@ -135,7 +144,8 @@ int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
 
 /* ---- small.c ---- */
 
-/* Whether a product on one thread is computed as a small one although it has more multiply-adds than those. */
+/* Whether a product on one thread is computed as a small one although it has more multiply-adds than those.
+ * */
 bool uk_gemm_small_beyond(const struct gemm_type *t, const struct gemm_product *p);
 /* Whether a column-major B is transposed for a small product's kernels where k is between GEMM_DOTS_LEAST and
  * GEMM_WIDTHS. */
@@ -165,8 +175,8 @@ void uk_gemm_small_f32(const struct gemm_small *w, const struct gemm_product *p,
 void uk_gemm_small_f64(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
                        double beta, void *c, void *workspace);
 
-/* Returns 0 where the condition does not hold. One test after another: compilers would combine several in vectors, which takes
- * longer than the smallest products. */
+/* Returns 0 where the condition does not hold. One test after another: compilers would combine several in
+ * vectors, which takes longer than the smallest products. */
 #define GEMM_REQUIRE(condition) \
     do {                        \
         if (!(condition))       \
@@ -174,8 +184,8 @@ void uk_gemm_small_f64(const struct gemm_small *w, const struct gemm_product *p,
         __asm__ volatile("");   \
     } while (0)
 
-/* The kernels of this product, whose type's tables are ready; NULL: it is not a small product, or its sizes are
- * invalid. */
+/* The kernels of this product, whose type's tables are ready; NULL: it is not a small product, or its sizes
+ * are invalid. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
     const int64_t n = p->n, k = p->k, m = p->m;

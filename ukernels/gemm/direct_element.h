@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on the element type of small products: included by gemm.c with ELEMENT, TYPE (its gemm_type), and
- * DIRECT(name) for the names, and BITS, the integers of its size. */
+/* What depends on the element type of small products: included by gemm.c with ELEMENT, TYPE (its gemm_type),
+ * and DIRECT(name) for the names, and BITS, the integers of its size. */
 
 static inline BITS DIRECT(bits)(ELEMENT x) {
     union {
@@ -11,7 +11,8 @@ static inline BITS DIRECT(bits)(ELEMENT x) {
     return u.bits;
 }
 
-/* Nonzero if beta is 1, zero if it is 0, which are the only values here: without a comparison, from bits of the exponent. */
+/* Nonzero if beta is 1, zero if it is 0, which are the only values here: without a comparison, from bits of
+ * the exponent. */
 static inline int DIRECT(adds)(ELEMENT beta) {
     return (int)(DIRECT(bits)(beta) >> (8 * sizeof beta - 32));
 }

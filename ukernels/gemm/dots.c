@@ -4,12 +4,13 @@
  *
  * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows
  * some lanes, or most, are unused, a k iteration takes the latency of its sums at least, and one operand is
- * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (GEMM_TREE cycles
- * for each group of rows), and where rows or columns do not begin with lines each load may cost more (split in
- * cost.h). If one operand is not contiguous along k, but has few columns or rows, it is transposed into the
- * workspace.
+ * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (GEMM_TREE
+ * cycles for each group of rows), and where rows or columns do not begin with lines each load may cost more
+ * (split in cost.h). If one operand is not contiguous along k, but has few columns or rows, it is transposed
+ * into the workspace.
  *
- * This decision is part of every small product's time: it has no divisions, and its arguments are in registers.
+ * This decision is part of every small product's time: it has no divisions, and its arguments are in
+ * registers.
  */
 #include "path.h"
 
@@ -49,7 +50,8 @@ bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t
     return uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }
 
-/* For at most nr columns of B: with more, other kernels use half vectors. The copy takes as long as 4 to 8 rows of those. */
+/* For at most nr columns of B: with more, other kernels use half vectors. The copy takes as long as 4 to 8
+ * rows of those. */
 bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
                                    bool transposes_a) {
     const int64_t few = transposes_a ? m : n, many = transposes_a ? n : m;

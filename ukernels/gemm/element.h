@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on the element type: included with ELEMENT (float or double), REGISTERED (its enum uk_element), TYPE (the
- * gemm_type to define) and NAME. */
+/* What depends on the element type: included with ELEMENT (float or double), REGISTERED (its enum
+ * uk_element), TYPE (the gemm_type to define) and NAME. */
 #include <string.h>
 #include "gemm.h"
 
@@ -143,8 +143,8 @@ static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct g
     }
 }
 
-/* Computes a tile at c for any alpha. Like every function with scratch it is not inlined, as their stack frames
- * would add up. */
+/* Computes a tile at c for any alpha. Like every function with scratch it is not inlined, as their stack
+ * frames would add up. */
 __attribute__((noinline)) static void scaled_tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c,
                                                   int64_t nr) {
     ELEMENT scratch[GEMM_SCRATCH] __attribute__((aligned(64)));
@@ -248,7 +248,8 @@ static void finish_vector(const struct gemm_vector *v, ELEMENT *y, int64_t i, in
         finish(count, 1, y, v->y_step, v->epilogue, v->row + i, v->column);
 }
 
-/* y[i * step] = alpha t[i] + beta y[i * step] for some of a vector's results, from its i-th on, and the epilogue. */
+/* y[i * step] = alpha t[i] + beta y[i * step] for some of a vector's results, from its i-th on, and the
+ * epilogue. */
 static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t i, int64_t count) {
     ELEMENT *y = (ELEMENT *)v->y + i * v->y_step;
 
@@ -281,8 +282,8 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
-/* In equal parts of columns: a short part would be summed in another order. The sums are made in y itself where
- * nothing else is to be done. */
+/* In equal parts of columns: a short part would be summed in another order. The sums are made in y itself
+ * where nothing else is to be done. */
 static void vector_t(const struct gemm_vector *v) {
     enum { MOST = GEMM_COPY_ON_STACK / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
@@ -375,8 +376,8 @@ static void transpose_plainly(int64_t m, int64_t k, const ELEMENT *s, int64_t ro
             d[i * ldd + p] = s[i * row + p * step];
 }
 
-/* Rows of a column-major source, so many at a time that the lines of the copy stay in L1 until they are full. A kernel writes as many
- * columns as it has, the last ones a second time. */
+/* Rows of a column-major source, so many at a time that the lines of the copy stay in L1 until they are full.
+ * A kernel writes as many columns as it has, the last ones a second time. */
 static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *source, int64_t row,
                       int64_t step, void *to, int64_t ldd) {
     enum { ROWS = 64 };

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products of any size and layout on the kernels of the registry: uk_sgemm, uk_dgemm, their batches and plans.
+ * Matrix products of any size and layout on the kernels of the registry: uk_sgemm, uk_dgemm, their batches
+ * and plans.
  *
- *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; a plan in words;
- *                        calls_element.h has those of a type
+ *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; a plan in
+ *                        words; calls_element.h has those of a type
  *     igemm.c, i32.c     the same of bytes
  *     plan.c             a call's path
- *     path.h, paths.c    the paths that a product can take, a table; running a plan; task.c has what all of them need
- *     plan_tiles.c       kernel, blocks and threads of a product by tiles: the least of what cost.c estimates; blocks.c
+ *     path.h, paths.c    the paths that a product can take, a table; running a plan; task.c has what all of
+ *                        them need
+ *     plan_tiles.c       kernel, blocks and threads of a product by tiles: the least of what cost.c
+ *                        estimates; blocks.c
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      the path of tiles: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     vector.c, dots.c   the paths of matrix-vector products, and of products computed as inner products
- *     small.c, direct.c  the path of small products, whose kernels take operands in place and all rows in one call; which kernels
+ *     small.c, direct.c  the path of small products, whose kernels take operands in place and all rows in one
+ *                        call; which kernels
  *     small_cost.c       what the ways over C take, by the one cost; small_run.c runs the one that is planned
- *     element.h          what depends on the element type: f32.c and f64.c include it; of small products direct_element.h, small_element.h
+ *     element.h          what depends on the element type: f32.c and f64.c include it; of small products
+ *                        direct_element.h, small_element.h
  *
- * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance matrix
- * multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van de Geijn, ACM TOMS 41,
- * 2015). Beside them an operand may be read in place, where cost.c estimates that this is faster than packing it.
+ * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance
+ * matrix multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van
+ * de Geijn, ACM TOMS 41, 2015). Beside them an operand may be read in place, where cost.c estimates that this
+ * is faster than packing it.
  *
- * Uses machine (the row of a core), registry (kernels by name), cost (cycles on a core's ports) and runtime (threads, memory).
+ * Uses machine (the row of a core), registry (kernels by name), cost (cycles on a core's ports) and runtime
+ * (threads, memory).
  */
 #ifndef GEMM_H
 #define GEMM_H
@@ -58,7 +65,8 @@ struct gemm_tile {
 
 struct gemm_path;
 
-/* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's type. */
+/* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's
+ * type. */
 struct gemm_epilogue {
     double scale, low, high;
     const void *row_bias, *column_bias;
@@ -69,9 +77,10 @@ static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_ep
     return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
 }
 
-/* What tiles prefetch into L2, a part each. Of B, what is read next: with RA GEMM_PREFETCHED_ROWS columns of a
- * column-major B, which is packed; with RAB a line of each row of B, which is read in place. Of A, with PANELS,
- * the next micro-panel: two shares of it; or two of the rows that it is packed from, which the tile then packs. */
+/* What tiles prefetch into L2, a part each. Of B, what is read next: with RA GEMM_PREFETCHED_ROWS columns of
+ * a column-major B, which is packed; with RAB a line of each row of B, which is read in place. Of A, with
+ * PANELS, the next micro-panel: two shares of it; or two of the rows that it is packed from, which the tile
+ * then packs. */
 enum { GEMM_PREFETCHED_ROWS = 3 };
 struct gemm_next {
     const struct uk_variant *prefetching; /* of the tile's kernel */
@@ -136,8 +145,8 @@ struct gemm_dots {
 
 enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_COLUMN_SPLITS = 3, GEMM_FEW_COLUMNS = 4 };
 
-/* Which kernels compute the columns of a small product, which are split among them from the first column on. A
- * kernel takes any number of rows in one call; direct.h says which products, and why. */
+/* Which kernels compute the columns of a small product, which are split among them from the first column on.
+ * A kernel takes any number of rows in one call; direct.h says which products, and why. */
 struct gemm_direct {
     struct {
         const struct uk_kernel *kernel;
@@ -152,8 +161,9 @@ struct gemm_direct {
     const struct gemm_direct *tall;
 };
 
-/* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows one after another, of which
- * the next ones are prefetched; blocks of columns, all rows of each in one call; a few rows at a time, along C's rows. */
+/* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows
+ * one after another, of which the next ones are prefetched; blocks of columns, all rows of each in one call;
+ * a few rows at a time, along C's rows. */
 enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
 /* What becomes of B: nothing; it is transposed, all of few columns or some at a time. */
 enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
@@ -169,7 +179,8 @@ struct gemm_small {
     bool prefetches; /* C */
 };
 
-/* What uk_sgemm_plan writes into the caller's struct uk_gemm_plan, whose size is part of the ABI and leaves room for more. */
+/* What uk_sgemm_plan writes into the caller's struct uk_gemm_plan, whose size is part of the ABI and leaves
+ * room for more. */
 struct gemm_plan {
     struct uk_small_call call[GEMM_COLUMN_SPLITS]; /* for the kernels of `small`; first, as it is passed on */
     int64_t m, n, k;                               /* of the row-major product that is computed */
@@ -196,8 +207,8 @@ struct gemm_plan {
     bool a_packed, b_packed;
     bool whole;     /* k is not split into blocks */
     bool is_wanted; /* the path is wanted, whether or not another one takes less */
-    /* The function that computes a product of floats, or of doubles, where alpha is 1 and beta 0 or 1, without looking at the
-     * plan again; NULL: there is none. And the same where A and B are exchanged. */
+    /* The function that computes a product of floats, or of doubles, where alpha is 1 and beta 0 or 1,
+     * without looking at the plan again; NULL: there is none. And the same where A and B are exchanged. */
     uk_small_run *resolved[2];
     uk_small_run *resolved_swapped[2];
 };
@@ -245,8 +256,8 @@ struct gemm_type {
     const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
     struct gemm_tile small[GEMM_TILES_MOST];
     int smalls;
-    /* Kernels of any number of rows, and which of them n columns take, for a row-major A and for a column-major
-     * one; direct_few: for products that also have few rows. */
+    /* Kernels of any number of rows, and which of them n columns take, for a row-major A and for a
+     * column-major one; direct_few: for products that also have few rows. */
     const struct uk_kernel *whole[2][GEMM_TILES_MOST];
     int wholes[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
@@ -259,8 +270,8 @@ struct gemm_type {
     int few_rows;                           /* its associativity: how many lines a set holds */
     int64_t near;                           /* elements of a quarter of L2 */
     int64_t prefetch_ahead;                 /* bytes */
-    int64_t
-        work_most; /* multiply-adds, in twice GEMM_TASK: so many are computed by one thread even where there are others */
+    int64_t work_most; /* multiply-adds, in twice GEMM_TASK: so many are computed by one thread even where
+                          there are others */
     const struct uk_vectors *vectors; /* the widest of its tiles */
     double fma_cycles;                /* of an independent multiply-add of the widest vectors */
     int fma_latency;                  /* of one that waits for the one before */
@@ -289,8 +300,8 @@ static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
 const struct gemm_type *uk_gemm_type_f32(void);
 const struct gemm_type *uk_gemm_type_f64(void);
 const struct gemm_type *uk_gemm_type_i32(void);
-/* The same element type as `own`'s for the machine of this row, kept for the process: plans by it can be explained, and run nowhere.
- * UK_INVALID_ARGUMENT: there is no such row, or it is a GPU's. */
+/* The same element type as `own`'s for the machine of this row, kept for the process: plans by it can be
+ * explained, and run nowhere. UK_INVALID_ARGUMENT: there is no such row, or it is a GPU's. */
 enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type);
 
 /* ---- plan_tiles.c ---- */
@@ -299,15 +310,15 @@ enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, co
 enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p);
 enum uk_status uk_gemm_plan_tiles_as_given(struct gemm_plan *p);
 enum uk_status uk_gemm_plan_groups(struct gemm_plan *p);
-/* A way that is wanted instead of the best one: a path, and of tiles a kernel's symbol and the length of blocks of k, or NULL and 0 for
- * the best ones. */
+/* A way that is wanted instead of the best one: a path, and of tiles a kernel's symbol and the length of
+ * blocks of k, or NULL and 0 for the best ones. */
 struct gemm_wanted {
     const char *path, *kernel;
     int64_t kc;
 };
-/* The plan of the product by tiles that a plan has, by the i-th of all choices instead of the best, with the kernel and blocks that
- * are wanted; for measuring what the best one is. UK_NO_MATCH: that one is none for this product; UK_INVALID_ARGUMENT: there are
- * fewer. */
+/* The plan of the product by tiles that a plan has, by the i-th of all choices instead of the best, with the
+ * kernel and blocks that are wanted; for measuring what the best one is. UK_NO_MATCH: that one is none for
+ * this product; UK_INVALID_ARGUMENT: there are fewer. */
 enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted);
 /* The best one of them, or UK_NO_MATCH. */
 enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted);
@@ -323,8 +334,9 @@ struct gemm_shape {
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 #pragma GCC visibility push(default)
-/* The same as uk_sgemm_plan, or uk_dgemm_plan, in the way that is wanted. UK_INVALID_ARGUMENT: no path has that name; UK_NO_MATCH: it
- * cannot compute this product. For uk gemm and tests: programs do not have this header. */
+/* The same as uk_sgemm_plan, or uk_dgemm_plan, in the way that is wanted. UK_INVALID_ARGUMENT: no path has
+ * that name; UK_NO_MATCH: it cannot compute this product. For uk gemm and tests: programs do not have this
+ * header. */
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
                                const struct uk_gemm_options *options, const struct gemm_wanted *wanted);
 #pragma GCC visibility pop
@@ -359,8 +371,8 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
 
 /* ---- pack.c ---- */
 
-/* The row stride of a copy of rows of n elements. Long ones are an odd number of lines: they use all sets of a cache, and vectors that are
- * stored to them cross no lines. */
+/* The row stride of a copy of rows of n elements. Long ones are an odd number of lines: they use all sets of
+ * a cache, and vectors that are stored to them cross no lines. */
 int64_t uk_gemm_leading(int64_t n, int size);
 /* Bytes of so many elements; SIZE_MAX: more than can be addressed, which every allocation refuses. */
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);
@@ -388,9 +400,10 @@ struct uk_lattice uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side si
 /* Its bytes; 0: the path packs nothing. */
 size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
 
-/* A copy of lines [line, line + n) of an operand, and of each elements [k, k + iterations): they become lines 0 to n and elements 0 to
- * `iterations`. In panels, 0 is written to lines that a panel does not have and behind the last element of a group, and the border's value
- * where the view leads out of the array. In rows: of a matrix, a view with one loop of lines and one of k, without an axis. */
+/* A copy of lines [line, line + n) of an operand, and of each elements [k, k + iterations): they become lines
+ * 0 to n and elements 0 to `iterations`. In panels, 0 is written to lines that a panel does not have and
+ * behind the last element of a group, and the border's value where the view leads out of the array. In rows:
+ * of a matrix, a view with one loop of lines and one of k, without an axis. */
 struct uk_gemm_part {
     const struct uk_lattice *from;
     const void *array;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU, or that would on another machine. */
+/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU, or that
+ * would on another machine. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -80,8 +81,8 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     }
 }
 
-/* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns. Their calls are
- * prepared. */
+/* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns.
+ * Their calls are prepared. */
 static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
     const int higher = t->wholes[form] ? level(k) - level(t->whole[form][0]) : 0;
 
@@ -110,7 +111,8 @@ static void take_pack(const struct uk_kernel **rows, int *count, const struct uk
         rows[(*count)++] = k;
 }
 
-/* Generic tiles are for CPUs that have no others: the estimates would take them for tiles of vectors of that width. */
+/* Generic tiles are for CPUs that have no others: the estimates would take them for tiles of vectors of that
+ * width. */
 static void drop_generic(struct gemm_type *t) {
     int kept = 0;
 

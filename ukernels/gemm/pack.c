@@ -3,9 +3,9 @@
  * Operands, packed: a block while computing, or whole and beforehand.
  *
  * For a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its
- * height, [m/rows][k][MR], or in rows, uk_gemm_leading apart. Where a kernel reads groups of KR terms, these lie together,
- * [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is copied in its order,
- * its rows as far apart.
+ * height, [m/rows][k][MR], or in rows, uk_gemm_leading apart. Where a kernel reads groups of KR terms, these
+ * lie together, [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is
+ * copied in its order, its rows as far apart.
  */
 #include "path.h"
 #include <string.h>
@@ -69,7 +69,8 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
     return uk_gemm_bytes(plan, uk_lattice_room(&m));
 }
 
-/* Elements [p, p + run->count) of the lines of a panel, one by one: some of them are not in the array, or not as far apart as the others. */
+/* Elements [p, p + run->count) of the lines of a panel, one by one: some of them are not in the array, or not
+ * as far apart as the others. */
 static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part *s, int64_t line,
                             int64_t lines, int64_t p, const struct uk_lattice_run *run, char *to) {
     const struct uk_lattice *m = s->from;
@@ -102,8 +103,9 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
 }
 
 /*
- * k by k, and panel by panel of a run of k. Where the elements of a panel's k iteration are contiguous in the source, ITERATIONS k iterations
- * of one panel, then of the next: the page and the cache line that the panels share are then still in the caches.
+ * k by k, and panel by panel of a run of k. Where the elements of a panel's k iteration are contiguous in the
+ * source, ITERATIONS k iterations of one panel, then of the next: the page and the cache line that the panels
+ * share are then still in the caches.
  */
 static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s, char *to) {
     enum { ITERATIONS = 32 };

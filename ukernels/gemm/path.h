@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways to compute a product, each in a file of its own: paths.c (no product at all, and the table), small.c, vector.c, dots.c, run.c (tiles,
- * planned in plan_tiles.c).
+ * Ways to compute a product, each in a file of its own: paths.c (no product at all, and the table), small.c,
+ * vector.c, dots.c, run.c (tiles, planned in plan_tiles.c).
  */
 #ifndef GEMM_PATH_H
 #define GEMM_PATH_H
@@ -34,14 +34,15 @@ enum gemm_packs {
 };
 
 struct gemm_product;
-/* A plan of the row-major product without a path; swapped: A and B are the transposes of the caller's B and A. */
+/* A plan of the row-major product without a path; swapped: A and B are the transposes of the caller's B and
+ * A. */
 struct gemm_plan uk_gemm_plan_of(const struct gemm_type *type, const struct gemm_product *p, bool swapped);
 
 struct gemm_path {
     const char *name;
     enum gemm_packs packs;
-    /* Whether it applies, and what it does: completes the plan; UK_NO_MATCH: this is no path for the product, of which only strides, sizes, threads and what is packed are
-     * set. */
+    /* Whether it applies, and what it does: completes the plan; UK_NO_MATCH: this is no path for the product,
+     * of which only strides, sizes, threads and what is packed are set. */
     enum uk_status (*plan)(struct gemm_plan *p);
     /* alpha is not 0. The workspace has as many bytes as uk_gemm_workspace_of says. */
     void (*run)(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
@@ -72,7 +73,8 @@ static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_
     *end = gemm_least((task + 1) * count / tasks * size, whole);
 }
 
-/* ---- vector.c, dots.c: for one thread, without a workspace or a plan, which takes as long as 10000 multiply-adds; alpha is 1 ---- */
+/* ---- vector.c, dots.c: for one thread, without a workspace or a plan, which takes as long as 10000
+ * multiply-adds; alpha is 1 ---- */
 
 /* Computes a matrix-vector product. */
 bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_product *p, const void *a, const void *b,

@@ -3,8 +3,8 @@
  * Which path a product takes: the first of the table that applies; and what is wrong with its sizes.
  * Column-major products are computed as the row-major product of the transposes: C' = B' A'.
  *
- * What decides the order in which an element's products are added (the path, the tile, kc, the kernel's form) depends on shape and
- * strides only: not on threads, nor on what has been packed beforehand.
+ * What decides the order in which an element's products are added (the path, the tile, kc, the kernel's form)
+ * depends on shape and strides only: not on threads, nor on what has been packed beforehand.
  */
 #include <string.h>
 #include "path.h"
@@ -66,7 +66,8 @@ struct gemm_plan uk_gemm_plan_of(const struct gemm_type *type, const struct gemm
     };
 }
 
-/* A product whose A and B have types of their own, and cannot be exchanged: a column-major C is the transposed C of the tiles. */
+/* A product whose A and B have types of their own, and cannot be exchanged: a column-major C is the
+ * transposed C of the tiles. */
 static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_type *type,
                                     const struct gemm_shape *s, const struct uk_gemm_options *options) {
     const bool rows = s->layout == UK_ROW_MAJOR;

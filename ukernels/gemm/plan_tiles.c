@@ -3,7 +3,8 @@
  * Which kernel, blocking and threads a product by tiles takes: the least of the costs that cost.c estimates.
  *
  * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose
- * tiles are transposed when they are stored to C, where k is one block. The width of the tile depends on n alone, or on m where C is transposed.
+ * tiles are transposed when they are stored to C, where k is one block. The width of the tile depends on n
+ * alone, or on m where C is transposed.
  */
 #include "cost.h"
 #include "path.h"
@@ -283,9 +284,9 @@ static struct gemm_plan transposed(const struct gemm_plan *p) {
     return q;
 }
 
-/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in
- * place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile whose
- * width suits m may be better, too. Its estimate has to be less by GEMM_CERTAIN. */
+/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read
+ * in place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile
+ * whose width suits m may be better, too. Its estimate has to be less by GEMM_CERTAIN. */
 static enum uk_status plan_either(struct gemm_plan *p) {
     struct gemm_plan q = transposed(p);
     const enum uk_status status = plan_tiles(p);

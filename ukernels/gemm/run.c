@@ -5,14 +5,16 @@
  *
  *     for p in blocks of k (kc), i0 in blocks of rows (mc), j0 in blocks of columns (nc):
  *         pack B[p, j0] if the plan says so, and the first panel of rows does not while it computes
- *         for i in panels of rows: pack A[i, p] if the plan says so and j0 is the first; tiles C[i, j0..] (+)= A[i, p] B[p, j0]
+ *         for i in panels of rows: pack A[i, p] if the plan says so and j0 is the first; tiles C[i, j0..]
+ *         (+)= A[i, p] B[p, j0]
  *
- * So threads never wait for one another; but A is packed once for each task of a row of the grid, and B once for each task of a
- * column, which the plan's cost includes.
+ * So threads never wait for one another; but A is packed once for each task of a row of the grid, and B once
+ * for each task of a column, which the plan's cost includes.
  */
 #include "path.h"
 
-/* An operand: as the caller has it, and as tiles read it, from an array that begins with element k of a line. */
+/* An operand: as the caller has it, and as tiles read it, from an array that begins with element k of a line.
+ * */
 struct operand {
     struct uk_lattice in_place, copy;
     const struct uk_lattice *view; /* one of them */
@@ -24,8 +26,8 @@ struct operand {
 struct block {
     int64_t p, k, i0, m, j0, n;
     struct operand a, b;
-    /* The rows of the first panel, where tiles of it pack B and the other panels are packed: a copy that takes that panel's place, and the
-     * padding before. */
+    /* The rows of the first panel, where tiles of it pack B and the other panels are packed: a copy that
+     * takes that panel's place, and the padding before. */
     struct uk_lattice first;
     void *first_rows;
 };
@@ -139,8 +141,8 @@ static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
            plan->rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
-/* Packs the panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack B,
- * is copied in rows, or stays in place. */
+/* Packs the panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack
+ * B, is copied in rows, or stays in place. */
 static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t i, int64_t rows) {
     const bool is_first = plan->first && i == w->i0 && plan->a_source == UK_PANELS;
     const struct uk_gemm_part part = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The path of small products: which they are (direct.h), and how the calls of their kernels go over C. It is planned here for calls, resolved
- * calls and batches alike; what is planned is in struct gemm_small.
+ * The path of small products: which they are (direct.h), and how the calls of their kernels go over C. It is
+ * planned here for calls, resolved calls and batches alike; what is planned is in struct gemm_small.
  */
 #include "path.h"
 #include <math.h>
@@ -43,8 +43,8 @@ static void take_either(const struct gemm_type *t, const struct gemm_product *p,
     }
 }
 
-/* Of products of many columns: whether they are computed a few rows at a time, along C's rows, and by which kernel, of two vectors or more;
- * and whether C is prefetched. */
+/* Of products of many columns: whether they are computed a few rows at a time, along C's rows, and by which
+ * kernel, of two vectors or more; and whether C is prefetched. */
 static void choose_of_many(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w,
                            double *least) {
     struct gemm_small other = *w;
@@ -61,8 +61,9 @@ static void choose_of_many(const struct gemm_type *t, const struct gemm_product 
     }
 }
 
-/* The best way of those that begin as w does, whose calls are in the default order; returns its cycles. Of few columns at a time, rows of A
- * that come from beyond L2 are prefetched by kernels that can do so: they are too many streams for the hardware, and too short. */
+/* The best way of those that begin as w does, whose calls are in the default order; returns its cycles. Of
+ * few columns at a time, rows of A that come from beyond L2 are prefetched by kernels that can do so: they
+ * are too many streams for the hardware, and too short. */
 static double choose(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
     if (!w->width && call_of(p, w).ahead)
         w->order = GEMM_BLOCKS_OF_ROWS;
@@ -80,8 +81,8 @@ static void set_default(const struct gemm_type *t, const struct gemm_product *p,
     w->kernels = gemm_direct_of(gemm_direct_for(t, p->a_columns, p->m, w->columns), p->m, p->k);
 }
 
-/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less: so many that the copy stays in
- * L1 whatever else is read, or, for calls along rows of C, as fit there. */
+/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less: so
+ * many that the copy stays in L1 whatever else is read, or, for calls along rows of C, as fit there. */
 static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool along_rows) {
     enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TRANSPOSED / 4 };
     const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
@@ -92,7 +93,8 @@ static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t 
     return (all < most ? all : most) * lanes;
 }
 
-/* The leading dimension of the transpose: no power of two, as then a few sets of L1 would hold all rows, unless so many rows fill the cache. */
+/* The leading dimension of the transpose: no power of two, as then a few sets of L1 would hold all rows,
+ * unless so many rows fill the cache. */
 static int64_t transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
     const int64_t lanes = GEMM_VECTOR / t->size;
 
@@ -118,7 +120,8 @@ static bool fits(const struct gemm_type *t, const struct gemm_product *p, int qu
     return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * t->near;
 }
 
-/* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not in half of L2. */
+/* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not
+ * in half of L2. */
 static bool is_chosen(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w) {
     return (w->width && p->m * w->columns * t->size > t->machine->part[0].size) || !fits(t, p, 2);
 }
@@ -230,9 +233,10 @@ static bool by_dots(const struct gemm_type *t, const struct gemm_product *p) {
                : p->b_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb);
 }
 
-/* Small products with a long k, which is not split: those of few columns, of which B stays in L2 if k is longer than tiles' blocks. Where
- * all operands stay in half of it, tiles could save nothing by copying them. Else that is estimated, but for a column-major A from beyond L2,
- * which tiles prefetch and these kernels do not. */
+/* Small products with a long k, which is not split: those of few columns, of which B stays in L2 if k is
+ * longer than tiles' blocks. Where all operands stay in half of it, tiles could save nothing by copying them.
+ * Else that is estimated, but for a column-major A from beyond L2, which tiles prefetch and these kernels do
+ * not. */
 static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
     if (p->n < 2 || p->n >= t->many || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ways to compute a small product are estimated to take, in cycles of one core: their instructions, as direct.c counts them for
- * the choice of kernels, and the lines that one loop nest (cost/stream.c) brings of A, B and C, whichever order its loops have. The
- * kernel of the widest part of the columns stands for all kernels.
+ * What the ways to compute a small product are estimated to take, in cycles of one core: their instructions,
+ * as direct.c counts them for the choice of kernels, and the lines that one loop nest (cost/stream.c) brings
+ * of A, B and C, whichever order its loops have. The kernel of the widest part of the columns stands for all
+ * kernels.
  */
 #include "cost.h"
 #include "direct.h"
 
-/* The loops, the outermost first: blocks of columns of which B is copied; then, by the order of the calls, blocks of columns and groups of
- * rows, or these the other way round, in blocks of columns whose part of B stays in L2, or in blocks of rows; and k iterations. */
+/* The loops, the outermost first: blocks of columns of which B is copied; then, by the order of the calls,
+ * blocks of columns and groups of rows, or these the other way round, in blocks of columns whose part of B
+ * stays in L2, or in blocks of rows; and k iterations. */
 enum loop { COPIES, OUTER, MIDDLE, INNER, ITERATIONS, LOOPS };
 
 /* How often B is copied; and the columns of a copy, as if all had as many. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on the element type of small products that are planned: included by small_run.c behind direct_element.h, with SMALL for the
- * name of its function. */
+/* What depends on the element type of small products that are planned: included by small_run.c behind
+ * direct_element.h, with SMALL for the name of its function. */
 
 /* The function of a prepared call, or its variant that prefetches C. */
 static inline uk_small_run *DIRECT(code)(const struct uk_small_call *s, bool prefetches) {
@@ -71,8 +71,8 @@ static void DIRECT(run_rows)(const struct gemm_small *w, const struct gemm_produ
     }
 }
 
-/* Few columns with rows of A from a far last-level cache or memory: a block of them at a time, which stays in L2
- * with its rows of C for all kernels. */
+/* Few columns with rows of A from a far last-level cache or memory: a block of them at a time, which stays in
+ * L2 with its rows of C for all kernels. */
 static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                               const ELEMENT *b, int acc, ELEMENT *c) {
     const int64_t mr = d->column_split[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
@@ -113,7 +113,8 @@ static void DIRECT(run_order)(const struct gemm_small *w, int order, const struc
 typedef void DIRECT(transpose_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t ldd,
                                         int64_t m);
 
-/* A column-major B, as many columns at a time as the plan says; has_kernel: there is room for whole vectors of them. */
+/* A column-major B, as many columns at a time as the plan says; has_kernel: there is room for whole vectors
+ * of them. */
 static void DIRECT(run_transposed)(const struct gemm_small *w, const struct gemm_product *p, bool has_kernel,
                                    const ELEMENT *a, const ELEMENT *b, int acc, ELEMENT *c, ELEMENT *copy) {
     struct gemm_product block = *p;
@@ -155,7 +156,8 @@ __attribute__((noinline)) static void DIRECT(run_copied_near)(const struct gemm_
     DIRECT(run_copied)(w, p, a, b, acc, c, copy);
 }
 
-/* Where memory cannot be allocated: fewer columns of a column-major B at a time, on the stack; else B in place. */
+/* Where memory cannot be allocated: fewer columns of a column-major B at a time, on the stack; else B in
+ * place. */
 __attribute__((noinline)) static void DIRECT(run_narrow)(const struct gemm_product *p, const ELEMENT *a,
                                                          const ELEMENT *b, int acc, ELEMENT *c) {
     ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));

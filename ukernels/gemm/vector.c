@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products whose m or n is 1: inner products along contiguous rows of the matrix, or sums of contiguous rows. */
+/* Products whose m or n is 1: inner products along contiguous rows of the matrix, or sums of contiguous rows.
+ * */
 #include "path.h"
 
 /* Whether the vector is multiplied along contiguous rows. */
@@ -7,7 +8,8 @@ static bool is_along(const struct gemm_plan *p) {
     return (p->m == 1 ? p->b_step : p->a_step) == 1;
 }
 
-/* m or n is 1: the kernels of matrix-vector products, if there are any. Memory bounds the time: an element is used once. */
+/* m or n is 1: the kernels of matrix-vector products, if there are any. Memory bounds the time: an element is
+ * used once. */
 static enum uk_status plan_vector(struct gemm_plan *p) {
     const bool is_row = p->m == 1;
     const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
@@ -18,8 +20,8 @@ static enum uk_status plan_vector(struct gemm_plan *p) {
     p->cycles = (double)p->k * (double)count * p->type->size / 16;
     p->nc = along == 1 ? k->mr : 64;
     p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    /* Kernels of one or two vectors of columns have more sums each, and so another order of sums: no part of a
-     * longer row may be so short. */
+    /* Kernels of one or two vectors of columns have more sums each, and so another order of sums: no part of
+     * a longer row may be so short. */
     p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
     p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
     p->column_tasks = 1;

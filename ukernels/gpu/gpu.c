@@ -56,8 +56,8 @@ static const struct uk_gpu_driver *find_driver(const char *kind) {
 
 static const char simulator[] = "sim", simulator_library[] = "libukgpusim.so." UK_SOVERSION;
 
-/* The installed simulator; NULL: it cannot be loaded, and `why` says so. In a program that has libukernels as an archive, the
- * library registers itself elsewhere. */
+/* The installed simulator; NULL: it cannot be loaded, and `why` says so. In a program that has libukernels as
+ * an archive, the library registers itself elsewhere. */
 static const struct uk_gpu_driver *load_simulator(char *why) {
     void *library = dlopen(simulator_library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const struct uk_gpu_driver *d = library ? dlsym(library, "uk_gpu_sim") : NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs: device memory, images of kernels, launches. One table of functions (struct uk_gpu_driver) for each kind of device stands
- * behind it: AMD's through HIP ("hip") and NVIDIA's through the CUDA driver ("cuda"), whose libraries are loaded when a device of
- * theirs is opened and need not be installed, the simulator of AMD's GPUs ("sim"), which is loaded in the same way from
- * libukgpusim.so, and drivers that programs register. gpu.c checks arguments and calls the table; vendors.c is HIP's and CUDA's, which differ in names only.
+ * GPUs: device memory, images of kernels, launches. One table of functions (struct uk_gpu_driver) for each
+ * kind of device stands behind it: AMD's through HIP ("hip") and NVIDIA's through the CUDA driver ("cuda"),
+ * whose libraries are loaded when a device of theirs is opened and need not be installed, the simulator of
+ * AMD's GPUs ("sim"), which is loaded in the same way from libukgpusim.so, and drivers that programs
+ * register. gpu.c checks arguments and calls the table; vendors.c is HIP's and CUDA's, which differ in names
+ * only.
  *
  *     struct uk_gpu *gpu;
  *     char why[UK_GPU_MESSAGE];
@@ -13,16 +15,15 @@
  *     else if (uk_gpu_alloc(gpu, sizeof host, &x) || uk_gpu_upload(gpu, x, host, sizeof host))
  *         fprintf(stderr, "%s\n", uk_gpu_message(gpu));
  *
- * Units: bytes, unless a function says otherwise.
- * Addresses: those of a device are numbers, which the host cannot dereference; an address plus an offset is an address too. 0 is
- * none.
- * Order: copies, fills and launches of one device are executed one after another, in the order of the calls. Launches return before
- * they are done; downloads and uk_gpu_wait return when everything before them is done, and report what failed meanwhile. The host
- * memory of an upload may change as soon as the call returns.
- * Ownership: memory, modules and events of a device are freed when it is closed, if not before.
- * Threads: a device that was opened is used by one thread at a time. Several devices, or one that was opened several times, may be
- * used by as many threads. A device cannot be used in the child after fork.
- * Errors: as ukernels.h says; uk_gpu_message has the text. After UK_DEVICE it may only be possible to close the device.
+ * Units: bytes, unless a function says otherwise. Addresses: those of a device are numbers, which the host
+ * cannot dereference; an address plus an offset is an address too. 0 is none. Order: copies, fills and
+ * launches of one device are executed one after another, in the order of the calls. Launches return before
+ * they are done; downloads and uk_gpu_wait return when everything before them is done, and report what failed
+ * meanwhile. The host memory of an upload may change as soon as the call returns. Ownership: memory, modules
+ * and events of a device are freed when it is closed, if not before. Threads: a device that was opened is
+ * used by one thread at a time. Several devices, or one that was opened several times, may be used by as many
+ * threads. A device cannot be used in the child after fork. Errors: as ukernels.h says; uk_gpu_message has
+ * the text. After UK_DEVICE it may only be possible to close the device.
  */
 #ifndef UK_GPU_H
 #define UK_GPU_H
@@ -41,13 +42,15 @@ struct uk_gpu_kernel; /* of a module */
 struct uk_gpu_event;
 enum { UK_GPU_MESSAGE = 512 }; /* room for any message, with its closing NUL */
 
-/* Opens device `ordinal` of a kind: "hip", "cuda", "sim" (0: a gfx906, 1: a gfx90a), or a registered driver's. NULL: the first of hip and cuda that has
- * such a device. On failure *gpu is NULL and `message`, which may be NULL, says why: UK_UNSUPPORTED if a library or the device is
- * not there, naming what was looked for. */
+/* Opens device `ordinal` of a kind: "hip", "cuda", "sim" (0: a gfx906, 1: a gfx90a), or a registered
+ * driver's. NULL: the first of hip and cuda that has such a device. On failure *gpu is NULL and `message`,
+ * which may be NULL, says why: UK_UNSUPPORTED if a library or the device is not there, naming what was looked
+ * for. */
 enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]);
 /* Waits for launches, then frees the device and all of its memory, modules and events. NULL: does nothing. */
 void uk_gpu_close(struct uk_gpu *gpu);
-/* The kind, "hip", and the driver's name of the device, "AMD Instinct MI210". They live until the device is closed. */
+/* The kind, "hip", and the driver's name of the device, "AMD Instinct MI210". They live until the device is
+ * closed. */
 const char *uk_gpu_kind(const struct uk_gpu *gpu);
 const char *uk_gpu_name(const struct uk_gpu *gpu);
 /* The message of the last call that failed; "" if none did. It lives until the next failure. */
@@ -62,8 +65,8 @@ enum uk_status uk_gpu_download(struct uk_gpu *gpu, void *to, uk_gpu_address from
 /* Sets each byte to `value`. */
 enum uk_status uk_gpu_fill(struct uk_gpu *gpu, uk_gpu_address to, unsigned char value, size_t bytes);
 
-/* Loads an image, which may be freed afterwards: a code object (HIP, the simulator), or the text of PTX (CUDA), which need not end
- * with a NUL. UK_UNSUPPORTED: it is for another device. */
+/* Loads an image, which may be freed afterwards: a code object (HIP, the simulator), or the text of PTX
+ * (CUDA), which need not end with a NUL. UK_UNSUPPORTED: it is for another device. */
 enum uk_status uk_gpu_load(struct uk_gpu *gpu, const void *image, size_t bytes,
                            struct uk_gpu_module **module);
 /* Frees the module and its kernels. NULL: does nothing. */
@@ -73,11 +76,11 @@ enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, con
                            struct uk_gpu_kernel **kernel);
 
 /*
- * Begins grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads. `arguments` are those of the kernel, each
- * at the next offset that its size divides, and copied before this returns; `shared` is the bytes of shared memory beyond what the
- * kernel declares. Of an empty grid nothing is launched.
- * UK_INVALID_SIZE: a block is empty or has more than 1,024 threads, grid[0] is more than 2^31 - 1, or grid[1] or grid[2] more than
- * 65,535.
+ * Begins grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads. `arguments` are those
+ * of the kernel, each at the next offset that its size divides, and copied before this returns; `shared` is
+ * the bytes of shared memory beyond what the kernel declares. Of an empty grid nothing is launched.
+ * UK_INVALID_SIZE: a block is empty or has more than 1,024 threads, grid[0] is more than 2^31 - 1, or grid[1]
+ * or grid[2] more than 65,535.
  */
 enum uk_status uk_gpu_launch(struct uk_gpu *gpu, struct uk_gpu_kernel *kernel, const int64_t grid[3],
                              const int64_t block[3], size_t shared, const void *arguments, size_t bytes);
@@ -95,19 +98,19 @@ enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, st
 
 /* ---- what compiled programs call ---- */
 
-/* Finds a kernel of an image, which is loaded at its first use on the device. The device owns image and kernel; equal images are
- * loaded once. */
+/* Finds a kernel of an image, which is loaded at its first use on the device. The device owns image and
+ * kernel; equal images are loaded once. */
 enum uk_status uk_gpu_use(struct uk_gpu *gpu, const void *image, size_t bytes, const char *name,
                           struct uk_gpu_kernel **kernel);
-/* Device memory of at least `bytes` bytes, aligned to 256, that all programs on the device share: its contents are valid until the
- * next program uses it. Waits for launches if it has to grow. */
+/* Device memory of at least `bytes` bytes, aligned to 256, that all programs on the device share: its
+ * contents are valid until the next program uses it. Waits for launches if it has to grow. */
 enum uk_status uk_gpu_workspace(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
 
 /* ---- writing a driver ----
  *
- * Each function does what the one of its name above does, with arguments that have been checked: no pointer is NULL, sizes and grids
- * are not empty. Where it fails it writes a message (UK_GPU_MESSAGE bytes) and no other output. `free`, `unload`
- * and `event_free` release even if they report an error.
+ * Each function does what the one of its name above does, with arguments that have been checked: no pointer
+ * is NULL, sizes and grids are not empty. Where it fails it writes a message (UK_GPU_MESSAGE bytes) and no
+ * other output. `free`, `unload` and `event_free` release even if they report an error.
  */
 struct uk_gpu_driver {
     const char *kind;
@@ -134,8 +137,9 @@ struct uk_gpu_driver {
     enum uk_status (*seconds)(void *device, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds, char *message);
 };
-/* Registers a driver; *driver must live as long as the process. Any thread may call it at any time. UK_INVALID_ARGUMENT: it
- * lacks a kind or a function, or there is another driver of that kind, or eight already; registering the same one again is no error. */
+/* Registers a driver; *driver must live as long as the process. Any thread may call it at any time.
+ * UK_INVALID_ARGUMENT: it lacks a kind or a function, or there is another driver of that kind, or eight
+ * already; registering the same one again is no error. */
 enum uk_status uk_gpu_register(const struct uk_gpu_driver *driver);
 
 #pragma GCC visibility pop

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compiled programs need: their image is loaded once for each device, their workspace kept for the next call. */
+/* What compiled programs need: their image is loaded once for each device, their workspace kept for the next
+ * call. */
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD's HIP and NVIDIA's CUDA driver. HIP's functions of modules are modelled on CUDA's: they have the same parameters, an address
- * being 64 bits in both, and mostly the same numbers of errors. So one driver serves both, by a table of names; where they differ,
- * the name is NULL in one of them. Headers of neither are needed, and the libraries are looked for when a device is opened.
+ * AMD's HIP and NVIDIA's CUDA driver. HIP's functions of modules are modelled on CUDA's: they have the same
+ * parameters, an address being 64 bits in both, and mostly the same numbers of errors. So one driver serves
+ * both, by a table of names; where they differ, the name is NULL in one of them. Headers of neither are
+ * needed, and the libraries are looked for when a device is opened.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -44,13 +45,15 @@
 
 /* The same numbers in hipError_t and CUresult. */
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NO_BINARY = 209, NOT_FOUND = 500 };
-/* CUDA's options: a buffer for the just-in-time compiler's messages; that a function may use more than 48 KB of shared memory. */
+/* CUDA's options: a buffer for the just-in-time compiler's messages; that a function may use more than 48 KB
+ * of shared memory. */
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, MOST_SHARED = 8, SHARED_BY_DEFAULT = 48 << 10 };
 
 static const struct vendor {
     const char *label;
     const char *library[5];
-    /* Keys of the list that passes all kernel arguments as one buffer: its address, its size, the end of the list. */
+    /* Keys of the list that passes all kernel arguments as one buffer: its address, its size, the end of the
+     * list. */
     uintptr_t pointer, size, end;
     const char *text; /* the function that names an error */
 } hip = {"HIP", {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
@@ -390,10 +393,8 @@ static enum uk_status get_seconds(void *device, struct uk_gpu_event *start, stru
     return status;
 }
 
-#define DRIVER(kind, open)                                                                                  \
-    {                                                                                                       \
-        kind, open, close_device, get_name, alloc, free_memory, upload, download, fill, load, unload, find, \
-            launch, wait_all, event_make, event_free, record, get_seconds                                   \
-    }
+#define DRIVER(kind, open)                                                                    \
+    {kind, open,   close_device, get_name, alloc,    free_memory, upload,     download, fill, \
+     load, unload, find,         launch,   wait_all, event_make,  event_free, record,   get_seconds}
 const struct uk_gpu_driver uk_gpu_hip = DRIVER("hip", open_hip);
 const struct uk_gpu_driver uk_gpu_cuda = DRIVER("cuda", open_cuda);

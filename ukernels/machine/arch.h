@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The architecture whose kernels this build can call. UK_ARCH_<name> numbers the architectures in the order of archs.def; the build defines
- * UK_ARCH_HERE as the one it is for.
+ * The architecture whose kernels this build can call. UK_ARCH_<name> numbers the architectures in the order
+ * of archs.def; the build defines UK_ARCH_HERE as the one it is for.
  */
 #ifndef UK_ARCH_H
 #define UK_ARCH_H

@@ -19,8 +19,9 @@ static const struct isa {
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; which private features, which no system
- * reports, are assumed; and for each feature of those rows whether the CPU has it and the weakest row with it is visible. */
+/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; which private features,
+ * which no system reports, are assumed; and for each feature of those rows whether the CPU has it and the
+ * weakest row with it is visible. */
 static int visible = ISAS;
 #ifndef UK_CPU_HAS
 #define UK_CPU_HAS "" /* the build's option cpu_has */

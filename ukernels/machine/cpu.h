@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Whether this CPU and its system have a feature of the architecture's rows; false for names that it does not know. */
+/* Whether this CPU and its system have a feature of the architecture's rows; false for names that it does not
+ * know. */
 bool uk_hardware_has(const char *feature);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features as Linux passes them to each process (the auxiliary vector): those that all cores have. Not by cpuinfo, which reads
- * /proc/cpuinfo: under an emulator that is the host's. */
+/* Features as Linux passes them to each process (the auxiliary vector): those that all cores have. Not by
+ * cpuinfo, which reads /proc/cpuinfo: under an emulator that is the host's. */
 #include <stddef.h>
 #include <string.h>
 #include <asm/hwcap.h>

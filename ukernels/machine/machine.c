@@ -85,8 +85,8 @@ double uk_ports_rate(const struct uk_ports *p) {
 
 /* ---- this process's ---- */
 
-/* Whether a list of a row's `cpus` after the vendor, "19:00-0f,20-2f,1a:00-ff" or "d0c", has the number: a family and a model; or
- * a part, which is a model of family 0. Digits are hexadecimal. */
+/* Whether a list of a row's `cpus` after the vendor, "19:00-0f,20-2f,1a:00-ff" or "d0c", has the number: a
+ * family and a model; or a part, which is a model of family 0. Digits are hexadecimal. */
 static bool lists(const char *list, unsigned family, unsigned model) {
     unsigned long of = 0, low, high;
     char *end;
@@ -135,7 +135,8 @@ static const struct uk_core *row_of(const struct cpuinfo_core *c) {
 #endif
 }
 
-/* The generic row of the strongest instruction set that this CPU has and that has such a row; else the architecture's first row. */
+/* The generic row of the strongest instruction set that this CPU has and that has such a row; else the
+ * architecture's first row. */
 static const struct uk_core *generic_row(void) {
     static const struct {
         const char *row, *features;
@@ -161,7 +162,8 @@ static char message[640];
 static bool refused;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The row that UK_MACHINE names; NULL: it names none of this architecture, and the message says which there are. */
+/* The row that UK_MACHINE names; NULL: it names none of this architecture, and the message says which there
+ * are. */
 static const struct uk_core *row_named(const char *name) {
     const struct uk_core *row = uk_core_find(name);
     int n;
@@ -178,8 +180,8 @@ static const struct uk_core *row_named(const char *name) {
     return NULL;
 }
 
-/* Takes one core's part of a cache, and returns how many share it. Virtual machines may report any sizes: implausible ones are not
- * used, the row's are. */
+/* Takes one core's part of a cache, and returns how many share it. Virtual machines may report any sizes:
+ * implausible ones are not used, the row's are. */
 static int take(struct uk_cache *c, const struct cpuinfo_cache *found, uint32_t threads, int64_t low,
                 int64_t high) {
     if (!found)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine that this process runs on, and others: instruction sets and what UK_ISA leaves of them (cpu.c; uk_cpu_has and what
- * is beside it in ukernels.h; cpu_<arch>.c detects features); cores and what lies behind their caches (machine.c). archs.def
- * and the files of archs/ have a row for each architecture, instruction set and target; cores.def one for each core, uncores.def one
- * for each way in which cores share a last cache and memory; arch.h says which kernels this build can call.
+ * The machine that this process runs on, and others: instruction sets and what UK_ISA leaves of them (cpu.c;
+ * uk_cpu_has and what is beside it in ukernels.h; cpu_<arch>.c detects features); cores and what lies behind
+ * their caches (machine.c). archs.def and the files of archs/ have a row for each architecture, instruction
+ * set and target; cores.def one for each core, uncores.def one for each way in which cores share a last cache
+ * and memory; arch.h says which kernels this build can call.
  *
- * A row has facts: what a manual or a microbenchmark (`uk machine --measure`) states without a product of matrices. What follows
- * from them for one is in ukernels/cost/. Cycles are the core's.
+ * A row has facts: what a manual or a microbenchmark (`uk machine --measure`) states without a product of
+ * matrices. What follows from them for one is in ukernels/cost/. Cycles are the core's.
  *
  * Uses nothing of the other rooms.
  */
@@ -17,8 +18,8 @@
 #include <stdint.h>
 #include "arch.h"
 
-/* An operation on one vector: the issue ports of which it takes one, a bit each, and for how many cycles; or all ports
- * for a fraction of one. No ports: it is not there, or takes none. */
+/* An operation on one vector: the issue ports of which it takes one, a bit each, and for how many cycles; or
+ * all ports for a fraction of one. No ports: it is not there, or takes none. */
 struct uk_ports {
     unsigned ports;
     double cycles;
@@ -45,11 +46,11 @@ struct uk_device {
     int threads;                          /* of a block, at most */
     int64_t shared_bytes, register_bytes; /* of a block, of a thread, that buffers may have */
     int lanes;                            /* of a wave */
-    int registers,
-        granule; /* 4-byte vector registers that the waves of a SIMD share, a lane; a wave takes a multiple of granule */
-    int waves;          /* of a SIMD, at most */
-    int simds, units;   /* of a compute unit; compute units */
-    double shared_rate; /* bytes a cycle of a compute unit's shared memory */
+    int registers, granule; /* 4-byte vector registers that the waves of a SIMD share, a lane; a wave takes a
+                               multiple of granule */
+    int waves;              /* of a SIMD, at most */
+    int simds, units;       /* of a compute unit; compute units */
+    double shared_rate;     /* bytes a cycle of a compute unit's shared memory */
 };
 
 enum { UK_WIDTHS = 2 };
@@ -59,8 +60,8 @@ struct uk_core {
     const char *name; /* "zen3" */
     int arch;         /* UK_ARCH_x86_64 */
     const char *cpus; /* what cpuinfo reports of such cores: "amd 19:00-0f", "arm d0c", ..; or "" */
-    const char *
-        isa; /* of archs.def: such cores have this instruction set and the rows of their architecture before it */
+    const char *isa;  /* of archs.def: such cores have this instruction set and the rows of their architecture
+                         before it */
     const char *uncore; /* what it usually stands on */
     double issue;       /* instructions a cycle */
     int reorder; /* instructions in flight, of those that wait for their turn; 0: they begin in order */
@@ -73,13 +74,13 @@ struct uk_core {
         int64_t ahead; /* bytes from a stream's load to the farthest line that is fetched for it */
         bool past_page;
     } prefetch;
-    double
-        split; /* cycles that a load of a vector across two lines takes more than others do, one after the other */
-    bool
-        serial_transfers; /* between L1, L2 and the last cache: one after the other, and none while loads read L1 */
-    double alias;         /* cycles that a load waits for a store before it a multiple of 4 KB away */
-    double
-        absent; /* cycles of a store to a line that is in neither cache, one after the other, from the last cache */
+    double split; /* cycles that a load of a vector across two lines takes more than others do, one after the
+                     other */
+    bool serial_transfers; /* between L1, L2 and the last cache: one after the other, and none while loads
+                              read L1 */
+    double alias;          /* cycles that a load waits for a store before it a multiple of 4 KB away */
+    double absent; /* cycles of a store to a line that is in neither cache, one after the other, from the last
+                      cache */
     struct {
         int first, second; /* entries; second of 0: there is one level */
         double latency;    /* cycles that a load takes longer where only the second level has its page */
@@ -122,8 +123,8 @@ const struct uk_vectors *uk_core_vectors(const struct uk_core *core, int bytes);
 /* How many of these operations begin each cycle. */
 double uk_ports_rate(const struct uk_ports *p);
 
-/* This process's: the row of its core, or the one that UK_MACHINE in the environment names, with this CPU's caches in either
- * case only if it is its own. Set once. */
+/* This process's: the row of its core, or the one that UK_MACHINE in the environment names, with this CPU's
+ * caches in either case only if it is its own. Set once. */
 const struct uk_machine *uk_machine(void);
 /* What is wrong with UK_MACHINE, as uk_cpu_status has it, which calls this. */
 bool uk_machine_is_refused(const char **text);

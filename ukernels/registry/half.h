@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * f16 and bf16 as floats and back, in arithmetic that every machine has: kernels in plain C may call no helper of the
- * compiler's. Rounding is to nearest, ties to even.
+ * f16 and bf16 as floats and back, in arithmetic that every machine has: kernels in plain C may call no
+ * helper of the compiler's. Rounding is to nearest, ties to even.
  */
 #ifndef UK_HALF_H
 #define UK_HALF_H
@@ -24,8 +24,8 @@ UK_HALF uint32_t uk_bits_of_float(float v) {
     return bits;
 }
 
-/* The exponent is adjusted by a multiplication, which is right for subnormals too; infinity and NaN keep all bits of the
- * exponent. */
+/* The exponent is adjusted by a multiplication, which is right for subnormals too; infinity and NaN keep all
+ * bits of the exponent. */
 UK_HALF float uk_from_f16(uint16_t h) {
     const float v = uk_float_of_bits((uint32_t)(h & 0x7fff) << 13) * 0x1p112f;
     const uint32_t special = (h & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
@@ -33,8 +33,9 @@ UK_HALF float uk_from_f16(uint16_t h) {
     return uk_float_of_bits(uk_bits_of_float(v) | special | (uint32_t)(h & 0x8000) << 16);
 }
 
-/* The f16 next to v, as a float. Added to a number 2^13 times as large, v loses the bits that f16 does not have: 13 of its
- * 24, more if it is subnormal there. 65520 is halfway between the largest f16 and what would be the next. */
+/* The f16 next to v, as a float. Added to a number 2^13 times as large, v loses the bits that f16 does not
+ * have: 13 of its 24, more if it is subnormal there. 65520 is halfway between the largest f16 and what would
+ * be the next. */
 UK_HALF float uk_round_f16(float v) {
     const uint32_t bits = uk_bits_of_float(v), exponent = bits & 0x7f800000, sign = bits & 0x80000000;
     const float size = uk_float_of_bits(bits ^ sign);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of kernels. Kernels include this header, the compiler's own, and templates beside them, and no other header of the
- * library: a change of those does not compile the kernels again.
+ * The contract of kernels. Kernels include this header, the compiler's own, and templates beside them, and no
+ * other header of the library: a change of those does not compile the kernels again.
  *
  * A kernel computes one tile of C, mr x nr at most, for any k. What each operation computes is in ops.def;
- * this is what all kernels share, and what the tests check and break, clause by clause. struct uk_kernel (ukernels.h) explains
- * .kr, .edges, .a_over and the other attributes of a row.
+ * this is what all kernels share, and what the tests check and break, clause by clause. struct uk_kernel
+ * (ukernels.h) explains .kr, .edges, .a_over and the other attributes of a row.
  *
  *   A in panels, [k][MR]         B in panels, [k][NR]          C, rows ldc apart
  *
@@ -32,10 +32,11 @@
  *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
  *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
  *      declares what it clobbers by its widest name so that they can).
- *   9. Denormals: as the CPU's vector instructions treat them. ARMv7's NEON reads and writes 0 in their place, whatever FPSCR
- *      says, while its VFP keeps them: two kernels of one operation, and full tiles and edges of one kernel, may differ by
- *      the smallest normal number for each product there. It also rounds a product before it is added. Elsewhere denormals
- *      are kept, unless the caller has set the CPU to flush them.
+ *   9. Denormals: as the CPU's vector instructions treat them. ARMv7's NEON reads and writes 0 in their
+ *      place, whatever FPSCR says, while its VFP keeps them: two kernels of one operation, and full tiles and
+ *      edges of one kernel, may differ by the smallest normal number for each product there. It also rounds a
+ *      product before it is added. Elsewhere denormals are kept, unless the caller has set the CPU to flush
+ *      them.
  *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
  *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
  *      input of the same value, such as a constant ldc equal to k, the same register.
@@ -48,9 +49,10 @@
 #include <stdint.h>
 #include "half.h"
 
-/* The build compiles a kernel's file once for each row of it, with UK_SYMBOL its name and UK_PARAMETERS the parameters of its
- * operation ("(int64_t k, const float *a, ...)"): a definition that differs is an error. Rows that share a file also have
- * UK_OP_<op>, UK_ISA_<isa>, UK_MR, UK_NR, UK_KR, and UK_DOUBLE or UK_IMPL_<impl> where they apply (kernels.def). */
+/* The build compiles a kernel's file once for each row of it, with UK_SYMBOL its name and UK_PARAMETERS the
+ * parameters of its operation ("(int64_t k, const float *a, ...)"): a definition that differs is an error.
+ * Rows that share a file also have UK_OP_<op>, UK_ISA_<isa>, UK_MR, UK_NR, UK_KR, and UK_DOUBLE or
+ * UK_IMPL_<impl> where they apply (kernels.def). */
 #ifdef UK_PARAMETERS
 void UK_SYMBOL UK_PARAMETERS;
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
- * the build. Left out where a row has the default: private_features (those of its features that LLVM does not know; default
- * none), scope (default thread), and an operand's space (default generic). */
+/* Writes the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run
+ * by the build. Left out where a row has the default: private_features (those of its features that LLVM does
+ * not know; default none), scope (default thread), and an operand's space (default generic). */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,8 @@ static int add_features(cJSON *row, const struct uk_kernel *k, bool all) {
     return all && !list;
 }
 
-/* One attribute of a tensor's line, "stride [1, 6]", if it is there: a list of its parts, as texts of the .uk language. */
+/* One attribute of a tensor's line, "stride [1, 6]", if it is there: a list of its parts, as texts of the .uk
+ * language. */
 static int add_list(cJSON *operand, const char *line, size_t length, const char *word) {
     char text[128];
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operation of ops.def is, beside its prototype and its declaration: the columns by which programs choose among kernels. */
+/* What an operation of ops.def is, beside its prototype and its declaration: the columns by which programs
+ * choose among kernels. */
 #ifndef UK_OPERATION_H
 #define UK_OPERATION_H
 
@@ -35,8 +36,8 @@ static inline int uk_element_bytes(enum uk_element e) {
 }
 
 enum uk_op_form {
-    /* Products, by how A and B are read: both as panels; A in rows; A in rows of several runs; both in rows; A by two strides and B in rows; both in rows, and B
-     * packed. */
+    /* Products, by how A and B are read: both as panels; A in rows; A in rows of several runs; both in rows;
+     * A by two strides and B in rows; both in rows, and B packed. */
     UK_OP_PANELS,
     UK_OP_RA,
     UK_OP_RUNS,
@@ -49,7 +50,8 @@ enum uk_op_form {
     UK_OP_NT,
     /* A GPU thread's part of a product, with both operands in shared memory. */
     UK_OP_SHARED,
-    /* Of vectors: inner products; y += alpha x; a matrix times a vector; a transposed matrix times a vector. */
+    /* Of vectors: inner products; y += alpha x; a matrix times a vector; a transposed matrix times a vector.
+     * */
     UK_OP_DOT,
     UK_OP_AXPY,
     UK_OP_GEMV_N,
@@ -65,8 +67,8 @@ enum uk_op_form {
     UK_OP_PANEL_N,
     UK_OP_PANEL_T,
     UK_OP_TRANSPOSE,
-    /* Depthwise: each column has its weights; a row's columns share one; a window of weights moves over a plane; each column has a
-     * window of weights. */
+    /* Depthwise: each column has its weights; a row's columns share one; a window of weights moves over a
+     * plane; each column has a window of weights. */
     UK_OP_DEPTHWISE,
     UK_OP_DEPTHWISE_ROW,
     UK_OP_DEPTHWISE_WINDOW,

@@ -23,8 +23,8 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
 }
 
 /* Sums in i32 wrap. A(i, p) is element (i, p) of A: in panels of groups, or in rows in place. */
-#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i)*KR + (p) % KR]
-#define IN_ROWS(i, p) a[(i)*lda + (p)]
+#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
+#define IN_ROWS(i, p) a[(i) * lda + (p)]
 #define ADD(element, from, to, sum_type)                                                        \
     for (int64_t i = 0; i < mr; i++) {                                                          \
         for (int64_t j = 0; j < nr; j++) {                                                      \
@@ -252,7 +252,8 @@ BYTE_TRANSPOSE(u8transpose, uint8_t)
 BYTE_TRANSPOSE(i8transpose, int8_t)
 #undef BYTE_TRANSPOSE
 
-/* Sums of rows x columns bytes times weights, for m x n of them whose neighbours lie x_step apart and their weights f_step. */
+/* Sums of rows x columns bytes times weights, for m x n of them whose neighbours lie x_step apart and their
+ * weights f_step. */
 #define BYTE_WINDOWS(name, element, weight)                                                                  \
     static void name(int64_t rows, int64_t columns, const element *x, int64_t ldi, int64_t ldr, int64_t lds, \
                      int64_t x_step, const weight *f, int64_t ldfr, int64_t ldfs, int64_t f_step,            \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels there are and what each computes. kernels.def has a row for each kernel, ops.def for each operation: its C
- * parameters and its declaration, a text of the .uk language. registry.c makes the array of struct uk_kernel from them, which
- * programs read by functions; rows.py reads the same rows for the build, bitcode.py compiles their sources to bitcode, kernels_json.c
- * prints the list that importers read. reference.c computes each operation in plain loops: kernels are tested against it.
- * operation.h has the columns of ops.def that code reads, half.h converts f16 and bf16.
+ * Which kernels there are and what each computes. kernels.def has a row for each kernel, ops.def for each
+ * operation: its C parameters and its declaration, a text of the .uk language. registry.c makes the array of
+ * struct uk_kernel from them, which programs read by functions; rows.py reads the same rows for the build,
+ * bitcode.py compiles their sources to bitcode, kernels_json.c prints the list that importers read.
+ * reference.c computes each operation in plain loops: kernels are tested against it. operation.h has the
+ * columns of ops.def that code reads, half.h converts f16 and bf16.
  *
  * Uses machine only.
  *
@@ -24,8 +25,8 @@ enum uk_edges {
     UK_EDGES_FULL, /* neither */
 };
 
-/* A row of kernels.def. Programs and libuktensorize read it by the functions of ukernels.h, so that it may get fields: what has such
- * a function is described there. */
+/* A row of kernels.def. Programs and libuktensorize read it by the functions of ukernels.h, so that it may
+ * get fields: what has such a function is described there. */
 struct uk_kernel {
     const char *symbol;
     const char *op;
@@ -52,9 +53,9 @@ struct uk_kernel {
     int variants;                            /* what else its source is compiled to; default 0 */
 };
 
-/* What else a kernel's source is compiled to: bits of .variants. The arguments of PREFETCHING and PACKING are the kernel's, and behind
- * them what they prefetch or pack, which the source explains. RESOLVED prepares repeated calls: struct uk_small_call of
- * small_call.h. */
+/* What else a kernel's source is compiled to: bits of .variants. The arguments of PREFETCHING and PACKING are
+ * the kernel's, and behind them what they prefetch or pack, which the source explains. RESOLVED prepares
+ * repeated calls: struct uk_small_call of small_call.h. */
 enum { UK_PREFETCHING = 1, UK_PACKING = 2, UK_RESOLVED = 4 };
 
 struct uk_variant {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RISC-V P 0.9.11, RV64: a function for each row of rvp.def, uk_rvp_<name>, on 64-bit registers. Part of the kernel
- * contract: freestanding, nothing but arithmetic.
+ * RISC-V P 0.9.11, RV64: a function for each row of rvp.def, uk_rvp_<name>, on 64-bit registers. Part of the
+ * kernel contract: freestanding, nothing but arithmetic.
  *
  *   rd = uk_rvp_add32(rs1, rs2)    rd = uk_rvp_smaqa_su(rd, rs1, rs2)    rd = uk_rvp_srai32_u(rs1, immediate)
  *
- * On RISC-V each is one instruction, aligned to 4 bytes: the emulation (simulate/rvp) replaces only aligned words while
- * threads run. Compile kernels without the extension C, so that alignment costs no nop. An immediate is a constant when
- * the call is inlined (-O1 and more). Instructions that can set vxsat are kept in their order, others may be moved,
- * merged and dropped as any arithmetic. -DUK_RVP_OPCODE=0x7f: the opcode of 0.5 and of the cores that have it.
+ * On RISC-V each is one instruction, aligned to 4 bytes: the emulation (simulate/rvp) replaces only aligned
+ * words while threads run. Compile kernels without the extension C, so that alignment costs no nop. An
+ * immediate is a constant when the call is inlined (-O1 and more). Instructions that can set vxsat are kept
+ * in their order, others may be moved, merged and dropped as any arithmetic. -DUK_RVP_OPCODE=0x7f: the opcode
+ * of 0.5 and of the cores that have it.
  *
- * On other machines, and with -DUK_IN_C, each is C; uk_rvp_c_<name> is C on RISC-V too. Right shifts of negative numbers are
- * arithmetic, which gcc and clang document.
+ * On other machines, and with -DUK_IN_C, each is C; uk_rvp_c_<name> is C on RISC-V too. Right shifts of
+ * negative numbers are arithmetic, which gcc and clang document.
  */
 #ifndef UK_RVP_H
 #define UK_RVP_H
@@ -22,7 +23,8 @@
 extern "C" {
 #endif
 
-/* In C they are calls where nothing is optimized: inline, each has variables of its own there, thousands in a kernel. */
+/* In C they are calls where nothing is optimized: inline, each has variables of its own there, thousands in a
+ * kernel. */
 #ifdef UK_IN_C
 #define UK_RVP_INLINE __attribute__((unused)) static inline
 #else
@@ -67,8 +69,8 @@ UK_RVP_INLINE int64_t uk_rvp_round(int64_t v, uint64_t amount) {
 }
 
 /*
- * v, of 32 bits, shifted left with saturation by the amount's low 6 bits, a signed number; to the right by its negative,
- * where 32 counts as 31.
+ * v, of 32 bits, shifted left with saturation by the amount's low 6 bits, a signed number; to the right by
+ * its negative, where 32 counts as 31.
  */
 UK_RVP_INLINE int64_t uk_rvp_kslra(int64_t v, uint64_t amount, int rounded, uint64_t *ov) {
     const int64_t left = uk_rvp_signed(amount, 6, 0), right = uk_rvp_min(-left, 31);
@@ -142,8 +144,9 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #undef U32
 
 /*
- * The functions. Of their bodies DECLARED declares rd where it is no parameter; TEXT is the instruction's word, MODE rd's constraint,
- * the next argument the inputs beside rs1 (with a comma in front); D and B are the operands of the form in C.
+ * The functions. Of their bodies DECLARED declares rd where it is no parameter; TEXT is the instruction's
+ * word, MODE rd's constraint, the next argument the inputs beside rs1 (with a comma in front); D and B are
+ * the operands of the form in C.
  */
 #define UK_RVP_FUNCTION(name, parameters, body)       \
     UK_RVP_INLINE uint64_t uk_rvp_##name parameters { \
@@ -159,8 +162,9 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #define UK_RVP_OPCODE 0x77
 #endif
 /*
- * For other asm statements: the word of an instruction of three registers, with their ABI names or as operands (%[sum]). UK_RVP_NAMES
- * stands once before, and the word is aligned. UK_RVP_WORD is it with operands 0 and 1 and the content of the field rs2.
+ * For other asm statements: the word of an instruction of three registers, with their ABI names or as
+ * operands (%[sum]). UK_RVP_NAMES stands once before, and the word is aligned. UK_RVP_WORD is it with
+ * operands 0 and 1 and the content of the field rs2.
  */
 #if UK_RVP_OPCODE == 0x77
 #define UK_RVP_NAMES
@@ -238,7 +242,8 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #include "rvp.def"
 #undef UK_RVP
 
-/* The lower words of both, that of rs1 below, and the upper ones: instructions of P that have the opcode of B's. */
+/* The lower words of both, that of rs1 below, and the upper ones: instructions of P that have the opcode of
+ * B's. */
 #if defined __riscv && __riscv_xlen == 64 && !defined UK_IN_C && UK_RVP_OPCODE == 0x77
 #define UK_RVP_PACK(funct7, value)                                                                   \
     uint64_t rd;                                                                                     \

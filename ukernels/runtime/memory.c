@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workspaces of products that are given none. Fresh memory costs a page fault for every page, which at n = 1000 is
- * 4 % of the product, so a few blocks are kept for the next calls, in slots that any call may take from. Where more calls run at
- * once than there are slots, the others allocate.
+ * The workspaces of products that are given none. Fresh memory costs a page fault for every page, which at n
+ * = 1000 is 4 % of the product, so a few blocks are kept for the next calls, in slots that any call may take
+ * from. Where more calls run at once than there are slots, the others allocate.
  *
- * A call owns the block that it has taken out of a slot, so that threads never wait for one another, and a child after
- * fork finds the slots as they were.
+ * A call owns the block that it has taken out of a slot, so that threads never wait for one another, and a
+ * child after fork finds the slots as they were.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

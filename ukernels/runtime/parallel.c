@@ -12,8 +12,8 @@
 
 enum { MAX_THREADS = 1024 };
 
-/* A pool, and the number of loops that run on it. A pool of another size replaces it when the number of threads has changed; the
- * last loop that runs on the old one destroys that. */
+/* A pool, and the number of loops that run on it. A pool of another size replaces it when the number of
+ * threads has changed; the last loop that runs on the old one destroys that. */
 struct team {
     pthreadpool_t pool;
     int threads, loops;
@@ -26,8 +26,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct team
     *team; /* under lock, as all of its fields; NULL until needed, and again in a child after fork */
 static _Thread_local bool inside;
-/* What uk_num_threads returned last to this thread, which may have allocated memory for that many threads: its loops use no more.
- * 0: it has not been called. */
+/* What uk_num_threads returned last to this thread, which may have allocated memory for that many threads:
+ * its loops use no more. 0: it has not been called. */
 static _Thread_local int returned;
 
 struct loop {
@@ -37,8 +37,8 @@ struct loop {
     atomic_int_least64_t next;
 };
 
-/* The parent's threads do not exist in the child, so its pool cannot be used or destroyed there: its memory is leaked. The lock may
- * have been held by a thread that does not exist in the child. */
+/* The parent's threads do not exist in the child, so its pool cannot be used or destroyed there: its memory
+ * is leaked. The lock may have been held by a thread that does not exist in the child. */
 static void forget_pool(void) {
     team = NULL;
     pthread_mutex_init(&lock, NULL);
@@ -87,8 +87,8 @@ static void *wait_for(void *held) {
     return NULL;
 }
 
-/* Whether the system can create the threads of a pool: pthreadpool waits forever for those that it could not create. Twice as many
- * are tried, since limits count a thread for a moment after it has ended. */
+/* Whether the system can create the threads of a pool: pthreadpool waits forever for those that it could not
+ * create. Twice as many are tried, since limits count a thread for a moment after it has ended. */
 static bool are_threads_left(int threads) {
     pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
     const int most = 2 * (threads - 1);
@@ -154,8 +154,8 @@ static void leave_team(struct team *t) {
         end_team(t);
 }
 
-/* pthreadpool synchronizes the caller with its workers. ThreadSanitizer cannot see into it, and is shown the same by this variable,
- * which all of them access before and after. */
+/* pthreadpool synchronizes the caller with its workers. ThreadSanitizer cannot see into it, and is shown the
+ * same by this variable, which all of them access before and after. */
 static void show_order(void) {
     static atomic_int passed;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads and memory for calls that are given none. uk_parallel_for and the number of threads (ukernels.h) are in parallel.c, on
- * pthreadpool, and in serial.c for a build without threads, which works on the caller's thread alone; both also run loops on
- * the caller's pool. memory.c keeps a few blocks of memory for the next calls.
+ * Threads and memory for calls that are given none. uk_parallel_for and the number of threads (ukernels.h)
+ * are in parallel.c, on pthreadpool, and in serial.c for a build without threads, which works on the caller's
+ * thread alone; both also run loops on the caller's pool. memory.c keeps a few blocks of memory for the next
+ * calls.
  *
  * Uses no other room.
  */
@@ -16,8 +17,8 @@
 
 struct pthreadpool;
 
-/* How many threads calls take; 0 before the first call of uk_count_threads. Unlike uk_num_threads it does not limit later loops of
- * this thread. */
+/* How many threads calls take; 0 before the first call of uk_count_threads. Unlike uk_num_threads it does not
+ * limit later loops of this thread. */
 int uk_count_threads(void);
 extern _Atomic int uk_threads;
 

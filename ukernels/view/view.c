@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops are taken by their strides, the shortest first. One whose stride is no longer than the run so far, plus a gap of less than a unit,
- * makes the run longer; one that goes farther makes several runs of it, evenly apart. A later loop whose stride leads back among places that
- * are evenly apart, as that over the rows of the output does among the rows of a window, adds only those that are new.
+ * Loops are taken by their strides, the shortest first. One whose stride is no longer than the run so far,
+ * plus a gap of less than a unit, makes the run longer; one that goes farther makes several runs of it,
+ * evenly apart. A later loop whose stride leads back among places that are evenly apart, as that over the
+ * rows of the output does among the rows of a window, adds only those that are new.
  */
 #include "view.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exp(x) = 2^n exp(r), where n is x / ln 2 rounded and r = x - n ln 2 is at most ln 2 / 2, subtracted in two parts (Cody and Waite);
- * exp(r) = 1 + r + r^2 p(r). tanh(x) = 1 - 2 / (exp(2x) + 1), and for |x| < 0.625, where that cancels, x + x^3 p(x^2).
+ * exp(x) = 2^n exp(r), where n is x / ln 2 rounded and r = x - n ln 2 is at most ln 2 / 2, subtracted in two
+ * parts (Cody and Waite); exp(r) = 1 + r + r^2 p(r). tanh(x) = 1 - 2 / (exp(2x) + 1), and for |x| < 0.625,
+ * where that cancels, x + x^3 p(x^2).
  */
 #include "numbers.h"
 
-/* 2^n: the bits of 1.5 * 2^23 + n (of f64, 2^52) have n in the lowest places, and nothing else there that stays when they become
- * the exponent; so has n itself. */
+/* 2^n: the bits of 1.5 * 2^23 + n (of f64, 2^52) have n in the lowest places, and nothing else there that
+ * stays when they become the exponent; so has n itself. */
 static LLVMValueRef power_of_two(const struct uk_math *m, LLVMValueRef bits) {
     LLVMValueRef bias = uk_math_integer(m, m->is_double ? 1023 : 127),
                  places = uk_math_integer(m, m->is_double ? 52 : 23);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log(x) = n ln 2 + log(1 + f), where x = 2^n (1 + f) and 1 + f is between sqrt(1/2) and sqrt(2). With s = f / (2 + f),
- * log(1 + f) = log((1 + s) / (1 - s)), an odd function of s.
+ * log(x) = n ln 2 + log(1 + f), where x = 2^n (1 + f) and 1 + f is between sqrt(1/2) and sqrt(2). With s = f
+ * / (2 + f), log(1 + f) = log((1 + s) / (1 - s)), an odd function of s.
  */
 #include <math.h>
 #include "numbers.h"

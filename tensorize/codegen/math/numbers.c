@@ -87,8 +87,8 @@ struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMVal
     return (struct uk_math_pair){high, uk_math_subtract(m, b, uk_math_subtract(m, high, a))};
 }
 
-/* The first half of its bits: the products of halves are exact. (That of two second halves of f64 may be rounded by one part in 2^53 of
- * itself, far below what the pair can hold.) */
+/* The first half of its bits: the products of halves are exact. (That of two second halves of f64 may be
+ * rounded by one part in 2^53 of itself, far below what the pair can hold.) */
 static struct uk_math_pair halves(const struct uk_math *m, LLVMValueRef a) {
     LLVMValueRef mask = uk_math_integer(m, m->is_double ? ~UINT64_C(0x7ffffff) : ~UINT32_C(0xfff));
     LLVMValueRef high = uk_math_from_bits(m, LLVMBuildAnd(m->g->b, uk_math_bits(m, a), mask, ""));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that no target has an instruction for, in f32 and f64, as code in place: no calls, no branches and no tables, so that
- * loops around them can be vectorized. Polynomials were fitted by Remez's algorithm, in 60 digits; their coefficients are
- * rounded to the type. The errors that files name are in units in the last place, with and without fused multiply-adds, and hold
- * where subnormal numbers are kept; targets that take them for zeros do so with operands and results here, too.
+ * Functions that no target has an instruction for, in f32 and f64, as code in place: no calls, no branches
+ * and no tables, so that loops around them can be vectorized. Polynomials were fitted by Remez's algorithm,
+ * in 60 digits; their coefficients are rounded to the type. The errors that files name are in units in the
+ * last place, with and without fused multiply-adds, and hold where subnormal numbers are kept; targets that
+ * take them for zeros do so with operands and results here, too.
  */
 #ifndef UK_MATH_H
 #define UK_MATH_H

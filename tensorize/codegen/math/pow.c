@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pow(x, y) = exp(y log|x|), in which the logarithm and its product with y are pairs: exp multiplies their error by up to 745. */
+/* pow(x, y) = exp(y log|x|), in which the logarithm and its product with y are pairs: exp multiplies their
+ * error by up to 745. */
 #include <math.h>
 #include "numbers.h"
 
@@ -11,7 +12,8 @@ static LLVMValueRef is_whole(const struct uk_math *m, LLVMValueRef y) {
     return LLVMBuildFCmp(m->g->b, LLVMRealOEQ, uk_math_floor(m, y), y, "");
 }
 
-/* For x > 0. Larger exponents than `most` change nothing: the logarithm nearest to 0 is 2^-24, of f64 2^-53. */
+/* For x > 0. Larger exponents than `most` change nothing: the logarithm nearest to 0 is 2^-24, of f64 2^-53.
+ * */
 static LLVMValueRef magnitude(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y) {
     const double most = m->is_double ? 0x1p63 : 0x1p31;
     const struct uk_math_pair log = uk_math_log_pair(m, x);

@@ -2,8 +2,8 @@
 /* The .uk text: a statement and its reduction. */
 #include "language/parse.h"
 
-/* Whether a value begins after the bracket that closes max(a, b: then it reduces. A sign is an operator too: there
- * the first name decides. */
+/* Whether a value begins after the bracket that closes max(a, b: then it reduces. A sign is an operator too:
+ * there the first name decides. */
 static bool value_follows(const struct uk_parser *ps, const struct uk_token *name,
                           const struct uk_token *close) {
     const struct uk_token *t = close + 1;

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "language/parse.h"
 
-/* The word nearest to the token among those that a hint lists: "types are f64, f32 and u8"; then *length is its length. */
+/* The word nearest to the token among those that a hint lists: "types are f64, f32 and u8"; then *length is
+ * its length. */
 static const char *nearest_listed(const struct uk_token *t, const char *hint, int *length) {
     const char *list = strstr(hint, " are "), *found = NULL;
     char word[32], listed[32];

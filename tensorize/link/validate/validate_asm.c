@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the asm statements of an import need of the target. LLVM's assembler for Arm refuses instructions of features that
- * are off; the one for x86 takes all there are, so here the registers and mnemonics of the text tell. Bytes that a text
- * spells as numbers (.byte) are not looked at.
+ * What the asm statements of an import need of the target. LLVM's assembler for Arm refuses instructions of
+ * features that are off; the one for x86 takes all there are, so here the registers and mnemonics of the text
+ * tell. Bytes that a text spells as numbers (.byte) are not looked at.
  */
 #define _GNU_SOURCE /* memmem */
 #include <ctype.h>
@@ -11,8 +11,8 @@
 
 enum { MOST_WORD = 32 };
 
-/* Mnemonics that begin so need the feature, or the second one; the first row that fits counts. A row that ends in $ is
- * the whole mnemonic. */
+/* Mnemonics that begin so need the feature, or the second one; the first row that fits counts. A row that
+ * ends in $ is the whole mnemonic. */
 static const struct {
     const char *begins, *feature, *or_else;
 } x86_mnemonics[] = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `.insn`, RISC-V's directive for an instruction by its fields, in an import for another architecture: its assembler would call
- * that an unknown directive. Found in asm statements after compilation, so that what #ifdef leaves out may stay, and in
- * what the compiler says of assembly and of registers that asm statements name.
+ * `.insn`, RISC-V's directive for an instruction by its fields, in an import for another architecture: its
+ * assembler would call that an unknown directive. Found in asm statements after compilation, so that what
+ * #ifdef leaves out may stay, and in what the compiler says of assembly and of registers that asm statements
+ * name.
  */
 #define _GNU_SOURCE /* memmem */
 #include <ctype.h>
@@ -30,7 +31,8 @@ static size_t operand_length(const char *at, size_t length) {
     return n;
 }
 
-/* The statement that begins there, with %0 for each form of an operand; in `registers` a0 is in the place of each. */
+/* The statement that begins there, with %0 for each form of an operand; in `registers` a0 is in the place of
+ * each. */
 static void read_statement(const char *at, size_t length, char text[MOST_STATEMENT],
                            char registers[MOST_STATEMENT]) {
     size_t n = 0, m = 0;
@@ -114,7 +116,8 @@ static const char *insn_before(const char *text, unsigned long lines) {
     return last;
 }
 
-/* The .insn that a message of the compiler's is about; it has a line of the text below. NULL: it is about something else. */
+/* The .insn that a message of the compiler's is about; it has a line of the text below. NULL: it is about
+ * something else. */
 static const char *insn_of(const char *message, const char *at, const char *text) {
     static const char unknown[] = "unknown directive\n", operand[] = " in asm\n";
     const size_t length = strcspn(message, "\n") + 1;

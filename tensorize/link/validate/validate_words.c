@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions that LLVM has no names for, and takes from asm statements for any target, as `.insn` or as data: RISC-V P's. An
- * import that has them is refused where the target has no rvp. They are found in its machine code: a text may make them by
- * macros, or speak of them in comments.
+ * Instructions that LLVM has no names for, and takes from asm statements for any target, as `.insn` or as
+ * data: RISC-V P's. An import that has them is refused where the target has no rvp. They are found in its
+ * machine code: a text may make them by macros, or speak of them in comments.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "names.h"
 #include "link/link.h"
 
-/* The bytes of the instruction whose first half this is; the opcode 0x7f of P's first drafts would begin a longer one. */
+/* The bytes of the instruction whose first half this is; the opcode 0x7f of P's first drafts would begin a
+ * longer one. */
 static size_t instruction_bytes(unsigned half) {
     if ((half & 3) != 3)
         return 2;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What asm statements change without saying so: each register that an instruction of the template writes is an output, or
- * is among the clobbers by a name as wide, and what is only an input is not written.
+ * What asm statements change without saying so: each register that an instruction of the template writes is
+ * an output, or is among the clobbers by a name as wide, and what is only an input is not written.
  *
- * The template's text is read, instruction by instruction, as it stands: the branches of .if are both looked at, bodies of
- * macros once with their arguments unknown, and data (.byte) not at all, but for .insn.
+ * The template's text is read, instruction by instruction, as it stands: the branches of .if are both looked
+ * at, bodies of macros once with their arguments unknown, and data (.byte) not at all, but for .insn.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -250,8 +250,8 @@ static void check_text(struct statement *s, const char *at, const char *end) {
     }
 }
 
-/* LLVM writes a dollar as two, and what depends on the syntax as $(AT&T$|Intel$). Returns the end of the plain text, in
- * which an immediate of AT&T's syntax begins with =. */
+/* LLVM writes a dollar as two, and what depends on the syntax as $(AT&T$|Intel$). Returns the end of the
+ * plain text, in which an immediate of AT&T's syntax begins with =. */
 static char *plain(const struct statement *s, const char *at, size_t length, char *to) {
     int variant = -1; /* which of them is read; -1: none */
 

@@ -21,14 +21,15 @@ struct uk_asm_instruction {
     int operands;
 };
 
-/* Registers, and operands of the statement ("$3"), that an instruction writes: names as in the text or in a table; lists
- * in braces are several. */
+/* Registers, and operands of the statement ("$3"), that an instruction writes: names as in the text or in a
+ * table; lists in braces are several. */
 struct uk_asm_writes {
     struct uk_asm_text name[UK_ASM_WRITES];
     int count;
 };
 
-/* A register: which of which file, as wide as the name says. Files of ARM's vectors count registers of 32 bits. */
+/* A register: which of which file, as wide as the name says. Files of ARM's vectors count registers of 32
+ * bits. */
 struct uk_asm_register {
     char file; /* 'g' general, 'v' vector, 'k' mask; 0: none that a kernel could forget */
     int number, count, bits;
@@ -44,7 +45,8 @@ struct uk_asm_rules {
 #define UK_ARCH_ROW(name, ...) extern const struct uk_asm_rules uk_asm_##name;
 #include "machine/archs.def"
 
-/* Whether the text is one of the words, which are separated by blanks; a word that ends in '*' is any that begins so. */
+/* Whether the text is one of the words, which are separated by blanks; a word that ends in '*' is any that
+ * begins so. */
 bool uk_asm_is_one(struct uk_asm_text text, const char *words);
 void uk_asm_write(struct uk_asm_writes *w, struct uk_asm_text name);
 /* Its first operands, so many. */

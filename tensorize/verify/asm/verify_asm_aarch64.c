@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of AArch64 write: the first operand, which may be a list, and the base of an address that is written
- * back, but for those that are listed here. sp, flags and control registers are left out.
+ * What instructions of AArch64 write: the first operand, which may be a list, and the base of an address that
+ * is written back, but for those that are listed here. sp, flags and control registers are left out.
  */
 #include <string.h>
 #include "verify_asm.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of AMD's GPUs write: the first operand, but for stores, jumps, waits and barriers. Carries and comparisons
- * that go to vcc or scc by themselves are left out, as flags are elsewhere.
+ * What instructions of AMD's GPUs write: the first operand, but for stores, jumps, waits and barriers.
+ * Carries and comparisons that go to vcc or scc by themselves are left out, as flags are elsewhere.
  */
 #include <string.h>
 #include "verify_asm.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of RISC-V write: the first operand, but for stores and jumps; and .insn, whose first register operand
- * follows the numbers of its format. Control registers are left out.
+ * What instructions of RISC-V write: the first operand, but for stores and jumps; and .insn, whose first
+ * register operand follows the numbers of its format. Control registers are left out.
  */
 #include <string.h>
 #include "verify_asm.h"
@@ -13,7 +13,8 @@ static void writes(const struct uk_asm_instruction *i, struct uk_asm_writes *w) 
         "ecall ebreak pause csrw csrs csrc csrwi csrsi csrci prefetch.*";
 
     if (uk_asm_is_one(i->name, ".insn")) {
-        /* .insn r opcode, funct3, funct7, rd, rs1, rs2; i opcode, funct3, rd, ...; u and j opcode, rd; others write nothing. */
+        /* .insn r opcode, funct3, funct7, rd, rs1, rs2; i opcode, funct3, rd, ...; u and j opcode, rd; others
+         * write nothing. */
         const char *const format = i->operands ? i->operand[0].at : "";
         const int rd = *format == 'r'                     ? 3
                        : *format == 'i'                   ? 2

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of x86-64 write: the last operand of AT&T's syntax, if it is a register, but for those that are listed
- * here. What cannot be declared, or the call itself shows, is left out: rsp, flags, MXCSR, the x87.
+ * What instructions of x86-64 write: the last operand of AT&T's syntax, if it is a register, but for those
+ * that are listed here. What cannot be declared, or the call itself shows, is left out: rsp, flags, MXCSR,
+ * the x87.
  */
 #include <string.h>
 #include "verify_asm.h"
