@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many small mistakes in given sources do given tests catch? To be run before and after tests are made shorter.
+
+    slips.py BUILD_FOLDER --sources GLOB... --tests NAME... [--seed N] [--count N]
+
+Draws --count (20) places in the C sources that match (paths from the source tree on: 'tensorize/schedule/*.c'), of each
+kind as often as the next: an operator, a constant, a condition. Each slip is written into the source, what the tests need
+is built, the tests run, and the source is put back. A slip that does not compile, or leaves the object as it was, is drawn
+again. The same seed and sources draw the same slips. BUILD_FOLDER is that of the tree; nothing else may build in it
+meanwhile. Test programs that read the staged files do not see a slip.
+"""
+
+import argparse
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+OPERATORS = {
+    " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " && ": " || ",
+    " || ": " && ", " + ": " - ", " - ": " + ", " * ": " + ", " / ": " * ", " % ": " / ", " += ": " -= ", " -= ": " += ",
+    "++": "--", " << ": " >> ", " >> ": " << ", " & ": " | ", " | ": " & ",
+}
+NO_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
+OPERATOR = re.compile("|".join(re.escape(o) for o in sorted(OPERATORS, key=len, reverse=True)))
+CONSTANT = re.compile(r"(?<![\w.])(\d+)(?![\w.])")
+CONDITION = re.compile(r"\b(?:if|while) \(")
+
+
+def condition_end(code, begin):
+    """The index behind the parenthesis that closes the one before `begin`."""
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(code[begin], 0)
+        begin += 1
+    return begin
+
+
+def places(text):
+    """By kind, the slips that the text allows: (begin, end, replacement)."""
+    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    found = {"operator": [], "constant": [], "condition": []}
+    for match in OPERATOR.finditer(code):
+        found["operator"].append((match.start(), match.end(), OPERATORS[match[0]]))
+    for match in CONSTANT.finditer(code):
+        found["constant"].append((match.start(), match.end(), str(int(match[1]) + 1)))
+    for match in CONDITION.finditer(code):
+        end = condition_end(code, match.end())
+        found["condition"].append((match.end(), end - 1, "!(" + text[match.end() : end - 1] + ")"))
+    return found
+
+
+def run_tests(build, tests):
+    """The names of the tests that failed; None: the slip does not compile."""
+    command = ["meson", "test", "-C", str(build), *tests]
+    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    failed = re.findall(r"^ *\d+/\d+ (?:.* / |\S+:)?(\S+) +(?:FAIL|TIMEOUT|ERROR)", ran.stdout, re.MULTILINE)
+    if ran.returncode and not failed:
+        return None
+    return failed
+
+
+def objects(build, source):
+    """The bytes of the objects that are made of the source."""
+    name = "_".join(source.parts[-2:]) + ".o"
+    return [path.read_bytes() for path in sorted(build.rglob("*.o")) if path.name.endswith(name)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--sources", nargs="+", required=True)
+    parser.add_argument("--tests", nargs="+", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20)
+    arguments = parser.parse_args()
+    root = pathlib.Path(__file__).resolve().parents[2]
+    sources = sorted({path for glob in arguments.sources for path in root.glob(glob) if path.suffix in (".c", ".h")})
+    if not sources:
+        parser.error("no C source matches " + " ".join(arguments.sources))
+    if run_tests(arguments.build, arguments.tests) != []:
+        parser.error("the tests fail, or do not build, without a slip")
+    print(f"seed {arguments.seed}, {len(sources)} sources, tests: {' '.join(arguments.tests)}", flush=True)
+    draw = random.Random(arguments.seed)
+    slips = {kind: [(path, *place) for path in sources for place in places(path.read_text(encoding="utf-8"))[kind]]
+             for kind in ("operator", "constant", "condition")}
+    for kind in slips:
+        draw.shuffle(slips[kind])
+    caught = drawn = 0
+    while drawn < arguments.count:
+        kind = [k for k in slips if slips[k]][drawn % sum(bool(s) for s in slips.values())]
+        path, begin, end, new = slips[kind].pop()
+        text = path.read_text(encoding="utf-8")
+        before = objects(arguments.build, path)
+        try:
+            path.write_text(text[:begin] + new + text[end:], encoding="utf-8")
+            failed = run_tests(arguments.build, arguments.tests)
+            changed = objects(arguments.build, path) != before
+        finally:
+            path.write_text(text, encoding="utf-8")
+        if failed is None or (not failed and path.suffix == ".c" and not changed):
+            continue
+        drawn += 1
+        caught += bool(failed)
+        line = text.count("\n", 0, begin) + 1
+        change = f"{text[begin:end].strip()} -> {new.strip()}".replace("\n", " ")
+        print(f"{path.relative_to(root)}:{line}: {change}: {'caught by ' + ' '.join(failed) if failed else 'NOT CAUGHT'}", flush=True)
+    run_tests(arguments.build, arguments.tests)
+    print(f"{caught} of {drawn} caught")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
