@@ -179,7 +179,7 @@ static void environment_names_a_row(void **state) {
     const char *const wrong[] = {foreign->name, "sse9", "interp"};
     for (int i = 0; i < 3; i++) {
         see(wrong[i], text, sizeof text);
-        snprintf(expected, sizeof expected, "%sUK_MACHINE=%s is no core of this architecture; known are ",
+        snprintf(expected, sizeof expected, "%sUK_MACHINE=%s names no core of this architecture; use one of ",
                  own, wrong[i]);
         assert_memory_equal(text, expected, strlen(expected));
         assert_non_null(strstr(text + strlen(expected) - 1, other->name));

@@ -274,7 +274,7 @@ static void environment_hides_features(void **state) {
     (void)state;
     sees((struct isa){"generic", "", true, NULL}, false, false);
     see("sse9", text, sizeof text);
-    snprintf(expected, sizeof expected, "1 0 0 UK_ISA=sse9 is no instruction set; known are %s", known);
+    snprintf(expected, sizeof expected, "1 0 0 UK_ISA=sse9 is not an instruction set; use one of %s", known);
     assert_string_equal(text, expected);
     sees(low(), *low().feature, false);
     sees(high(), *low().feature, true);

@@ -100,10 +100,10 @@ expect 1 '' 'that path, kernel and blocks do not compute this product' gemm --ex
 expect 2 '' 'a way is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, dots or tiles' gemm --explain 4 4 4 --way=fast
 expect 2 '' 'expected a size' gemm --explain 4 4 4 --way=tiles,,x
 ! "$uk" gemm --help | grep -e --way
-UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is no instruction set; known are generic' gemm --explain 20 30 40
+UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is not an instruction set; use one of generic' gemm --explain 20 30 40
 # What the libraries ignore without a word.
 expect 0 '^symbol' '' kernels
-UK_ISA=sse9 expect 0 '^symbol' '^uk: warning: UK_ISA=sse9 is no instruction set; known are generic.*; only generic kernels run' kernels
+UK_ISA=sse9 expect 0 '^symbol' '^uk: warning: UK_ISA=sse9 is not an instruction set; use one of generic.*; only generic kernels run' kernels
 for text in 0 1025 -1 two 2x ''; do
     UK_NUM_THREADS=$text expect 0 '^symbol' "^uk: warning: UK_NUM_THREADS=$text is no number from 1 to 1024; .* threads, one for each CPU, are used" kernels
 done

@@ -110,8 +110,8 @@ same("listed rows", {(name, text.split()[0]) for name, text in rows.items()},
 for name in (name for name, of in known if of == arch):
     check_row(name, UK_MACHINE=name)
 for name in ["nonsense", *(name for name, of in known if of not in (arch, "any"))]:
-    run("machine", UK_MACHINE=name, status=1, error=f"^uk: error: UK_MACHINE={name} is no core of .*known are {', '.join(row for row, of in known if of == arch)}$")
-    run("machine", "--measure", UK_MACHINE=name, status=1, error=f"UK_MACHINE={name} is no core")
+    run("machine", UK_MACHINE=name, status=1, error=f"^uk: error: UK_MACHINE={name} names no core of .*use one of {', '.join(row for row, of in known if of == arch)}$")
+    run("machine", "--measure", UK_MACHINE=name, status=1, error=f"UK_MACHINE={name} names no core")
 
 # ---- what is measured ----
 

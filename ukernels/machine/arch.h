@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The architecture whose kernels this build can call. UK_ARCH_<name> numbers the architectures in the order
- * of archs.def; the build defines UK_ARCH_HERE as the one it is for.
+ * UK_ARCH_<name>: the architectures, numbered in the order of archs.def. The build defines UK_ARCH_HERE as
+ * the one that it compiles for, whose kernels it can call.
  */
 #ifndef UK_ARCH_H
 #define UK_ARCH_H
@@ -12,7 +12,7 @@ enum {
     UK_ARCH_any
 };
 
-/* Whether kernels of the architecture run here: a constant. */
+/* Can this build call the architecture's kernels? A constant expression. */
 #define UK_IS_HERE(arch) (UK_ARCH_##arch == UK_ARCH_HERE || UK_ARCH_##arch == UK_ARCH_any)
 
 #endif

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads archs.def and the files of archs/ for who is not C: architectures and instruction sets as dictionaries, in the
-order of the rows.
+"""Reads archs.def and archs/ for Python: architectures and instruction sets as dictionaries, in the order of the rows.
 
-For shell scripts, of architectures that an emulator runs here:
+As a command, for shell scripts, it prints a line for each architecture that an emulator runs:
 
-    archs.py targets: the first target of each
-    archs.py emulated: a line for each: name, its first target, the emulator, clang's triple, the CPU that has all
-    archs.py libraries: what linking needs, a line for each: the first target, the file, Debian's package
+    archs.py targets    its first target
+    archs.py emulated   name, first target, emulator, clang's triple, the emulated CPU with all features
+    archs.py libraries  first target, a file that linking needs, the Debian package of that file
 """
 
 import pathlib
@@ -26,8 +25,8 @@ def rows(kind):
 
 
 def architectures():
-    """name: llvm, triple, flag, targets, their cpus, and the emulator's fields, of a list the last one; none where there is no emulator;
-    is_device."""
+    """Maps names to llvm, triple, flag, targets, cpus (of the targets), is_device, and emulator: its fields, the last element
+    of a list; empty if there is no emulator."""
     found = {}
     for kind, row in [(kind, row) for kind in ("ARCH", "DEVICE") for row in rows(kind)]:
         name, llvm, triple, flag = re.match(r'(\w+), (\w+), "([^"]*)", "([^"]*)"', row).groups()
@@ -43,7 +42,7 @@ def architectures():
 
 
 def isas():
-    """name: arch, features, flags, private."""
+    """Maps names to arch, features, flags, private."""
     found = {}
     for row in rows("ISA"):
         name, arch, features, flags, private = re.fullmatch(r'(\w+), (\w+), "([^"]*)", "([^"]*)", "([^"]*)"', row).groups()
@@ -53,12 +52,12 @@ def isas():
 
 
 def private_features():
-    """Those that LLVM does not know, of all architectures."""
+    """The features of all architectures that LLVM does not know."""
     return {f for isa in isas().values() for f in isa["private"] if f}
 
 
 def emulated():
-    """Those that an emulator runs; of this machine's own only what linking needs is in its row."""
+    """The architectures that an emulator runs. The row of this machine's own has only the libraries for linking."""
     return {name: arch for name, arch in architectures().items() if arch["emulator"] and "program" in arch["emulator"]}
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this CPU can run, and what UK_ISA leaves of it. */
+/* Features and instruction sets of this CPU, limited by UK_ISA. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "machine.h"
 #include "ukernels.h"
 
-/* Weakest first, as in archs.def. Rows of other architectures have no name here. */
+/* Weakest first, as in archs.def. Rows of other architectures have an empty name. */
 static const struct isa {
     const char *name, *features, *private;
 } isas[] = {
@@ -19,9 +19,9 @@ static const struct isa {
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; which private features,
- * which no system reports, are assumed; and for each feature of those rows whether the CPU has it and the
- * weakest row with it is visible. */
+/* State, set once by read_environment: the number of rows of isas that UK_ISA leaves visible, and the error
+ * in it; the private features to assume, as no system reports them; and for each feature of isas whether it
+ * may be used: the CPU has it, and the weakest row that needs it is visible. */
 static int visible = ISAS;
 #ifndef UK_CPU_HAS
 #define UK_CPU_HAS "" /* the build's option cpu_has */
@@ -37,7 +37,7 @@ static enum uk_status status;
 static char message[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The length of the feature at the head of a list. */
+/* The length of a list's first feature. */
 static size_t head(const char *list) {
     return strcspn(list, ",");
 }
@@ -105,7 +105,8 @@ static void read_isa(void) {
     if (i < ISAS && *isas[i].private)
         taken = isas[i].private;
     if (i == ISAS) {
-        int n = snprintf(message, sizeof message, "UK_ISA=%.20s is no instruction set; known are", wanted);
+        int n =
+            snprintf(message, sizeof message, "UK_ISA=%.20s is not an instruction set; use one of", wanted);
 
         for (i = 0; i < ISAS && n < (int)sizeof message; i++)
             if (*isas[i].name)
@@ -120,7 +121,7 @@ static void read_isa(void) {
     }
 }
 
-/* Of the strongest row that is visible, if its features are not the system's to report. */
+/* If the strongest visible row has a feature that no system reports: sets `message` to whether it is used. */
 static void explain_private(void) {
     const struct isa *strongest = NULL;
 

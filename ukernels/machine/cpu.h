@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside machine: detection of features, by cpu_<arch>.c. */
+/* Private to the room: detection of features, in cpu_<arch>.c. */
 #ifndef UK_CPU_H
 #define UK_CPU_H
 
 #include <stdbool.h>
 
-/* Whether this CPU and its system have a feature of the architecture's rows; false for names that it does not
- * know. */
+/* Do this CPU and its operating system support the feature (LLVM's name)? False for unknown names. */
 bool uk_hardware_has(const char *feature);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features as Linux passes them to each process (the auxiliary vector): those that all cores have. Not by
- * cpuinfo, which reads /proc/cpuinfo: under an emulator that is the host's. */
+/* Linux passes the features that all cores have in the auxiliary vector. cpuinfo would read /proc/cpuinfo,
+ * which under an emulator is the host's. */
 #include <stddef.h>
 #include <string.h>
 #include <asm/hwcap.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux reports extensions of one letter, a bit for each, in the auxiliary vector. No row needs others, which
- * hwprobe reports. */
+/* Linux reports single-letter extensions, a bit each, in the auxiliary vector. Longer names need hwprobe; no
+ * row has one. */
 #include <sys/auxv.h>
 #include "cpu.h"
 

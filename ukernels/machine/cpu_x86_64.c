@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* __builtin_cpu_supports looks at cpuid and at what the system saves (xgetbv); it takes literals only. */
+/* __builtin_cpu_supports checks CPUID and the state that the system saves (XGETBV); it takes only literals.
+ */
 #include <string.h>
 #include "cpu.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of cores.def and uncores.def, and which of them is this process's. */
+/* The rows of cores.def and uncores.def, and the one of this process's CPU. */
 #include "machine.h"
 #include <cpuinfo.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "ukernels.h"
 
-/* Fields that a row leaves out are 0, which means that there is no such thing. */
+/* Fields that a row omits are 0: the core has no such thing. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define KIB(n) ((int64_t)(n) << 10)
@@ -52,7 +52,7 @@ bool uk_core_has(const struct uk_core *core, const char *isa) {
            (all[wanted].arch == UK_ARCH_any || all[wanted].arch == core->arch);
 }
 
-/* Divides shared caches: each core's part if all cores that share them take as much. */
+/* One core's share of each cache: shared ones are divided evenly. */
 static void divide(struct uk_machine *m) {
     m->part[0] = m->core.l1;
     m->part[1] = m->core.l2;
@@ -85,8 +85,8 @@ double uk_ports_rate(const struct uk_ports *p) {
 
 /* ---- this process's ---- */
 
-/* Whether a list of a row's `cpus` after the vendor, "19:00-0f,20-2f,1a:00-ff" or "d0c", has the number: a
- * family and a model; or a part, which is a model of family 0. Digits are hexadecimal. */
+/* Does a row's `cpus`, after the vendor ("19:00-0f,20-2f,1a:00-ff" or "d0c", hexadecimal), contain the family
+ * and model? A part number of Arm's is a model of family 0. */
 static bool lists(const char *list, unsigned family, unsigned model) {
     unsigned long of = 0, low, high;
     char *end;
@@ -115,12 +115,12 @@ const struct uk_core *uk_core_of(int arch, const char *vendor, unsigned family, 
     return NULL;
 }
 
-/* The row of cpuinfo's core, or NULL. */
+/* The row of a core that cpuinfo reports, or NULL. */
 static const struct uk_core *row_of(const struct cpuinfo_core *c) {
     if (!c)
         return NULL;
 #if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64
-    /* The extended family is added to 15; the extended model has the upper four bits. */
+    /* A base family of 15 is extended by addition; the extended model is the upper four bits of the model. */
     const unsigned base = c->cpuid >> 8 & 15, family = base == 15 ? base + (c->cpuid >> 20 & 255) : base;
 
     return uk_core_of(UK_ARCH_HERE,
@@ -135,8 +135,8 @@ static const struct uk_core *row_of(const struct cpuinfo_core *c) {
 #endif
 }
 
-/* The generic row of the strongest instruction set that this CPU has and that has such a row; else the
- * architecture's first row. */
+/* The generic row of the strongest instruction set that this CPU has; the architecture's first row if none of
+ * its sets has a generic row. */
 static const struct uk_core *generic_row(void) {
     static const struct {
         const char *row, *features;
@@ -162,8 +162,8 @@ static char message[640];
 static bool refused;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The row that UK_MACHINE names; NULL: it names none of this architecture, and the message says which there
- * are. */
+/* The row that UK_MACHINE names. NULL if this architecture has none of that name; the message lists those
+ * that it has. */
 static const struct uk_core *row_named(const char *name) {
     const struct uk_core *row = uk_core_find(name);
     int n;
@@ -171,7 +171,7 @@ static const struct uk_core *row_named(const char *name) {
     if (row && row->arch == UK_ARCH_HERE)
         return row;
     refused = true;
-    n = snprintf(message, sizeof message, "UK_MACHINE=%.20s is no core of this architecture; known are",
+    n = snprintf(message, sizeof message, "UK_MACHINE=%.20s names no core of this architecture; use one of",
                  name);
     for (int i = 0; i < CORES && n < (int)sizeof message; i++)
         if (cores[i].arch == UK_ARCH_HERE)
@@ -180,8 +180,9 @@ static const struct uk_core *row_named(const char *name) {
     return NULL;
 }
 
-/* Takes one core's part of a cache, and returns how many share it. Virtual machines may report any sizes:
- * implausible ones are not used, the row's are. */
+/* Sets *c to one core's share of the cache that cpuinfo found, and returns the number of cores that share it.
+ * Virtual machines may report any size: one outside of low .. high is ignored (0 is returned), and the row's
+ * stays. */
 static int take(struct uk_cache *c, const struct cpuinfo_cache *found, uint32_t threads, int64_t low,
                 int64_t high) {
     if (!found)
