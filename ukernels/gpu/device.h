@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: a device that is open. */
+/* Private to the room: an open device. */
 #ifndef UK_GPU_DEVICE_H
 #define UK_GPU_DEVICE_H
 
@@ -27,9 +27,9 @@ struct uk_gpu {
     char message[UK_GPU_MESSAGE];
 };
 
-/* programs.c: the memory of what was used; modules and device memory go with the device. */
+/* programs.c: frees the records of used images; closing the device frees modules and device memory. */
 void uk_gpu_forget(struct uk_gpu *gpu);
-/* gpu.c: writes the message; returns status, or UK_INVALID_ARGUMENT where there is no device. */
+/* gpu.c: stores the message and returns `status`; UK_INVALID_ARGUMENT if gpu is NULL. */
 __attribute__((format(printf, 3, 4))) enum uk_status uk_gpu_fail(struct uk_gpu *gpu, enum uk_status status,
                                                                  const char *format, ...);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments are checked here, once for all drivers; then the driver's function is called. */
+/* The public functions: check arguments, once for all drivers, and call the driver. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -56,8 +56,9 @@ static const struct uk_gpu_driver *find_driver(const char *kind) {
 
 static const char simulator[] = "sim", simulator_library[] = "libukgpusim.so." UK_SOVERSION;
 
-/* The installed simulator; NULL: it cannot be loaded, and `why` says so. In a program that has libukernels as
- * an archive, the library registers itself elsewhere. */
+/* The simulator's driver from libukgpusim.so, or NULL with the reason in `why`. The simulator registers
+ * itself with the shared libukernels; a program that links the archive has a copy of its own, which does not
+ * see that. */
 static const struct uk_gpu_driver *load_simulator(char *why) {
     void *library = dlopen(simulator_library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const struct uk_gpu_driver *d = library ? dlsym(library, "uk_gpu_sim") : NULL;
@@ -103,7 +104,7 @@ static enum uk_status open_with(const struct uk_gpu_driver *d, int ordinal, stru
     return status;
 }
 
-/* The first that has such a device. */
+/* Opens the device with the first driver that has it. */
 static enum uk_status open_any(int ordinal, struct uk_gpu **gpu, char *why) {
     char first[UK_GPU_MESSAGE], second[UK_GPU_MESSAGE];
     enum uk_status status = open_with(&uk_gpu_hip, ordinal, gpu, first);
@@ -172,7 +173,7 @@ enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address) {
     return address ? gpu->driver->free(gpu->device, address, gpu->message) : UK_OK;
 }
 
-/* Whether there is something to copy or fill; if not, *status is what to return. */
+/* Is there anything to copy or fill? If not, *status is the result of the call. */
 static bool copies(struct uk_gpu *gpu, const char *name, uk_gpu_address device, const void *host,
                    size_t bytes, enum uk_status *status) {
     *status = UK_OK;
@@ -235,7 +236,7 @@ enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, con
     return gpu->driver->find(gpu->device, module, name, kernel, gpu->message);
 }
 
-/* UK_OK and *count = 0: nothing is launched. */
+/* Checks a grid. UK_OK with *count == 0: an empty grid, nothing to launch. */
 static enum uk_status check_shape(struct uk_gpu *gpu, const int64_t grid[3], const int64_t block[3],
                                   unsigned small_grid[3], unsigned small_block[3], bool *empty) {
     static const int64_t most[3] = {INT32_MAX, UINT16_MAX, UINT16_MAX};

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs: device memory, images of kernels, launches. One table of functions (struct uk_gpu_driver) for each
- * kind of device stands behind it: AMD's through HIP ("hip") and NVIDIA's through the CUDA driver ("cuda"),
- * whose libraries are loaded when a device of theirs is opened and need not be installed, the simulator of
- * AMD's GPUs ("sim"), which is loaded in the same way from libukgpusim.so, and drivers that programs
- * register. gpu.c checks arguments and calls the table; vendors.c is HIP's and CUDA's, which differ in names
- * only.
+ * GPUs: device memory, images of kernels, launches. Each kind of device has a table of functions (struct
+ * uk_gpu_driver):
+ *
+ *     "hip"   AMD's GPUs through HIP         loaded when the first device is opened; need not be installed
+ *     "cuda"  NVIDIA's through CUDA's driver loaded likewise
+ *     "sim"   the simulator of AMD's GPUs    loaded likewise, from libukgpusim.so
+ *     any     a driver that the program registers
+ *
+ * gpu.c checks arguments and calls the table; vendors.c has one driver for HIP and CUDA, which differ in
+ * names.
  *
  *     struct uk_gpu *gpu;
  *     char why[UK_GPU_MESSAGE];
@@ -15,15 +19,18 @@
  *     else if (uk_gpu_alloc(gpu, sizeof host, &x) || uk_gpu_upload(gpu, x, host, sizeof host))
  *         fprintf(stderr, "%s\n", uk_gpu_message(gpu));
  *
- * Units: bytes, unless a function says otherwise. Addresses: those of a device are numbers, which the host
- * cannot dereference; an address plus an offset is an address too. 0 is none. Order: copies, fills and
- * launches of one device are executed one after another, in the order of the calls. Launches return before
- * they are done; downloads and uk_gpu_wait return when everything before them is done, and report what failed
- * meanwhile. The host memory of an upload may change as soon as the call returns. Ownership: memory, modules
- * and events of a device are freed when it is closed, if not before. Threads: a device that was opened is
- * used by one thread at a time. Several devices, or one that was opened several times, may be used by as many
- * threads. A device cannot be used in the child after fork. Errors: as ukernels.h says; uk_gpu_message has
- * the text. After UK_DEVICE it may only be possible to close the device.
+ * - Units: bytes, unless a function says otherwise.
+ * - Addresses of a device are numbers that the host cannot dereference; an address plus an offset is an
+ * address too. 0 is no address.
+ * - Order: a device executes copies, fills and launches one after another, in the order of the calls. A
+ * launch returns before the kernel has finished. Downloads and uk_gpu_wait return after everything before
+ * them has finished, and report its errors. The host memory of an upload may be reused as soon as the call
+ * returns.
+ * - Ownership: closing a device frees its memory, modules and events.
+ * - Threads: one thread at a time uses an open device. Several devices, or one device opened several times,
+ * may be used by several threads. A child after fork cannot use the parent's devices.
+ * - Errors: as in ukernels.h; uk_gpu_message has the text. After UK_DEVICE, closing may be the only call that
+ * works.
  */
 #ifndef UK_GPU_H
 #define UK_GPU_H
@@ -37,15 +44,14 @@ extern "C" {
 
 typedef uint64_t uk_gpu_address;
 struct uk_gpu;
-struct uk_gpu_module; /* an image that was loaded */
-struct uk_gpu_kernel; /* of a module */
+struct uk_gpu_module; /* a loaded image */
+struct uk_gpu_kernel; /* a kernel of a module */
 struct uk_gpu_event;
 enum { UK_GPU_MESSAGE = 512 }; /* room for any message, with its closing NUL */
 
 /* Opens device `ordinal` of a kind: "hip", "cuda", "sim" (0: a gfx906, 1: a gfx90a), or a registered
- * driver's. NULL: the first of hip and cuda that has such a device. On failure *gpu is NULL and `message`,
- * which may be NULL, says why: UK_UNSUPPORTED if a library or the device is not there, naming what was looked
- * for. */
+ * driver's. NULL tries hip, then cuda. On failure *gpu is NULL and `message`, which may be NULL, says why:
+ * UK_UNSUPPORTED if a library or the device is missing, with its name. */
 enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]);
 /* Waits for launches, then frees the device and all of its memory, modules and events. NULL: does nothing. */
 void uk_gpu_close(struct uk_gpu *gpu);
@@ -56,9 +62,9 @@ const char *uk_gpu_name(const struct uk_gpu *gpu);
 /* The message of the last call that failed; "" if none did. It lives until the next failure. */
 const char *uk_gpu_message(const struct uk_gpu *gpu);
 
-/* Allocates device memory, aligned to 256 bytes. 0 bytes get an address, too. */
+/* Allocates device memory, aligned to 256 bytes. 0 bytes get a valid address as well. */
 enum uk_status uk_gpu_alloc(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
-/* Waits for launches. Address 0: does nothing. */
+/* Waits for launches, then frees. Address 0: does nothing. */
 enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address);
 enum uk_status uk_gpu_upload(struct uk_gpu *gpu, uk_gpu_address to, const void *from, size_t bytes);
 enum uk_status uk_gpu_download(struct uk_gpu *gpu, void *to, uk_gpu_address from, size_t bytes);
@@ -76,9 +82,9 @@ enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, con
                            struct uk_gpu_kernel **kernel);
 
 /*
- * Begins grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads. `arguments` are those
- * of the kernel, each at the next offset that its size divides, and copied before this returns; `shared` is
- * the bytes of shared memory beyond what the kernel declares. Of an empty grid nothing is launched.
+ * Launches grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads. `arguments` holds
+ * those of the kernel, each at the next multiple of its own size, and is copied before the call returns.
+ * `shared` is the size of shared memory beyond what the kernel declares. An empty grid launches nothing.
  * UK_INVALID_SIZE: a block is empty or has more than 1,024 threads, grid[0] is more than 2^31 - 1, or grid[1]
  * or grid[2] more than 65,535.
  */
@@ -90,13 +96,13 @@ enum uk_status uk_gpu_wait(struct uk_gpu *gpu);
 enum uk_status uk_gpu_event_make(struct uk_gpu *gpu, struct uk_gpu_event **event);
 /* NULL: does nothing. */
 enum uk_status uk_gpu_event_free(struct uk_gpu *gpu, struct uk_gpu_event *event);
-/* Moves the event to this point: after everything that was called before. */
+/* Moves the event behind everything that was called so far. */
 enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event);
 /* The time between two recorded events; waits for both. UK_UNSUPPORTED: the simulator measures no time. */
 enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds);
 
-/* ---- what compiled programs call ---- */
+/* ---- for compiled programs ---- */
 
 /* Finds a kernel of an image, which is loaded at its first use on the device. The device owns image and
  * kernel; equal images are loaded once. */
@@ -108,9 +114,9 @@ enum uk_status uk_gpu_workspace(struct uk_gpu *gpu, size_t bytes, uk_gpu_address
 
 /* ---- writing a driver ----
  *
- * Each function does what the one of its name above does, with arguments that have been checked: no pointer
- * is NULL, sizes and grids are not empty. Where it fails it writes a message (UK_GPU_MESSAGE bytes) and no
- * other output. `free`, `unload` and `event_free` release even if they report an error.
+ * Each function does what the function uk_gpu_<name> above does. Its arguments are checked: no pointer is
+ * NULL, no size or grid is empty. On failure it writes a message (UK_GPU_MESSAGE bytes) and no other output.
+ * `free`, `unload` and `event_free` release even if they report an error.
  */
 struct uk_gpu_driver {
     const char *kind;
@@ -138,8 +144,8 @@ struct uk_gpu_driver {
                               double *seconds, char *message);
 };
 /* Registers a driver; *driver must live as long as the process. Any thread may call it at any time.
- * UK_INVALID_ARGUMENT: it lacks a kind or a function, or there is another driver of that kind, or eight
- * already; registering the same one again is no error. */
+ * UK_INVALID_ARGUMENT: it lacks a kind or a function, another driver has that kind, or eight are registered.
+ * Registering a driver again does nothing. */
 enum uk_status uk_gpu_register(const struct uk_gpu_driver *driver);
 
 #pragma GCC visibility pop

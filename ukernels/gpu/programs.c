@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compiled programs need: their image is loaded once for each device, their workspace kept for the next
- * call. */
+/* For compiled programs: loads an image once per device, and keeps the workspace for the next call. */
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"
@@ -64,7 +63,7 @@ enum uk_status uk_gpu_workspace(struct uk_gpu *gpu, size_t bytes, uk_gpu_address
 
         gpu->workspace = 0;
         gpu->workspace_bytes = 0;
-        status = uk_gpu_free(gpu, small); /* waits for what uses it */
+        status = uk_gpu_free(gpu, small); /* waits for launches that use it */
         if (!status)
             status = uk_gpu_alloc(gpu, bytes, &gpu->workspace);
         if (status)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD's HIP and NVIDIA's CUDA driver. HIP's functions of modules are modelled on CUDA's: they have the same
- * parameters, an address being 64 bits in both, and mostly the same numbers of errors. So one driver serves
- * both, by a table of names; where they differ, the name is NULL in one of them. Headers of neither are
- * needed, and the libraries are looked for when a device is opened.
+ * AMD's HIP and NVIDIA's CUDA driver API. HIP models its module API on CUDA's: the parameters are the same,
+ * addresses have 64 bits in both, and most error numbers agree. So one driver serves both through a table of
+ * names; a function that only one of them has is NULL in the other's column. Neither SDK is needed to build;
+ * the libraries are loaded when a device is opened.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include "vendors.h"
 
-/* Member, parameters, HIP's name, CUDA's name; all return an error code, of which 0 is success. */
+/* Member, parameters, HIP's name, CUDA's name; all return an error code, 0 on success. */
 #define FUNCTIONS(X)                                                                                   \
     X(init, (unsigned flags), "hipInit", "cuInit")                                                     \
     X(count, (int *devices), "hipGetDeviceCount", "cuDeviceGetCount")                                  \
@@ -45,8 +45,8 @@
 
 /* The same numbers in hipError_t and CUresult. */
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NO_BINARY = 209, NOT_FOUND = 500 };
-/* CUDA's options: a buffer for the just-in-time compiler's messages; that a function may use more than 48 KB
- * of shared memory. */
+/* CUDA's options: the buffer for the just-in-time compiler's messages and its size; the limit of a function's
+ * dynamic shared memory, which must be raised above 48 KiB. */
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, MOST_SHARED = 8, SHARED_BY_DEFAULT = 48 << 10 };
 
 static const struct vendor {
@@ -109,7 +109,7 @@ static enum uk_status checked(const struct device *d, int error, const char *wha
     }
 }
 
-/* Calls are for the thread's current device. */
+/* HIP and CUDA apply calls to the calling thread's current device. */
 static enum uk_status choose(struct device *d, char *message) {
     if (d->vendor == &hip)
         return checked(d, d->set_device(d->ordinal), "choosing the device", message);
@@ -124,7 +124,7 @@ static enum uk_status choose(struct device *d, char *message) {
         return chosen ? chosen : checked(d, d->call, what, message); \
     } while (0)
 
-/* Functions that free are called even if the device could not be made current. */
+/* Functions that free run even if making the device current fails. */
 #define RELEASE(what, call)                                        \
     do {                                                           \
         struct device *const d = device;                           \
@@ -151,7 +151,7 @@ static enum uk_status load_library(struct device *d, char *message) {
     return UK_OK;
 }
 
-/* NULL in place of a name: this vendor has no such function and does not need it. */
+/* Looks up the functions; a NULL name is one that this vendor neither has nor needs. */
 static bool get_symbol(struct device *d, const char *name, void *function, char *message) {
     void *symbol = name ? dlsym(d->library, name) : NULL;
 
@@ -290,7 +290,7 @@ static enum uk_status load_image(struct device *d, const void *image, struct uk_
     return status;
 }
 
-/* Code objects have their size in them; PTX is a text, which CUDA reads to its NUL. */
+/* A code object states its own size. CUDA reads PTX up to a NUL, which is appended to a copy here. */
 static enum uk_status load(void *device, const void *image, size_t bytes, struct uk_gpu_module **module,
                            char *message) {
     struct device *d = device;

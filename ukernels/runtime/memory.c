@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workspaces of products that are given none. Fresh memory costs a page fault for every page, which at n
- * = 1000 is 4 % of the product, so a few blocks are kept for the next calls, in slots that any call may take
- * from. Where more calls run at once than there are slots, the others allocate.
+ * Workspaces of products whose caller provides none. Fresh memory costs a page fault per page, so a few
+ * blocks are kept for later calls, in slots that all threads share. If all slots are empty, a call allocates.
  *
- * A call owns the block that it has taken out of a slot, so that threads never wait for one another, and a
- * child after fork finds the slots as they were.
+ * A call takes its block out of the slot: threads never wait for one another, and a child after fork finds
+ * consistent slots.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "runtime.h"
 #include "ukernels.h"
 
-enum { SLOTS = 8, LEAST = 64 << 10 /* bytes: small products are all served by any block */ };
+enum { SLOTS = 8, LEAST = 64 << 10 /* bytes: any block serves all small products */ };
 static const size_t KEPT_MOST = (size_t)64 << 20; /* a larger block is freed at once */
 
 struct block {
@@ -68,7 +67,7 @@ void uk_release_memory(void) {
         free(take_from(i));
 }
 
-/* Products in destructors that run later keep blocks again: the end of the process frees them. */
+/* Products in later destructors may fill slots again; the end of the process frees those blocks. */
 __attribute__((destructor)) static void release_at_exit(void) {
     uk_release_memory();
 }

@@ -24,10 +24,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int by_default;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct team
-    *team; /* under lock, as all of its fields; NULL until needed, and again in a child after fork */
+    *team; /* guarded by lock, with all of its fields; NULL until needed, and again in a child after fork */
 static _Thread_local bool inside;
-/* What uk_num_threads returned last to this thread, which may have allocated memory for that many threads:
- * its loops use no more. 0: it has not been called. */
+/* The last result of uk_num_threads in this thread, which may have allocated memory per thread: its loops use
+ * no more threads. 0: not called yet. */
 static _Thread_local int returned;
 
 struct loop {
@@ -87,8 +87,8 @@ static void *wait_for(void *held) {
     return NULL;
 }
 
-/* Whether the system can create the threads of a pool: pthreadpool waits forever for those that it could not
- * create. Twice as many are tried, since limits count a thread for a moment after it has ended. */
+/* Can the system create the threads of a pool? pthreadpool would wait forever for threads that it could not
+ * create. Tries twice as many, since limits still count a thread shortly after its end. */
 static bool are_threads_left(int threads) {
     pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
     const int most = 2 * (threads - 1);
@@ -127,7 +127,7 @@ static void end_team(struct team *t) {
     free(t);
 }
 
-/* The pool for one loop, until leave_team; NULL: none can be made. */
+/* The pool for one loop, to be returned by leave_team; NULL if none can be made. */
 static struct team *join_team(int threads) {
     struct team *t, *old = NULL;
 
@@ -154,16 +154,15 @@ static void leave_team(struct team *t) {
         end_team(t);
 }
 
-/* pthreadpool synchronizes the caller with its workers. ThreadSanitizer cannot see into it, and is shown the
- * same by this variable, which all of them access before and after. */
+/* pthreadpool synchronizes the caller with its workers where ThreadSanitizer cannot see it. Accesses of this
+ * variable before and after a loop tell it. */
 static void show_order(void) {
     static atomic_int passed;
 
     atomic_fetch_add_explicit(&passed, 1, memory_order_acq_rel);
 }
 
-/* One of `threads` workers of a loop: takes the next index that is left, so that slow tasks do not hold up
- * others. */
+/* A worker of a loop: takes the next index that is left, so that slow tasks do not delay others. */
 static void work(void *argument, size_t thread) {
     struct loop *loop = argument;
     int64_t index;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads and memory for calls that are given none. uk_parallel_for and the number of threads (ukernels.h)
- * are in parallel.c, on pthreadpool, and in serial.c for a build without threads, which works on the caller's
- * thread alone; both also run loops on the caller's pool. memory.c keeps a few blocks of memory for the next
- * calls.
+ * Threads and memory for calls whose caller provides neither.
+ *
+ *     parallel.c  uk_parallel_for and the number of threads (ukernels.h), on pthreadpool
+ *     serial.c    the same for a build without threads: loops run on the calling thread
+ *     memory.c    blocks of memory that are kept for later calls
  *
  * Uses no other room.
  */
@@ -17,12 +18,12 @@
 
 struct pthreadpool;
 
-/* How many threads calls take; 0 before the first call of uk_count_threads. Unlike uk_num_threads it does not
- * limit later loops of this thread. */
+/* The number of threads of a call. Unlike uk_num_threads it does not limit later loops of this thread.
+ * uk_threads caches it; 0 before the first call. */
 int uk_count_threads(void);
 extern _Atomic int uk_threads;
 
-/* Whether calls take one thread, after a call of uk_count_threads. */
+/* Do calls run on one thread? Valid after a call of uk_count_threads. */
 static inline bool uk_is_alone(void) {
     return atomic_load_explicit(&uk_threads, memory_order_relaxed) == 1;
 }
@@ -32,9 +33,10 @@ int64_t uk_pool_threads(struct pthreadpool *pool);
 void uk_pool_for(struct pthreadpool *pool, void (*task)(void *context, int64_t index, int64_t thread),
                  void *context, int64_t count);
 
-/* Memory aligned to 64 bytes, which may have been used before; NULL: there is none. */
+/* Memory aligned to 64 bytes, not initialized; NULL if there is none. Any thread; returned by uk_give_memory.
+ */
 void *uk_take_memory(size_t size);
-/* Gives the memory back. NULL: does nothing. */
+/* Returns memory of uk_take_memory. NULL: does nothing. */
 void uk_give_memory(void *memory);
 
 #endif
