@@ -180,7 +180,7 @@ enum uk_status uk_cpu_status(const char **message);
 
 /* How many threads uk_parallel_for and matrix products use: what uk_set_num_threads has set, or else
  * UK_NUM_THREADS if it is a number from 1 to 1024 (any other text is ignored), or else the number of CPUs
- * that this process may run on. */
+ * that this process may run on, at most the CPU quota of its control groups, rounded up. */
 int uk_num_threads(void);
 /* Sets the number for later calls of all threads of the process: 1 to 1024; 0: the default again.
  * UK_INVALID_ARGUMENT: any other number, and nothing has changed. Any thread may call it at any time, also

@@ -36,8 +36,8 @@ class OutOfMemoryError(Error, MemoryError):
     """The library found no memory."""
 
 
-class FileError(Error, RuntimeError):
-    """A file cannot be read or written."""
+class FileError(Error, RuntimeError, OSError):
+    """A file cannot be read or written. `errno` and `filename` are None: the message has the reason and the file."""
 
 
 INVALID_ARGUMENT, INVALID_SIZE, OVERLAP, OUT_OF_MEMORY, SYNTAX, REFUSED, NO_MATCH, UNSUPPORTED = range(1, 9)

@@ -160,7 +160,7 @@ def num_threads() -> int:
 
 
 def set_num_threads(threads: int) -> None:
-    """Sets the number, 1 to 1024, for the whole process; 0: the default again, UK_NUM_THREADS or the number of CPUs."""
+    """Sets the number, 1 to 1024, for the whole process; 0: the default again (UK_NUM_THREADS, or the CPUs and CPU quota of the process)."""
     status = library.kernels().uk_set_num_threads(values.threads(threads))
     if status:
         raise error_of(status, library.status_text(status))

@@ -210,8 +210,9 @@ def test_save(matmul, tmp_path):
     matmul.save(tmp_path / "matmul.s")
     with pytest.raises(uk.ArgumentError, match="ending that says nothing"):
         matmul.save(tmp_path / "matmul.obj")
-    with pytest.raises(uk.FileError, match="cannot be written"):
+    with pytest.raises(OSError, match="cannot be written") as failure:
         matmul.save(tmp_path / "none" / "matmul.o")
+    assert isinstance(failure.value, uk.FileError) and isinstance(failure.value, RuntimeError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["matmul.h", "matmul.o", "matmul.s", "program", "program.c"]
 
 

@@ -10,8 +10,6 @@
 #include "runtime.h"
 #include "ukernels.h"
 
-enum { MAX_THREADS = 1024 };
-
 /* A pool, and the number of loops that run on it. A pool of another size replaces it when the number of
  * threads has changed; the last loop that runs on the old one destroys that. */
 struct team {
@@ -44,13 +42,16 @@ static void forget_pool(void) {
     pthread_mutex_init(&lock, NULL);
 }
 
+/* CPUs that the process may run on, at most its CPU quota: more threads than that are stopped for a part of
+ * each period, while others wait for them. */
 static int cpus(void) {
     cpu_set_t set;
+    const int quota = uk_cpu_quota("");
+    const long online =
+        !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    const long most = quota ? quota : UK_MAX_POOL_THREADS;
 
-    if (!sched_getaffinity(0, sizeof set, &set))
-        return CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+    return online < 1 ? 1 : online > most ? (int)most : (int)online;
 }
 
 static void start(void) {
@@ -58,7 +59,7 @@ static void start(void) {
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
 
-    by_default = text && end != text && !*end && n >= 1 && n <= MAX_THREADS ? (int)n : cpus();
+    by_default = text && end != text && !*end && n >= 1 && n <= UK_MAX_POOL_THREADS ? (int)n : cpus();
     atomic_store_explicit(&uk_threads, by_default, memory_order_relaxed);
     pthread_atfork(NULL, NULL, forget_pool);
 }
@@ -73,7 +74,7 @@ int uk_num_threads(void) {
 }
 
 enum uk_status uk_set_num_threads(int threads) {
-    if (threads < 0 || threads > MAX_THREADS)
+    if (threads < 0 || threads > UK_MAX_POOL_THREADS)
         return UK_INVALID_ARGUMENT;
     pthread_once(&once, start);
     atomic_store_explicit(&uk_threads, threads ? threads : by_default, memory_order_relaxed);

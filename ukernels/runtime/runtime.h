@@ -4,6 +4,7 @@
  *
  *     parallel.c  uk_parallel_for and the number of threads (ukernels.h), on pthreadpool
  *     serial.c    the same for a build without threads: loops run on the calling thread
+ *     quota.c     the CPU quota of the process's control groups
  *     memory.c    blocks of memory that are kept for later calls
  *
  * Uses no other room.
@@ -18,6 +19,8 @@
 
 struct pthreadpool;
 
+enum { UK_MAX_POOL_THREADS = 1024 };
+
 /* The number of threads of a call. Unlike uk_num_threads it does not limit later loops of this thread.
  * uk_threads caches it; 0 before the first call. */
 int uk_count_threads(void);
@@ -27,6 +30,10 @@ extern _Atomic int uk_threads;
 static inline bool uk_is_alone(void) {
     return atomic_load_explicit(&uk_threads, memory_order_relaxed) == 1;
 }
+
+/* CPUs that the quota of the process's control groups allows, rounded up, at most UK_MAX_POOL_THREADS; 0: no
+ * quota. `root`: the folder that has proc/ and sys/; "" outside tests. */
+int uk_cpu_quota(const char *root);
 
 int64_t uk_pool_threads(struct pthreadpool *pool);
 /* uk_parallel_for on this pool; `thread` is always 0. Not from one of its tasks. */

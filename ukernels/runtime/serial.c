@@ -14,7 +14,7 @@ int uk_num_threads(void) {
 }
 
 enum uk_status uk_set_num_threads(int threads) {
-    return threads < 0 || threads > 1024 ? UK_INVALID_ARGUMENT : UK_OK;
+    return threads < 0 || threads > UK_MAX_POOL_THREADS ? UK_INVALID_ARGUMENT : UK_OK;
 }
 
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
