@@ -61,7 +61,7 @@ enum { MR = 8, NR = 3 * V };
 #define FETCH(i) "prfm pldl2keep, [%[a], %[next" #i "]]\n\t"
 #define NO
 
-/* A column: a vector of B times 8 elements of A; the last arguments are what is loaded in between. */
+/* A column: a vector of B times 8 elements of A; the last arguments are loads to interleave. */
 #if UK_DOUBLE
 #define UPPER_HALF(b, a, a_, c0, c1, c2, c3) FMLA(c0, b, a, 0) FMLA(c1, b, a, 1) FMLA(c2, b, a_, 0) FMLA(c3, b, a_, 1)
 #define COLUMN(b, odd, c0, c1, c2, c3, c4, c5, c6, c7, early, late)                                        \
@@ -79,9 +79,9 @@ enum { MR = 8, NR = 3 * V };
 #define COLUMN2(b, odd, early, late) COLUMN(b, odd, 24, 25, 26, 27, 28, 29, 30, 31, early, late)
 
 #ifdef IN_ORDER
-/* Half a column, and a part of the load of a register for the next k iteration: its lower half; its upper
- * half into %[x]; and the move of %[x] into the register, which stands in the half column of the next load.
- * */
+/* Half a column, and a part of a register's load for the next k iteration: LOWER_PART loads its lower half,
+ * UPPER_PART its upper half into %[x], and MOVE puts %[x] into the register. MOVE belongs to the half column
+ * of the next load. */
 #define LOWER_PART(q, at) "ldr d" #q ", [" at "]\n\t"
 #define UPPER_PART(at) "ldr %[x], [" at " + 8]\n\t"
 #define A_AT "%[a], #"
@@ -96,7 +96,7 @@ enum { MR = 8, NR = 3 * V };
     FMLA(c0, b, a, 0) LOWER_PART(q, at) FMLA(c1, b, a, 1) MOVE(waiting)                              \
     FMLA(c2, b, a, 2) UPPER_PART(at) FMLA(c3, b, a, 3)
 #endif
-/* A k iteration with its columns of b in b0, b1, b2. It loads for the next one b into n0, n1, n2, and a into
+/* A k iteration with its columns of b in b0, b1, b2. For the next one it loads b into n0, n1, n2 and a into
  * m, m_. `waiting` is the register that lacks its upper half at the beginning, as n2 does at the end. */
 #define K_ITERATION(b0, b1, b2, a, a_, waiting, n0, n1, n2, m, m_, at_a, at_b, then)                       \
     HALF(b0, a, 8, 9, 10, 11, waiting, n0, at_b) HALF(b0, a_, 12, 13, 14, 15, n0, m, at_a)           \
@@ -200,7 +200,7 @@ enum { MR = 8, NR = 3 * V };
     "str q" #z ", [%[c], #32]\n\t"                                                                         \
     "add %[c], %[c], %[ld]\n\t"
 
-/* The distance from `a` to the next micro-panel's lines when they are prefetched. */
+/* The distance from `a` to the next micro-panel's lines at the time of the prefetch. */
 #if UK_DOUBLE
 #define FETCHES(panel)                                                                                     \
     [next0] "r"(panel - 64), [next1] "r"(panel - 256), [next2] "r"(panel - 192), [next3] "r"(panel - 128)

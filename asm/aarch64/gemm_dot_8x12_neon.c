@@ -2,12 +2,12 @@
 /*
  * 8 rows x 12 columns of C, in i32, from panels of groups of 4 bytes: sdot (UK_OP_i8gemm) or udot
  * (UK_OP_u8gemm), each adding four products for 4 columns and one row, which is a lane of a. UK_OP_igemm, u8
- * by i8, takes sdot too: a - 128, which is a with its highest bit flipped, is an i8, and
+ * by i8, uses sdot too: a - 128, which is a with its highest bit flipped, is an i8, and
  *
  *     sum of a * b = sum of (a - 128) * b - sum of (-128) * b
  *
- * and one register of -128 both flips a and gives, as a ninth row, the sums to be taken away. All wraps at
- * 2^32, as i32 does.
+ * One register of -128 flips a and, as a ninth row, gives the sums to subtract. All sums wrap at 2^32, as i32
+ * does.
  *
  *                       b: v2 (columns 0-3)   v3 (4-7)     v2 (8-11)         of the next group v3, v2, v3
  *     a: v0.4b[0] row 0      c00                c01           c02
@@ -26,8 +26,8 @@
  * and a 4; a load of 128 bits takes both of their slots for two cycles.
  *
  * A register is loaded for the next group after its last use, except in the last group, so that nothing
- * behind the panels is read. Edges cost as the whole tile; rows and columns that the tile does not have are
- * not stored.
+ * beyond the panels is read. Edge tiles cost as much as the whole tile; rows and columns that the tile does
+ * not have are not stored.
  */
 #include "rows_neon.h"
 

@@ -31,7 +31,7 @@ typedef float16x8_t vector;
 #define ZERO(x) "movi %[" #x "].8h, 0\n\t"
 /* clang-format on */
 
-/* Stores a row of the tile, or adds it to C. */
+/* Stores a row of the tile to C, or adds it. */
 static inline __attribute__((always_inline)) void store_row(uint16_t *c, vector x, vector y, vector z,
                                                             int64_t acc, int64_t nr) {
     uint16_t row[NR] = {0};

@@ -55,7 +55,7 @@ typedef int8_t left, right;
 #define COLUMNS(j, b, load) MMLA(0, j, b) load MMLA(1, j, b) MMLA(2, j, b) MMLA(3, j, b)
 /* clang-format on */
 
-/* Stores rows 2i and 2i + 1, of which r has six blocks of 2 x 2. */
+/* Stores rows 2i and 2i + 1 from r, their six blocks of 2 x 2. */
 static inline __attribute__((always_inline)) void store_rows(total *c, int64_t ldc, const vector r[6],
                                                              int64_t acc, int64_t rows, int64_t nr) {
     vector first[3], second[3];

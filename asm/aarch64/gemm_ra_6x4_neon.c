@@ -82,7 +82,7 @@ struct operands {
 #define PAIR_2(at) PAIR(at " - 480")
 #define FIRST_PAIR "ldp q6, q7, [%[b]], #512\n\t"
 #endif
-/* `then`, with `at`, stands after the last use of each row of a. */
+/* `then(row, at)` follows the last use of each row of a. */
 #define K_ITERATION(lane, pair0, pair2, then, at)                                                          \
     pair0 COLUMN(6, lane, 8, 9, 10, 11, 12, 13, NO, ) COLUMN(7, lane, 14, 15, 16, 17, 18, 19, NO, )        \
     pair2 COLUMN(6, lane, 20, 21, 22, 23, 24, 25, NO, ) COLUMN(7, lane, 26, 27, 28, 29, 30, 31, then, at)

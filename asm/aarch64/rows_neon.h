@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores rows of `total`, f32 (TOTAL_IS_FLOAT) or i32, from the vectors of a tile to C, for the kernels of
- * dot products. */
+/* Stores rows of a tile to C for the kernels of dot products; `total` is f32 (TOTAL_IS_FLOAT) or i32. */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
 

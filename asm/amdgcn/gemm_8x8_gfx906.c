@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void multiply(float (*sum)[NR], con
 void UK_SYMBOL(int64_t k, const UK_SHARED float *a, int64_t lda, int64_t sa, const UK_SHARED float *b,
                int64_t ldb, int64_t sb, UK_REGISTER float *c) {
     float sum[MR][NR];
-    /* Addresses of shared memory have 32 bits, and so have its strides. */
+    /* Addresses of shared memory have 32 bits, so strides fit an int. */
     const int da = (int)lda, db = (int)ldb;
     int left = (int)k;
 

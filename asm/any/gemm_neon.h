@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the products' kernels of NEON share: their elements, and how an edge tile goes from a scratch tile to
- * C. */
+/* Shared by NEON's matrix product kernels: the element type, and the way of an edge tile from a scratch tile
+ * to C. */
 #ifndef GEMM_NEON_H
 #define GEMM_NEON_H
 
@@ -13,15 +13,16 @@ typedef double real;
 #define UK_DOUBLE 0
 typedef float real;
 #endif
-/* Unaligned, and allowed to alias real. */
+/* Unaligned; may alias real. */
 typedef real vector __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
 enum { V = 16 / sizeof(real) };
 static const int64_t size = sizeof(real);
 
 /*
- * C (+)= t, mr rows of nr columns in `vectors` vectors, of which the last begins at column nr - V (see the
- * kernels): its first columns are another's last, with the same sums. All of a row is read before anything of
- * it is written. Fewer than V columns go one by one.
+ * C (+)= t for mr rows of nr columns, `vectors` vectors each. The last vector begins at column nr - V and
+ * overlaps the one before it (see the kernels); both have the same sums in the columns that they share. A row
+ * is read completely before any of it is written, so that no column is added twice. Fewer than V columns go
+ * one by one.
  */
 static inline __attribute__((always_inline, unused)) void store_tile(real *c, int64_t ldc, int64_t acc,
                                                                      int64_t mr, int64_t nr, const vector *t,

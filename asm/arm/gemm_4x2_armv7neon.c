@@ -50,7 +50,7 @@ enum { MR = 4, NR = 2 * V, UNROLL = 8 };
 #define ODD_B "vld1.32 {d12-d15}, [%[b]]!\n\t"
 #define NO
 
-/* Four k iterations; the arguments load what belongs to the next four. */
+/* Four k iterations; the arguments are the loads for the next four. */
 #ifdef UK_OP_sgemm
 #define A_01 "vld1.32 {d0-d3}, [%[a]]!\n\t"
 #define A_23 "vld1.32 {d4-d7}, [%[a]]!\n\t"

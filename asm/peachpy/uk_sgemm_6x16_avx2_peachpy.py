@@ -11,7 +11,7 @@
 on two ports take 6 cycles, the 8 loads of a k iteration 4 or fewer, so 192 flop in 6 cycles = 32 flop per cycle. The loop
 is not unrolled: its 4 scalar instructions fit beside the 20 vector instructions of those 6 cycles.
 
-Edges: every row of a is multiplied, the first mr are stored. Columns at and behind nr are masked in the loads and
+Edges: every row of a is multiplied, the first mr are stored. Columns from nr on are masked out of the loads and
 stores of C; the masks are compared from an index vector that is built from an immediate, because the wrapper
 carries no constant pool. A full tile takes the stores without masks.
 """

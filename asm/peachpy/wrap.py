@@ -4,17 +4,17 @@
 
     wrap.py KERNEL.py KERNEL.ll
 
-KERNEL.py defines one PeachPy function of the same name, with the Arguments of its C prototype (64-bit integers and
-pointers) and no result. Written into LLVM IR, it can be compiled to a native object and inlined into generated code
-alike, with nothing but its registers bound and its clobbers declared.
+KERNEL.py defines one PeachPy function named KERNEL. Its Arguments are those of the C prototype (64-bit integers and
+pointers), and it returns nothing. The LLVM IR can be compiled to a native object or inlined into generated code; the
+statement binds the arguments' registers and declares the clobbers.
 
-Its calling convention is that of the asm statement, not the C one: the arguments arrive in ARGUMENT_REGISTERS, in
-order, and nothing is on the stack; the compiler moves them there. rsp, rbp and rbx belong to the surrounding code
-(stack, frame and base pointer), every other register is free. The script loads its arguments first, by
-LOAD.ARGUMENT into virtual registers, and ends with RETURN().
+Calling convention: that of the asm statement, not C's. The compiler moves the arguments into ARGUMENT_REGISTERS, in
+order; nothing is on the stack. rsp, rbp and rbx belong to the surrounding code (stack, frame and base pointer); every
+other register is free. The script loads its arguments first, by LOAD.ARGUMENT into virtual registers, and ends with
+RETURN().
 
-The text form of PeachPy does not carry everything; what would be lost or unsafe inside a caller is refused, with the
-line. The statement must name every register that it changes, so only instructions without implicit operands pass.
+Constructs that PeachPy's text form would lose, or that are unsafe inside a caller, are refused with their line. The
+statement must name every register that it changes, so only instructions without implicit operands pass.
 """
 import copy
 import os
@@ -42,7 +42,7 @@ FEATURES = {
 
 
 class Refused(Exception):
-    """What cannot become an asm statement; `line` is the text at fault, where there is one."""
+    """The kernel cannot become an asm statement; `line` is the offending line of its text, if there is one."""
 
     def __init__(self, what, line=None):
         super().__init__(what if line is None else "%s: `%s`" % (what, line))
@@ -90,7 +90,7 @@ def _registers(line):
     return found
 
 
-# Instructions that change nothing but the operands they name, memory and flags.
+# Instructions that change only the operands they name, memory and flags.
 
 CONDITION = r"n?(?:[abglcsop]|[abgl]e|[ez]|p[eo])"
 EXPLICIT = re.compile(

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loops of gemm_dot_rvp.c in RISC-V: LOOP(r, c, t) for r = 1..4 rows and c = 1..5 columns, asm statements
- * built from one text: the sums are set to 0; a loop unrolled by U groups; the groups that are left, one at a
- * time; the halves of the sums are added; C is written.
+ * generated from one text:
+ *
+ * - the sums are set to 0;
+ * - a loop unrolled by U groups;
+ * - the remaining groups, one at a time;
+ * - the halves of the sums are added;
+ * - C is written.
  */
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -10,7 +15,7 @@
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 
-/* funct3 and funct7 of the instructions; also as text for those that have no operand of the asm statement. */
+/* funct3 and funct7 of the instructions; also as text for those without an operand of the asm statement. */
 enum {
 #define UK_RVP(name, form, funct3, funct7, ...) FUNCT3_##name = funct3, FUNCT7_##name = funct7,
 #include "registry/rvp.def"
@@ -23,7 +28,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
                    FUNCT3_pktb32 == 2 && FUNCT7_pktb32 == 0x1f,
                "rvp.def has them");
 
-/* EACH_n: f(0, x) f(1, x) ... n times; the others: f(i, j) for r rows and so many columns. */
+/* EACH_n: f(0, x) f(1, x) ... n times. GRID_n: f(i, j) for r rows i and n columns j. */
 #define EACH_1(f, x) f(0, x)
 #define EACH_2(f, x) EACH_1(f, x) f(1, x)
 #define EACH_3(f, x) EACH_2(f, x) f(2, x)
@@ -38,10 +43,10 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define GRID_8(r, f) GRID_7(r, f) EACH_##r(f, 7)
 
 /*
- * Registers of the sums of rows 0 to 3, one line for each column; t0 to t3 and t4 are rows and a column of a
- * group. s1 and a0 are left to the compiler for pointers, so that a function without a free register (s1 is
- * LLVM's second frame pointer) is an error and not a wrong result; where s0 is free there is one more. The
- * sums have fixed registers because LLVM's allocator sometimes fails otherwise.
+ * Registers of the sums of rows 0 to 3, one line for each column; t0 to t3 are rows and t4 a column of a
+ * group. s1 and a0 stay free for the compiler's pointers, so that a function without a free register (s1 is
+ * LLVM's second frame pointer) is an error and not a wrong result; s0 is one more if it is free. The sums
+ * have fixed registers because LLVM's allocator sometimes fails otherwise.
  */
 #define R00 "t5"
 #define R10 "t6"
@@ -63,7 +68,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define R14 "a2"
 #define R24 "a1"
 #define R34 "ra"
-/* Sums of further columns, where a tile has one or two rows. */
+/* Sums of further columns, for tiles of one or two rows. */
 #define R05 R20
 #define R15 R30
 #define R06 R21
@@ -72,7 +77,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define R17 R32
 
 /* clang-format off */
-/* Addresses of row i of A and of column j of B in group u behind the pointers; and the pointers moved by u
+/* Addresses of row i of A and of column j of B, u groups after the pointers; and advancing the pointers by u
  * groups. */
 #if IN_PLACE
 #define ROW(i) , [a##i] "=&r"(row[i])
@@ -81,8 +86,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define ROWS_3 ROWS_2 ROW(2)
 #define ROWS_4 ROWS_3 ROW(3)
 #define POINTERS(r, access) , [a0] access "&r"(a) ROWS_##r
-/* Computed inside the asm statement: compilers fail to allocate registers for so many operands that are read
- * and written. */
+/* Computed inside the asm statement: compilers fail to allocate registers for that many read-write
+ * operands. */
 #define FIND_1
 #define FIND_2 "fmv.x.d t0, %[lda]\n\t" "add %[a1], %[a0], t0\n\t"
 #define FIND_3 FIND_2 "add %[a2], %[a1], t0\n\t"
@@ -133,14 +138,14 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
     GROUP(r, c, 12) GROUP(r, c, 13) GROUP(r, c, 14) GROUP(r, c, 15)
 #define UNROLLED(r, c, u) GROUPS_##u(r, c) NEXT_A(r, u) NEXT_B(u)
 
-/* Jumps if A's pointer is, or is not, at `end`. */
+/* Jumps to `to` if A's pointer is ("beq"), or is not ("bne"), at `end`. */
 #define IF_AT(branch, end, to) "fmv.x.d t0, %[" end "]\n\t" branch " %[a0], t0, " to "\n\t"
 #define IF_AT_R(branch, end, to) branch " %[a0], %[" end "], " to "\n\t"
 
 /*
  * C lies at t1, with rows t2 bytes apart. The sums begin with 0 or, if t3, with C in their lower halves. At
- * the end the halves of two neighbouring sums are added at once and make 8 bytes, which are stored at once,
- * at any address. This is assembly because compilers would spill all sums before the branches.
+ * the end the halves of two neighbouring sums are added in one instruction and make 8 bytes, which one store
+ * writes at any address. In assembly because compilers would spill all sums before the branches.
  */
 #define TO_ROW_0
 #define TO_ROW_1 "add t1, t1, t2\n\t"
@@ -161,7 +166,7 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
 #define BEGIN(r, c, move) \
     "fmv.x.d t3, %[acc]\n\t" "beqz t3, 5f\n\t" AT_C(move) EACH_##r(LOAD_ROW, c) "j 6f\n\t" \
     "5:\n\t" GRID_##c(r, ZERO) "6:\n\t"
-/* The same where the sums are known to begin with 0: two instructions less. */
+/* The same for sums that are known to begin with 0: two instructions less. */
 #define BEGIN_NEW(r, c, move) GRID_##c(r, ZERO)
 
 #if WHOLE_SUMS
@@ -191,8 +196,8 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
 #define FINISH(r, c, move) EACH_##r(ADD_HALVES, c) AT_C(move) EACH_##r(STORE_ROW, c)
 
 /*
- * The groups that the unrolled loop leaves, and operands that say where they end. The loop over one column is
- * unrolled far: there the rest goes 4 at a time, then one by one, and registers are free for the ends.
+ * The groups that the unrolled loop leaves, and operands with their ends. The loop over one column is
+ * unrolled by 16: its remainder goes 4 at a time, then one by one, and registers are free for the ends.
  */
 #define REST_1(r) \
     IF_AT_R("beq", "fours", "9f") "8:\n\t" UNROLLED(r, 1, 4) IF_AT_R("bne", "fours", "8b") "9:\n\t" \
@@ -215,7 +220,7 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
 #define REST_8(r) REST(r, 8)
 #define ENDS_8 ENDS
 
-/* The sums of all groups, from pointers to the first one, and their way to C. */
+/* The sums of all groups from the first one on, and storing them to C. */
 #define PRODUCT(begin, r, c, u, jump, move) \
     begin(r, c, move) jump("beq", "unrolled", "2f") "1:\n\t" UNROLLED(r, c, u) jump("bne", "unrolled", "1b") \
     "2:\n\t" REST_##c(r) "4:\n\t" FINISH(r, c, move)
@@ -227,7 +232,7 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
     [funct7] "i"(CAT(FUNCT7_, MAQA))
 #define CHANGED "t0", "t1", "t2", "t3", "t4", "memory"
 
-/* Variables of a loop unrolled by u groups, and where its last unrolled iteration ends. */
+/* Variables of a loop unrolled by u groups, and the end of its last unrolled iteration. */
 #define VARIABLES(r, c, u) \
     const left *a = t.a, *row[4]; \
     const right *b = t.b; \
@@ -237,7 +242,8 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
     \
     (void)row;
 
-/* jump, constraint, value: how the end of the unrolled loop is held. */
+/* jump, constraint, value: the form in which the asm statement gets the end of the unrolled loop, an integer
+ * or an F register. */
 #define DEFINE(name, begin, r, c, u, jump, constraint, value) \
     static inline __attribute__((always_inline)) void name(struct tile t) { \
         VARIABLES(r, c, u) \
@@ -260,9 +266,9 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
     }
 
 /*
- * The same without a loop for what is left. A group's code has as many bytes as instructions times 4: the
- * unrolled loop is entered so many groups beyond its begin, and the pointers begin as many groups early,
- * `early` bytes of A; of no groups behind all of them.
+ * The same without a loop for the remainder: the unrolled loop is entered in its middle, and the pointers
+ * begin the same number of groups early (`early` bytes of A). An instruction takes 4 bytes, which gives the
+ * length of a group's code. Without any group the entry is after all of them.
  */
 #define GROUP_BYTES(r, c) (4 * ((r) + (c) * (1 + (r))))
 #define ENTERED(begin, r, c, u, move) \
@@ -285,12 +291,12 @@ _Static_assert(CAT(FUNCT3_, MAQA) == 0, "rvp.def has it");
                          : CHANGED); \
     }
 
-/* Several runs, each entered so. What changes from run to run lies in memory, an array at %[frame]: there are
- * no operands left. */
+/* Several runs, each entered in the same way. No operands are left, so the values that change from run to run
+ * lie in memory, in an array at %[frame]. */
 enum {
-    FIRST_A = 0, FIRST_B = 1, FIRST_END = 2, /* the first run's pointers, and where A's ends */
-    ALL_RUNS = 3, ENTRY = 4,                 /* the entry: bytes from the loop's begin */
-    BETWEEN_A = 5, BETWEEN_B = 6, APART = 7, /* from a run's end to the next one's begin; from begin to begin, of A */
+    FIRST_A = 0, FIRST_B = 1, FIRST_END = 2, /* the first run's pointers, and the end of its A */
+    ALL_RUNS = 3, ENTRY = 4,                 /* ENTRY: bytes from the loop's begin */
+    BETWEEN_A = 5, BETWEEN_B = 6, APART = 7, /* from a run's end to the next one's begin; APART: from begin to begin, in A */
     /* written by the assembly: RUNS_LEFT = 8, LOOP_AT = 9, */
     FRAME = 10
 };
@@ -373,7 +379,7 @@ DEFINE_RUNS(loop_48, BEGIN, 4)
 DEFINE_RUNS(loop_new, BEGIN_NEW, 4)
 #elif UK_NR == 8 && IN_PLACE
 DEFINE_ENTERED(loop_48, BEGIN, 4, 8)
-#define TESTS_ACC 1 /* one more text of the loop would cost the edges an instruction each */
+#define TESTS_ACC 1 /* a second copy of the loop would cost the edges an instruction each */
 #elif UK_NR == 8
 DEFINE_HALVES(loop_48, BEGIN, 4, 8, IF_AT_R, "r", )
 DEFINE_HALVES(loop_new, BEGIN_NEW, 4, 8, IF_AT_R, "r", )
@@ -392,7 +398,7 @@ DEFINE(loop_new, BEGIN_NEW, 4, 5, 4, IF_AT, "f", in_f)
 
 #define LOOP(r, c, t) loop_##r##c(t)
 
-/* A whole tile: of several runs where the kernel has them. `acc` is a constant of most callers. */
+/* A whole tile, of all runs if the kernel has several. Most callers pass a constant `acc`. */
 static inline __attribute__((always_inline)) void loop_full(struct tile t) {
 #ifdef TESTS_ACC
     loop_48(t);

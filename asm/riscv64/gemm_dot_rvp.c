@@ -57,7 +57,7 @@ typedef int8_t right;
 #define MAQA smaqa_su
 #endif
 #ifndef A_FIRST
-#define A_FIRST 0 /* of smaqa.su the signed operand comes first */
+#define A_FIRST 0 /* the signed operand of smaqa.su comes first */
 #endif
 #if defined(UK_OP_igemm_runs) || defined(UK_OP_i8gemm_runs) || defined(UK_OP_u8gemm_runs) || \
     defined(UK_OP_i8u8gemm_runs)
@@ -71,7 +71,7 @@ typedef int8_t right;
 #else
 #define IN_PLACE 0
 #endif
-/* A sum is one of 64 bits, whose lower half is what C has, or two of 32 bits. */
+/* A sum is either one of 64 bits, whose lower half is stored to C, or two of 32 bits. */
 #ifdef UK_OP_i16gemm
 #define WHOLE_SUMS 1
 #else
@@ -88,7 +88,7 @@ struct tile {
     int32_t *to;
     int64_t ldc; /* in bytes */
     int64_t acc;
-    int64_t runs, lds, ldb; /* of one run they say nothing */
+    int64_t runs, lds, ldb; /* unused with a single run */
 };
 
 #if defined __riscv && !defined UK_IN_C
@@ -119,7 +119,7 @@ static inline void loop_full(struct tile t) {
 }
 #endif
 
-/* All tiles but the full one, which is tested first. */
+/* All tiles except the full one, which is tested first. */
 /* clang-format off */
 #define TILE(r, n) case 8 * r + n: LOOP(r, n, t); break;
 #define TILE_OF_4(r) case r: LOOP(r, 4, t); break;
@@ -135,7 +135,7 @@ static inline void loop_full(struct tile t) {
 #endif
 /* clang-format on */
 
-/* All but the full tile. */
+/* All tiles except the full one. */
 static inline __attribute__((always_inline)) void edge(struct tile t, int64_t mr, int64_t nr) {
 #if UK_NR == 8
     if (nr > 4 && mr > 2) {
@@ -154,7 +154,7 @@ void UK_SYMBOL(int64_t runs, int64_t k, const left *a, int64_t lda, int64_t lds,
     struct tile t = {(int64_t)((uint64_t)k / KR), a,   lda,  b,   c,
                      ldc * (int64_t)sizeof *c,    acc, runs, lds, ldb};
 
-    if (runs == 0 || t.groups == 0) { /* as one run of nothing */
+    if (runs == 0 || t.groups == 0) { /* computed as one run without terms */
         t.groups = 0;
         t.runs = 1;
     } else if (nr == NR && mr == MR) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The element of AVX2's kernels, a float or a double; a vector has V of them. MASK(n) selects its first n
+/* The element of AVX2 kernels, float or double; a vector has V of them. MASK(n) selects the first n
  * elements. */
 #include "store_first_avx2.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The element of AVX-512's kernels, a float or a double; a vector has V of them. */
+/* The element of AVX-512 kernels, float or double; a vector has V of them. */
 #ifdef UK_DOUBLE
 typedef double element;
 #define V 8

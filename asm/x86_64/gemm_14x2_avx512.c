@@ -38,8 +38,8 @@
 #include "tile_14_avx512.h"
 
 /* clang-format off */
-/* Row i of a k iteration, whose elements of A begin `at` elements behind %[a], added to accumulators x and y
- * by way of register t. */
+/* Row i of a k iteration, whose elements of A begin `at` elements after %[a]: adds its products to
+ * accumulators x and y; register t holds the element of A. */
 #define ROW(i, x, y, t, at)                                                                                     \
     "vbroadcast" S " " BYTES "*" #i " + " BYTES "*" #at "(%[a]), %%zmm" #t "\n\t"                               \
     "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                      \
@@ -73,7 +73,7 @@
 #define ADVANCE(iterations)                                                                                     \
     "add $" BYTES "*14*" #iterations ", %[a]\n\t"                                                               \
     "add $128*" #iterations ", %[b]\n\t"
-/* t: where the last row of the tile begins, which is row 0's address less the code of %[up] rows. */
+/* t: the code of the tile's last row, which is row 0's address minus the code of %[up] rows. */
 #define AIM(t)                                                                                                  \
     "lea 9f(%%rip), " t "\n\t"                                                                                  \
     "imul $(9f - 7f), %[up], %[skip]\n\t"                                                                       \
@@ -128,12 +128,16 @@
     WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
 
 /* All k iterations of a tile, unrolled by two; an odd count enters the loop in the middle. `even` and `odd`
- * are the two iterations, `back` and `on` move the pointers. Between iterations the rows of C are prefetched
- * for writing, two at a time: the lines in which their vectors end. A tile of many iterations does so near
- * its end, as A and B meanwhile bring more lines than L1 holds, and two rows at a time, as only a few lines
- * can be in flight. A tile of few iterations begins with it. Operands: %[k], the iterations before the first
- * two rows of C; %[fetches], 7 pairs of rows or 0; %[between] and %[last], the iterations between pairs and
- * after the last one; %[f], the next row of C. */
+ * are the two iterations, `back` and `on` move the pointers.
+ *
+ * Between iterations the rows of C are prefetched for writing: the lines in which their vectors end, two rows
+ * at a time because only a few lines can be in flight. A tile of many iterations does so near its end, as A
+ * and B bring more lines than L1 holds before that. A tile of few iterations does so first. Operands:
+ *
+ *     %[k]                  the iterations before the first two rows of C
+ *     %[fetches]            7 pairs of rows, or 0
+ *     %[between], %[last]   the iterations between pairs, and after the last pair
+ *     %[f]                  the next row of C */
 #define ALL_K_ITERATIONS(even, odd, back, on)                                                                   \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
@@ -150,7 +154,7 @@
 #define FETCH_C_ROW(at)                                                                                         \
     "prefetchw 60" at "\n\t"                                                                                    \
     "prefetchw 124" at "\n\t"
-/* These operands for a tile of k iterations. */
+/* The operands of ALL_K_ITERATIONS for a tile of k iterations. */
 #define WHEN_ROWS_ARE_FETCHED                                                                                   \
     const int64_t between = k < 128 ? 2 : 8, last = k < 128 ? (k - 13) & ~1 : 24;                               \
     const element *f = c;                                                                                       \

@@ -23,7 +23,7 @@
 enum { NR = 3 * V };
 
 /* clang-format off */
-/* Row i of the n-th k iteration of an unrolled one, added to accumulators x, y and z. */
+/* Row i of the n-th k iteration of an unrolled one: adds its products to accumulators x, y and z. */
 #define ROW(i, n, x, y, z)                                       \
     "vbroadcast" S " " BYTES "*(" #i " + 4*" #n ")(%[a]), %%ymm15\n\t"      \
     "vfmadd231" P " %%ymm12, %%ymm15, %[" #x "]\n\t"                \

@@ -42,7 +42,7 @@ enum { AHEAD = 4 };
 #define AT_4 "(%[a], %[lda], 4)"
 #define AT_5 "(%[a], %[x5])"
 #define AT_6 "(%[a], %[x3], 2)"
-/* Row i, added to accumulators x and y by way of register t. */
+/* Row i: adds its products to accumulators x and y; register t holds the element of A. */
 #define ROW(i, x, y, t)                                                                                     \
     "vbroadcast" S " " AT_##i ", %%zmm" #t "\n\t"                                                           \
     "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                  \
@@ -115,9 +115,9 @@ enum { AHEAD = 4 };
     B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
 #define FULL_K_ITERATION(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
 
-/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two): masks only where columns may
- * be missing, as a load under one takes an FMA port on Intel's cores. x3 and x5 are 3 and 5 times lda in the
- * loop, and 3 and 5 times ldc after it. */
+/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two). Loads have masks only where
+ * columns may be missing, because a masked load takes an FMA port on Intel's cores. x3 and x5 are 3 and 5
+ * times lda in the loop, and 3 and 5 times ldc after it. */
 #define TILE(F, n)                                                                                          \
     __asm__ volatile(EACH_ROW(F##_ZERO, n)                                                                  \
                      "test %[k], %[k]\n\t"                                                                  \
@@ -159,7 +159,7 @@ enum { AHEAD = 4 };
     }
 /* clang-format on */
 
-/* lda, ldc and the strides along k, in bytes. */
+/* lda, ldc and the strides along k are in bytes. */
 static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
                                                        int64_t a_step, const element *b, int64_t b_step,
                                                        element *c, int64_t ldc, int64_t acc, int64_t mr,

@@ -3,15 +3,15 @@
  * Contiguous rows of 4 floats times a 4 x 4 matrix, as resolved calls of the kernels for 4 columns: four rows
  * share a vector.
  *
- *     zmm16        C's rows
- *     zmm17 .. 20  B's rows, each repeated in all lanes
- *     zmm21        A's rows; zmm16 and zmm22 .. 24 have one element of each row, repeated in its lane
+ *     zmm16        rows of C
+ *     zmm17 .. 20  rows of B, each repeated in all lanes
+ *     zmm21        rows of A; zmm16 and zmm22 .. 24 have one element of each row, repeated in its lane
  *
- * Bound: 4 multiply-adds and 4 shuffles for 4 rows, where the kernels' general code takes 16 multiply-adds of
- * a quarter of a vector, or 4 with a load, a mask and a store for each row. Registers from 16 on need no
- * vzeroupper. The sums begin with 0, so that a product of -0 is added to 0 as everywhere else. Four rows take
- * 10 cycles with the call, of which a taken jump takes 2 and each line of code 1: their code is two lines
- * long, and the rarer cases, a C that is added to and rows that are no multiple of four, lie elsewhere.
+ * Bound: 4 multiply-adds and 4 shuffles for 4 rows. The kernels' general code takes 16 multiply-adds of a
+ * quarter of a vector, or 4 with a load, a mask and a store for each row. Registers from 16 on need no
+ * vzeroupper. The sums begin with 0, so that a product of -0 is added to 0 as in every other kernel. Four
+ * rows take 10 cycles with the call; a taken jump costs 2 of them and each line of code 1. So the code is two
+ * lines long, and the rarer cases (adding to C; rows that are no multiple of four) lie in another section.
  */
 /* clang-format off */
 #define FOUR(mask)                                                                                           \
@@ -97,8 +97,8 @@ run_fours(const struct uk_small_call *s, const void *a, const void *b, void *c, 
     return 0;
 }
 /* clang-format on */
-/* Whether it is such a product. rows_of_a becomes the mask of the last rows' elements, if there are fewer
- * than four. */
+/* True if the product is of this kind, and then prepared. If m is no multiple of four, rows_of_a becomes the
+ * mask of the last rows' elements. */
 static inline bool prepare_fours(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n) {
     if (k != 4 || n != 4 || lda != 4 || ldc != 4)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products of few columns, any number of rows in one call: UK_NR columns are half or a quarter of a
- * vector, so that R = 2 or 4 rows of C share one. One text for floats (UK_OP_sgemm_small) and doubles
- * (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): a k iteration
- * then loads R contiguous elements, and a shuffle spreads them.
+ * vector, so that R = 2 or 4 rows of C share one. The same text makes the kernels for floats
+ * (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta,
+ * UK_OP_dgemm_small_ta): a k iteration then loads R contiguous elements, and a shuffle spreads them.
  *
  *     sums    zmm<2v>      | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
  *     A       zmm<2v + 1>  | a[i][p ..)  | a[i + 1][p ..)  | ...    128-bit lanes: UNROLL k of a row
  *     b       zmm24        | b[p][0..NR) | b[p][0..NR)     | ...
  *     spread  zmm25        | a[i][p] ... | a[i + 1][p] ... | ...
  *
- * Where the number of rows is no multiple of R, the last vector overlaps the one before it: both compute the
- * same, and a C that is added to is loaded before anything is stored. Where there are fewer rows than R, the
+ * If the number of rows is no multiple of R, the last vector overlaps the one before it: both compute the
+ * same, and a C that is added to is loaded before anything is stored. If there are fewer rows than R, the
  * first row is repeated for the others.
  *
  * The loop over k is unrolled by UNROLL = 4 (doubles: 2). If k is no multiple of that, the first iteration is
- * entered in the middle, with masks for what lies in front of the rows. The m rows are divided evenly into as
- * few groups as possible.
+ * entered in the middle, with masks for the elements in front of the rows. The m rows are divided evenly into
+ * as few groups as possible.
  *
- * Bound: per k iteration and R rows one multiply-add, one shuffle, and R / UNROLL loads, where a masked
- * vector for each row takes R multiply-adds and R loads. Where multiply-adds and shuffles of 512 bits share
- * two ports, two rows in a vector gain nothing, and four save half of the time; where shuffles have a port of
- * their own, half and three quarters.
+ * Bound: per k iteration and R rows one multiply-add, one shuffle, and R / UNROLL loads; a masked vector for
+ * each row would take R multiply-adds and R loads. If 512-bit multiply-adds and shuffles share two ports, two
+ * rows in a vector gain nothing, and four save half of the time; if shuffles have a port of their own, half
+ * and three quarters.
  */
 #include "registry/kernel_contract.h"
 #include "registry/small_call.h"
@@ -45,8 +45,7 @@
 #define R (V / UK_NR)
 
 #if A_COLUMNS
-/* For 1 to R rows: the row that each element of a vector comes from. The first row is repeated for missing
- * ones. */
+/* For 1 to R rows: the source row of each element of a vector. Missing rows repeat the first one. */
 #if V == 16 && R == 4
 #define FEW "32x4"
 #define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
@@ -88,8 +87,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 
 /* clang-format off */
-/* Loads the rows at p into register x: of A; of A in the first unrolled iteration, under a mask; of C. Rows
- * of C are stored from c. */
+/* LOAD_A loads the rows of A at p into register x, MASKED those of the first unrolled iteration under a mask;
+ * MASKED_C adds the rows of C to c, STORE_C stores them from c. */
 #if R == 4
 #define LOAD_A(c, x, p)                                                                                     \
     "vmovu" P " (" p "), %%xmm" #x "\n\t"                                                                   \
@@ -154,11 +153,11 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     "vpermil" P " $" u ", %%zmm" #x ", %%zmm25\n\t"                                                         \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
 #endif
-/* Text that only groups of several vectors have. */
+/* Text for groups of several vectors only. */
 #define ONE(...)
 #define MANY(...) __VA_ARGS__
 #define A_AND_T , [a] "+&r"(a), [t] "=&r"(t)
-/* F(sum, A, address) for all vectors: those that follow each other from t on, and the last one. */
+/* F(sum, A, address) for all vectors: consecutive ones from t on, and the last one. */
 #define ROWS_2_0(F, u, n)
 #define FROM_T(F, n, i, c, x) F(c, x, "%[t]") ON
 #define EACH(F, but, c, x) ROWS_2_##but(FROM_T, F, ) F(c, x, "%[last]")
@@ -190,7 +189,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 /* A group of n vectors: `but` is n - 1, x and y are the registers of the last one's sum and of its A, and
- * `many` is ONE if it is the only one, else MANY. */
+ * `many` is ONE if n = 1, else MANY. */
 #define GROUP(n, but, x, y, many)                                                                                      \
     __asm__ volatile("kmovw %c[all](%[s]), %%k1\n\t"                                                  \
                      HALF_MASK                                                                              \
@@ -236,8 +235,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     F(10, 9, 18, 19, MANY) F(11, 10, 20, 21, MANY) F(12, 11, 22, 23, MANY)
 /* clang-format on */
 
-/* Computes `rows` rows. Where A is row-major, a lies in front of the first row by the k iterations that the
- * first unrolled iteration skips. */
+/* Computes `rows` rows. If A is row-major, a points before the first row by the k iterations that the first
+ * unrolled iteration skips. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
     const char *last = a + s->a_last, *t __attribute__((unused));
@@ -252,7 +251,7 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
     switch ((uint64_t)(rows + R - 1) / R) { GROUPS(CASE) }
 }
 
-/* Sets where the last vector of a group begins. */
+/* Sets the offsets of the last vector of a group. */
 static inline __attribute__((always_inline)) void begin_group(struct uk_small_call *s, int64_t rows) {
     const int64_t back = rows > R ? rows - R : 0;
 
@@ -275,7 +274,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->longer = 0;
     s->before = A_COLUMNS ? 0 : size * s->enter;
     begin_group(s, m);
-    /* Where a vector has rows that do not exist, the first row stands in for them. */
+    /* Missing rows of a vector repeat the first row. */
     s->a1 = m > 1 ? s->lda : 0;
     s->c1 = m > 1 ? s->ldc : 0;
     if (R == 4) {
@@ -284,7 +283,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
         s->c2 = m > 2 ? 2 * s->ldc : 0;
         s->c3 = m > 3 ? 3 * s->ldc : 0;
     }
-    /* The mask of a row, repeated for each row of a vector or for each lane by a multiplication. */
+    /* The multiplication repeats the mask of a row for each row of a vector, or for each lane. */
     s->all = columns * (all / row);
     s->half = all & all << V / 2;
     /* A vector of a column-major A repeats its R elements. */

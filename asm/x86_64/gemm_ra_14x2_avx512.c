@@ -36,7 +36,7 @@
 #include "tile_14_avx512.h"
 
 /* clang-format off */
-/* The form that prefetches another matrix. */
+/* The second form, which prefetches another matrix. */
 #ifdef UK_PREFETCHING
 #define PREFETCH                                                                                                \
     "prefetcht0 (%[s])\n\t"                                                                                     \
@@ -51,7 +51,7 @@
 #define PREFETCH_OUTPUTS
 #define PREFETCH_INPUTS
 #endif
-/* A k iteration, n iterations behind the pointers. */
+/* A k iteration, n iterations after the pointers. */
 #define K_ITERATION(n, enter)                                                                                   \
     "vmovu" P " 128*" #n "(%[b]), %%zmm28\n\t"                                                                  \
     "vmovu" P " 64 + 128*" #n "(%[b]), %%zmm29\n\t" enter                                                       \
@@ -64,8 +64,8 @@
     "prefetchw 60(%[f])\n\t"                                                                                    \
     "prefetchw 124(%[f])\n\t"
 
-/* Prefetches two of the next 14 rows of A in two k iterations; after seven times it begins with the first two
- * rows again. */
+/* Prefetches two of the next 14 rows of A in two k iterations; after seven times it restarts with the first
+ * two rows. */
 #ifdef UK_DOUBLE
 #define FETCH_TWO                                                                                               \
     "prefetcht1 (%[f])\n\t"                                                                                     \

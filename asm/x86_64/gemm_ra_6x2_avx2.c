@@ -42,8 +42,7 @@ enum { FROM_END = 96 };
     "jl 1b\n\t"
 #define BACK "sub $64, %[b]\n\tdec %[p]\n\t"
 
-/* The loop over k, not unrolled: up to index -late, then, after the rows of C have been prefetched, to the
- * end. */
+/* The loop over k, not unrolled: up to index -late, then a prefetch of the rows of C, then to the end. */
 #define LATE_LOOP(body)                                                                                   \
     "8:\n\t"                                                                                              \
     "mov %[late], %[until]\n\t"                                                                           \
@@ -62,7 +61,7 @@ enum { FROM_END = 96 };
     "prefetchw (%[f])\n\t"                                                                                \
     "add %[ld], %[f]\n\t"
 
-/* Further operands of loops that prefetch C, and of those that do not. */
+/* Further operands: C_ROWS of loops that prefetch C, NO_ROWS of the others. */
 #define C_ROWS                                                                                            \
     , [f] "+&r"(f), [late] "+m"(late), [until] "=&r"(until)                                               \
     : [ld] "r"((int64_t)sizeof(element) * ldc),

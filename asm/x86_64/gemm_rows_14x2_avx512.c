@@ -43,8 +43,8 @@ enum { FAR = 32, SHORT = 4 * FAR };
 /* clang-format off */
 #if defined UK_OP_sgemm_rap || defined UK_OP_dgemm_rap
 typedef element other_element;
-/* Stores the row of B in zmm28 and zmm29 to row n of the micro-panel at %[other], and goes on to the next row
- * of B. */
+/* Stores the row of B in zmm28 and zmm29 to row n of the micro-panel at %[other], and advances to the next
+ * row of B. */
 #define NEXT_B(n, ahead)                                                                                        \
     "add %[ldb], %[b]\n\t"                                                                                      \
     "prefetcht0 60(%[b], %[ldb], " ahead ")\n\t"                                                                \
@@ -60,7 +60,7 @@ typedef element other_element;
 #define FAR_AWAY , [far] "r"(k > SHORT ? size * FAR * ldb : size * UK_NR)
 #else
 typedef const element other_element;
-/* %[other] is what the k iteration prefetches: the row of B that many rows ahead, or one of other columns. */
+/* %[other]: what a k iteration prefetches; the distance to the row of B ahead, or a row of other columns. */
 #ifdef UK_PREFETCHING
 #define PREFETCH                                                                                                \
     "prefetcht1 (%[other])\n\t"                                                                                 \

@@ -50,7 +50,7 @@ static const int64_t size = sizeof(element);
 #define FIRST_INDEX k /* the row pointers point to the rows' ends, index 0 */
 #endif
 
-/* Goes on to the next row of B, and stores the one in ymm12 and ymm13 to a micro-panel. */
+/* Advances to the next row of B, and stores the one in ymm12 and ymm13 to a micro-panel. */
 #if defined UK_OP_sgemm_rap || defined UK_OP_dgemm_rap
 #define MOVING , [d] "+&r"(d)
 #define PANEL element *d,

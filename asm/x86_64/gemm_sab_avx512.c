@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
                                                             int64_t nr) {
     ROW_POINTERS;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
-    const int64_t ahead = ahead_of(ldb), up = mr - 1; /* in memory, for want of registers */
+    const int64_t ahead = ahead_of(ldb), up = mr - 1; /* in memory, because no registers are left */
     int64_t t, skip;
 
     c += (mr - 1) * ldc;

@@ -60,8 +60,8 @@
 #else
 #include "element_avx2.h"
 #endif
-/* The vectors of columns. What a group does depends on the kind of columns; those of several vectors are
- * whole. */
+/* NV: vectors of columns. The code of a group depends on the kind of columns (KINDS); kernels of several
+ * vectors have only whole ones. */
 #if UK_NR <= V
 #define NV 1
 #elif UK_NR == 2 * V
@@ -86,7 +86,7 @@ enum kind { WHOLE };
 #include "gemm_small_rows.h"
 
 /* clang-format off */
-/* ROWS: F(u, r, row, its sums' registers) for the first r rows. */
+/* ROWS: F(u, r, row, registers of its sums) for the first r rows. */
 #define ROWS(r, F, u) ROWS_OF(NV, r, F, u)
 #define ROWS_OF(v, r, F, u) ROWS_BY(v, r, F, u)
 #define ROWS_BY(v, r, F, u) ROWS_##v##_##r(F, u, r)
@@ -96,8 +96,8 @@ enum kind { WHOLE };
 #define ADD(at, x) "vadd" P " " at ", " REG(x) ", " REG(x) "\n\t"
 #define STORE(at, x) "vmovu" P " " REG(x) ", " at "\n\t"
 #define FMA(b, x) "vfmadd231" P " " REG(b) ", " REG(T) ", " REG(x) "\n\t"
-/* F(a vector of B, a row's sum) for the row's sums; F(the address in C, sum); the row of B. The last of
- * several vectors begins `last` bytes behind the first. */
+/* EACH_SUM: F(a vector of B, a row's sum) for the row's sums. EACH_AT: F(address in C, sum). LOAD_B: the row
+ * of B. The last of several vectors begins `last` bytes after the first. */
 #if NV == 1
 #define EACH_SUM(F, x) F(B0, x)
 #define EACH_AT(F, i, x) F(AT_ROW(i), x)
@@ -141,8 +141,8 @@ enum kind { WHOLE };
 #define TO_A(far) TO_##far
 #define A_ON(far) ON_##far("$4*" BYTES)
 #endif
-/* A row's FMAs, with an element of A that is broadcast, within the FMA or spread from one of four that were
- * loaded at once. */
+/* The FMAs of a row, with an element of A that is either broadcast, a memory operand of the FMA, or spread
+ * from four that were loaded at once. */
 #define BROADCAST_FMA(u, i, ...) BROADCAST_ONE A_AT(u, i) ", " REG(T) "\n\t" EACH_SUM(FMA, __VA_ARGS__)
 #ifdef IS_WITHIN
 #define PLAIN_ROW(u, n, i, x)                                                                               \
@@ -159,15 +159,22 @@ enum kind { WHOLE };
 #define FMA_ROW PLAIN_ROW
 #endif
 
-/* A kind of columns M has M_ALL(r, F, u), which is F for all r rows; M_SET, what is set before the loop; M_B,
- * the load of a row of B; M_INPUTS, further operands; and M_END(r, far), which adds to C and stores. WHOLE:
- * all vectors are whole. The instruction sets' headers have the kinds of fewer columns than a vector. */
+/* A kind of columns M defines
+ *
+ *     M_ALL(r, F, u)     F for all r rows
+ *     M_SET              text before the loop
+ *     M_B                the load of a row of B
+ *     M_INPUTS           further operands
+ *     M_END(r, far)      adds to C and stores
+ *
+ * WHOLE: all vectors are whole. The headers of the instruction sets have the kinds of fewer columns than a
+ * vector. */
 #define WHOLE_ALL ROWS
 #define WHOLE_SET
 #define WHOLE_B LOAD_B
 #define WHOLE_INPUTS LAST_INPUT
 #define WHOLE_END(r, far) TO_LAST(far) END(r, ADD_ROW, STORE_ROW)
-/* Adds to C, if it is added to, and stores. */
+/* Adds C to the sums if acc, and stores them. */
 #define END(r, ADDING, STORING)                                                                             \
     "test %[acc], %[acc]\n\t"                                                                               \
     "je 6f\n\t"                                                                                             \
@@ -177,9 +184,9 @@ enum kind { WHOLE };
 
 #define K_ITERATION(M, u, r, ROW) M##_B K_LOADS "add %[ldb], %[b]\n\t" M##_ALL(r, ROW, u) A_NEXT
 #define NEXT_UNROLLED(far) A_ON(far) "dec %[unrolled]\n\t"
-/* The k iterations. Where elements of four of them are loaded at once, the first unrolled iteration, if it
- * skips some, is apart and loads one element at a time. jp and jnp test the parity of the comparison's low
- * byte. */
+/* The k iterations. If the elements of four of them are loaded at once, a first unrolled iteration that
+ * skips some is separate and loads one element at a time. jp and jnp test the parity of the comparison's
+ * low byte. */
 #if SPREADS && !A_COLUMNS
 #define LOOP(M, r, far, prefetch, fetch)                                                                    \
     "jnp 1f\n\t" /* 0 - 2 has 7 bits set, 1 - 2 has 8 */                                                        \
@@ -213,8 +220,8 @@ enum kind { WHOLE };
 #endif
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 #define ALL_UNROLLED [all_unrolled] "i"(offsetof(struct uk_small_call, unrolled))
-/* A group of r rows and columns of kind M; `prefetch` is what each k iteration prefetches, `fetch` what each
- * unrolled iteration does, with further operands. */
+/* A group of r rows and columns of kind M. `prefetch` is in each k iteration, `fetch` in each unrolled
+ * iteration; further operands follow. */
 #define GROUP(r, far, M, prefetch, fetch, ...)                                                              \
     __asm__ volatile(M##_ALL(r, ZERO_ROW, 0)                                                                \
                      M##_SET SET_FOURS                                                                       \
@@ -236,8 +243,8 @@ enum kind { WHOLE };
                      : "memory", "cc", CLOBBERS)
 #define GROUPS PASTE(UP_TO_, UK_MR)
 
-/* group_M computes `rows` rows, with the variables that its cases need beside. Where A is row-major, a0 lies
- * in front of the first row by the k iterations that the first unrolled iteration skips. */
+/* group_M computes `rows` rows; the further arguments declare variables of its cases. If A is row-major, a0
+ * points before the first row by the k iterations that the first unrolled iteration skips. */
 #define GROUP_BY(M, LIST, CASE, ...)                                                                        \
     static inline __attribute__((always_inline)) void group_##M(const struct uk_small_call *s, int64_t rows, \
                                                                 const char *a0, const element *b, char *c, int acc) { \
@@ -252,9 +259,9 @@ enum kind { WHOLE };
 KINDS(GROUP_OF)
 /* clang-format on */
 
-/* Whether there are so few columns that a kernel of fewer vectors would do, which the choice of kernels takes
- * for them. Where this one is called with the last columns of a loop, they are computed a row and a vector at
- * a time, the last vector in part. */
+/* IS_FEW: a kernel of fewer vectors would do, and the choice of kernels takes that one. A loop over columns
+ * still calls this kernel with its last columns: they are computed a row and a vector at a time, the last
+ * vector in part. */
 #if NV > 1
 #define IS_FEW(n) ((n) <= UK_NR - V)
 static int run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
@@ -278,7 +285,7 @@ static int run_few(const struct uk_small_call *s, const void *a, const void *b, 
 }
 #endif
 
-/* The loop unrolled by four, and rows divided evenly into groups. */
+/* The loop is unrolled by four, and rows are divided evenly into groups. */
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
     const uint64_t iterations = (uint64_t)k + 3;
@@ -315,7 +322,8 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
 #include "gemm_small_wide_avx512.h"
 #define PREPARE_RUNS prepare_runs
 #else
-/* A function for each kind and number of rows, so that none pays for the needs of another. */
+/* A function for each kind and number of rows, so that each has only the instructions and registers that it
+ * needs. */
 #define RUN(r, far, M)                                                                             \
     static int run_##M##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, \
                              int acc) {                                                            \
@@ -342,7 +350,7 @@ static uk_small_run *const run_group[][UK_MR] = {KINDS(FUNCTIONS)};
 #endif
 
 #if defined UK_RESOLVED && (defined IS_FEW || defined PREPARE_STRAIGHT)
-/* Whether the product has code of its own; if so, it is prepared. */
+/* True if the product has special code, and then prepared. */
 static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n) {
 #ifdef PREPARE_FOURS

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels of small products (gemm_small.c) do with AVX2 alone. Masked stores take AMD's cores twenty
- * operations, so fewer columns than a vector has are loaded under a mask, and stored as two overlapping parts
- * of 16 or 8 bytes, or as one of 4. Sixteen bytes are stored as they are, and two rows of four floats share a
- * vector.
+ * The AVX2 part of the kernels of small products (gemm_small.c). A masked store takes twenty operations on
+ * AMD's cores, so a partial vector of columns is loaded under a mask and stored as two overlapping parts of
+ * 16 or 8 bytes, or as one of 4. 16 bytes are stored directly, and two rows of four floats share a vector.
  */
 static const int64_t size = sizeof(element);
 #if V == 8
@@ -11,15 +10,16 @@ static const int64_t size = sizeof(element);
 #else
 #define WHOLE_OF(name) _mm256_##name##_pd
 #endif
-/* The first n elements of a vector, V or fewer, in memory; others are neither read nor written. */
+/* The first n elements of a vector in memory, n <= V; no others are read or written. */
 #define load_columns(p, n) load_part(p, MASK(n))
 #define store_columns(p, n, v) ((n) < V ? store_first(p, n, v) : store(p, v))
 #define VECTOR_BYTES "32"
 #define W "y"
 #define BROADCAST_ONE "vbroadcast" S " "
 
-/* Registers of B's vectors and of an element of A. SPREADS: of how many rows at most four elements are loaded
- * at once: with two vectors no more than two, as a shuffle may take an FMA port. */
+/* Registers of B's vectors and of an element of A. SPREADS: rows whose elements of four k iterations are
+ * loaded at once and then spread by shuffles, at most. With two vectors at most two, because a shuffle may
+ * take an FMA port. */
 #define B0 12
 #define B1 13
 #define B2 14
@@ -39,8 +39,8 @@ static const int64_t size = sizeof(element);
 #endif
 
 /* clang-format off */
-/* Rows below SPREADS, if none of the n rows' sums has their register, which is 15 for row 0, and 12 - i for
- * row i. */
+/* True for rows i < SPREADS, unless the sums of n rows need the register of row i's four elements: 15 for row
+ * 0, 12 - i for row i. */
 #define IS_SPREAD(n, i) "(" #i " < " TEXT(SPREADS) ") && (" #i " + " TEXT(NV) "*" #n " < 13)"
 #if V == 8
 #define LOAD_FOUR(at, r) "vbroadcastf128 " at ", " REG(r)
@@ -58,8 +58,8 @@ static const int64_t size = sizeof(element);
 #define SET_FOURS
 
 #if NV == 1
-/* ones: from byte 32 - n on, a mask of n bytes. parts: from byte n on, the indices by which vpermps moves
- * what begins at byte n of a vector to its front. */
+/* ones: from byte 32 - n on, a mask of n bytes. parts: from byte n on, the indices by which vpermps moves the
+ * bytes from n on to the front of a vector. */
 static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
 typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));
@@ -101,8 +101,8 @@ typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));
 #define SIXTEEN_SET
 #define SIXTEEN_INPUTS
 #if V == 8 && !A_COLUMNS
-/* Two rows share a vector. F(u, n, row, other row, the register of their sums, that of four elements of both)
- * for each pair; a last row that is alone is both. */
+/* Two rows share a vector. Calls F(u, n, row, other row, register of their sums, register of four elements of
+ * both) for each pair; an odd last row is paired with itself. */
 #define PAIRS_1(F, u, n) F(u, n, 0, 0, 0, 1)
 #define PAIRS_2(F, u, n) F(u, n, 0, 1, 0, 1)
 #define PAIRS_3(F, u, n) PAIRS_2(F, u, n) F(u, n, 2, 2, 2, 3)
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void prepare_columns(struct uk_smal
     s->c_last = n >= V ? size * (n - V) : s->bytes >= 16 ? s->bytes - 16 : s->bytes >= 8 ? s->bytes - 8 : 0;
 }
 
-/* ymm14 is left to the compiler for the mask of a part. */
+/* ymm14 stays free for the compiler, which holds the mask of a partial vector there. */
 #if NV == 1
 #define CLOBBERS_OF_B
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of small products (gemm_small.c) do with AVX-512 alone: elements of A within an FMA, and
- * masks. */
+/* The AVX-512 part of the kernels of small products (gemm_small.c): elements of A as memory operands of FMAs,
+ * and masks. */
 #include <immintrin.h>
 
 #define VECTOR_BYTES "64"
@@ -13,10 +13,10 @@ typedef __mmask16 mask;
 typedef __m512d vector;
 typedef __mmask8 mask;
 #endif
-/* The first n elements of a vector, V or fewer, in memory; others are neither read nor written. */
+/* The first n elements of a vector in memory, n <= V; no others are read or written. */
 #define load_columns(p, n) WHOLE_OF(maskz_loadu)((mask)((1u << (n)) - 1), p)
 #define store_columns(p, n, v) WHOLE_OF(mask_storeu)(p, (mask)((1u << (n)) - 1), v)
-/* Fewer columns than a vector has take registers of half or a quarter of its size. */
+/* Kernels of fewer columns than a vector use registers of half or a quarter of its size. */
 #if UK_NR >= V
 #define W "z"
 #define LANES VECTOR
@@ -50,8 +50,9 @@ typedef __mmask8 mask;
 #endif
 
 /* clang-format off */
-/* Four contiguous elements of A, repeated in all lanes: four k iterations of a row, or, of a column-major A,
- * the k iteration's elements of four rows, if there are so many. And one of them in all lanes of T. */
+/* LOAD_FOUR: four contiguous elements of A, repeated in all lanes. Of a row-major A they are four k
+ * iterations of a row; of a column-major A, the elements of up to four rows in one k iteration. SPREAD_FROM:
+ * one of them in all lanes of T. */
 #define IS_SPREAD(n, i) #i " < 4"
 #if V == 16
 #define LOAD_FOUR(at, r) "vbroadcastf32x4 " at ", " REG(r)
@@ -78,10 +79,10 @@ typedef __mmask8 mask;
 #endif
 
 #if NV == 1
-/* Whether an element is a memory operand of its FMA. Where its address has an index, Intel's cores issue the
- * two as separate operations, so that it saves nothing over a broadcast: rows 0, 7, 14 and 21 have none.
- * Kernels of 26 rows, for cores that issue them as one, and those of a column-major A, whose addresses have
- * no index, always do so. */
+/* IS_WITHIN: true if the element of row i is a memory operand of its FMA. If its address has an index,
+ * Intel's cores issue the load and the FMA as separate operations, which saves nothing over a broadcast; the
+ * addresses of rows 0, 7, 14 and 21 have none. Always true in kernels of 26 rows, which are for cores that
+ * issue both as one operation, and for a column-major A, whose addresses have no index. */
 #if SPREADS || A_COLUMNS
 #define IS_WITHIN(i) "1"
 #else
@@ -90,7 +91,7 @@ typedef __mmask8 mask;
 #define FMA_WITHIN(u, i, x)                                                                                 \
     "vfmadd231" P " " A_AT(u, i) "%{1to" LANES "%}, " REG(B0) ", " REG(x) "\n\t"
 
-/* Fewer columns than the kernel has: loads and stores under a mask. */
+/* Fewer columns than UK_NR: loads and stores under a mask. */
 #define SOME_ALL ROWS
 #define SOME_SET "kmovw %c[mask](%[s]), %%k1\n\t"
 #define SOME_B "vmovu" P " (%[b]), " REG(B0) "%{%%k1%}%{z%}\n\t"
@@ -113,8 +114,8 @@ static inline __attribute__((always_inline)) void prepare_columns(struct uk_smal
         s->first[0] = (m < 4 ? (1u << m) - 1 : 15) * (V == 16 ? 0x1111 : 0x11);
 }
 
-/* Resolved calls clobber only those parts of registers that they use: who clobbers the upper parts has to
- * execute vzeroupper, four operations. */
+/* Resolved calls clobber only the parts of registers that they use: after clobbering upper parts the compiler
+ * would have to execute vzeroupper, four operations. */
 #ifdef UK_RESOLVED
 #define U W
 #else

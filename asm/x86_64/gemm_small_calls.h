@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of a kernel of small products, whose file defines
- *     element, size, A_COLUMNS     the type of elements, its bytes, and whether A is column-major
- *     prepare(s, ...)              sets what depends on sizes and strides
- *     begin_group(s, rows)         if BEGINS_GROUPS: sets what depends on the rows of a group, where there
- *                                  are several
- *     STEP_OF_ROWS                 by how many rows the first `longer` groups are longer than the others
+ * The entry points of a kernel of small products. Its file defines
+ *
+ *     element, size, A_COLUMNS     the type of elements, its bytes, and 1 if A is column-major
+ *     prepare(s, ...)              sets the fields that depend on sizes and strides
+ *     begin_group(s, rows)         if BEGINS_GROUPS: sets the fields that depend on the rows of a group, if
+ *                                  there are several
+ *     STEP_OF_ROWS                 rows that each of the first `longer` groups has in excess of the others
  *     IS_FEW(n), run_few           optional: the function of whole calls of n columns for which IS_FEW holds
+ *
  * and, without UK_RESOLVED,
+ *
  *     group(s, rows, a, b, c, acc) computes a group
- * or with it, for calls that are repeated with the same sizes and strides,
+ *
+ * or, with UK_RESOLVED (calls that are repeated with the same sizes and strides),
+ *
  *     RUN_OF_ROWS(s, rows)         the function of a group, or
  *     PREPARE_RUNS(s)              if functions compute several groups: sets s->run and its variants
- *     PREPARE_WHOLE(s, ...)        with prepare's arguments: if the kernel has code for such a product alone,
+ *     PREPARE_WHOLE(s, ...)        with prepare's arguments: if the kernel has special code for the product,
  *                                  sets s and its run, and returns true
  */
 
-/* The number of rows of the next group: the first `longer` groups have STEP_OF_ROWS more rows. */
+/* Rows of the next group: the first `longer` groups have STEP_OF_ROWS more rows than the others. */
 static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, int64_t left) {
     const int64_t rows = s->rows + ((*longer)-- > 0 ? STEP_OF_ROWS : 0);
 

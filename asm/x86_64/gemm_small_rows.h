@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a group of a kernel of small products: where they lie, and which registers have their sums. */
+/* The rows of a group of a kernel of small products: their addresses and the registers of their sums. */
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 /* clang-format off */
-/* Registers below 16 have a shorter zeroing instruction, which takes no execution unit. */
+/* Zeroes a register. Registers below 16 have a shorter instruction, which takes no execution unit. */
 #define Z(x)                                                                                                \
     ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                    \
     ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
 
-/* The address of row i of a group, of A or of C: each of up to four pointers reaches seven rows by multiples
- * of the leading dimension. And that of the row's last vector in C, for which two more pointers serve. */
+/* AT_ROW(i): the address of row i of a group, in A or in C. Each of up to four pointers reaches seven rows by
+ * multiples of the leading dimension. LAST_OF_ROW(i): the address of the row's last vector in C, by two more
+ * pointers. */
 #define AT_0(p) "(%[" p "])"
 #define AT_1(p) "(%[" p "], %[ld])"
 #define AT_2(p) "(%[" p "], %[ld], 2)"
@@ -48,10 +49,14 @@
 #define AT_ROW(i) ROW_##i("a0", "a7", "a14", "a21")
 #define LAST_OF_ROW(i) ROW_##i("b", "unrolled", , )
 
-/* far: the row from which on a group needs one register more: 0 none, 3 and 5 that multiple of the leading
- * dimension, 7, 14 and 21 a pointer to that row. FAR_far has the operands; TO_far sets them from a0 and ld;
- * ON_far moves the pointers by `bytes`; TO_LAST_far points b and unrolled, which are free after the loop, to
- * the last vectors of rows 0 and 7 of C, which begin `last` bytes behind the first. */
+/* far: names the last register that the addresses of a group need: 0 none, 3 and 5 that multiple of the
+ * leading dimension, 7, 14 and 21 a pointer to that row.
+ *
+ *     FAR_far            the operands of the asm statement
+ *     TO_far             sets them from a0 and ld
+ *     ON_far(bytes)      moves the pointers by `bytes`
+ *     TO_LAST_far        points b and unrolled, which are free after the loop, to the last vectors of rows 0
+ *                        and 7 of C, `last` bytes after the first ones */
 #define FAR_0
 #define FAR_3 , [ld3] "=&r"(ld3)
 #define FAR_5 FAR_3, [ld5] "=&r"(ld5)
@@ -76,7 +81,7 @@
 #define TO_LAST_5 TO_LAST_0
 #define TO_LAST_7 TO_LAST_0 "lea (%[a7], %[last]), %[unrolled]\n\t"
 
-/* F(rows, their `far`, M) for groups of up to so many rows. */
+/* UP_TO_n: F(rows, their `far`, M) for groups of 1 to n rows. */
 #define UP_TO_4(F, M) F(1, 0, M) F(2, 0, M) F(3, 0, M) F(4, 3, M)
 #define UP_TO_6(F, M) UP_TO_4(F, M) F(5, 3, M) F(6, 5, M)
 #define UP_TO_9(F, M) UP_TO_6(F, M) F(7, 5, M) F(8, 7, M) F(9, 7, M)
@@ -87,7 +92,7 @@
     F(22, 21, M) F(23, 21, M) F(24, 21, M) F(25, 21, M) F(26, 21, M)
 #define UP_TO_28(F, M) UP_TO_26(F, M) F(27, 21, M) F(28, 21, M)
 
-/* ROWS_v_r: F(u, n, row, its sums' registers) for r rows of v vectors of columns. */
+/* ROWS_v_r: F(u, n, row, registers of its sums) for r rows of v vectors. */
 #define ROWS_1_1(F, u, n) F(u, n, 0, 0)
 #define ROWS_1_2(F, u, n) ROWS_1_1(F, u, n) F(u, n, 1, 1)
 #define ROWS_1_3(F, u, n) ROWS_1_2(F, u, n) F(u, n, 2, 2)

@@ -8,11 +8,15 @@
  *     a       within the FMA
  *
  * Bound: the FMAs, two a cycle: 8 x 8 x 8 takes 32 cycles, 36 with the call. Smaller products take a cycle
- * for each line of code and two for each jump, and every other instruction may take an FMA's issue slot. So
- * an element of A is a memory operand of its FMA, without an index, which would make it two of the six
- * operations that issue in a cycle; four rows at a time have a pointer each, so that eight sums are in flight
- * even where another thread shares the core's queues; and nothing is computed from k. Registers from 16 on
- * need no vzeroupper.
+ * for each line of code and two for each jump, and every other instruction may take an FMA's issue slot.
+ * Hence:
+ *
+ * - An element of A is a memory operand of its FMA, without an index: with one, the FMA would be two of the
+ *   six operations that issue in a cycle.
+ * - Each of four rows at a time has its own pointer, so that eight sums are in flight even if another thread
+ *   shares the core's queues.
+ * - Nothing is computed from k.
+ * - Registers from 16 on are used, which need no vzeroupper.
  */
 /* clang-format off */
 /* F(k iteration, its register of b, ...) for the first k iterations. */
@@ -24,7 +28,7 @@
 #define K_ITERATIONS_6(F, ...) K_ITERATIONS_5(F, __VA_ARGS__) F(5, 21, __VA_ARGS__)
 #define K_ITERATIONS_7(F, ...) K_ITERATIONS_6(F, __VA_ARGS__) F(6, 22, __VA_ARGS__)
 #define K_ITERATIONS_8(F, ...) K_ITERATIONS_7(F, __VA_ARGS__) F(7, 23, __VA_ARGS__)
-/* Rows of b under the mask, two at a time. */
+/* Loads the rows of b under the mask, two per address. */
 #define LOAD_EVEN(b) "vmovu" P " (%[b]), %%" W "mm" #b "%{%%k1%}%{z%}\n\t"
 #define LOAD_ODD(b) "vmovu" P " (%[b], %[ld]), %%" W "mm" #b "%{%%k1%}%{z%}\n\t"
 #define ON_B "lea (%[b], %[ld], 2), %[b]\n\t"
@@ -62,7 +66,7 @@
 #define SUMS_6(k) SUMS_3(k) NEXT_3 THREE(k, 27, 28, 29)
 #define SUMS_7(k) SUMS_4(k) NEXT_4 THREE(k, 28, 29, 30)
 #define SUMS_8(k) SUMS_4(k) NEXT_4 FOUR_ROWS(k, 28, 29, 30, 31)
-/* F(address, sum) for rows of C from that pointer on; the register of b holds ldc. */
+/* C_n: F(address, sum) for the first n rows of C from pointer `at` on; %[b] holds ldc. */
 #define PAIR(F, at, x, y) F("(%[" #at "])", x) F("(%[" #at "], %[b])", y)
 #define TO(at) "lea (%[" #at "], %[b], 2), %[" #at "]\n\t"
 #define C_1(F, at) F("(%[" #at "])", 24)
@@ -119,7 +123,7 @@ STRAIGHTS(STRAIGHT)
 #define STRAIGHT_OF(m, k) run_##m##_by_##k,
 static uk_small_run *const run_straight[] = {STRAIGHTS(STRAIGHT_OF)};
 
-/* Whether it is such a product, of up to UK_NR rows and k iterations; if so, it is prepared. */
+/* True if the product has up to UK_NR rows and k iterations, and then prepared. */
 static inline bool prepare_straight(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                     int64_t m, int64_t n) {
     if (m > UK_NR || k > UK_NR)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolved calls of two to four vectors of columns with AVX-512: functions that compute all groups of as many
- * rows of a call, as a call of a function for each would take a dozen cycles; and the same functions for
- * operands that are not in L1.
+ * Resolved calls of two to four vectors of columns with AVX-512: functions that compute all groups of the
+ * same number of rows of a call, because a call of a function per group would take a dozen cycles; and
+ * variants of them for operands that are not in L1.
  *
- * Where rows of A come from the LLC or memory (s->ahead), each unrolled iteration prefetches lines of two
- * rows of the next group, which are too many streams, and too short ones, for the hardware prefetcher. With
- * two vectors it prefetches 128 bytes of each row of the next group in the 28 k iterations in which a group
- * of 14 rows reads 112 bytes of each of its own.
+ * s->ahead, if rows of A come from the LLC or memory: each unrolled iteration prefetches lines of two rows of
+ * the next group, whose streams are too many and too short for the hardware prefetcher. With two vectors it
+ * prefetches 128 bytes of each row of the next group in the 28 k iterations in which a group of 14 rows reads
+ * 112 bytes of each of its own.
  *
- * Where C is not in L1 (s->prefetching), each unrolled iteration prefetches for writing the lines of one of
- * the group's rows, or of two or four if there are few unrolled iterations. Stores retire in order, and the
- * lines that they request at the end of a group leave no line fill buffers for A and B; prefetches spread
- * over the iterations do. Kernels of two vectors, whose calls go along rows of C, also prefetch from L2 what
- * the next call reads of B.
+ * s->prefetching, if C is not in L1: each unrolled iteration prefetches for writing the lines of one row of
+ * the group, or of two or four rows if there are few unrolled iterations. Stores retire in order, and the
+ * lines that they request at the end of a group leave no line fill buffers for A and B; prefetches that are
+ * spread over the iterations do. Kernels of two vectors, whose calls go along rows of C, also prefetch from
+ * L2 the B of the next call.
  */
 /* clang-format off */
-/* The function for all groups of r rows that a call has. */
+/* run_M_r: computes all groups of r rows that a call has. */
 #define RUN(r, far, M)                                                                                      \
     static int run_##M##_##r(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const char *from = (const char *)a - s->before;                                                     \
@@ -31,8 +31,8 @@
         }                                                                                                   \
     }
 #define FUNCTION(r, far, M) run_##M##_##r,
-/* The functions for groups of `least` rows and more, and run_M, which returns that of a call: run_two_M, the
- * longer groups, then the shorter ones, if there are both. */
+/* The functions for groups of `least` rows and more, and run_M(s), which returns the function of a call:
+ * run_two_M if the call has groups of both lengths, which computes the longer ones first. */
 #define RUNS_BY(M, LIST, least)                                                                             \
     LIST(RUN, M)                                                                                            \
     static uk_small_run *const M##_functions[] = {LIST(FUNCTION, M)};                                  \
@@ -49,8 +49,8 @@
 RUNS_BY(WHOLE, GROUPS, 1)
 
 #if !A_COLUMNS
-/* Prefetches LINES lines of two rows of the next group, then of the next two; after the last rows it goes on
- * with the next lines of the first two. */
+/* FETCH prefetches LINES lines of two rows of the next group, then of the next two rows; after the last rows
+ * it continues with the next lines of the first two. */
 #define FETCH_LINE(bytes) "prefetcht0 " bytes "(%[f])\n\tprefetcht0 " bytes "(%[f], %[ld])\n\t"
 #define FETCH_1 FETCH_LINE("")
 #define FETCH_2 FETCH_1 FETCH_LINE("64")
@@ -79,7 +79,7 @@ RUNS_BY(WHOLE, GROUPS, 1)
     "7:\n\t"
 #define CASE_AHEAD(r, far, M) \
     case r: GROUP(r, far, WHOLE, , FETCH(r), , [f] "+&r"(f), [pairs] "+&r"(pairs)); break;
-/* The groups of the most rows, and of one less. */
+/* Groups of UK_MR and of UK_MR - 1 rows. */
 #if NV == 2
 #define TALL_GROUPS(F, M) F(13, 7, M) F(14, 7, M)
 #elif NV == 3
@@ -92,7 +92,7 @@ RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
 #endif
 
 #if NV != 3
-/* The groups that prefetch C. Groups of fewer rows occur only in products of few rows. */
+/* Groups that prefetch C. Shorter groups occur only in products of few rows. */
 #if NV == 2
 #define PREFETCHING_LEAST 8
 #define PREFETCHING_GROUPS(F, M) F(8, 7, M) F(9, 7, M) F(10, 7, M) F(11, 7, M) F(12, 7, M) F(13, 7, M) F(14, 7, M)
@@ -104,7 +104,7 @@ RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
 #define PREFETCH_B
 #define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
 #endif
-/* Prefetches the lines in which a row's vectors end, if a row is left. */
+/* Prefetches the lines in which the vectors of a row end, if any row is left. */
 #define PREFETCH_ROW "dec %[left]\n\tjs 7f\n\t" PREFETCH_LINES "add %c[ldc](%[s]), %[f]\n\t"
 #define PREFETCH(r)                                                                                         \
     PREFETCH_ROW "cmpq $" #r ", %c[all_unrolled](%[s])\n\tjge 7f\n\t"                                       \

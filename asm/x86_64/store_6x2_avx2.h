@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tile of 6 rows x 2 vectors of 8 floats or 4 doubles on its way to C. */
+/* Stores a tile of 6 rows x 2 vectors of 8 floats or 4 doubles to C. */
 #include "element_avx2.h"
 
 enum { NR = 2 * V };
 
-/* Stores a row of the tile; low and high are the masks of its columns. */
+/* Stores a row; low and high are the masks of its columns. */
 static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, int64_t acc,
                                                             int64_t nr, __m256i low, __m256i high) {
     if (nr < V) {
@@ -18,7 +18,7 @@ static inline __attribute__((always_inline)) void store_row(element *c, vector x
         store_first(c + V, nr - V, acc ? (vector)(load_part(c + V, high) + y) : y);
 }
 
-/* Stores the tile's rows. */
+/* Stores the first mr rows of the tile. */
 static inline __attribute__((always_inline)) void store_tile(element *c, int64_t ldc, vector c00, vector c01,
                                                              vector c10, vector c11, vector c20, vector c21,
                                                              vector c30, vector c31, vector c40, vector c41,

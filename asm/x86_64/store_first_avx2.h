@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first elements of a vector of AVX2 on their way to memory, in up to three parts: AMD's cores store
- * under masks in some twelve cycles, and a load under a mask waits for that; Intel's take about as long for
- * the parts as for one store under a mask.
+ * Stores the first elements of an AVX2 vector, in up to three parts: AMD's cores take some twelve cycles for
+ * a store under a mask, and a load under a mask waits for that; Intel's take about as long for the parts as
+ * for one store under a mask.
  */
 #include <immintrin.h>
 #include <stdint.h>

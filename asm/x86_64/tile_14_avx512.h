@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of 14 rows x UK_NR columns share, two vectors of 16 floats or 8 doubles or one vector: how the
- * sums go to C (row i is in zmm registers 2i and 2i + 1, or 2i alone), and the tiles of those that read rows
- * of A in place. How they compute the sums is in their own files. */
+/* Shared by kernels of 14 rows x UK_NR columns, which are one vector or two of 16 floats or 8 doubles:
+ * storing the sums to C (row i is in zmm registers 2i and 2i + 1, or 2i alone), and the tiles of the kernels
+ * that read rows of A in place. Each kernel's file computes the sums. */
 #include "element_avx512.h"
 
 /* clang-format off */
@@ -24,15 +24,15 @@
     "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                            \
     SECOND("vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t")                                                  \
     STORE(x, y)
-/* A row of an edge tile, under the masks of its columns; %[c] then goes one row up. Without acc the masks of
- * what is read are empty, so that C is not read. */
+/* Stores a row of an edge tile under the masks of its columns and moves %[c] one row up. Without acc the
+ * masks of the loads (old0, old1) are empty, so that C is not read. */
 #define EDGE_STORE(x, y)                                                                                        \
     "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                 \
     SECOND("vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t")                                       \
     "vmovu" P " %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                             \
     SECOND("vmovu" P " %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t")                                                   \
     "sub %[ld], %[c]\n\t"
-/* Rows are stored upwards from the tile's last one, where %[c] points. */
+/* Rows are stored upwards from the tile's last row, which %[c] points to. */
 #define EDGE_STORES                                                                                             \
     EDGE_STORE(26, 27) EDGE_STORE(24, 25) EDGE_STORE(22, 23) EDGE_STORE(20, 21)                                 \
     EDGE_STORE(18, 19) EDGE_STORE(16, 17) EDGE_STORE(14, 15) EDGE_STORE(12, 13)                                 \
@@ -59,8 +59,8 @@
     "add " bytes ", %[a3]\n\t"                                                                                  \
     "add " bytes ", %[a5]\n\t"                                                                                  \
     "add " bytes ", %[a10]\n\t"
-/* A row of B in place; masks keep loads of an edge tile from columns that do not exist, so that they cannot
- * fault. */
+/* A row of B in place. In an edge tile masks keep the loads from columns that do not exist, so that they
+ * cannot fault. */
 #define LOAD_B                                                                                                  \
     "vmovu" P " (%[b]), %%zmm28\n\t"                                                                            \
     SECOND("vmovu" P " 64(%[b]), %%zmm29\n\t")
@@ -68,7 +68,7 @@
     "vmovu" P " (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                            \
     SECOND("vmovu" P " 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t")
 
-/* The row of A at `row`, added to accumulators x and y. */
+/* Adds the products of the element of A at `row` to accumulators x and y. */
 #if UK_NR == 2 * V
 #define ROW_IN_PLACE(row, x, y, t)                                                                              \
     "vbroadcast" S " " row ", %%zmm" #t "\n\t"                                                                  \
@@ -77,8 +77,8 @@
 #else
 #define ROW_IN_PLACE(row, x, y, t) "vfmadd231" P " " row "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
 #endif
-/* The n-th k iteration of an unrolled one, with B loaded. The code of row i begins at label 1i, where an edge
- * tile of i + 1 rows enters. */
+/* The n-th k iteration of an unrolled one, after B is loaded. The code of row i begins at label 10 + i, where
+ * an edge tile of i + 1 rows enters. */
 #define ROWS_IN_PLACE(n)                                                                                        \
     "23:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                       \
     "22:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                      \
@@ -95,8 +95,8 @@
     "11:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                          \
     "10:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a])", 0, 1, 30)
 
-/* If there are more than 14 k iterations, the first 14, not unrolled: each also prefetches a row of C, which
- * %[f] points to; `on` moves the pointers. */
+/* If there are more than 14 k iterations: the first 14, not unrolled, each of which also prefetches the row
+ * of C at %[f]; `on` moves the pointers. */
 #define FETCH_C(k_iteration, on)                                                                                \
     "cmp $15, %[k]\n\t"                                                                                         \
     "jl 5f\n\t"                                                                                                 \
@@ -125,8 +125,8 @@
     "sub $2, %[k]\n\t"                                                                                          \
     "jnz 1b\n\t"
 /* An edge tile. `k_iteration` has a jump to %[t] before the code of its rows, and moves the pointers after
- * it; the table at label 4 has the place to enter for each mr. `begin` runs before the loop, in which %[skip]
- * is free. */
+ * it; the table at label 4 has the entry for each mr. `begin` runs before the loop, in which %[skip] is
+ * free. */
 #define EDGE_TILE(k_iteration) EDGE_TILE_WITH(, k_iteration)
 #define EDGE_TILE_WITH(begin, k_iteration)                                                                      \
     EACH_ROW(ZERO)                                                                                              \

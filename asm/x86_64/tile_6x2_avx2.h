@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels of 6 rows x 2 vectors of 8 floats or 4 doubles share. */
+/* Shared by the kernels of 6 rows x 2 vectors of 8 floats or 4 doubles. */
 #include "store_6x2_avx2.h"
 
 /*
  * Loops over k with a row of B in ymm12 and ymm13. The kernel's file defines
+ *
  *     A(i, n)           the address of A's element of row i in the n-th k iteration of an unrolled one
- *     NEXT(iterations)  moves the pointers by so many k iterations, and jumps to label 1 unless k is reached
- *     BACK              moves the pointers back by a k iteration
+ *     NEXT(iterations)  moves the pointers by `iterations` k iterations and jumps to label 1 unless k is
+ * reached BACK              moves the pointers back by a k iteration
  */
 /* clang-format off */
-/* Row i of the n-th k iteration, added to accumulators x and y by way of register t. */
+/* Row i of the n-th k iteration: adds its products to accumulators x and y; register t holds the element of
+ * A. */
 #define ROW(i, n, t, x, y)                                     \
     "vbroadcast" S " " A(i, n) ", %%" t "\n\t"                 \
     "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"           \
@@ -42,7 +44,7 @@
     [c21] "=&x"(c21), [c30] "=&x"(c30), [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41),             \
     [c50] "=&x"(c50), [c51] "=&x"(c51)
 
-/* Of rows of A in place; those that a tile does not have are row 0. */
+/* Pointers to the rows of A in place; a row that the tile does not have is read as row 0. */
 #define ROW_POINTERS                                                                                      \
     const element *const a1 = mr > 1 ? a + lda : a, *const a2 = mr > 2 ? a + 2 * lda : a,                 \
                          *const a3 = mr > 3 ? a + 3 * lda : a, *const a4 = mr > 4 ? a + 4 * lda : a,      \
