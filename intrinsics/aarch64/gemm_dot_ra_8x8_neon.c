@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 8 columns of C, in i32, from rows of A in place and a panel of B in groups of 4 bytes: sum[i][0]
- * and sum[i][1] are columns 0-3 and 4-7 of row i. A vector of a row is four groups, lanes of which sdot
- * (UK_OP_i8gemm_ra) or udot (UK_OP_u8gemm_ra) multiplies by 4 columns; the groups that are left are loaded
- * one by one. UK_OP_igemm_ra, u8 by i8, takes sdot too: as 128 less than a, which flips its highest bit, is
- * an i8,
+ * and sum[i][1] are columns 0-3 and 4-7 of row i. A vector of a row is four groups; each lane of it is
+ * multiplied by 4 columns by sdot (UK_OP_i8gemm_ra) or udot (UK_OP_u8gemm_ra). The remaining groups are
+ * loaded one by one. UK_OP_igemm_ra, u8 by i8, uses sdot too: flipping the highest bit of a gives a - 128, an
+ * i8, and
  *
  *     sum of a * b = sum of (a - 128) * b + 128 * sum of b
  *
- * and of_b, a ninth row of ones, gives the sums of b.
+ * of_b, a ninth row of ones, gives the sums of b.
  *
  * Bound: 64 dot products, 16 loads per 4 groups (igemm_ra: 72, and 8 flips): at two vector instructions a
  * cycle (Cortex-A76, Neoverse N1) 32 cycles, 64 multiply-adds a cycle (40 cycles, 51). 16 sums and 8 vectors
@@ -16,7 +16,7 @@
  *
  * UK_OP_..._runs: the sums stay in registers from run to run.
  *
- * Edges cost as the whole tile: rows that it lacks are row 0 again, and not stored.
+ * Edge tiles cost as much as the whole tile: missing rows repeat row 0, and are not stored.
  */
 #include "../../asm/aarch64/rows_neon.h"
 #include "../any/runs.h"
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) uint32_t group_at(const left *a) {
     return group;
 }
 
-/* One group of b by lane `lane` of all rows of a. */
+/* GROUP: one group of b times lane `lane` of all rows of a. */
 #define ROW(i, lane)                              \
     sum[i][0] = DOT(sum[i][0], y[0], x[i], lane); \
     sum[i][1] = DOT(sum[i][1], y[1], x[i], lane);
@@ -111,8 +111,8 @@ void UK_SYMBOL(OF_ROWS(left, right), int32_t *c, int64_t ldc, int64_t acc, int64
                 x[i] = GROUP_OF_A(row[i] + p);
             GROUP(0)
         }
-        /* Where the sums of a run end is where those of the next one begin: compilers would copy them in the
-         * loops. */
+        /* The sums of the next run begin in the registers in which this run's end; compilers would otherwise
+         * copy them inside the loops. */
 #pragma GCC unroll 8
         for (int i = 0; i < MR; i++)
             __asm__("" : "+w"(sum[i][0]), "+w"(sum[i][1]));

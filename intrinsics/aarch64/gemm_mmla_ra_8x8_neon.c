@@ -3,15 +3,15 @@
  * 8 rows x 8 columns of C from rows of A in place and a panel of B in groups that fill 8 bytes: smmla
  * (UK_OP_i8gemm_ra), ummla (UK_OP_u8gemm_ra), usmmla (UK_OP_igemm_ra) in i32, bfmmla (UK_OP_bgemm_ra) in f32.
  * sum[r][s] is a square: rows 2r and 2r + 1 by columns 2s and 2s + 1. A vector of a row is two groups; zips
- * put those of two rows side by side. A group that is left is loaded alone.
+ * join the groups of two rows. A remaining odd group is loaded alone.
  *
  * Bound: 32 multiplications, 8 zips, 16 loads per 2 groups: at two vector instructions a cycle (Neoverse N2)
- * 20 cycles, at four (Neoverse V1) 10, 80 % of what packed rows reach, which are zipped by the pack. 16 sums,
- * 8 vectors of A and 4 of B leave no registers for 12 columns.
+ * 20 cycles, at four (Neoverse V1) 10. That is 80 % of the rate of packed rows, which the packing has zipped.
+ * 16 sums, 8 vectors of A and 4 of B leave no registers for 12 columns.
  *
  * UK_OP_..._runs: the sums stay in registers from run to run.
  *
- * Edges cost as the whole tile: rows that it lacks are row 0 again, and not stored.
+ * Edge tiles cost as much as the whole tile: missing rows repeat row 0, and are not stored.
  */
 #ifdef UK_OP_bgemm_ra
 #define TOTAL_IS_FLOAT
@@ -40,7 +40,7 @@ typedef int8x16_t of_b;
 #endif
 enum { MR = 8, NR = 8, KR = UK_KR };
 
-/* A group of all rows, two by two, by 8 columns. */
+/* A group of all rows, in pairs, times 8 columns. */
 static inline __attribute__((always_inline)) void group(vector sum[MR / 2][NR / 2],
                                                         const uint64x2_t x[MR / 2], const right *b) {
 #pragma GCC unroll 4

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Panels of f16, as their bits, of UK_MR rows: 8 rows of 8 elements are a square that three rounds of zips
- * transpose, each of which interleaves rows that are half the square apart. Rows that are not there are
- * zeros.
+ * Panels of f16 (moved as 16-bit integers) of UK_MR rows: 8 rows of 8 elements are a square, which three
+ * rounds of zips transpose; each round interleaves rows that are half the square apart. Missing rows are
+ * packed as zeros.
  *
  * Bound: 8 loads, 24 zips and 8 stores per square: at two vector instructions a cycle 12 cycles, 10 bytes per
  * cycle.
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void transpose(uint16x8_t r[V]) {
     }
 }
 
-/* 8 rows of the panel, of which m are there; n elements of each, 8 but for the last ones. */
+/* Transposes n elements of 8 rows of the panel, m of which exist; n is 8 except at the end of the rows. */
 static inline __attribute__((always_inline)) void square(const uint16_t *s, int64_t lds, uint16_t *d,
                                                          int64_t m, int64_t n) {
     uint16x8_t r[V];

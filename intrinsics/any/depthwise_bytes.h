@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depthwise kernels of bytes multiply: an element of x by a weight. Their operations are named after x,
- * and after the weights where these are u8. */
+/* The types of depthwise kernels of bytes: an element of x and a weight. Operations are named after the type
+ * of x, and after that of the weights if they are u8. */
 #include <stdint.h>
 
 #if defined UK_OP_u8u8dwc || defined UK_OP_u8u8dw3 || defined UK_OP_u8u8dw3_s2 || defined UK_OP_u8u8dw5 || \

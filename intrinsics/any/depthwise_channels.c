@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels:
- * UK_NR channels of a pixel at a time, one by one where fewer are left.
+ * Depthwise convolution: windows of r x s weights over bytes whose neighbours are channels, for m pixels and
+ * n channels: UK_NR channels of a pixel at a time; a remainder goes channel by channel.
  */
 #include "registry/kernel_contract.h"
 #include "depthwise_bytes.h"
@@ -10,7 +10,7 @@ struct window {
     int64_t r, s, ldr, lds, ldfr, ldfs, acc;
 };
 
-/* A constant number of channels of a pixel. */
+/* `channels` channels of a pixel, a constant. */
 static inline __attribute__((always_inline)) void block(const struct window *w, const element *x,
                                                         const weight *f, int32_t *y, int channels) {
     uint32_t sum[UK_NR];

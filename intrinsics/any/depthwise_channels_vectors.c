@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels.
- * A vector has UK_NR channels; taps go in pairs, whose weights are kept in a table, and UK_MR pixels at a
- * time: each sum stays in a register for all taps of a table.
+ * Depthwise convolution: windows of r x s weights over bytes whose neighbours are channels, for m pixels and
+ * n channels. A vector has UK_NR channels. Taps are taken in pairs, whose weights are in a table, for UK_MR
+ * pixels at a time: each sum stays in a register for all taps of a table.
  *
- * Bound, of a pair of taps of a pixel: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes
- * and 2 to extend them (of i8 4), 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2
- * loads, 2 to extend, 4 multiply-adds.
+ * Bound, per pixel and pair of taps: on AVX2, for 16 channels, 2 loads, 2 instructions to interleave bytes
+ * and 2 (i8: 4) to extend them, 2 multiply-adds of pairs of i16, 2 adds; with NEON, for 8 channels, 2 loads,
+ * 2 to extend, 4 multiply-adds.
  *
- * Edges: pixels one by one; the last channels overlap those before them, and are added with weights 0 where
- * they are there already. Fewer channels than a vector's are loaded and stored by parts.
+ * Edges: remaining pixels go one by one. The last vector of channels overlaps the one before it; if it adds
+ * to y, the weights of channels that were added already are 0. If there are fewer channels than a vector has,
+ * they are loaded and stored in parts.
  */
 #include "registry/kernel_contract.h"
 #include "depthwise_bytes.h"
@@ -17,7 +18,8 @@
 enum { CHANNELS = UK_NR, ROWS = UK_MR, PAIRS = 16 };
 #define INLINE static inline __attribute__((always_inline))
 
-/* A vector of channels; the weights of a pair of taps; and sums. */
+/* wide: a vector of channels of the weights, taps: of x; the weights of a pair of taps; the sums of a
+ * vector. */
 #if defined UK_ISA_neon || defined UK_ISA_armv7neon
 #include <arm_neon.h>
 typedef int16x8_t wide, taps;
@@ -40,7 +42,7 @@ INLINE wide load_weights(const weight *f) {
     return extend(f, UK_WEIGHT_IS_SIGNED);
 }
 
-/* The first `none` channels become 0. */
+/* Sets the first `none` channels to 0. */
 INLINE wide without(wide w, int64_t none) {
     static const int16_t lane[] = {0, 1, 2, 3, 4, 5, 6, 7};
 
@@ -69,7 +71,7 @@ INLINE void store(struct sums s, int32_t *y, int64_t acc) {
 }
 #else
 #include <immintrin.h>
-typedef __m128i wide; /* still bytes: pairs of them are what is extended */
+typedef __m128i wide; /* still bytes; pairs of them are extended later */
 typedef __m256i taps; /* bytes, in both halves */
 struct weights {
     __m256i low, high;
@@ -86,7 +88,7 @@ INLINE wide load_weights(const weight *f) {
     return _mm_loadu_si128((const __m128i_u *)f);
 }
 
-/* The first `none` channels become 0. */
+/* Sets the first `none` channels to 0. */
 INLINE wide without(wide w, int64_t none) {
     const wide lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
@@ -102,10 +104,10 @@ INLINE struct weights pair_of(wide first, wide second) {
                             of_weights(_mm_unpackhi_epi8(first, second))};
 }
 
-/* Eight bytes of each half, the first of one and the last of the other, as 16 bits. The instruction that
- * extends across halves takes longer than both that move bytes and shift. */
+/* Extends eight bytes of each half to 16 bits: the first eight of the lower half, the last eight of the
+ * upper. The instruction that extends across halves takes longer than a shuffle and a shift together. */
 INLINE __m256i extend(__m256i v) {
-    /* 0x80 makes a 0. */
+    /* An index of 0x80 selects 0. */
 #if !UK_X_IS_SIGNED
     return _mm256_shuffle_epi8(v, _mm256_setr_epi64x(0x8003800280018000, 0x8007800680058004,
                                                      0x800b800a80098008, 0x800f800e800d800c));
@@ -135,7 +137,7 @@ INLINE void store(struct sums s, int32_t *y, int64_t acc) {
 }
 #endif
 
-/* Taps of the window, and what they are applied to: m pixels of a vector's channels, or of n. */
+/* Taps of the window, and the pixels to apply them to: m pixels of a vector of channels, or of n channels. */
 struct table {
     int64_t offset[2 * PAIRS];
     struct weights weight[PAIRS];
@@ -143,7 +145,7 @@ struct table {
     int64_t ldi, ldy, m, n;
 };
 
-/* Up to eight bytes, of which n are there; the rest is 0. */
+/* Loads the n first of up to eight bytes; the others are 0. */
 INLINE uint64_t some(const uint8_t *p, int64_t n) {
     uint64_t all = 0;
     uint32_t four;
@@ -166,7 +168,7 @@ INLINE uint64_t some(const uint8_t *p, int64_t n) {
     return all;
 }
 
-/* What is there of a vector; the rest is 0. */
+/* Loads the first n elements of a vector; the others are 0. */
 INLINE void take(uint64_t to[CHANNELS / 8], const void *from, int64_t n) {
     for (int i = 0; i < CHANNELS / 8; i++)
         to[i] = n > 8 * i ? some((const uint8_t *)from + 8 * i, n - 8 * i) : 0;
@@ -195,7 +197,7 @@ INLINE void store_some(struct sums s, int32_t *y, int64_t acc, int64_t n) {
         y[j] = (int32_t)((uint32_t)all[j] + (acc ? (uint32_t)y[j] : 0));
 }
 
-/* A constant number of pixels. */
+/* `rows` pixels, a constant. */
 INLINE void block(const struct table *t, const element *x, int32_t *y, int64_t acc, int rows, int in_part) {
     struct sums sum[ROWS];
 
@@ -238,8 +240,8 @@ struct window {
     int64_t r, s, ldr, lds, ldfr, ldfs;
 };
 
-/* Weights of channels from f on, the first `none` of which are 0, by tap; a last tap without another is its
- * own pair, by 0. */
+/* The window for the channels from f on; the weights of the first `none` of them are 0. An odd last tap is
+ * paired with itself, with weights of 0. */
 INLINE void channels(const struct window *w, struct table *t, const element *x, const weight *f, int64_t none,
                      int32_t *y, int64_t acc) {
     int64_t r = 0, s = 0, left = w->r * w->s;
@@ -276,7 +278,7 @@ INLINE void channels(const struct window *w, struct table *t, const element *x, 
 void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr, int64_t lds, const weight *f,
                int64_t ldfr, int64_t ldfs, int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     const struct window w = {r, s, ldr, lds, ldfr, ldfs};
-    struct table t; /* of which nothing else is set here: that would call memset */
+    struct table t; /* the other fields stay uninitialized: setting them would call memset */
 
     t.ldi = ldi;
     t.ldy = ldy;

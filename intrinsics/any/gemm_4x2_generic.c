@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 4 rows x 2 vectors of C, in vectors of 4 floats (UK_OP_sgemm) or 2 doubles (UK_OP_dgemm) that any compiler
- * maps to what the machine has (SSE2, NEON, VSX, or scalars): sum[i][0] and sum[i][1] are the left and right
- * half of row i.
+ * 4 rows x 2 vectors of C, in vectors of 4 floats (UK_OP_sgemm) or 2 doubles (UK_OP_dgemm), which any
+ * compiler maps to the instructions of the machine (SSE2, NEON, VSX, or scalars): sum[i][0] and sum[i][1] are
+ * the left and right half of row i.
  *
  * Bound, on x86-64 without FMA: 8 multiplies, 8 adds, 4 broadcasts and 3 loads per k iteration; at two such
  * operations a cycle 8 flop per cycle for floats, 4 for doubles.
@@ -14,7 +14,7 @@ typedef double real;
 #else
 typedef float real;
 #endif
-/* Unaligned, and allowed to alias real. */
+/* Unaligned; may alias real. */
 typedef real vector __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
 enum { V = 16 / sizeof(real), MR = 4, NR = 2 * V };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign added up in 32 bits,
- * which wrap, or bf16 (UK_OP_bgemm) in floats; of UK_OP_..._ra the rows of A are in place. In plain C, for
- * machines that have no kernel of their own.
+ * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign, added in 32 bits
+ * with wraparound, or bf16 (UK_OP_bgemm), added in floats. UK_OP_..._ra: the rows of A are in place. Plain C,
+ * for machines without a kernel of their own.
  *
- * Bound: compilers make of a group's products widening and 32-bit multiplications; of 16-byte vectors these
- * are four terms each: at one a cycle 8 operations per cycle.
+ * Bound: compilers turn the products of a group into widening and 32-bit multiplications. A 16-byte vector
+ * holds four of these products: at one a cycle 8 operations per cycle.
  */
 #include "registry/kernel_contract.h"
 
@@ -33,7 +33,7 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || \
     defined(UK_OP_i8u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define LDA int64_t lda,
-#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* a row that the tile does not have is read as row 0 */
 enum { STRIDE = KR };
 #else
 #define LDA

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR x UK_NR elements of C, in i32, from panels of groups of 8 bytes, or with the rows of A in place
- * (UK_OP_..._ra), for NEON without dot products: 4 x 4 on AArch64,
- * 2 x 4 on ARMv7, whose 16 registers hold no more. sum[i][j] is a vector of four parts of element (i, j):
+ * (UK_OP_..._ra), for NEON without dot products: 4 x 4 on AArch64, 2 x 4 on ARMv7, whose 16 registers hold no
+ * more. sum[i][j] is a vector of four partial sums of element (i, j):
  *
- *     8 products of 16 bits = smull (umull) a[i], b[j]      sadalp (uadalp): its pairs, added up, to
- *                                                           sum[i][j]
+ *     smull (umull)     8 products of 16 bits = a[i] * b[j]
+ *     sadalp (uadalp)   adds pairs of them to sum[i][j]
  *
- * A product of two bytes fits 16 bits, whatever they are: -128 * -128 is 2^14, 255 * 255 less than 2^16. Two
- * of the former do not, so that no product is added to another before it has 32 bits. There is no product of
- * u8 by i8 (UK_OP_igemm): a - 128, which is a with its highest bit flipped, is an i8, and
+ * A product of two bytes fits 16 bits: -128 * -128 is 2^14, 255 * 255 is less than 2^16. The sum of two such
+ * products does not, so each is widened to 32 bits before it is added. There is no product of u8 by i8
+ * (UK_OP_igemm): a - 128, which is a with its highest bit flipped, is an i8, and
  *
  *     sum of a * b = sum of (a - 128) * b + 128 * sum of b
  *
- * and one more row, of ones, gives the sums of b; on ARMv7 two additions of pairs, in half a register.
+ * One more row, of ones, gives the sums of b; on ARMv7 two additions of pairs, in half a register.
  *
- * Bound: MR NR multiplications and as many additions of pairs per group, 8 terms each. Where each of the two
- * takes a pipe of its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors
- * of 64 bits (Cortex-A53, A7); igemm has 16 / 22 of that on AArch64, because of the row of ones and the
- * flips. Loads, of 8 bytes for two products or more, take fewer cycles on any core.
+ * Bound: MR NR multiplications and as many additions of pairs per group, 8 terms each. If each of the two has
+ * a pipe of its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors of 64
+ * bits (Cortex-A53, A7); igemm reaches 16 / 22 of that on AArch64, because of the row of ones and the flips.
+ * Loads, of 8 bytes for two products or more, take fewer cycles on any core.
  *
  * UK_OP_..._runs: rows of several runs, between which the sums stay in registers.
  *
- * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
+ * Edge tiles cost as much as the whole tile; rows and columns that the tile does not have are not stored.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
 #include "runs.h"
 
-/* Rows of A in place: the loop is the same. */
+/* With rows of A in place the loop is the same. */
 #if defined(UK_OP_igemm_ra)
 #define UK_OP_igemm
 #elif defined(UK_OP_u8gemm_ra)
@@ -36,7 +36,7 @@
 #endif
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define OPERANDS OF_ROWS(left, right)
-#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* a row that the tile does not have is read as row 0 */
 #define STRIDE KR
 #else
 #define OPERANDS int64_t k, const left *a, const right *b
@@ -78,7 +78,7 @@ typedef int32x4_t sums;
 #endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 
-/* The four sums of a row, each added up. */
+/* Adds up the partial sums of each element of a row. */
 static inline __attribute__((always_inline)) int32x4_t added_up(const sums s[NR]) {
 #ifdef __aarch64__
     return vpaddq_s32(vpaddq_s32(WORDS(s[0]), WORDS(s[1])), vpaddq_s32(WORDS(s[2]), WORDS(s[3])));
@@ -123,8 +123,8 @@ void UK_SYMBOL(OPERANDS, int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64
 #ifdef __aarch64__
     bytes ones = vdup_n_s8(1);
 
-    /* Hides the ones from the compiler, which would replace a product with 1 by an operation of the other
-     * pipe. */
+    /* Hides the ones from the compiler, which would replace the multiplication by 1 with an operation of the
+     * other pipe. */
     __asm__("" : "+w"(ones));
 #endif
 #endif
@@ -149,7 +149,7 @@ void UK_SYMBOL(OPERANDS, int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64
                 for (int i = 0; i < MR; i++)
                     sum[i][j] = ADD_PRODUCTS(sum[i][j], x[i], y[j]);
 #if defined(UK_OP_igemm) && !defined(__aarch64__)
-                /* Keeps the compiler from computing all columns' products first, for which there are no
+                /* Keeps the compiler from computing the products of all columns first, for which there are no
                  * registers. */
                 if (j + 1 < NR)
                     __asm__("" : "+w"(sum[0][j]), "+w"(sum[1][j]), "+w"(y[j + 1]));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 4 rows x 8 columns of C, all of f16: the products and sums of its declaration, each rounded, computed in
- * floats. In plain C, for machines without arithmetic of f16.
+ * floats. Plain C, for machines without f16 arithmetic.
  *
- * Bound: rounding takes nine operations, of which a term needs two, beside a multiplication and an addition:
+ * Bound: rounding takes nine operations and is done twice per term, besides a multiplication and an addition:
  * at two vectors of four a cycle 0.8 flop per cycle.
  */
 #include "registry/kernel_contract.h"

@@ -61,7 +61,7 @@ INLINE quad add_product(quad sum, quad b, quad a, int lane) {
 #endif
 #endif
 
-/* Elements x and up of a, which has n. */
+/* V elements of a from element x on; a has n. */
 INLINE quad part(const real *a, int x, int n) {
 #if !UK_DOUBLE
     if (x + V > n)
@@ -71,7 +71,7 @@ INLINE quad part(const real *a, int x, int n) {
     return load(a + x);
 }
 
-/* `iterations` k iterations of `rows` x `vectors`; the last vector of b begins at column `last`. */
+/* Adds `iterations` k iterations of `rows` x `vectors`; the last vector of b begins at column `last`. */
 INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const int iterations,
                      const int rows, const int vectors, int64_t last) {
 #pragma GCC unroll 8
@@ -91,14 +91,14 @@ INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const 
 }
 
 #ifdef __arm__
-/* Keeps compilers from moving anything across: they would load for all k iterations first, and spill. */
+/* Keeps compilers from moving loads across: they would load for all k iterations first, and spill. */
 #define IN_ORDER                                                                                            \
     __asm__ volatile(""                                                                                     \
                      : "+w"(sum[0][0]), "+w"(sum[1][0]), "+w"(sum[2][0]), "+w"(sum[3][0]), "+w"(sum[0][1]), \
                        "+w"(sum[1][1]), "+w"(sum[2][1]), "+w"(sum[3][1]), "+r"(a), "+r"(b))
 
-/* A k iteration of the whole tile with elements 4 * p and up of the 8 in x, whose even ones are in x.val[0].
- * */
+/* A k iteration of the whole tile with elements 4 * p to 4 * p + 3 of the 8 in x; x.val[0] has the even
+ * ones. */
 #define K_ITERATION(p)                                                           \
     {                                                                            \
         const float32x4x2_t y = vld2q_f32(b);                                    \
@@ -132,7 +132,7 @@ INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, 
 enum { AT_ONCE = UNROLL };
 #define IN_ORDER
 #else
-/* For gcc, as on ARMv7: fences at the sums suffice. */
+/* For gcc, as on ARMv7: fences at some of the sums suffice. */
 enum { AT_ONCE = 1 };
 #define IN_ORDER                                                                                            \
     __asm__ volatile(""                                                                                     \
@@ -154,7 +154,7 @@ INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, 
 INLINE void tile(int64_t k, const real *a, const real *b, real *c, int64_t ldc, int64_t acc, int64_t mr,
                  int64_t nr, const int rows, const int vectors, const bool whole) {
     const int64_t last = whole ? NR - V : nr < V ? 0 : nr - V;
-    intptr_t left = (intptr_t)k; /* no larger than an address */
+    intptr_t left = (intptr_t)k; /* fits: k elements lie in memory */
     quad sum[MR][VECTORS];
     vector t[MR][VECTORS];
 

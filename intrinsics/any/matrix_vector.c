@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of matrices and vectors, for vectors of any width, of floats or doubles: UK_OP_sdot, UK_OP_ddot,
- * UK_OP_sgemv_n and UK_OP_dgemv_n add along the rows of a matrix, UK_OP_saxpy, UK_OP_daxpy, UK_OP_sgemv_t and
+ * Products of matrices and vectors, of floats or doubles, for vectors of any width. UK_OP_sdot, UK_OP_ddot,
+ * UK_OP_sgemv_n and UK_OP_dgemv_n add along the rows of a matrix; UK_OP_saxpy, UK_OP_daxpy, UK_OP_sgemv_t and
  * UK_OP_dgemv_t add rows to one another.
  *
- * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each
- * vector of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA latency of 4
- * cycles at two FMAs a cycle. Short rows, of matrices in L1 or L2, have 4 sums each: fewer iterations, more
- * of which are in flight at a time. gemv_t: 4 rows at a time, as many streams as above, with x[p] of each in
- * a register, so that y is read and written once for 4 rows. y has up to 32 KB, which is L1 or most of it:
- * shorter runs of rows would be read more slowly. From memory 2 vectors of each row at a time are read
- * fastest; short rows, of matrices in L1 or L2, 4. Where all columns have registers for their sums, they stay
- * there for all rows, which are then read one after the other; one or two vectors of columns have 8 or 4 sums
- * each, of every eighth or fourth row.
+ * gemv_n takes 4 rows at a time (8 rows far apart in memory are more streams than memory delivers at full
+ * speed); each vector of x is loaded once for all of them. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains
+ * hide an FMA latency of 4 cycles at two FMAs a cycle. Short rows, of matrices in L1 or L2, have 4 sums each:
+ * the loop has fewer iterations, and more of them are in flight.
  *
- * `ahead`: where the matrix is neither in L1 nor in L2, the prefetch distance within a row, if rows are as
- * long, and gemv_t then reads 8 rows at a time. The end of a row prefetches the begin of the next ones: the
- * hardware prefetcher sees a new page only when it is read.
+ * gemv_t takes 4 rows at a time, for the same number of streams, with x[p] of each in a register, so that y
+ * is read and written once for 4 rows. Its blocks of y have up to 32 KB, which is L1 or most of it: shorter
+ * runs of rows would be read more slowly. Rows from memory are read fastest by 2 vectors of each at a time;
+ * short rows, of matrices in L1 or L2, by 4. If there are registers for the sums of all columns, the sums
+ * stay there for all rows, which are then read one after the other; one or two vectors of columns have 8 or 4
+ * sums each, of every eighth or fourth row.
  *
- * Where vectors have no masks (NEON) the last n < V elements are loaded and stored lane by lane.
+ * `ahead`: the prefetch distance within a row if the matrix is neither in L1 nor in L2 and rows are at least
+ * that long; gemv_t then reads 8 rows at a time. The end of a row prefetches the begin of the next ones,
+ * because the hardware prefetcher sees a new page only when it is read.
+ *
+ * Without masks (NEON) the last n < V elements are loaded and stored lane by lane.
  *
  * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot
- * and axpy: per two, and axpy writes one). In L1 the loads do, at two a cycle: 5 for 4 FMAs of gemv_n, 5 for
- * 4 of gemv_t, 2 for 1 of the others.
+ * and axpy: per two elements, and axpy writes one). In L1 the loads decide, at two a cycle: 5 for 4 FMAs of
+ * gemv_n, 5 for 4 of gemv_t, 2 for 1 of the others.
  */
 #if defined UK_OP_ddot || defined UK_OP_daxpy || defined UK_OP_dgemv_n || defined UK_OP_dgemv_t
 #define DOUBLE 1
@@ -31,16 +33,16 @@
 #endif
 #include "vector_real.h"
 
-/* Whether there are registers for the sums, x, and what is loaded. */
+/* 1 if there are registers for 16 sums, x, and the loaded vectors. */
 #ifdef __AVX512F__
 #define SIXTEEN_SUMS 1
 #else
 #define SIXTEEN_SUMS 0
 #endif
 
-/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. The last row is read
- * again for missing ones. prefetches: prefetches what is `ahead` elements on, of the next rows where that is
- * behind a row's end. */
+/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows, with `chains` partial sums for each row. Missing rows
+ * repeat the last one. prefetches: prefetches the element `ahead` elements further, or that of the next rows
+ * if it is past a row's end. */
 INLINE void add_along(const int rows, const int chains, const bool prefetches, int64_t k, const real *a,
                       int64_t lda, const real *x, real *c, int64_t acc, int64_t ahead, int64_t mr) {
     vector total[16] = {0};
@@ -90,7 +92,7 @@ INLINE void add_along(const int rows, const int chains, const bool prefetches, i
             c[i] = (acc ? c[i] : 0) + sum(total[i * chains]);
 }
 
-/* A vector of add_rows. `on`: the distance from a to what is prefetched. */
+/* A vector of add_rows. `on`: the prefetch distance from a. */
 INLINE void add_vector(const int rows, const bool prefetches, const vector *factor, const real *a,
                        int64_t lda, real *y, int64_t acc, int64_t on) {
     vector t = acc ? load(y) : all(0);
@@ -134,7 +136,7 @@ INLINE void add_rows(const int rows, const int unroll, const bool prefetches, in
     }
 }
 
-/* t[u] += factor * vector u of a row, for a row of few vectors. */
+/* t[u] += factor * vector u of a row, for a row of `vectors` vectors. */
 INLINE void add_short_row(const int vectors, const bool part, const real *a, real factor, vector *t,
                           int64_t left) {
     const vector f = all(factor);
@@ -147,8 +149,7 @@ INLINE void add_short_row(const int vectors, const bool part, const real *a, rea
         t[vectors - 1] = fma(f, load_part(a + (vectors - 1) * V, left), t[vectors - 1]);
 }
 
-/* The same for all rows of so many vectors, whose sums stay in registers; part: the last vector has fewer
- * columns. */
+/* The same for all rows, with the sums in registers. part: the last vector has fewer columns. */
 INLINE void add_short_rows(const int vectors, const bool part, int64_t k, const real *a, int64_t lda,
                            const real *x, real *y, int64_t acc, int64_t n) {
     const int whole = vectors - part, chains = vectors > 2 ? 1 : 8 / vectors;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Panels of f16, as their bits: UK_OP_hpack_t of rows of length k, panels of width UK_MR; UK_OP_hpack_n of k
- * rows of the panel's width UK_NR or less.
+ * Panels of f16 (moved as 16-bit integers): UK_OP_hpack_t of rows of length k, panels of width UK_MR;
+ * UK_OP_hpack_n of k rows of the panel's width UK_NR or less.
  *
  * Bound: pack_n a load and a store per vector, 16 bytes per cycle at one store a cycle; pack_t a load and a
  * store per element, 2 bytes per cycle.

@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void store(element *d, const vector
 #endif
 }
 
-/* The last columns, from j on, UK_NR at most. */
+/* The last columns, from j on, at most UK_NR. */
 static inline __attribute__((always_inline)) void last_columns(int64_t k, const element *s, int64_t lds,
                                                                element *d, int64_t n, int64_t w) {
     element row[UK_MR][UK_NR] = {{0}}, to[UK_MR * UK_NR];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One group of UK_NR elements of each of m rows, in a panel of w: row i's first k of them, then 0, at d +
- * UK_NR * i. The panel of a product that multiplies groups is as many such columns as the sum has groups.
+ * One group of UK_NR elements of each of m rows, in a panel of w rows: row i's first k elements, then 0, at d
+ * + UK_NR * i. A product that multiplies groups has a panel of such columns, one per group of its sum.
  *
- * A group is a word of 4 or 8 bytes, which is copied at once; a vector would have to be put together from
- * words.
+ * A group is a word of 4 or 8 bytes and is copied at once; a vector would have to be assembled from words.
  *
- * Bound: a load and a store per group, each of a row of its own: 4 or 8 bytes per cycle at one store a cycle.
+ * Bound: a load and a store per group, each from a row of its own: 4 or 8 bytes per cycle at one store a
+ * cycle.
  */
 #include "registry/kernel_contract.h"
 

@@ -61,7 +61,7 @@ INLINE void block(const float *s, const int64_t *row, int rows, int64_t left, fl
 #endif
 _Static_assert(UK_MR % 2 == 0, "a block has 4 rows or 2");
 
-/* m is a constant where all rows exist, so that the blocks have no branches. */
+/* m is a constant if all rows exist, so that the blocks have no branches. */
 INLINE void pack(int64_t k, const element *s, const int64_t *row, element *d, int64_t m) {
 #pragma GCC unroll 1
     for (int64_t p = 0; p < k; p += DEPTH) {

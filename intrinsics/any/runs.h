@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of groups with the rows of A in place: of one run of k terms (UK_OP_..._ra), or of several
- * (UK_OP_..._runs), run t of row i at a[i*lda + t*lds] and its panel at b[t*ldb]. A file that has a loop over
- * runs needs to know of the elements only what _ra says. */
+ * (UK_OP_..._runs). Run t of row i is at a[i*lda + t*lds], its panel at b[t*ldb]. A file with a loop over
+ * runs distinguishes elements by the names of _ra alone: this header defines them for _runs too. */
 #include <stdint.h>
 
 #if defined UK_OP_igemm_runs || defined UK_OP_i8gemm_runs || defined UK_OP_u8gemm_runs

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A depthwise convolution's sum over one axis of its window: each channel j of m pixels i, without a sum over
- * channels. ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded
- * once for the pixels. sdw_r: j are pixels of one channel and i their rows, and f is a number for all of
- * them.
+ * The sum of a depthwise convolution over one axis of its window: each channel j of m pixels i; channels are
+ * not added up. ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded
+ * once for the pixels. sdw_r: j are pixels of one channel, i their rows, and f is one number for all of them.
  *
- * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; there are
- * VECTORS loads of f for ROWS * VECTORS FMAs. Convolutions of large images are bound by memory before that.
+ * Bound: an FMA needs a load of x, so at two loads a cycle two FMAs a cycle is the maximum; there are VECTORS
+ * loads of f for ROWS * VECTORS FMAs. Convolutions of large images are bound by memory before that.
  */
 #include "registry/kernel_contract.h"
 
@@ -46,7 +45,7 @@ typedef float vector;
 #define BROADCAST(p) (*(p))
 #define LOAD(p) (*(p))
 #define STORE(p, v) (*(p) = (v))
-/* There are no vectors with fewer elements. */
+/* LANES is 1: a partial vector does not occur. */
 #define LOAD_SOME(p, n) LOAD(p)
 #define STORE_SOME(p, n, v) STORE(p, v)
 #elif defined __AVX512F__
@@ -77,7 +76,7 @@ typedef __m256 vector;
 #define STORE_SOME(p, n, v) store_first_ps(p, n, v)
 #endif
 
-/* The weights of vector v, which has `left` channels; and how far a channel moves f. */
+/* WEIGHT: the weights of vector v, which has `left` channels. PER_CHANNEL: the stride of f per channel. */
 #ifdef UK_OP_sdw_r
 #define WEIGHT(f, v, left) ((void)(v), BROADCAST(f))
 enum { PER_CHANNEL = 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs a matrix with any two strides into a panel of width UK_NR: element (p, j) is at s + p * ldk + j *
- * lds. One element after the other, in plain C: gathers take as many loads.
+ * lds. Element by element in plain C, because a gather issues the same number of loads.
  *
  * Bound: a load, a store and an addition per element; at two stores a cycle half a cycle, as long as the
  * source is in L1.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors of floats, or of doubles where DOUBLE is 1: `real` is the element, and a vector of this
- * architecture has V of them. */
+/* Vectors of floats, or of doubles if DOUBLE is 1: `real` is the element; a vector of this architecture has V
+ * of them. */
 #ifndef VECTOR_REAL_H
 #define VECTOR_REAL_H
 
@@ -11,7 +11,7 @@ typedef double real;
 #else
 typedef float real;
 #endif
-/* `part` loads or stores the first n elements only, 0 < n < V; the others are 0. */
+/* load_part and store_part take only the first n elements, 0 < n < V; the others of a load are 0. */
 #if defined __AVX512F__ && DOUBLE
 #include <immintrin.h>
 enum { V = 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of i32, two in a register: add32 (UK_OP_i32add), kadd32 (UK_OP_i32kadd), which saturates. Vectors of
- * which one begins at a multiple of 8 and another does not are added one by one: loads that are not aligned
- * are slow on many cores.
+ * Sums of i32, two in a register: add32 (UK_OP_i32add), or kadd32 (UK_OP_i32kadd), which saturates. If some
+ * of the vectors begin at a multiple of 8 and others do not, elements are added one by one: loads that are
+ * not aligned are slow on many cores.
  *
  * Bound: unrolled by 8 elements, 8 loads, 4 sums, 4 stores and 4 instructions of the loop: 20, 2.5 per
  * element; one by one 7.
@@ -17,7 +17,7 @@
 #endif
 typedef uint64_t pair __attribute__((may_alias));
 
-/* How many of n elements lie in front of the first address that is a multiple of 8. */
+/* Elements of n before the first address that is a multiple of 8. */
 static inline int64_t in_front(const int32_t *p, int64_t n) {
     return n > 0 && (uintptr_t)p % 8 ? 1 : 0;
 }

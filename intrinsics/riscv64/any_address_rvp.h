@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads and stores of whole registers at any address. RISC-V has such instructions, whose speed at an address
- * that is no multiple of the size depends on the core; compilers would use bytes instead.
+ * Loads and stores of whole registers at any address. RISC-V has such instructions; their speed at an address
+ * that is no multiple of the size depends on the core. Compilers would use byte accesses instead.
  */
 #include "registry/kernel_contract.h"
 
@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) uint64_t load_8(const void *p) {
     return v;
 }
 
-/* Not compressed, so that a 4-byte P instruction behind it is aligned without a nop. */
+/* Not compressed, so that a 4-byte P instruction after it is aligned without a nop. */
 static inline __attribute__((always_inline)) void store_8(void *p, uint64_t v) {
     __asm__(".option push\n\t.option norvc\n\tsd %1, %0\n\t.option pop"
             : "=m"(*(struct eight_bytes *)p)

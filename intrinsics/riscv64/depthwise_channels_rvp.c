@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: windows of r x s weights over bytes whose neighbours are channels, for m pixels and n channels.
- * A register holds 8 channels of a pixel, at any address; smaqa.su, smaqa or umaqa by weights in the same
- * form, with 0 for what is left over, adds the taps of a column to the sums of two channels, 0 and 4, 1 and 5
- * (or 2 and 6, 3 and 7, the upper half). Of two rows a, b one word is a column, of three or four rows a, b,
- * c, d two words are:
+ * Depthwise convolution: windows of r x s weights over bytes whose neighbours are channels, for m pixels and
+ * n channels.
  *
- *     a0 a1 b0 b1 | a4 a5 b4 b5      of 3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4   a1 c1 b1 d1 | a5 c5 b5 d5
+ * A register holds 8 channels of a pixel, at any address. smaqa.su, smaqa or umaqa by weights in the same
+ * layout (0 for bytes that are not used) adds the taps of a column to the sums of two channels: 0 and 4, 1
+ * and 5, or, from the upper half, 2 and 6, 3 and 7. A column of two rows a, b is one word; a column of three
+ * or four rows a, b, c, d is two words:
  *
- * A window of 3 x 3 or 4 x 4 is one part, four taps a product; others go by two rows and 2, 3, 5, 6 or 7
- * columns, two taps a product: longer words would need more registers. Columns stay in registers for all
- * pixels whose windows hold them, if these are one or two columns apart and the register is whole; of four
- * channels, if it is 3 x 3 or they are one apart; of fewer, if it is 3 x 3. Of 3 x 3, of 4 x 4, and of two
- * rows where they are one apart, a loop ends where the same column is in the same register again; of others
- * columns move. Between parts the sums are in C as pairs of channels.
+ *     2 rows: a0 a1 b0 b1 | a4 a5 b4 b5      3 or 4: a0 c0 b0 d0 | a4 c4 b4 d4   a1 c1 b1 d1 | a5 c5 b5 d5
  *
- * Bound, of 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin
+ * A window of 3 x 3 or 4 x 4 is one part, with four taps a product. Other windows are cut into parts of two
+ * rows and 2, 3, 5, 6 or 7 columns, with two taps a product: longer words would need more registers. Between
+ * parts the sums are in C as pairs of channels.
+ *
+ * A column stays in registers for all pixels whose windows contain it
+ *
+ * - for a whole register of channels, if windows are one or two columns apart;
+ * - for four channels, if the window is 3 x 3 or windows are one column apart;
+ * - for fewer channels, if the window is 3 x 3.
+ *
+ * For 3 x 3, for 4 x 4, and for two rows with windows one column apart, an iteration of the loop covers the
+ * pixels until the same column is in the same register again; otherwise columns are moved between registers.
+ *
+ * Bound, for 4 channels of a pixel: of 3 x 3 a column is 3 loads and 8 instructions, 6 products, 2 to begin
  * and 4 to store: 23, 0.64 for each of 36 multiply-adds; of two rows of 7 columns 3, 14, 4 and 2 for
  * addresses: 23, 0.41 for each of 56. Weights cost 5 or 12 instructions a column in each half and part.
  *
- * Edges: rows and columns that a part does not have read others again, with weights 0. The last 8 channels
- * overlap those before them; 4 to 7 are two groups of 4 that overlap; of fewer the last stands for those that
- * are not there.
+ * Edges: a row or column that a part does not have is another one read again, with weights of 0. The last 8
+ * channels overlap those before them; 4 to 7 channels are two groups of 4 that overlap; of fewer, missing
+ * channels repeat the last one.
  */
 #include "any_address_rvp.h"
 #include "depthwise_bytes_rvp.h"
@@ -29,12 +37,13 @@
 enum { REGISTER = 8, QUAD = 4, ROWS = 4, COLUMNS = 7, AT_ANY_STRIDE = 3 };
 _Static_assert(UK_NR == REGISTER, "the channels of a register");
 
-/* Which channels of a register; or four alone, or one to three, which lie as the lower half does. */
+/* The channels of a register that a part computes: half of the register, four alone, or one to three; the
+ * last two lie in the lower half. */
 enum half { LOWER, UPPER, FOUR, FEW };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A column of a part for two pairs of channels; of two rows both are one word. Or the sums of two pairs. */
+/* A column of a part for two pairs of channels (of two rows both are one word), or the sums of two pairs. */
 struct words {
     uint64_t even, odd;
 };
@@ -43,7 +52,7 @@ INLINE uint64_t pair_of(uint64_t a, uint64_t b, enum half h) {
     return h == UPPER ? uk_rvp_pktt16(b, a) : uk_rvp_pkbb16(b, a);
 }
 
-/* Of three rows a byte of each word is left over, as it is. */
+/* With three rows a byte of each word is unused and keeps its value; its weight is 0. */
 INLINE struct words words_of(const uint64_t row[ROWS], int rows, enum half h) {
     const uint64_t ab = pair_of(row[0], row[1], h), high = 0xff00ff00ff00ff00;
 
@@ -53,7 +62,7 @@ INLINE struct words words_of(const uint64_t row[ROWS], int rows, enum half h) {
     return (struct words){uk_rvp_zunpkd820(ab) | (cd << 8 & high), uk_rvp_zunpkd831(ab) | (cd & high)};
 }
 
-/* A part of the window, and what it is applied to: 8 or 4 channels of m pixels. */
+/* A part of the window, and the pixels to apply it to: 8 or 4 channels of m pixels. */
 struct part {
     const element *x;
     int64_t rows, columns, ldi, ldr, lds;
@@ -61,9 +70,10 @@ struct part {
     int64_t ldfr, ldfs;
     int32_t *y;
     int64_t ldy, m;
-    int is_first, is_last; /* else the sums are in y, as pairs if there are four channels */
-    uint64_t channels;     /* bytes of ones: those whose weights are not taken for 0 */
-    int64_t second, third; /* of few channels */
+    int is_first, is_last; /* otherwise the sums are in y, as pairs if there are four channels */
+    uint64_t
+        channels; /* bytes of ones for the channels that are added; the weights of the others count as 0 */
+    int64_t second, third; /* offsets of the second and third of few channels */
 };
 
 INLINE uint64_t load_channels(const struct part *p, const void *x, enum half h) {
@@ -77,7 +87,7 @@ INLINE uint64_t load_channels(const struct part *p, const void *x, enum half h) 
 }
 
 INLINE void weights_of(const struct part *p, enum half h, int rows, int columns, struct words w[COLUMNS]) {
-    const uint64_t used = h == UPPER ? 0xffff0000ffff0000 : 0x0000ffff0000ffff; /* of a third row */
+    const uint64_t used = h == UPPER ? 0xffff0000ffff0000 : 0x0000ffff0000ffff; /* by a third row */
 
 #pragma GCC unroll 7
     for (int s = 0; s < columns; s++) {
@@ -100,8 +110,8 @@ struct reader {
     const element *row[ROWS];
 };
 
-/* A register of its own for each row: compilers would add constants to the first row's, which are large, at
- * each load. */
+/* Gives each row a register of its own: otherwise compilers add large constants to the first row's at each
+ * load. */
 INLINE const element *apart(const element *row) {
     __asm__("" : "+r"(row));
     return row;
@@ -136,12 +146,12 @@ INLINE struct words add_column(struct words sum, struct words w, struct words x)
     return (struct words){MAQA(sum.even, w.even, x.even), MAQA(sum.odd, w.odd, x.odd)};
 }
 
-/* Pairs to the places of their channels, and back. */
+/* Moves the sums from pairs to the order of their channels, or back. */
 INLINE struct words exchange(struct words sum) {
     return (struct words){uk_rvp_pack(sum.even, sum.odd), uk_rvp_packu(sum.even, sum.odd)};
 }
 
-/* Where the third channel lies, or the fifth of a register. */
+/* The address of the third of four channels, or of the fifth of a register. */
 INLINE int32_t *behind(int32_t *y, enum half h) {
     return y + (h == FOUR ? QUAD / 2 : REGISTER / 2);
 }
@@ -168,7 +178,7 @@ INLINE void store(const struct part *p, struct words sum, int32_t *y, enum half 
     store_8(behind(y, h), sum.odd);
 }
 
-/* Windows that are one column apart, or two: of a pixel's columns the first is x[first]. */
+/* One pixel of windows that are one or two columns apart; the first of its columns is x[first]. */
 INLINE void put_pixel(const struct part *p, struct reader *r, enum half h, int rows, int columns, int step,
                       int first, const struct words w[COLUMNS], struct words x[COLUMNS], int32_t *y) {
     struct words sum = sums_before(p, y, h);
@@ -189,7 +199,7 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
     struct reader r = begin(p, rows);
     struct words w[COLUMNS], x[COLUMNS];
     int32_t *y = p->y;
-    const int64_t last = cycle ? p->m - cycle : -1; /* that a whole cycle begins with */
+    const int64_t last = cycle ? p->m - cycle : -1; /* the last pixel with which a whole cycle begins */
     int64_t i = 0;
 
     weights_of(p, h, rows, columns, w);
@@ -212,8 +222,7 @@ INLINE void slide(const struct part *p, enum half h, int rows, int columns, int 
     }
 }
 
-/* Windows anywhere, of two rows and up to three columns: a column that is not there is the first one again.
- * */
+/* Windows at any distance, of two rows and up to three columns; missing columns repeat the first one. */
 INLINE void jump(const struct part *p, enum half h) {
     struct reader r = begin(p, 2);
     struct words w[COLUMNS];
@@ -232,7 +241,7 @@ INLINE void jump(const struct part *p, enum half h) {
     }
 }
 
-/* Of two rows. */
+/* slide() for two rows. */
 INLINE void slide_columns(const struct part *p, enum half h, int step) {
     if (p->columns == 2)
         slide(p, h, 2, 2, step);
@@ -250,13 +259,13 @@ INLINE int slides(const struct part *p, int64_t columns) {
     return columns > 1 && (p->ldi == p->lds || p->ldi == 2 * p->lds);
 }
 
-/* Does a part of two rows? Of four channels, where windows are one column apart: others are not worth the
- * code. */
+/* True if a part of two rows slides. With four channels only if windows are one column apart: other cases are
+ * not worth the code. */
 INLINE int slides_two(const struct part *p, int64_t columns, enum half h) {
     return h == FOUR ? columns > 1 && p->ldi == p->lds : h != FEW && slides(p, columns);
 }
 
-/* Is the register whole? */
+/* True if all channels of the register are computed. */
 INLINE int is_full(enum half h) {
     return h == LOWER || h == UPPER;
 }
@@ -275,7 +284,7 @@ INLINE void apply(struct part p, enum half h) {
         slide_columns(&p, h, 2);
 }
 
-/* The sums that are there, as pairs. */
+/* Reorders the sums in y to pairs. */
 INLINE void take_sums(struct part p, enum half h) {
     int32_t *y = p.y + (h == UPPER ? 2 : 0);
 
@@ -285,15 +294,15 @@ INLINE void take_sums(struct part p, enum half h) {
         store(&p, exchange((struct words){load_8(y), load_8(behind(y, h))}), y, h);
 }
 
-/* Of n columns left, as many as the next part has: 7, 6, 5, 3 or 2, and none is left alone; or, at any
- * stride, 3. */
+/* Columns of the next part when n are left: 7, 6, 5, 3 or 2, so that none remains alone; at any stride, up to
+ * 3. */
 INLINE int64_t length(int64_t n, int has_slides) {
     if (!has_slides)
         return n < AT_ANY_STRIDE ? n : AT_ANY_STRIDE;
     return n == 4 ? 2 : n == 8 ? 5 : n < COLUMNS ? n : COLUMNS;
 }
 
-/* All of the window, r x s, for the channels of one half. */
+/* The whole window, r x s, for the channels of one half. */
 INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h) {
     const element *x = p.x;
     const weight *f = p.f;
@@ -316,14 +325,14 @@ INLINE void window(struct part p, int64_t r, int64_t s, int64_t acc, enum half h
         }
 }
 
-/* Bytes of ones for four channels from the i-th on, as load_channels has them. */
+/* Bytes of ones for four channels from the i-th on, in the layout of load_channels. */
 INLINE uint64_t four_from(int64_t i) {
     const uint64_t v = ~(uint32_t)0 << 8 * i & ~(uint32_t)0;
 
     return v | v << 16;
 }
 
-/* Sums of no terms. */
+/* Sets the sums of an empty window to 0. */
 INLINE void put_zeros(const struct part *p, int32_t *y, int64_t n) {
 #pragma GCC unroll 1
     for (int64_t i = 0; i < p->m; i++)
@@ -358,7 +367,7 @@ void UK_SYMBOL(int64_t r, int64_t s, const element *x, int64_t ldi, int64_t ldr,
         p.f = f + begin;
         p.y = y + begin;
         p.channels = ~(uint64_t)0;
-        if (acc && group >= QUAD) /* those before are there */
+        if (acc && group >= QUAD) /* the channels before j were added by the group before */
             p.channels = group == QUAD ? four_from(j - begin) : p.channels << 8 * (j - begin);
         if (group == REGISTER) {
             window(p, r, s, acc, LOWER);

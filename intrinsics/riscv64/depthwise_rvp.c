@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: a window of 3x3 or 5x5 weights over a plane of bytes, stride 1 or 2
- * (.._s2): up to UK_MR rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any
- * address; smaqa.su, smaqa or umaqa multiplies them by weights and adds four products to each half of a sum.
+ * Depthwise convolution: a window of 3x3 or 5x5 weights over a plane of bytes, stride 1 or 2 (.._s2): up to
+ * UK_MR rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any address; smaqa.su,
+ * smaqa or umaqa multiplies them by weights and adds four products to each half of a sum.
  *
  *     3x3            w0 w1 w2 0 | w0 w1 w2 0    outputs j, j + 4 of the load at j (stride 2: j, j + 2 of the
  *                                               load at 2 j)
  *     3x3, stride 1  0 w0 w1 w2 | 0 w0 w1 w2    outputs j + 1, j + 5 of the same load
  *     5x5            w0 w1 w2 w3 | w4 0 0 0     output j: the halves of the sum are added in the end
- *                    0 w0 w1 w2 | w3 w4 0 0     output j + 1; and so on, up to 3 bytes on (stride 2: 2 bytes)
+ *                    0 w0 w1 w2 | w3 w4 0 0     output j + 1; and so on, up to j + 3 (stride 2: up to 2
+ * bytes)
  *
- * Rows of inputs that are STRIDE * i apart serve UK_MR rows of outputs with one load, if ldi says that they
- * are.
+ * If ldi is STRIDE times the row stride, one load of an input row serves UK_MR rows of outputs.
  *
  * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for
- * each of 9 multiply-adds; stride 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the
- * row. 5x5, of a row: 1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25. And a
- * store per output, half an instruction to reach the upper half.
+ * each of 9 multiply-adds; stride 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift the load that would read beyond
+ * the row. 5x5, of a row: 1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25.
+ * And a store per output, half an instruction to reach the upper half.
  *
- * Edges: each number of columns has its own code, in which registers hold what is there of 8 bytes: whole
- * loads that end where the window ends, shifted, or bytes.
+ * Edges: each number of columns has its own code. If fewer than 8 bytes exist, a register gets them from a
+ * whole load that ends where the window ends, shifted, or byte by byte.
  */
 #include "any_address_rvp.h"
 #include "depthwise_bytes_rvp.h"
@@ -40,20 +40,20 @@ enum { STRIDE = 2 };
 #else
 enum { STRIDE = 1 };
 #endif
-/* How many loads 8 outputs take, and by how many shifts of the weights each is multiplied: there is a sum for
- * each such pair. */
+/* LOADS: loads for 8 outputs; each is multiplied by the weights at SHIFTS shifts. There is a sum for each
+ * such pair. */
 enum {
     PAIRED = WINDOW == 3, /* the halves of a sum are two outputs */
     SHIFTS = PAIRED ? 2 / STRIDE : 4 / STRIDE,
     LOADS = (PAIRED ? 4 : 8) / SHIFTS,
-    APART = PAIRED ? 4 / STRIDE : 0, /* the distance between the outputs of the two halves */
+    APART = PAIRED ? 4 / STRIDE : 0, /* the distance between the two outputs of a sum */
     MR = UK_MR,
     NR = UK_NR,
     BLOCK = 8,
 };
 _Static_assert(MR <= 2 && NR <= 2 * BLOCK, "the code below is for 1 or 2 rows of as many blocks");
 
-/* Where load l begins; and the first output of its sum with shift s. */
+/* The byte at which load l begins; the first output of its sum with shift s. */
 static inline int64_t place_of(int l) {
     return !PAIRED ? 4 * l : STRIDE == 1 ? 2 * l : l % 2 * 2 + l / 2 * 8;
 }
@@ -62,7 +62,7 @@ static inline int64_t output_of(int l, int s) {
     return place_of(l) / STRIDE + s;
 }
 
-/* The 8 bytes from x + at on, 0 for those that are not among the first `there`: no others are read. */
+/* The 8 bytes from x + at on; bytes from x + there on are 0 and not read. */
 static inline __attribute__((always_inline)) uint64_t load_some(const element *x, int64_t at, int64_t there) {
     uint64_t v = 0;
 
@@ -84,7 +84,8 @@ struct tile {
     uint64_t weights[WINDOW];
 };
 
-/* The initial value of the sum of load l with shift s: its outputs among n if acc, else 0. */
+/* The initial value of the sum of load l with shift s: if acc, those of its outputs that are among n, else
+ * 0. */
 static inline __attribute__((always_inline)) uint64_t begin(const int32_t *y, int64_t acc, int l, int s,
                                                             int64_t n) {
     const int64_t j = output_of(l, s);
@@ -113,7 +114,7 @@ static inline __attribute__((always_inline)) void store(const uint64_t sum[LOADS
         }
 }
 
-/* m rows of n outputs, both constants. */
+/* m rows of n outputs; both are constants. */
 static inline __attribute__((always_inline)) void rows(const struct tile *t, int m, int64_t n) {
     uint64_t sum[MR][LOADS][SHIFTS];
     const element *x = t->x;
@@ -152,7 +153,7 @@ static inline __attribute__((always_inline)) void rows(const struct tile *t, int
         rows(t, m, n); \
         break;
 
-/* m rows of n outputs, of which m is a constant. */
+/* m rows of n outputs; m is a constant. */
 static inline __attribute__((always_inline)) void blocks(struct tile *t, int m, int64_t n) {
 #pragma GCC unroll 2
     for (int b = 0; b < NR / BLOCK; b++, n -= BLOCK, t->x += STRIDE * BLOCK, t->y += BLOCK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 4 rows x 6 columns of C of single (UK_OP_sgemm) or double precision, from panels, one element a register:
+ * 4 rows x 6 columns of C in single (UK_OP_sgemm) or double precision, from panels, one element per register:
  * 24 sums, 4 values of A and 1 or more of B in the 32 F registers. The FP32 baseline of machines without
  * vectors.
  *

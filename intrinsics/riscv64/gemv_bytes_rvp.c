@@ -4,11 +4,12 @@
  * by one group of the vector. smaqa.su, smaqa or umaqa adds four products to each half of a row's sum; the
  * halves are added in the end.
  *
- * Bound, of 8 rows and UNROLL groups: a load of the vector, 8 of rows and 8 products for each group, 9
- * pointers, a branch and a move in all: 0.287 for each multiply-add, of 0.266 without pointers. 8 sums, 9
- * pointers, 2 values.
+ * Bound, for 8 rows and UNROLL groups: a load of the vector, 8 loads of rows and 8 products per group, plus 9
+ * pointers, a branch and a move: 0.287 instructions per multiply-add, 0.266 without the pointers. Registers:
+ * 8 sums, 9 pointers, 2 values.
  *
- * Edges: 4, 2 or 1 rows; the last bytes of rows are whole loads that end with them, shifted, or bytes.
+ * Edges: 4, 2 or 1 rows. The last bytes of a row come from a whole load that ends with them, shifted, or byte
+ * by byte.
  */
 #include "any_address_rvp.h"
 #include "registry/rvp.h"
@@ -31,7 +32,7 @@ typedef int8_t right;
 enum { GROUP = 8, UNROLL = UK_NR / GROUP };
 #define INLINE static inline __attribute__((always_inline))
 
-/* The last bytes of k, `rest` from p on, and zeros. */
+/* The last `rest` bytes of a row of k, from p on, then zeros. */
 INLINE uint64_t rest_at(const void *p, int64_t rest, int64_t k) {
     const uint8_t *byte = p;
     uint64_t v = 0;
@@ -44,7 +45,7 @@ INLINE uint64_t rest_at(const void *p, int64_t rest, int64_t k) {
     return v;
 }
 
-/* Compilers would else replace pointers by others, for which there are no registers. */
+/* Compilers would otherwise replace the pointers with others, for which there are no registers. */
 INLINE const left *moved(const left *row, int64_t by) {
     row += by;
     __asm__("" : "+r"(row));
@@ -57,7 +58,7 @@ struct product {
     int64_t acc;
 };
 
-/* A constant number of rows. */
+/* `count` rows, a constant. */
 INLINE void rows(const struct product *p, const left *a, int32_t *c, int count) {
     const left *row[UK_MR];
     const right *x = p->x, *const end = x + p->k / GROUP * GROUP, *const unrolled = x + p->k / UK_NR * UK_NR;

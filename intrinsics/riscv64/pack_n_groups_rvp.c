@@ -19,7 +19,7 @@ typedef int8_t element;
 enum { KR = UK_KR };
 _Static_assert(KR == 8, "a group of a column is a register");
 
-/* These return the address of the column in the next group. */
+/* Each of these returns the address of the column in the next group. */
 static inline __attribute__((always_inline)) const element *four_columns(const element *s, int64_t lds,
                                                                          element *d) {
     uint64_t x[4];
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) const element *column(const element
 
 /*
  * Hides an address from the compiler, which in a loop over groups would otherwise keep a pointer to each row,
- * more than there are registers for.
+ * more than there are registers.
  */
 #if defined __riscv && !defined UK_IN_C
 #define UNKNOWN(p) __asm__("" : "+r"(p))
@@ -64,8 +64,8 @@ static inline __attribute__((always_inline)) const element *column(const element
 #endif
 
 /*
- * The first n columns of a group that has all its rows. A function of its own, so that there is no loop where
- * n is a constant. Returns the address of the next group.
+ * The first n columns of a group with all of its rows. A function of its own, so that a constant n leaves no
+ * loop. Returns the address of the next group.
  */
 static inline __attribute__((always_inline)) const element *columns(const element *s, int64_t lds, element *d,
                                                                     int64_t n) {
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) const element *columns(const elemen
     return next;
 }
 
-/* A group of k rows, 8 or fewer. */
+/* A group of k <= 8 rows. */
 static inline __attribute__((always_inline)) void part(int64_t k, const element *s, int64_t lds, element *d,
                                                        int64_t n, int64_t w) {
     for (int64_t j = 0; j < w; j++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of 8 elements of each of m rows, in a panel of w: one (pack_t), row i's first k elements, then 0, at
- * d + 8 * i; or all of the panel's groups (panel_t), which are ldd apart, row after row.
+ * Groups of 8 elements of each of m rows, in a panel of w rows: one group (pack_t), row i's first k elements,
+ * then 0, at d + 8 * i; or all groups of the panel (panel_t), which are ldd apart, row after row.
  *
  * Bound: a group of pack_t takes a load, a store and a pointer, 0.38 instructions per byte; one of panel_t a
- * load, a store and, unrolled by 8 groups, 0.63 instructions of the loop: 0.33. 2 per byte of groups that are
- * not whole.
+ * load, a store and, unrolled by 8 groups, 0.63 instructions of the loop: 0.33. Partial groups take 2 per
+ * byte.
  */
 #include "any_address_rvp.h"
 
@@ -17,7 +17,7 @@ typedef int8_t element;
 enum { KR = UK_KR };
 _Static_assert(KR == 8, "a group is a register");
 
-/* A group of k elements, 8 or fewer. */
+/* A group of k <= 8 elements. */
 static inline __attribute__((always_inline)) void part(int64_t k, const element *s, element *d) {
     for (int64_t p = 0; p < KR; p++)
         d[p] = p < k ? s[p] : 0;

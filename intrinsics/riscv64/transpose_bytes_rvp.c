@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (transpose_8x8_rvp.h): so
- * pixels whose channels are contiguous become planes. The last block of rows and of columns overlaps the one
- * before; where there are fewer than 8, they go by bytes.
+ * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], in blocks of 8 x 8 (transpose_8x8_rvp.h);
+ * this turns pixels with contiguous channels into planes. The last block of rows and of columns overlaps the
+ * one before it; fewer than 8 go byte by byte.
  *
- * Bound: 60 instructions for 64 bytes and up to 14 to find their rows.
+ * Bound: 60 instructions for 64 bytes, and up to 14 to find their rows.
  */
 #include "transpose_8x8_rvp.h"
 
@@ -16,7 +16,7 @@ typedef int8_t element;
 enum { SIDE = 8 };
 _Static_assert(UK_MR == SIDE && UK_NR == SIDE, "a block is 8 registers");
 
-/* Where the block at `at` of n begins. */
+/* The begin of the block at `at` of n. */
 static inline int64_t begin(int64_t at, int64_t n) {
     return at + SIDE <= n ? at : n - SIDE;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The greatest (u8max, i8max) or the sum in i32 (u8sum, i8sum) of a window of r x s bytes, for m pixels and n
+ * The maximum (u8max, i8max) or the sum in i32 (u8sum, i8sum) of a window of r x s bytes, for m pixels and n
  * neighbours of each: as channels of NHWC with any stride, or as pixels of a plane with stride 1. A register
- * holds 8 neighbours, at any address. Greatest: umax8 or smax8; UK_WIDE registers of results stay in place
- * for a whole window. Sums: umaqa or smaqa by a word with one 1 in its byte b adds neighbours b and b + 4 to
- * the halves of sum b: four for a register.
+ * holds 8 neighbours, at any address. Maximum: umax8 or smax8; UK_WIDE registers of results stay in place for
+ * a whole window. Sums: umaqa or smaqa by a word with a 1 in its bytes b and b + 4 adds neighbours b and b +
+ * 4 to the halves of sum b: four sums for a register.
  *
- * Bound, per byte of a window: greatest, of 32 neighbours, 4 loads, 4 instructions, 2 of the loop: 0.31;
- * sums, of 16, 2 loads, 8 and 2: 0.75. A store for each 8, or 1.5 instructions for each sum.
+ * Bound, per byte of a window: maximum, of 32 neighbours, 4 loads, 4 instructions, 2 of the loop: 0.31; sums,
+ * of 16, 2 loads, 8 and 2: 0.75. A store for each 8 maxima, or 1.5 instructions for each sum.
  *
- * Edges: one register at a time, the last of which overlaps the one before it; fewer than 8 neighbours go by
- * bytes.
+ * Edges: one register at a time; the last one overlaps the one before it. Fewer than 8 neighbours go byte by
+ * byte.
  */
 #include "any_address_rvp.h"
 #include "registry/rvp.h"
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void put(result *y, int64_t acc, ui
     *y = (result)((acc ? (uint32_t)*y : 0) + sum);
 }
 
-/* Stores the results of one register from neighbour `first` on; those before it are stored already. */
+/* Stores the results of one register from neighbour `first` on; the ones before it are already stored. */
 static inline __attribute__((always_inline)) void store(const uint64_t part[PARTS], result *y, int64_t acc,
                                                         int64_t first) {
     if (!SUMS) {
@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void store(const uint64_t part[PART
     }
 }
 
-/* A constant number of registers of one pixel. */
+/* `registers` registers of one pixel, a constant. */
 static inline __attribute__((always_inline)) void block(const struct window *w, const element *x, result *y,
                                                         int registers, int64_t first) {
     uint64_t part[WIDE][PARTS];

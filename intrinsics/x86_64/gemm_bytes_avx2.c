@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 8 columns of C, in i32, from panels of groups of 4 bytes: sum[i][0] and sum[i][1] are columns 0-3
- * and 4-7 of row i, two parts of each element, which are added up in the end.
+ * and 4-7 of row i, two partial sums per element, which are added in the end.
  *
  * Bytes of either sign are widened to 16 bits; vpmaddwd adds two products of them in 32 bits, where -128 *
  * 255 + -128 * 255 fits. (vpmaddubsw, which takes bytes, would saturate.)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 6 rows x up to UK_NR columns of C, in i32, of rows of bytes of A in place and panels of pairs of bytes of
- * B, 16 columns after the other: sum[i][0] and sum[i][1] are columns 0-7 and 8-15 of row i.
+ * 6 rows x up to UK_NR columns of C, in i32, from rows of bytes of A in place and panels of pairs of bytes of
+ * B, 16 columns at a time: sum[i][0] and sum[i][1] are columns 0-7 and 8-15 of row i.
  *
  * The rows are widened to 16 bits once for all columns, TERMS terms at a time, on the stack. vpmaddwd adds
  * two products in 32 bits, where -128 * 255 + -128 * 255 fits. (vpmaddubsw, which takes bytes, would
  * saturate.)
  *
- * Bound, of a pair of terms and 16 columns: 12 products, 12 additions, 2 widenings of B and 8 loads: at four
+ * Bound, for a pair of terms and 16 columns: 12 products, 12 additions, 2 widenings of B and 8 loads: at four
  * vector operations a cycle 6.5 cycles, 29.5 multiply-adds a cycle; two products a cycle would allow 32. Zen
- * 3 has 1.5 products a cycle where each is followed by an addition.
+ * 3 reaches 1.5 products a cycle if an addition follows each.
  *
  * Edges: one row takes all columns at once; a tile of fewer rows ends each k iteration after its last row;
  * columns are masked. B's panels have all columns.
@@ -67,7 +67,7 @@ INLINE void store(int32_t *c, __m256i x, int64_t acc, int64_t nr) {
         store_first_ps((float *)c, nr, _mm256_castsi256_ps(x));
 }
 
-/* MR rows, of which there are mr, and one or two vectors of columns; or one row, and all columns at once,
+/* `rows` rows, of which mr exist, and one or two vectors of columns; or one row and all columns at once,
  * which reads B line by line. */
 INLINE void tile(int rows, int vectors, const struct rows *a, int64_t k, const right *b, int32_t *c,
                  int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {

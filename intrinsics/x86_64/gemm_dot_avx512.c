@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) __m512i row(const left *a) {
     __m512i x = _mm512_set1_epi32(group);
 #ifdef OF_B
 #ifndef UK_IN_C
-    __asm__("" : "+v"(x)); /* a broadcast is a load, if it is not of flipped bits */
+    __asm__("" : "+v"(x)); /* otherwise the broadcast is not a load: the compiler flips the bits before it */
 #endif
     x = _mm512_xor_si512(x, _mm512_set1_epi8(-128));
 #endif

@@ -2,14 +2,14 @@
 /*
  * Inner products: rows of a row-major A times columns of a column-major B, so that k is contiguous in both. A
  * vector along k of each of 4 rows of A times one of each of 4 columns of B gives 4 x 4 vectors of sums; 3 x
- * 4 where there are 16 registers. For products of few rows and columns and a long k, whose operands other
- * kernels would have to transpose.
+ * 4 with 16 registers. For products of few rows and columns and a long k, whose operands other kernels would
+ * have to transpose.
  *
- * An element's sum is that of a vector's lanes, each of every V-th k, added up in a tree: the same for every
- * m and n. The last column is repeated for missing ones.
+ * The sum of an element is that of the lanes of a vector, each lane the sum of every V-th k, added in a tree:
+ * the same order for every m and n. Missing columns repeat the last one.
  *
- * Bound: 16 FMAs and 8 loads per V elements of k, 8 cycles: the peak. The trees take a group of rows some 45
- * cycles more, half of its time at k = 64 (AVX-512, floats).
+ * Bound: 16 FMAs and 8 loads per V elements of k, 8 cycles: the peak. The trees take some 45 cycles more per
+ * group of rows, half of its time at k = 64 (AVX-512, floats).
  */
 #if defined UK_OP_dgemm_nt
 #define DOUBLE 1
@@ -39,7 +39,7 @@ INLINE void add_columns(four_sums sums, real *c, int64_t acc, int64_t n) {
         c[j] = (acc ? c[j] : 0) + s[j];
 }
 
-/* Columns of B: a pointer to the first, and the distances of the others from it. */
+/* Columns of B: a pointer to the first, and the offsets of the others from it. */
 struct columns {
     const real *first;
     int64_t to[COLUMNS];

@@ -44,18 +44,18 @@ enum { V = 16, L = 4 };
 #endif
 enum { UNROLL = 2 * L, LANES = 4 };
 
-/* Keeps compilers from moving the computation of x, which is placed between others on purpose. */
+/* Keeps compilers from moving the computation of x, which is interleaved with others on purpose. */
 #define PIN(x) __asm__ volatile("" : "+v"(x))
 
-/* Keeps compilers from making a vector of several pointers, which would go through memory. */
+/* Keeps compilers from collecting several pointers in a vector, which would go through memory. */
 #define ALONE(p) __asm__ volatile("" : "+r"(p))
 
-/* Checks of each pointer would make the sanitizers compile this file for a minute. */
+/* The sanitizers' checks of each pointer would take a minute to compile. */
 __attribute__((no_sanitize("pointer-overflow"))) INLINE element *at(const void *p, int64_t bytes) {
     return (element *)((const char *)p + bytes);
 }
 
-/* Interleaves the low and the high elements of each lane of v and w, or pairs of them. */
+/* Interleaves the low and the high elements (or pairs of elements) of each lane of v and w. */
 INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pairs) {
 #ifdef UK_DOUBLE
     (void)pairs;
@@ -71,7 +71,7 @@ INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pair
     PIN(*high);
 }
 
-/* Transposes the lanes of v's vectors at once, with no other work in between. */
+/* Transposes the lanes of v's vectors. */
 INLINE void transpose(vector v[L]) {
     shuffle_two(&v[0], &v[1], v[0], v[1], false);
 #ifndef UK_DOUBLE
@@ -84,7 +84,7 @@ INLINE void transpose(vector v[L]) {
 #endif
 }
 
-/* Adds to C V rows of up to L columns, which are in lanes of L rows. */
+/* Adds C (if acc) to V rows of up to L columns, which are in lanes of L rows. */
 INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
     transpose(v);
     if (acc)
@@ -99,7 +99,7 @@ INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8
         }
 }
 
-/* The lane goes through a register: extracted to memory under a mask, as gcc would do, it faults at elements
+/* The lane goes through a register: a masked extraction to memory, which gcc would emit, faults at elements
  * that the mask leaves out. */
 #define STORE_LANE(i, q)                                       \
     do {                                                       \
@@ -119,7 +119,7 @@ INLINE void store(const vector v[L], element *const c[LANES], int64_t ldc, __mma
     }
 }
 
-/* The mask of columns j and up of n, L at most. */
+/* The mask of the columns from j on, of n; at most L. */
 INLINE __mmask8 some_columns(int n, int j) {
     return (__mmask8)((1u << (n - j < L ? n - j : L)) - 1);
 }
@@ -133,7 +133,8 @@ INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 c
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(mask_fmadd)(HALF(set1)(*at(a, i * lda)), (__mmask8)-1, x,
-                                  sum[i]); /* not an intrinsic: gcc has it only with FMA, beside AVX-512 */
+                                  sum[i]); /* masked, because gcc has the unmasked intrinsic only with FMA, a
+                                              feature apart from AVX-512 */
 }
 
 INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {

@@ -2,35 +2,37 @@
 /*
  * Small products of few columns, up to UK_NR, with any number of rows in one call; A and B are read in place.
  * Lanes of a vector are rows of C, and there is a vector of sums for each column: V = 16 rows of A, or 8 of
- * doubles, are transposed in registers (UK_OP_sgemm_small, UK_OP_dgemm_small), or, where A is column-major,
- * loaded as they are (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta); b is broadcast.
+ * doubles, are transposed in registers (UK_OP_sgemm_small, UK_OP_dgemm_small), or, if A is column-major,
+ * loaded directly (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta); b is broadcast.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
  *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and L +
- *                    i, w[i] 2 L + i and 3 L + i. unpack makes lanes of L rows of them, of k iterations i and
- *                    L + i, for one half's rows, then the other's; then one shuffle of v[i] and w[i] gives
- *                    all rows of k iteration i, another one those of L + i.
+ *                    i, w[i] 2 L + i and 3 L + i. unpack turns them into lanes of L rows, of k iterations i
+ *                    and L + i, for one half's rows, then the other's; then one shuffle of v[i] and w[i]
+ * gives all rows of k iteration i, another one those of L + i.
  *
  * An unrolled iteration multiplies UNROLL k iterations. Meanwhile it loads and unpacks the rows for the next
- * UNROLL, a few shuffles beside each k iteration: all shuffles of 512 bits go through one port on Intel's
- * cores, and in one block they would take cycles of their own. The last unrolled iteration loads the last
- * UNROLL elements of k and skips those that have been multiplied, so that no k iteration needs a mask.
+ * UNROLL, with a few shuffles in each k iteration: all 512-bit shuffles use one port on Intel's cores, and in
+ * one block they would take cycles of their own. The last unrolled iteration loads the last UNROLL elements
+ * of k and skips those that have been multiplied, so that no k iteration needs a mask.
  *
  * The m rows are divided evenly into as few groups as possible; in a group of fewer than V rows the last lane
  * overlaps the one before it. Both compute the same, and a C that is added to is loaded for a whole group
- * before it is stored. Up to L rows that whole groups leave, of up to L columns, are computed beside the last
- * group, with a row's columns in half a vector and b loaded under a mask: after the group, each of their k
- * iterations would wait for the one before. Products of fewer rows than a group, or fewer k iterations than
- * UNROLL, are computed in that way alone. With a column-major A there are sums for several vectors of rows,
- * as a single chain of sums would wait for the latency of an FMA; the last vector overlaps the one before it,
- * and C is added to it before that one is stored. The sums are kept in memory for that, so that the code that
- * adds them to C exists once and not for each number of vectors, which would be three quarters of the kernel.
+ * before it is stored. If whole groups leave up to L rows, of up to L columns, these are interleaved with the
+ * last group, with the columns of a row in half a vector and b loaded under a mask: after the group, each of
+ * their k iterations would wait for the one before. Products with fewer rows than a group, or fewer k
+ * iterations than UNROLL, are computed only in that way.
+ *
+ * With a column-major A there are sums for several vectors of rows, as a single chain of sums would wait for
+ * the latency of an FMA; the last vector overlaps the one before it, and C is added to it before that one is
+ * stored. For this the sums are kept in memory, so that the code that adds them to C exists once: one copy
+ * for each number of vectors would be three quarters of the kernel.
  *
  * Bound: for V rows and a k iteration n multiply-adds, 3 shuffles and a load into half a register, (n + 4) /
- * 2 cycles where all these go through two ports, and 3 at least; doubles take a shuffle less. C takes 20
- * shuffles for L columns; doubles 8. A vector of columns takes V / 2 cycles, 4 columns with four rows in a
- * vector 11 / 2 (gemm_merged_avx512.c). With a column-major A it is n / 2 cycles, and 4 for all vectors of
- * rows together at least.
+ * 2 cycles if all of these share two ports, and 3 at least; doubles take a shuffle less. C takes 20 shuffles
+ * for L columns; doubles 8. A vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 /
+ * 2 (gemm_merged_avx512.c). With a column-major A it is n / 2 cycles, and at least 4 for all vectors of rows
+ * together.
  */
 #include "gemm_small_lanes_avx512.h"
 #include "registry/small_call.h"
@@ -40,7 +42,7 @@
 #else
 #define A_COLUMNS 0
 #endif
-/* A kernel has to be one function, so its parts are inlined; resolved calls have no such bound. */
+/* A kernel has to be one function, so its parts are inlined; resolved calls have no such rule. */
 #ifdef UK_RESOLVED
 #define PART static
 #else
@@ -48,8 +50,8 @@
 #endif
 
 #if A_COLUMNS
-/* The sums of G vectors of rows and n columns; the last vector overlaps the one before it where there are
- * fewer rows. */
+/* The sums of G vectors of rows and n columns; the last vector overlaps the one before it if there are fewer
+ * rows. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
                   vector sums[8][UNROLL], int n, int G) {
     const int64_t size = sizeof(element), last = rows - V;
@@ -95,8 +97,8 @@ INLINE void take_sums(const vector sums[UNROLL], int n, int j, vector v[L]) {
         v[i] = j + i < n ? sums[j + i] : WHOLE(setzero)();
 }
 
-/* Adds those vectors to C, or stores them, for any number of them. The last one is added to before the one
- * that it overlaps is stored. */
+/* Adds C to the sums of G vectors, if acc, and stores them. C is added to the last vector before the one that
+ * it overlaps is stored. */
 INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][UNROLL], element *to, int acc,
                    int n, int64_t G) {
     element *c[LANES];
@@ -135,7 +137,7 @@ INLINE void unpack_part(int u, vector v[L], vector w[L]) {
         const int i = u > 2 ? 2 : 0;
 
         shuffle_two(&x[i], &x[i + 1], x[i], x[i + 1], false);
-    } else if (u == L + 1 || u == L + 2) { /* k iterations 0 and 1; the others are left in vectors 1 and 3 */
+    } else if (u == L + 1 || u == L + 2) { /* k iterations 0 and 1; vectors 1 and 3 hold the others */
         shuffle_two(&x[0], &even, x[0], x[2], true);
         x[2] = x[1];
         x[1] = even;
@@ -168,15 +170,15 @@ INLINE vector at_iteration(int u, const vector v[L], const vector w[L]) {
     return x;
 }
 
-/* n columns. */
+/* A k iteration of n columns. */
 INLINE void k_iteration(vector x, const element *b, int n, vector *sum) {
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++)
         sum[j] = WHOLE(fmadd)(x, WHOLE(set1)(b[j]), sum[j]);
 }
 
-/* A group of `rows` rows, L to V, and n columns, and beside it the next R rows, each with its columns in half
- * a vector. */
+/* A group of `rows` rows, L to V, and n columns, interleaved with the next R rows, each with its columns in
+ * half a vector. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *from, const element *b,
                   element *to, int acc, int n, int R) {
     const int64_t lda = s->lda, ldb = s->ldb, last = rows - L;
@@ -234,7 +236,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
         b = at(b, ldb);                                  \
         __attribute__((fallthrough));
     switch (s->enter) { UNROLL_FROM(FROM) default :; }
-    ALONE(to); /* keeps pointers to C's rows out of the loop, which has no registers for them */
+    ALONE(to); /* keeps pointers to C's rows out of the loop, which has no free registers */
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
         c[q] = at(to, row[q] * s->ldc);
@@ -266,7 +268,7 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(setzero)();
-    /* Not unrolled: loops of few iterations, whose ends are well predicted. */
+    /* Not unrolled: a loop of few iterations, whose end is well predicted. */
 #pragma GCC unroll 1
     for (int64_t p = s->iterations / UNROLL; p > 0; p--)
 #pragma GCC unroll 8
@@ -293,7 +295,7 @@ INLINE void few_rows(const struct uk_small_call *s, int64_t rows, const element 
     switch (rows) { ROWS(ROWS_OF) }
 }
 
-/* All rows of a product that has no group. */
+/* All rows of a product without groups. */
 PART void all_few(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                   int64_t n) {
 #pragma GCC unroll 1
@@ -310,7 +312,7 @@ INLINE bool is_few(const struct uk_small_call *s) {
 
 #if A_COLUMNS
 /* All rows by vectors, as many at a time as there are sums for, divided evenly; the longer groups come last,
- * so that no group has less than a vector. */
+ * so that no group has fewer rows than a vector. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
     const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;
@@ -340,7 +342,7 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
     }
 }
 #else
-/* All groups, the last one with the rows that the groups leave; or all rows in that way. */
+/* All groups, the last one together with the rows that the groups leave; or all rows without groups. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
     int64_t longer = s->longer, beyond = n <= L ? s->half : 0;

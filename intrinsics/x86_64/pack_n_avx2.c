@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n), into a panel of width UK_NR,
- * a row at a time: vectors of 32 bytes, and what is left in one of 16 and one of 8. Columns n and up are
- * zeroed by the mask of the load. A row of the panel is at most 96 bytes.
+ * a row at a time: vectors of 32 bytes, and a remainder of one vector of 16 and one of 8. The mask of the
+ * load zeroes columns from n on. A row of the panel is at most 96 bytes.
  *
  * A row is one or two cache lines, often in a page of its own, which the hardware prefetcher does not reach:
  * the row 8 rows ahead is prefetched.
@@ -37,7 +37,7 @@ enum { V = 8 };
 #define store_quarter(p, v) _mm_storel_pi((__m64 *)(p), _mm256_extractf128_ps(v, 1))
 #endif
 
-/* Stores the first `width` elements of x, V at most: in parts, as a store under a mask takes 12 cycles on
+/* Stores the first `width` elements of x, at most V: in parts, as a store under a mask takes 12 cycles on
  * AMD's cores. */
 static inline __attribute__((always_inline)) void store_first(element *d, vector x, int width) {
     if (width >= V) {

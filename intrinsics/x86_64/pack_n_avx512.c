@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n), into a panel of width UK_NR,
- * a row at a time: one or two vectors, the last one masked. Columns n and up are zeroed by the mask of the
- * load.
+ * a row at a time: one or two vectors, the last one masked. The mask of the load zeroes columns from n on.
  *
  * A row is one or two cache lines, often in a page of its own, which the hardware prefetcher does not reach:
  * the row 8 rows ahead is prefetched.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of so many bytes: the bytes s[p * lds + j] of
- * column j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns.
+ * Packs UK_MR = 4 or 2 rows, of which k exist, into groups of UK_MR bytes: the bytes s[p * lds + j] of column
+ * j go to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns.
  *
- * UK_NR = 16 columns at a time: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and these two by
- * pairs of bytes. A row that does not exist is a vector of zeros. The last, fewer columns are copied to 16
- * bytes a row first.
+ * UK_NR = 16 columns at a time: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and the two results
+ * by pairs of bytes. A row that does not exist is a vector of zeros. A remainder of fewer columns is first
+ * copied to 16 bytes a row.
  *
- * Bound: eight shuffles, two of them for a vector of 32 bytes to be stored whole, per 64 bytes of the panel
- * of 4 rows: at two shuffles a cycle 16 bytes per cycle; of 2 rows three per 32 bytes, 21 bytes per cycle.
+ * Bound: eight shuffles per 64 bytes of the panel of 4 rows, two of them to join vectors of 32 bytes for a
+ * whole store: at two shuffles a cycle 16 bytes per cycle; of 2 rows three per 32 bytes, 21 bytes per cycle.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void interleave(const __m128i r[UK_
 #endif
 }
 
-/* The last columns, from j on, 16 at most. */
+/* The last columns, from j on, at most 16. */
 static inline __attribute__((always_inline)) void last_columns(int64_t k, const element *s, int64_t lds,
                                                                element *d, int64_t n, int64_t w) {
     element row[UK_MR][UK_NR] __attribute__((aligned(16))) = {{0}},

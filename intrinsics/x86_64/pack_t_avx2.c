@@ -26,7 +26,7 @@ typedef __m256d vector;
 typedef __m128d half;
 enum { V = 4, DEPTH = 2 };
 
-/* k elements of a row, DEPTH or fewer. */
+/* k elements of a row, at most DEPTH. */
 INLINE half load(const double *s, int k) {
     return k == DEPTH ? _mm_loadu_pd(s) : _mm_load_sd(s);
 }
@@ -43,7 +43,7 @@ INLINE void unpack(vector *v) {
     v[0] = first;
 }
 
-/* The first `left` elements of v, and 0 for the others. */
+/* The first `left` elements of v; the others become 0. */
 INLINE vector keep(vector v, int64_t left) {
     return _mm256_and_pd(
         v, _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(left), _mm256_set_epi64x(3, 2, 1, 0))));
@@ -63,7 +63,7 @@ typedef __m256 vector;
 typedef __m128 half;
 enum { V = 8, DEPTH = 4 };
 
-/* k elements of a row, DEPTH or fewer. */
+/* k elements of a row, at most DEPTH. */
 INLINE half load(const float *s, int k) {
     return k == DEPTH ? _mm_loadu_ps(s)
            : k == 1   ? _mm_load_ss(s)
@@ -87,7 +87,7 @@ INLINE void unpack(vector *v) {
     v[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(odd01, odd23));
 }
 
-/* The first `left` elements of v, and 0 for the others. */
+/* The first `left` elements of v; the others become 0. */
 INLINE vector keep(vector v, int64_t left) {
     return _mm256_and_ps(v, _mm256_castsi256_ps(_mm256_cmpgt_epi32(
                                 _mm256_set1_epi32((int)left), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))));
@@ -105,7 +105,7 @@ INLINE void store(float *d, int width, vector v) {
 _Static_assert(UK_MR % V == 0 || UK_MR % V == DEPTH || UK_MR % V == DEPTH + 2, "a block has 8 rows, 6 or 4");
 #endif
 
-/* The source's rows: lds apart or, where there are fewer than a panel has, each at its own distance from the
+/* The source's rows: lds apart or, if there are fewer than a panel has, each at its own offset from the
  * first. */
 struct rows {
     const element *first;
@@ -117,7 +117,7 @@ INLINE const element *row(struct rows s, int r) {
     return s.first + (s.offset ? s.offset[r] : r * s.lds);
 }
 
-/* Packs k elements, DEPTH or fewer, of `width` rows to d; the first `left` rows exist, the others are 0. */
+/* Packs k elements, at most DEPTH, of `width` rows to d; the first `left` rows exist, the others are 0. */
 INLINE void block(struct rows s, int width, int64_t left, int k, element *d, int64_t ldd) {
     vector v[DEPTH];
 
@@ -142,7 +142,7 @@ INLINE void blocks(struct rows s, int64_t m, int k, element *d, int64_t ldd) {
             s.offset += V;
         else
             s.first += V * s.lds;
-        __asm__("" : "+r"(s.first)); /* keeps compilers from a pointer to each row */
+        __asm__("" : "+r"(s.first)); /* keeps compilers from holding a pointer to each row */
     }
 }
 

@@ -41,7 +41,7 @@ INLINE vector whole(vector v, mask to, const element *s) {
     return to == DEPTH_MASK ? _mm512_broadcast_f64x2(x) : _mm512_mask_broadcast_f64x2(v, to, x);
 }
 
-/* The same for the elements that the mask selects; no others are read. */
+/* The same for the elements that the mask selects; it reads no others. */
 INLINE vector part(vector v, mask to, const element *s) {
     __asm__("vbroadcastf64x2 (%[s]), %[v]%{%[to]%}" : [v] "+v"(v) : [s] "r"(s), [to] "Yk"(to) : "memory");
     return v;
@@ -94,7 +94,7 @@ INLINE void unpack(const vector *row, vector *v) {
 
 enum { BLOCKS = (UK_MR + V - 1) / V, LEFT = UK_MR - V * (BLOCKS - 1), LANES = V / DEPTH };
 
-/* The source's rows: lds apart where all of a panel exist, or each at its own distance from the first. */
+/* The source's rows: lds apart if all of a panel exist, else each at its own offset from the first. */
 struct rows {
     const element *first;
     int64_t lds;
@@ -106,7 +106,7 @@ INLINE const element *row(struct rows s, int r) {
     return s.first + (s.all ? r * s.lds : s.offset[r]);
 }
 
-/* The rows from row r and element p on. A struct of its own keeps compilers from a pointer to each row. */
+/* The rows from row r and element p on. The struct keeps compilers from holding a pointer to each row. */
 INLINE struct rows further(struct rows s, int r, int64_t p) {
     s.first += p + (s.all ? r * s.lds : 0);
     if (!s.all)
@@ -127,7 +127,7 @@ INLINE struct columns from(struct columns d, int r, int64_t p) {
     return d;
 }
 
-/* Packs k elements, DEPTH or fewer, of `count` rows to d. The rows that `keep` selects exist, the others are
+/* Packs k elements, at most DEPTH, of `count` rows to d. The rows that `keep` selects exist, the others are
  * 0. */
 INLINE void block(struct rows s, int count, uint32_t keep, int k, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
