@@ -3,8 +3,8 @@
 #include <string.h>
 #include "simt.h"
 
-/* Regions begin at FIRST; in each, the buffer begins IN_REGION after the beginning, so that small negative
- * offsets name it. */
+/* Regions begin at FIRST; a buffer begins IN_REGION bytes after its region, so that small negative offsets
+ * are still in it. */
 enum { REGION_BITS = 32, MAX_BUFFERS = 32000 };
 #define FIRST ((uint64_t)1 << 44)
 #define IN_REGION ((uint64_t)0x10000)
@@ -88,7 +88,7 @@ void uk_simt_shadow_end(struct uk_simt_shadow *shadow) {
     *shadow = (struct uk_simt_shadow){0};
 }
 
-/* From a cell for each 4 bytes to one for each byte. */
+/* Replaces a cell per 4 bytes by one per byte. */
 static bool uk_simt_split(struct uk_simt_shadow *shadow) {
     struct uk_simt_cell *cells = malloc((shadow->size + 1) * sizeof *cells);
 
@@ -118,8 +118,8 @@ static int uk_simt_conflict(struct uk_simt_access *other, uint32_t block, uint32
     return 1;
 }
 
-/* Of the blocks that read only the first is kept: blocks run one after the other, and a store of any other
- * block conflicts with it. */
+/* Of the blocks that read a cell only the first is kept: blocks run one after the other, and a store by any
+ * other block conflicts with it. */
 static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
                               struct uk_simt_access *other) {
     const uint32_t who = uk_simt_who(a), bit = 1u << a->wave;
@@ -163,7 +163,7 @@ int uk_simt_touch(struct uk_simt_shadow *shadow, uint64_t offset, unsigned size,
     return 0;
 }
 
-/* xorshift64*, from Marsaglia's generators; never 0 inside. */
+/* xorshift64* (Marsaglia); the state is never 0. */
 uint32_t uk_simt_random(uint64_t *state) {
     uint64_t x = *state ? *state : 0x9e3779b97f4a7c15u;
 

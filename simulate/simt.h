@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common part of simulators of devices whose threads run in waves and blocks: memory with bounds, and a
- * record of which waves accessed it.
+ * Common part of simulators of devices whose threads run in waves and blocks: memory with bounds checks, and
+ * a record of the waves that accessed it.
  *
- * A buffer has a region of 4 GiB of device addresses for itself, so an address that is wrong by less than
- * that lies in no buffer, and the message can say which one it is near. Device addresses are none of the
- * host's.
+ * A buffer has its own region of 4 GiB of device addresses, so an address that is wrong by less than that
+ * lies in no other buffer, and the message can name the buffer that it misses. Device addresses are not host
+ * addresses.
  *
- * A shadow has a cell for each 4 bytes, or for each byte after a smaller or unaligned access: which wave
- * wrote it last and which have read it since. Time is counted in epochs, which barriers of a block end. Two
- * accesses, one of which writes, conflict if they are of two blocks, or of two waves of a block in one epoch.
+ * A shadow has a cell for each 4 bytes, or for each byte after a smaller or unaligned access: the wave that
+ * wrote it last, and those that have read it since. Time is counted in epochs; a block's barrier ends one.
+ * Two accesses, one of which writes, conflict if they are by two blocks, or by two waves of a block in one
+ * epoch.
  */
 #ifndef UK_SIMT_H
 #define UK_SIMT_H
@@ -21,7 +22,7 @@
 enum { UK_SIMT_MAX_WAVES = 32, UK_SIMT_MAX_INSTRUCTIONS = 1 << 27 };
 #define UK_SIMT_MAX_BUFFER ((uint64_t)0xfff00000)
 
-/* `block` and `epoch` begin at 1. `instruction` is the simulator's number of it. */
+/* `block` and `epoch` begin at 1. `instruction` is the simulator's index of it. */
 struct uk_simt_access {
     uint32_t block, epoch, wave, instruction;
     bool write;
@@ -29,8 +30,8 @@ struct uk_simt_access {
 
 struct uk_simt_cell {
     uint32_t write_block, write_epoch, write_who;
-    /* Of reads in the latest epoch: which waves, the first, and the last one that is not of the first's wave.
-     * */
+    /* Reads in the latest epoch: the waves, the first read, and the last one by another wave than the
+     * first's. */
     uint32_t read_block, read_epoch, read_waves, read_who, read_other;
 };
 
@@ -54,10 +55,10 @@ struct uk_simt_memory {
 
 /* false: no memory, or no address left. The bytes are `fill`. */
 bool uk_simt_alloc(struct uk_simt_memory *, uint64_t size, uint8_t fill, uint64_t *address);
-/* false: no buffer begins there. */
+/* false: no buffer begins at the address. */
 bool uk_simt_free(struct uk_simt_memory *, uint64_t address);
 void uk_simt_free_all(struct uk_simt_memory *);
-/* The buffer in whose region the address lies, be it inside or not; NULL: there is none. */
+/* The buffer in whose region the address lies, inside the buffer or not; or NULL. */
 struct uk_simt_buffer *uk_simt_near(const struct uk_simt_memory *, uint64_t address);
 static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t address, uint64_t size) {
     return address >= b->address && address - b->address <= b->size &&
@@ -66,16 +67,16 @@ static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t addre
 
 bool uk_simt_shadow_begin(struct uk_simt_shadow *, uint64_t size);
 void uk_simt_shadow_end(struct uk_simt_shadow *);
-/* Records an access, 0 < size. 0: it conflicts with none; 1: it conflicts with `other`; -1: no memory. */
+/* Records an access, 0 < size. Returns 0: no conflict; 1: a conflict with `other`; -1: no memory. */
 int uk_simt_touch(struct uk_simt_shadow *, uint64_t offset, unsigned size, const struct uk_simt_access *,
                   struct uk_simt_access *other);
 
-/* Of a cell's write_who and read_who. */
+/* The instruction of a cell's write_who or read_who. */
 static inline uint32_t uk_simt_instruction(uint32_t who) {
     return who / UK_SIMT_MAX_WAVES;
 }
 
-/* A sequence that the seed determines. */
+/* The next number of the sequence that the seed determines. */
 uint32_t uk_simt_random(uint64_t *state);
 
 #endif

@@ -11,8 +11,8 @@ const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS] = {
     "fma", "valu", "salu", "smem", "load", "store", "lds_read", "lds_write", "wait", "barrier", "other",
 };
 
-/* The GPUs: LLVM's name, EF_AMDGPU_MACH of ELF's flags, whether v0 holds all of a thread's ids; LDS of a
- * block. */
+/* The simulated GPUs: LLVM's name, EF_AMDGPU_MACH of ELF's flags, and whether v0 holds all three ids of a
+ * thread. */
 static const struct {
     const char *gfx;
     unsigned mach;
@@ -240,8 +240,8 @@ static void uk_hidden(uint8_t *to, const struct uk_amdgpu_argument *a,
     memcpy(to, &value, a->size < 8 ? a->size : 8);
 }
 
-/* The segment of arguments, and the packet that starts a kernel (hsa_kernel_dispatch_packet_t), as constant
- * buffers. */
+/* Allocates the argument segment and the packet that starts a kernel (hsa_kernel_dispatch_packet_t) as
+ * constant buffers and fills them in. */
 static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k,
                          const struct uk_amdgpu_launch *launch, const void *const *arguments,
                          struct uk_amdgpu_run_state *run) {
@@ -273,7 +273,7 @@ static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k
     return true;
 }
 
-/* Accesses are recorded within one launch only. */
+/* Accesses are compared within one launch only. */
 static void uk_forget_shadows(struct uk_amdgpu *gpu) {
     for (uint32_t i = 0; i < gpu->memory.n; ++i)
         uk_simt_shadow_end(&gpu->memory.buffers[i].shadow);
@@ -310,7 +310,7 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_am
     return status;
 }
 
-/* The last one of the array reports a wave that runs past the end. */
+/* The last element of the array reports a wave that runs past the end of the code. */
 uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *kernel) {
     const struct uk_amdgpu_code *code = ((const struct uk_amdgpu_kernel_inside *)kernel)->code;
 

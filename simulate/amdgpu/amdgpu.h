@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs code objects of AMD GPUs (gfx906, gfx90a: waves of 64 lanes) on this machine, and reports what they do
- * wrong.
+ * Runs code objects of AMD GPUs (gfx906, gfx90a: waves of 64 lanes) on this machine, and reports their
+ * errors.
  *
  *     struct uk_amdgpu *gpu = uk_amdgpu_open("gfx90a");
  *     struct uk_amdgpu_object *object;
@@ -15,20 +15,22 @@
  *
  * The library never prints or ends the process; closing a device frees all of its memory. A device is used by
  * one thread at a time; several devices may be used at once. Addresses are the device's: the host reads and
- * writes them by uk_amdgpu_read and _write only. Sizes are bytes. It uses simulate (simt.h), gpu (driver.c,
- * where it is one of the devices) and LLVM, which disassembles.
+ * writes them by uk_amdgpu_read and _write only. Sizes are bytes. The simulator uses simulate (simt.h), gpu
+ * (driver.c registers it as a device there) and LLVM, which disassembles.
  *
- * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and
- * lane:
- * - a register used, or overwritten, before the s_waitcnt that its load needs
- * - an access outside a buffer, the block's LDS or the thread's scratch, by one byte; a store to constant
- *   memory
+ * A launch ends with UK_AMDGPU_REPORT at the first of these errors, and the message names the instructions,
+ * wave and lane:
+ *
+ * - a register is used, or overwritten, before the s_waitcnt that its load needs
+ * - an access outside a buffer, the block's LDS or the thread's scratch, by as little as one byte; a store to
+ *   constant memory
  * - a race: two waves access the same bytes of LDS or of a buffer, one of them writes, and between the two
  *   there is no s_waitcnt for the first access followed by a barrier; or two blocks do; or a scalar load
- *   reads what the launch has written
+ *   reads bytes that the launch has written
  * - bits of uninitialized LDS, scratch or registers in an address, a branch, EXEC, or a store to a buffer;
- *   each bit is followed through moves, shifts and logic, so that bytes beside it may be used
+ *   each bit is followed through moves, shifts and logic, so that other bits of the same register may be used
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
+ *
  * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.
  */
 #ifndef UK_AMDGPU_H
@@ -45,18 +47,18 @@ extern "C" {
 enum uk_amdgpu_status {
     UK_AMDGPU_OK = 0,
     UK_AMDGPU_INVALID = 1,     /* an argument of the call; nothing was done */
-    UK_AMDGPU_BAD_OBJECT = 2,  /* no code object, or a damaged one */
-    UK_AMDGPU_UNSUPPORTED = 3, /* the launch, or an instruction that it came to, is not simulated */
-    UK_AMDGPU_REPORT = 4,      /* the kernel did something wrong; its stores until then are in the buffers */
-    UK_AMDGPU_LIMIT = 5,       /* more steps than allowed */
+    UK_AMDGPU_BAD_OBJECT = 2,  /* not a code object, or a damaged one */
+    UK_AMDGPU_UNSUPPORTED = 3, /* the launch, or an instruction that it reached, is not simulated */
+    UK_AMDGPU_REPORT = 4,      /* the kernel has an error; its stores until then are in the buffers */
+    UK_AMDGPU_LIMIT = 5,       /* more instructions than max_steps */
     UK_AMDGPU_NO_MEMORY = 6,
-    UK_AMDGPU_OTHER_GPU = 7, /* a code object that is not for this one */
+    UK_AMDGPU_OTHER_GPU = 7, /* the code object is for another GPU */
 };
 
 struct uk_amdgpu;
 struct uk_amdgpu_object;
 
-/* As the metadata's value_kind says. */
+/* The value_kind of the metadata. */
 enum uk_amdgpu_argument_kind {
     UK_AMDGPU_BY_VALUE,
     UK_AMDGPU_BUFFER,
@@ -73,8 +75,8 @@ struct uk_amdgpu_argument {
 struct uk_amdgpu_kernel {
     const char *name;
     struct uk_amdgpu_object *object;
-    uint32_t n_arguments; /* those that a launch takes; hidden ones follow them in the array and are filled in
-                             by it */
+    /* Arguments that a launch takes. Hidden ones follow them in the array; the launch fills them in. */
+    uint32_t n_arguments;
     uint32_t n_hidden;
     const struct uk_amdgpu_argument *arguments;
     uint32_t argument_bytes, lds_bytes, scratch_bytes;
@@ -83,21 +85,21 @@ struct uk_amdgpu_kernel {
 };
 
 struct uk_amdgpu_launch {
-    uint32_t grid[3];   /* in blocks */
-    uint32_t block[3];  /* in threads, at most 1024 */
-    uint32_t lds_bytes; /* beside what the kernel declares */
-    uint64_t seed;      /* which order blocks and waves run in */
-    uint64_t max_steps; /* instructions of waves; 0: 2 to the 32nd */
+    uint32_t grid[3];   /* blocks */
+    uint32_t block[3];  /* threads, at most 1024 */
+    uint32_t lds_bytes; /* in addition to the kernel's own */
+    uint64_t seed;      /* determines the order of blocks and waves */
+    uint64_t max_steps; /* limit of executed instructions, summed over waves; 0: 2^32 */
 };
 
-/* Instructions of waves, by what executes them. */
+/* Kinds of instructions. */
 enum uk_amdgpu_kind {
-    UK_AMDGPU_FMA,  /* VALU: products added, or a product of matrices' lines, of v_fma, v_fmac, v_mad,
-                       v_pk_fma, v_dot */
+    /* VALU: multiply-adds and dot products: v_fma, v_fmac, v_mad, v_pk_fma, v_dot. */
+    UK_AMDGPU_FMA,
     UK_AMDGPU_VALU, /* all other VALU */
-    UK_AMDGPU_SALU, /* with branches */
+    UK_AMDGPU_SALU, /* and branches */
     UK_AMDGPU_SMEM, /* scalar loads */
-    UK_AMDGPU_LOAD, /* of vectors, from buffers and scratch */
+    UK_AMDGPU_LOAD, /* vector loads from buffers and scratch */
     UK_AMDGPU_STORE,
     UK_AMDGPU_LDS_READ,
     UK_AMDGPU_LDS_WRITE,
@@ -110,31 +112,31 @@ extern const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS];
 
 struct uk_amdgpu_counts {
     uint64_t instructions[UK_AMDGPU_N_KINDS];
-    uint64_t flops;                                   /* of f32 and f64, by active lanes; an FMA is two */
-    uint64_t load_bytes, store_bytes;                 /* of buffers and scratch, by active lanes */
+    uint64_t flops;                                   /* in f32 and f64, per active lane; an FMA is two */
+    uint64_t load_bytes, store_bytes;                 /* from and to buffers and scratch, per active lane */
     uint64_t lds_read_cycles, lds_write_cycles;       /* of LDS accesses, bank conflicts included */
-    uint64_t lds_read_conflicts, lds_write_conflicts; /* of these, the cycles due to bank conflicts */
-    uint64_t max_conflict_ways; /* the most of one instruction: 1, no conflict; 2, a bank has to deliver two
-                                   words; ... */
+    uint64_t lds_read_conflicts, lds_write_conflicts; /* the part of these cycles due to bank conflicts */
+    /* The maximum over instructions: 1, no conflict; 2, a bank has to deliver two words; ... */
+    uint64_t max_conflict_ways;
 };
 
-/* NULL: no memory, or a GPU that is not simulated, for which uk_amdgpu_simulates returns false. */
+/* NULL: no memory, or the GPU is not simulated, in which case uk_amdgpu_simulates returns false. */
 struct uk_amdgpu *uk_amdgpu_open(const char *gfx);
 bool uk_amdgpu_simulates(const char *gfx);
-/* The GPU that a code object says it is for; NULL: none of those that are simulated. */
+/* The GPU that a code object is for; NULL: not a simulated one. */
 const char *uk_amdgpu_gfx(const void *image, size_t bytes);
 void uk_amdgpu_close(struct uk_amdgpu *);
 /* The message of the last call that did not return UK_AMDGPU_OK; one line, without a newline. */
 const char *uk_amdgpu_message(const struct uk_amdgpu *);
 
-/* Allocates a buffer of at most 4095 MiB, whose bytes are 0xa5. A buffer of 0 bytes has an address of its
- * own, too. */
+/* Allocates a buffer of at most 4095 MiB, filled with 0xa5. A buffer of 0 bytes has an address of its own,
+ * too. */
 enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *, size_t bytes, uint64_t *address);
 enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *, uint64_t address);
 enum uk_amdgpu_status uk_amdgpu_write(struct uk_amdgpu *, uint64_t address, const void *data, size_t bytes);
 enum uk_amdgpu_status uk_amdgpu_read(struct uk_amdgpu *, void *data, uint64_t address, size_t bytes);
 
-/* A linked code object (ET_DYN), of which a copy is made. */
+/* Loads a linked code object (ET_DYN); the image is copied. */
 enum uk_amdgpu_status uk_amdgpu_load(struct uk_amdgpu *, const void *image, size_t bytes,
                                      struct uk_amdgpu_object **);
 void uk_amdgpu_unload(struct uk_amdgpu_object *);
@@ -144,20 +146,20 @@ const struct uk_amdgpu_kernel *uk_amdgpu_find(const struct uk_amdgpu_object *,
                                               const char *name); /* or NULL */
 
 /* Runs the launch to its end. arguments[i] points to the bytes of the kernel's argument i. `counts` may be
-   NULL; it is also filled in when the launch ends early, with what was executed. */
+ * NULL; it is also filled in if the launch ends early, with the instructions executed so far. */
 enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *, const struct uk_amdgpu_kernel *,
                                        const struct uk_amdgpu_launch *, const void *const *arguments,
                                        uint32_t n_arguments, struct uk_amdgpu_counts *counts);
 
-/* Each instruction of a kernel's code, in order, with what the last launch of it counted. Texts live as long
- * as the object. */
+/* The i-th instruction of a kernel's code, with the counts of its last launch. Texts live as long as the
+ * object. */
 struct uk_amdgpu_instruction {
-    const char *text; /* as LLVM disassembles it */
-    uint32_t offset;  /* in bytes from the kernel's beginning */
+    const char *text; /* LLVM's disassembly */
+    uint32_t offset;  /* bytes from the kernel's first instruction */
     enum uk_amdgpu_kind kind;
-    uint64_t executed;                                     /* by waves */
+    uint64_t executed;                                     /* times, summed over waves */
     uint64_t lds_cycles, lds_conflicts, max_conflict_ways; /* as in struct uk_amdgpu_counts */
-    uint64_t waited[2]; /* of s_waitcnt: accesses that were outstanding, by vmcnt and by lgkmcnt */
+    uint64_t waited[2]; /* s_waitcnt: accesses that it completed, by vmcnt and by lgkmcnt */
 };
 uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *); /* 0 before its first launch */
 struct uk_amdgpu_instruction uk_amdgpu_instruction(const struct uk_amdgpu_kernel *, uint32_t i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's code by LLVM's disassembler: text, then operands, then the row of its opcode; once for each
+/* Decodes a kernel's code with LLVM's disassembler: text, then operands, then the row of its opcode; once per
  * kernel. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void uk_decode_registers(struct uk_amdgpu_code *code, const struct uk_amd
     }
 }
 
-/* One instruction of at most `bytes` bytes. false: no memory. */
+/* Decodes one instruction of at most `bytes` bytes. false: no memory. */
 static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, uint64_t offset,
                           struct uk_amdgpu_inst *inst) {
     char text[TEXT], *kept;
@@ -63,7 +63,8 @@ static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, ui
     return true;
 }
 
-/* Targets of jumps become instructions; of a jump elsewhere, the one that reports it. */
+/* Turns targets of jumps into instruction indices. A jump to any other place gets the last element, which
+ * reports it. */
 static void uk_decode_targets(struct uk_amdgpu_code *code) {
     for (uint32_t i = 0; i < code->n; ++i) {
         const int64_t at =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator as a kind of GPU of libukernels, "sim": device 0 is a gfx906, device 1 a gfx90a. It registers
- * itself where it is linked; libukernels loads it as libukgpusim.so. Launches are done when they return, and
- * report then; blocks and waves run in an order that the environment's UK_SIM_SEED draws.
+ * The simulator as a GPU driver of libukernels, "sim": device 0 is a gfx906, device 1 a gfx90a. It registers
+ * itself when it is linked; libukernels loads it as libukgpusim.so. A launch has finished, and has reported
+ * its errors, when it returns. The environment variable UK_SIM_SEED determines the order of blocks and waves.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +185,7 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
     for (uint32_t i = 0; i < n; i++)
         argument[i] = (const char *)arguments + k->arguments[i].offset;
     status = checked(d, uk_amdgpu_launch(d->gpu, k, &how, argument, n, &counts), message);
-    /* An instruction that is not simulated: another device has it no more. */
+    /* An instruction that is not simulated: no other simulated device executes it either. */
     if (status == UK_UNSUPPORTED)
         status = UK_DEVICE;
     if (!status && observer)
@@ -199,7 +199,7 @@ static enum uk_status wait_all(void *device, char *message) {
     return UK_OK;
 }
 
-/* An event is the device: nothing is to be kept of it. */
+/* Events carry no data, so the device serves as each of them. */
 static enum uk_status event_make(void *device, struct uk_gpu_event **event, char *message) {
     (void)message;
     *event = device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulator as a kind of GPU of libukernels, which registers itself where it is linked. */
+/* The simulator as a GPU driver of libukernels, which registers itself when it is linked. */
 #ifndef UK_AMDGPU_DRIVER_H
 #define UK_AMDGPU_DRIVER_H
 
@@ -8,9 +8,9 @@
 
 extern const struct uk_gpu_driver uk_gpu_sim;
 
-/* Calls `seen` behind each launch of the process's simulated devices that went well, with what it executed;
- * its instructions are then those that uk_amdgpu_instruction describes. Set while no device is used. NULL:
- * nobody. */
+/* Calls `seen` after each successful launch on the process's simulated devices, with its counts; at that time
+ * uk_amdgpu_instruction describes the launch's instructions. NULL: no observer. To be set while no device is
+ * in use. */
 void uk_sim_observe(void (*seen)(void *user, const struct uk_amdgpu_kernel *kernel,
                                  const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *counts),
                     void *user);

@@ -11,7 +11,8 @@ enum uk_amdgpu_status uk_amdgpu_fail(struct uk_amdgpu *gpu, enum uk_amdgpu_statu
     va_start(list, format);
     vsnprintf(gpu->message, sizeof gpu->message, format, list);
     va_end(list);
-    for (char *c = gpu->message; *c; ++c) /* names of a damaged object: a message is one line */
+    for (char *c = gpu->message; *c;
+         ++c) /* the names in a damaged object may contain anything; a message is one line */
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
     return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that the expressions of opcodes.def use. IEEE mode is on, as compilers for HSA leave it: a
- * signaling NaN becomes the quiet result of minimum and maximum, which else take the other operand.
+ * Functions for the expressions of opcodes.def. IEEE mode is on, as compilers for HSA set it: a signaling NaN
+ * becomes the quiet result of minimum and maximum; a quiet NaN gives the other operand.
  */
 #ifndef UK_AMDGPU_LANES_H
 #define UK_AMDGPU_LANES_H
@@ -29,7 +29,7 @@ static inline double uk_double(uint64_t bits) {
     memcpy(&a, &bits, 8);
     return a;
 }
-/* The number whose bits are the lower 16. */
+/* The f16 in the lower 16 bits, as a float. */
 static inline float uk_half(uint32_t bits) {
     const uint16_t low = (uint16_t)bits;
     _Float16 a;
@@ -74,7 +74,7 @@ static inline bool uk_signaling_f64(double a) {
     memcpy(&bits, &a, 8);
     return a != a && !(bits >> 51 & 1);
 }
-/* The sum of a NaN and anything is quiet. */
+/* Adding to a signaling NaN makes it quiet. */
 static inline double uk_max_f64(double a, double b) {
     if (uk_signaling_f64(a) || uk_signaling_f64(b))
         return a + b;
@@ -104,7 +104,7 @@ static inline float uk_med3(float a, float b, float c) {
 static inline float uk_flush(float a) {
     return uk_subnormal(a) ? copysignf(0, a) : a;
 }
-/* The product is rounded before the sum: a volatile, so that no compiler makes one FMA of both. */
+/* The product is rounded before the sum; volatile keeps compilers from fusing both into an FMA. */
 static inline float uk_mad(float a, float b, float c) {
     const volatile float product = uk_flush(uk_flush(a) * uk_flush(b));
 
@@ -127,9 +127,10 @@ static inline int32_t uk_frexp_exp(float a) {
 }
 
 /*
- * Division: den or num, scaled where the quotient's steps would leave the range. The manual tests whether 1 /
- * den is subnormal in f64, which it never is. In f32 it is what the steps suffer from, so both are made
- * smaller then; but not where the quotient is subnormal too, of which the manual would make den infinite.
+ * v_div_scale: returns a, which is den or num, scaled if the steps of the division would leave the range. The
+ * manual's condition is that 1 / den is subnormal in f64, which it never is. A subnormal 1 / den in f32 would
+ * lose precision in the steps, so both operands are then made smaller; but not if the quotient is subnormal
+ * too, for which the manual's rule would make den infinite.
  */
 static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
     *scaled = false;
@@ -150,8 +151,9 @@ static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
     return uk_exponent(num) <= 23 ? ldexpf(a, 64) : a;
 }
 /*
- * The manual of CDNA has 2 to the 32nd as the factor, which undoes none of the scalings above; that of RDNA
- * has these. Sum and factor are rounded once, by a sum in f64 rounded to odd, as a subnormal quotient needs.
+ * v_div_fmas. The manual of CDNA gives 2^32 as the factor, which undoes none of the scalings above; that of
+ * RDNA gives these. The sum and the factor are rounded once, by a sum in f64 rounded to odd, as a subnormal
+ * quotient needs.
  */
 static inline float uk_div_fmas(float a, float b, float c, bool scaled) {
     const double product = (double)a * b, sum = product + c, other = sum - product,
@@ -179,14 +181,15 @@ static inline float uk_div_fixup(float a, float den, float num) {
         return negative ? -0.0f : 0.0f;
     if (uk_exponent(num) - uk_exponent(den) < -150)
         return negative ? -0.0f : 0.0f;
-    /* The steps of a quotient that is too large end in infinity or NaN. The manual takes den's exponent here,
-       which cannot be that of infinity any more. */
+    /* The division steps of a quotient that is too large end in infinity or NaN. The manual tests den's
+     * exponent here, which cannot be that of infinity at this point. */
     if (uk_exponent(a) == 255)
         return negative ? -INFINITY : INFINITY;
     return copysignf(a, negative ? -1.0f : 1.0f);
 }
 
-/* f16's numbers are some of f32's, with room for a result that is rounded to f16 then. */
+/* f16 operations are computed in f32 or f64, which hold the exact intermediate result, and rounded once to
+ * f16. */
 static inline _Float16 uk_fma_f16(_Float16 a, _Float16 b, _Float16 c) {
     return (_Float16)fma((double)a, (double)b, (double)c);
 }
@@ -267,8 +270,8 @@ static inline double uk_div_scale_f64(double a, double den, double num, bool *sc
         return ldexp(a, -128);
     return uk_exponent_f64(num) <= 53 ? ldexp(a, 128) : a;
 }
-/* Sum and factor are rounded once: of a subnormal quotient, a sum half between two is not taken for a tie if
- * it was rounded. */
+/* The sum and the factor are rounded once. If a subnormal quotient lies exactly between two numbers because
+ * the sum was rounded, it is not a tie: the rest decides. */
 static inline double uk_div_fmas_f64(double a, double b, double c, bool scaled) {
     const double sum = fma(a, b, c), product = a * b, low = fma(a, b, -product), top = product + c,
                  back = top - product, rest = ((product - (top - back)) + (c - back)) + low + (top - sum);
@@ -309,7 +312,7 @@ static inline int64_t uk_middle(int64_t a, int64_t b, int64_t c) {
     return uk_most(uk_least(a, b), uk_least(uk_most(a, b), c));
 }
 
-/* Towards zero; what does not fit is the nearest that does; NaN is 0. */
+/* Conversion towards zero, saturated; NaN becomes 0. */
 static inline int32_t uk_to_i32(float a) {
     return a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a < -0x1p31f ? INT32_MIN : (int32_t)a;
 }
@@ -340,7 +343,7 @@ static inline uint64_t uk_low_bits(unsigned n) {
 static inline uint64_t uk_sign_64(uint64_t a, unsigned bits) {
     return bits >= 64 ? a : bits ? (uint64_t)((int64_t)(a << (64 - bits)) >> (64 - bits)) : 0;
 }
-/* How many bits from the top equal the first; -1: all. */
+/* The number of leading bits equal to the first one; UINT32_MAX if all are. */
 static inline uint32_t uk_sign_bits(uint32_t a) {
     const uint32_t other = a >> 31 ? ~a : a;
 
@@ -383,11 +386,11 @@ static inline uint32_t uk_dot4_u8(uint32_t a, uint32_t b, uint32_t c) {
         c += (a >> i & 255) * (b >> i & 255);
     return c;
 }
-/* Bit 64 of the sum of a product and c, both as numbers with a sign. */
+/* Bit 64 of the sum of the product and c, both as signed numbers. */
 static inline bool uk_mad_carry(int32_t a, int32_t b, uint64_t c) {
     return ((__int128)((int64_t)a * b) + (int64_t)c) >> 64 & 1;
 }
-/* A class of floats, by what it may be. */
+/* True if the mask has the class of the number that the arguments describe. */
 static inline bool uk_in_class(uint32_t mask, bool negative, bool signaling, bool nan, bool infinite,
                                bool subnormal, bool zero) {
     const int bit = signaling   ? 0

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LDS: bytes that a block's waves share; which waves accessed them, which bytes were written, and bank
- * conflicts. */
+/* LDS, the memory that the waves of a block share: accesses, undefined bits, bank conflicts. */
 #include <string.h>
 #include "state.h"
 
 /*
- * LDS has 32 banks of 4 bytes. An instruction is done in phases, in each of which some lanes reach every
- * bank: as many as move 128 bytes. Two lanes of a phase conflict if they need different words of one bank;
- * the same word is delivered to both. The lanes of a phase are consecutive, but for reads of 16 bytes.
- * Sources: AMD's "Understanding AMD GPU LDS and Bank Conflicts" (Composable Kernel's documentation) of 16
- * bytes, which it measured on gfx942; of 4 and 8 bytes the optimization guide of AMD's SHARK. gfx906 and
- * gfx90a are taken to be the same, which nothing here can measure.
+ * LDS has 32 banks of 4 bytes. An instruction takes phases of as many lanes as move 128 bytes. Two lanes of a
+ * phase conflict if they need different words of one bank; one word is delivered to several lanes at once.
+ * The lanes of a phase are consecutive, except for reads of 16 bytes.
+ *
+ * Sources: for 16 bytes AMD's "Understanding AMD GPU LDS and Bank Conflicts" (Composable Kernel's
+ * documentation), measured on gfx942; for 4 and 8 bytes the optimization guide of AMD's SHARK. gfx906 and
+ * gfx90a are assumed to be the same; that is not verified on hardware.
  */
 enum { BANKS = 32 };
 static const uint8_t uk_read_16[UK_AMDGPU_LANES] = {
@@ -19,11 +19,11 @@ static const uint8_t uk_read_16[UK_AMDGPU_LANES] = {
     48, 49, 50, 51, 40, 41, 42, 43, 60, 61, 62, 63, 44, 45, 46, 47, 56, 57, 58, 59,
 };
 static const struct {
-    unsigned bytes, lanes; /* of each lane; of a phase */
-    const uint8_t *read;   /* the order of lanes, if it is not theirs */
+    unsigned bytes, lanes; /* bytes per lane; lanes per phase */
+    const uint8_t *read;   /* the order of lanes; NULL: consecutive */
 } uk_phases[] = {{4, 32, NULL}, {8, 16, NULL}, {16, 8, uk_read_16}};
 
-/* Cycles of one phase: the most words that a bank has to deliver. */
+/* Cycles of one phase: the maximum over banks of the words that a bank has to deliver. */
 static unsigned uk_phase_cycles(const uint32_t *words, unsigned n) {
     uint32_t seen[BANKS][64];
     uint8_t count[BANKS] = {0};
@@ -59,8 +59,7 @@ static void uk_count_banks(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst
         unsigned n = 0, worst;
 
         for (unsigned k = first, before = UK_AMDGPU_LANES; k < first + uk_phases[row].lanes; ++k) {
-            /* The order of reads of 16 bytes is that of ds_read_b128; two reads of 8 are taken in lanes'
-             * order. */
+            /* Only ds_read_b128 has the order of 16-byte reads; two reads of 8 bytes go in lane order. */
             const unsigned l = !write && uk_phases[row].read && e->parts == 1 ? uk_phases[row].read[k] : k;
 
             if (!(exec >> l & 1) || (before < UK_AMDGPU_LANES && e->address[0][l] == e->address[0][before]))
@@ -85,7 +84,7 @@ static void uk_count_banks(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst
     *(write ? &counts->lds_write_conflicts : &counts->lds_read_conflicts) += cycles - phases;
 }
 
-/* The addresses of the one or two accesses of each active lane, into the event. */
+/* Computes the addresses of the one or two accesses of each active lane and stores them in the event. */
 static enum uk_amdgpu_step uk_lds_addresses(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                             uint64_t exec, struct uk_amdgpu_event *e) {
     const unsigned a = i->o[!(i->op->flags & F_WRITE)].index, size = i->op->types[0];
@@ -141,7 +140,7 @@ static enum uk_amdgpu_step uk_lds_touch(struct uk_amdgpu_wave *w, const struct u
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* Undefined bits of registers become those of bytes. */
+/* Undefined bits of registers become undefined bits of LDS. */
 static enum uk_amdgpu_step uk_lds_write(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                         uint64_t exec, const struct uk_amdgpu_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
@@ -166,7 +165,7 @@ static enum uk_amdgpu_step uk_lds_write(struct uk_amdgpu_wave *w, const struct u
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* Reads of one register of whole words, which are the most common. */
+/* The most common reads: whole words into one register. */
 static uint64_t uk_lds_read_words(const struct uk_amdgpu_block *block, const uint64_t *address,
                                   unsigned offset, uint64_t exec, uint32_t *to, uint32_t *undefined) {
     uint64_t lanes = 0;

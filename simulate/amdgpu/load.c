@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A code object: its segments become a constant buffer of the device, its metadata and descriptors kernels.
- * */
+/* Loads a code object: its segments become a constant buffer of the device, its metadata and descriptors
+ * become kernels. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include "state.h"
 
-/* Of AMDGPU's ABI, as LLVM's AMDGPUUsage has it. */
+/* Constants of AMDGPU's ABI (LLVM's AMDGPUUsage). */
 enum { OSABI_HSA = 64, NOTE_METADATA = 32, DESCRIPTOR = 64 };
 enum { MAX_SEGMENTS = 64, MAX_SECTIONS = 4096 };
 #define MAX_IMAGE ((uint64_t)256 << 20)
@@ -24,7 +24,7 @@ static enum uk_amdgpu_status uk_elf_bad(const struct uk_elf *elf, const char *wh
     return uk_amdgpu_fail(elf->object->gpu, UK_AMDGPU_BAD_OBJECT, "the code object is damaged: %s", what);
 }
 
-/* The bytes of the file at this offset; NULL: they reach beyond its end. */
+/* The `size` bytes of the file at this offset; NULL if they reach beyond its end. */
 static const uint8_t *uk_elf_at(const struct uk_elf *elf, uint64_t offset, uint64_t size) {
     return offset <= elf->size && size <= elf->size - offset ? elf->bytes + offset : NULL;
 }
@@ -93,7 +93,7 @@ static enum uk_amdgpu_status uk_elf_image(struct uk_elf *elf) {
     return UK_AMDGPU_OK;
 }
 
-/* The metadata among the notes; false: there is none, or a note is damaged. */
+/* Finds the metadata among the notes; false if there is none or a note is damaged. */
 static bool uk_elf_note(const struct uk_elf *elf, const uint8_t **data, size_t *bytes) {
     Elf64_Phdr segment;
 
@@ -128,8 +128,8 @@ static bool uk_elf_note(const struct uk_elf *elf, const uint8_t **data, size_t *
     return false;
 }
 
-/* A symbol by its name (or, without one, the largest function that begins at an address) in the tables of
- * symbols. */
+/* Finds a symbol in the symbol tables: by name or, if name is NULL, the largest function that begins at
+ * `value`. */
 static bool uk_elf_symbol(const struct uk_elf *elf, const char *name, uint64_t value, Elf64_Sym *found) {
     const uint8_t *sections =
         uk_elf_at(elf, elf->header.e_shoff, (uint64_t)elf->header.e_shnum * sizeof(Elf64_Shdr));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer or in scratch, which waves
- * accessed it, which accesses are outstanding. */
+/* Scalar loads, vector loads and stores: finds each lane's bytes in a buffer or in scratch, checks for races,
+ * and records outstanding accesses. */
 #include <string.h>
 #include "state.h"
 
-/* An address in a message: its place relative to the nearest buffer. */
+/* Reports an address relative to the nearest buffer. */
 static enum uk_amdgpu_step uk_outside(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
                                       uint64_t address, unsigned size, const char *use) {
     const struct uk_simt_buffer *b = uk_simt_near(&w->block->run->gpu->memory, address);
@@ -41,7 +41,7 @@ static enum uk_amdgpu_step uk_smem_read(struct uk_amdgpu_wave *w, const struct u
 
     if (!b || !uk_simt_inside(b, address, size))
         return uk_outside(w, i, -1, address, size, "a scalar load");
-    /* The scalar cache is not coherent with vector stores, even the same wave's. */
+    /* The scalar cache is not coherent with vector stores, not even with the same wave's. */
     for (uint64_t k = 0; b->shadow.cells && k < size / 4; ++k) {
         const struct uk_simt_cell *c = &b->shadow.cells[((address - b->address) + 4 * k) / b->shadow.granule];
 
@@ -68,7 +68,7 @@ enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu
     if (undefined[0] | undefined[1])
         return uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
     step = uk_use_s(w, i, i->o[0].index, i->op->types[1], "overwritten");
-    /* Beside a register's there may be an immediate offset. */
+    /* An immediate offset may follow a register. */
     offset += (uint64_t)(int64_t)i->address_offset;
     if (!step)
         step = uk_smem_read(w, i, (base + offset) & ~(uint64_t)3, i->op->types[0]);
@@ -83,7 +83,7 @@ enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* Each active lane's address; a report if one is undefined. */
+/* Computes each active lane's address; a report if one is undefined. */
 static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                         uint64_t exec, uint64_t *address) {
     const struct uk_amdgpu_operand *a = &i->o[!(i->op->flags & F_WRITE)], *s = &i->o[2];
@@ -110,8 +110,8 @@ static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct u
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* The bytes of these lanes; the buffer of the lane before is likely that of the next. `shared`: those that
- * waves can write. */
+/* Finds the bytes of these lanes and records the access. The next lane's buffer is likely the same. `shared`:
+ * the lanes whose bytes other waves can write. */
 static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                            uint64_t exec, const uint64_t *address,
                                            struct uk_amdgpu_places *places, uint64_t *shared) {
@@ -148,7 +148,7 @@ static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struc
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* To scratch undefined bits are stored too. */
+/* Stores to scratch also store the undefined bits. */
 static enum uk_amdgpu_step uk_store(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
                                     const struct uk_amdgpu_places *places) {
     const struct uk_amdgpu_operand *data = &i->o[1];
@@ -188,7 +188,7 @@ uint32_t uk_loaded(const struct uk_amdgpu_inst *i, uint32_t before, const uint8_
     return flags & F_LOW ? (value & 0xffff) | (before & 0xffff0000) : value;
 }
 
-/* What buffers have is defined; of a register of which a half is loaded the other one may not be. */
+/* Bytes of buffers are defined. A load of half a register keeps the undefined bits of the other half. */
 static void uk_load(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
                     const struct uk_amdgpu_places *places, struct uk_amdgpu_event *e) {
     static const uint8_t defined[4];
@@ -211,7 +211,7 @@ static void uk_load(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, ui
     }
 }
 
-/* Where each lane's bytes are: in buffers, at `address`, or in scratch. */
+/* Finds each lane's bytes: in buffers, at `address`, or in scratch. */
 static enum uk_amdgpu_step uk_find(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
                                    uint64_t *address, struct uk_amdgpu_places *places, uint64_t *shared) {
     uint64_t own = 0;

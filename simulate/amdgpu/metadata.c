@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A code object's metadata: a map in MessagePack, from which a launch's parameters are read. The same code
- * reads it twice: once to count kernels, arguments and bytes of names, once to fill in the arrays that were
- * allocated for them.
+ * A code object's metadata, a map in MessagePack with a launch's parameters. The same code reads it twice:
+ * first to count kernels, arguments and bytes of names, then to fill in the arrays allocated for them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@ struct uk_pack {
 };
 
 enum uk_pack_kind { PACK_INTEGER, PACK_TEXT, PACK_LIST, PACK_MAP, PACK_OTHER };
-/* An integer, the number of a list's or map's elements, or the length of a text. */
+/* n: an integer, the number of elements of a list or map, or the length of a text. */
 struct uk_amdgpu_value {
     enum uk_pack_kind kind;
     uint64_t n;
@@ -71,7 +70,7 @@ static struct uk_amdgpu_value uk_pack_next(struct uk_pack *p) {
     case 0xce:
     case 0xcf:
         return (struct uk_amdgpu_value){PACK_INTEGER, uk_pack_number(p, 1u << (tag - 0xcc)), NULL};
-    case 0xd0: /* no value that is needed is signed */
+    case 0xd0: /* signed integers; none is needed */
     case 0xd1:
     case 0xd2:
     case 0xd3:
@@ -94,7 +93,7 @@ static struct uk_amdgpu_value uk_pack_next(struct uk_pack *p) {
     }
 }
 
-/* Passes the rest of a value whose beginning was read. */
+/* Skips the rest of a value whose beginning was read. */
 static void uk_pack_skip(struct uk_pack *p, struct uk_amdgpu_value value, unsigned depth) {
     uint64_t n = value.kind == PACK_LIST ? value.n : value.kind == PACK_MAP ? 2 * value.n : 0;
 
@@ -108,7 +107,7 @@ static bool uk_is(struct uk_amdgpu_value value, const char *text) {
     return value.kind == PACK_TEXT && value.n == strlen(text) && memcmp(value.text, text, value.n) == 0;
 }
 
-/* What is filled in; in the first pass the pointers are NULL. */
+/* The output; in the first pass the pointers are NULL. */
 struct uk_filled {
     struct uk_amdgpu_kernel_inside *kernels;
     struct uk_amdgpu_argument *arguments;
@@ -163,7 +162,7 @@ static void uk_pack_argument(struct uk_pack *p, struct uk_filled *f) {
     ++f->n_arguments;
 }
 
-/* The numbers of a kernel that need no conversion. */
+/* The field of the kernel for a number that needs no conversion; NULL if the key is another one. */
 static uint32_t *uk_number_of(struct uk_amdgpu_kernel *k, struct uk_amdgpu_value key) {
     const struct {
         const char *name;
@@ -233,7 +232,7 @@ static void uk_pack_all(struct uk_pack *p, struct uk_filled *f) {
     }
 }
 
-/* Hidden arguments come last; each one lies inside the segment. */
+/* False if a value is out of range. Hidden arguments come last; each argument lies inside the segment. */
 static bool uk_arguments_good(struct uk_amdgpu_kernel *k) {
     const uint32_t n = k->n_hidden;
 
@@ -265,7 +264,7 @@ enum uk_amdgpu_status uk_amdgpu_metadata(struct uk_amdgpu_object *object, const 
     uk_pack_all(&p, &f);
     if (p.bad)
         return uk_amdgpu_fail(object->gpu, UK_AMDGPU_BAD_OBJECT, "the code object is damaged: its metadata");
-    /* No more than its bytes hold, so these sizes are small. */
+    /* The counts are at most the metadata's bytes, so these sums do not overflow. */
     arguments_at = f.n_kernels * sizeof *f.kernels;
     names_at = arguments_at + f.n_arguments * sizeof *f.arguments;
     object->kernels = calloc(1, names_at + f.n_names + 1);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of opcodes, of opcodes.def: a function for each row's expression, and the check of operands
- * against a row. */
+/* The opcode table, from opcodes.def: a function for each row's expression, and the check of operands against
+ * a row. */
 #include <stdlib.h>
 #include <string.h>
 #include "lanes.h"
 #include "state.h"
 
-/* The C type of an operand's type, and how lane l of it is read from and written to registers. */
+/* For each operand type of the rows: its C type, and reading (GET) and writing (PUT) lane l of its
+ * registers. */
 typedef uint32_t t_none, t_u32, t_u24, t_b0, t_b1, t_b2, t_b3, t_n4, t_n5, t_n6, t_n32;
 typedef int32_t t_i32, t_i24;
 typedef uint64_t t_u64;
@@ -92,7 +93,7 @@ static inline void uk_put_f16(uint32_t (*d)[UK_AMDGPU_LANES], int l, _Float16 a)
             PUT_##D(d, l, (__VA_ARGS__));           \
         }                                           \
     }
-/* Integers without their types' ends; the most and least numbers of a type. */
+/* Integer results computed in 64 bits, without overflow; clamped to the minimum and maximum of D. */
 #define EXACT(function, D, A, B, C, result, ...)                                           \
     static void function(PARAMETERS) {                                                     \
         (void)mask_in, (void)mask_out;                                                     \
@@ -139,7 +140,7 @@ static inline void uk_put_f16(uint32_t (*d)[UK_AMDGPU_LANES], int l, _Float16 a)
     }
 #include "opcodes.def"
 
-/* Most instructions that are executed are FMAs of f32: the host's instruction is used where it has one. */
+/* Most executed instructions are FMAs of f32: the host's FMA instruction is used if it exists. */
 #ifdef __x86_64__
 __attribute__((target("avx2,fma"))) static void uk_lanes_fma_avx2(uint32_t (*restrict d)[UK_AMDGPU_LANES],
                                                                   const uint32_t *const *restrict s) {
@@ -159,7 +160,7 @@ static void uk_lanes_fma(PARAMETERS) {
         d[0][l] = uk_bits(fmaf(uk_float(s[0][l]), uk_float(s[2][l]), uk_float(s[4][l])));
 }
 
-/* Scalars: 32-bit operands are extended to 64 bits, so that carries are there. */
+/* Scalars: 32-bit operands are extended to 64 bits, so that carries are visible. */
 #define SGET_none(x) ((void)(x), 0)
 #define SGET_u32(x) (uint64_t)(uint32_t)(x)
 #define SGET_i32(x) (int64_t)(int32_t)(x)
@@ -243,13 +244,14 @@ static bool uk_is_float(enum uk_amdgpu_type type) {
     return type == T_f32 || type == T_f64 || type == T_f16;
 }
 
-/* Of rows that move the bits of an f16 (v_pack_b32_f16) an u16 is one. */
+/* True if the operand may have a sign modifier. A u16 may in rows that move the bits of an f16
+ * (v_pack_b32_f16). */
 static bool uk_has_sign(enum uk_amdgpu_type type, uint32_t flags) {
     return uk_is_float(type) || flags & F_SELECT || (type == T_u16 && flags & F_OP_SEL && flags & F_BITS);
 }
 
-/* The bits of a constant: of a float as the operand's type has it; the 32 bits of a literal are f64's upper
- * ones. */
+/* Sets the bits of a constant in the operand's type. The 32 bits of a literal are the upper ones of an
+ * f64. */
 static void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
     if (!o->is_float) {
         if (type == T_f64 && o->value[0] > 64 && o->value[0] < UINT32_MAX - 16)
@@ -269,7 +271,7 @@ static void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
     }
 }
 
-/* A source of the row's type. */
+/* Checks source n against the row's type; NULL, or the part that is not simulated. */
 static const char *uk_source(struct uk_amdgpu_inst *i, unsigned n, bool vector) {
     const uint32_t flags = i->op->flags;
     struct uk_amdgpu_operand *o = &i->o[n];
@@ -289,8 +291,8 @@ static const char *uk_source(struct uk_amdgpu_inst *i, unsigned n, bool vector) 
     return NULL;
 }
 
-/* In the order of the text: the destination, a mask, the sources, a mask; into o[0], sources from o[1], masks
- * at o[4], o[5]. */
+/* Moves operands from the order of the text (destination, a mask, sources, a mask) to fixed places:
+ * destination o[0], sources from o[1], masks o[4] and o[5]. */
 static const char *uk_operands_valu(struct uk_amdgpu_inst *i) {
     struct uk_amdgpu_operand in[UK_AMDGPU_MAX_OPERANDS], zero = {0};
     const uint32_t flags = i->op->flags;
@@ -308,14 +310,14 @@ static const char *uk_operands_valu(struct uk_amdgpu_inst *i) {
         if (at >= i->n)
             return "the number of operands of this instruction";
         i->o[n] = in[at];
-        if (by_half) { /* modifiers were read by place, and there is no mask */
+        if (by_half) { /* modifiers were read by position, and there is no mask */
             i->o[n].select_low = bits.select_low;
             i->o[n].select_high = bits.select_high;
         }
         if (n <= 2)
             i->o[n].sdwa = i->source_sdwa[n - 1];
     }
-    /* Behind the sources' bits of op_sel is the destination's. */
+    /* The destination's bit of op_sel follows those of the sources. */
     i->upper = flags & F_WRITE_HI || (n < UK_AMDGPU_MAX_OPERANDS && in[n].select_low && !by_half);
     if (i->upper && !(flags & F_KEEP))
         return "a modifier of this instruction";
@@ -341,7 +343,8 @@ static bool uk_is_mask(const struct uk_amdgpu_operand *o) {
     return o->kind == UK_AMDGPU_OPERAND_S && o->words == 2;
 }
 
-/* v_pk_mov_b32 takes one half of each source; the others a low and a high half for each result. */
+/* v_pk_mov_b32 takes one half of each source; other packed instructions take a low and a high half for each
+ * result. */
 static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
         struct uk_amdgpu_operand *o = &i->o[n];
@@ -354,7 +357,7 @@ static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
             uk_constant(o, T_f32);
         else if (o->words != 2)
             return "the size of an operand of this instruction";
-        /* A constant has a lower half only: taking its upper half is refused. */
+        /* A constant has only a lower half. */
         if (o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->select_high)
             return "a constant whose upper half is taken";
     }
@@ -363,9 +366,9 @@ static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
                : "the size of an operand of this instruction";
 }
 
-/* Of 16-bit halves. A constant has 32 bits, as LLVM counts on (SIFoldOperands, tryFoldImmWithOpSel): an
- * integer's upper half is 0, or -1, and that of a float is 0 where the instruction is one of floats. Of
- * integers, a float's constant is another: it is refused. */
+/* 16-bit halves. A constant has 32 bits, as LLVM assumes (SIFoldOperands, tryFoldImmWithOpSel): the upper
+ * half is the sign extension of an integer and 0 of a float. A float constant of an integer instruction is
+ * refused. */
 static const char *uk_operands_halves(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
         const struct uk_amdgpu_operand *o = &i->o[n];
@@ -437,7 +440,7 @@ static const char *uk_check_salu(struct uk_amdgpu_inst *i) {
     return why;
 }
 
-/* The registers of a memory instruction: where its data and its address are, of which sizes. */
+/* Checks the registers of data and address of a memory instruction. */
 static const char *uk_check_memory(struct uk_amdgpu_inst *i) {
     const struct uk_amdgpu_opcode *op = i->op;
     const bool write = op->flags & F_WRITE, two = op->flags & F_TWO;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text that LLVM prints of an instruction, into operands and modifiers: "v_fma_f32 v0, -|v1|, s2, 1.0
- * clamp", "global_load_dwordx4 v[0:3], v4, s[6:7] offset:16". Text that is not understood is kept in the
- * message that ends a wave which executes the instruction.
+ * Parses the text that LLVM prints for an instruction into operands and modifiers: "v_fma_f32 v0, -|v1|, s2,
+ * 1.0 clamp", "global_load_dwordx4 v[0:3], v4, s[6:7] offset:16". Text that it does not understand goes into
+ * the message that ends a wave which executes the instruction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static bool uk_begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Registers with names, by index and words. */
+/* Named registers. */
 static const struct {
     const char *name;
     uint8_t kind, index, words;
@@ -33,7 +33,7 @@ static const struct {
     {"src_private_base", UK_AMDGPU_OPERAND_S, PRIVATE_BASE, 2},
 };
 
-/* "v7", "a[0:3]", "s[4:5]". */
+/* Parses "v7", "a[0:3]", "s[4:5]". */
 static bool uk_parse_register(struct uk_amdgpu_operand *o, const char *text) {
     const unsigned limit = *text == 's' ? 102 : 256;
     const bool list = text[1] == '[';
@@ -75,7 +75,7 @@ static bool uk_parse_plain(struct uk_amdgpu_operand *o, const char *text) {
     }
     if (!*text || !strchr("-0123456789", *text))
         return false;
-    /* A constant of 32 bits, or of fewer with a sign: a 64-bit operand is its extension. */
+    /* A signed constant of up to 32 bits; a 64-bit operand gets its extension. */
     const long long number = strtoll(text, &end, 0);
     o->value[0] = (uint32_t)number;
     o->value[1] = number < 0 ? UINT32_MAX : 0;
@@ -117,8 +117,8 @@ static bool uk_parse_sdwa(uint8_t *sdwa, const char *text) {
     return byte || word || strcmp(text, "DWORD") == 0;
 }
 
-/* "[0,1,1]" of op_sel and the like, for the sources after the destination; behind them op_sel may have one
- * for that. */
+/* Parses the bits "[0,1,1]" of op_sel and the like, one for each source; op_sel may have a last one for the
+ * destination. */
 static bool uk_parse_bits(struct uk_amdgpu_inst *inst, const char *text, size_t field) {
     unsigned n = 0;
 
@@ -192,7 +192,8 @@ static bool uk_parse_modifier(struct uk_amdgpu_inst *inst, const char *text) {
     return false;
 }
 
-/* The next word or operand: until `ends`, but not within brackets. Leaves `text` behind it. */
+/* Returns the next word or operand, which ends at one of `ends` outside brackets; `text` is advanced past
+ * it. */
 static char *uk_parse_part(char **text, const char *ends) {
     char *begin = *text + strspn(*text, " \t"), *at = begin;
     int depth = 0;
@@ -203,7 +204,7 @@ static char *uk_parse_part(char **text, const char *ends) {
     return begin;
 }
 
-/* The name without the suffix of its encoding. */
+/* Finds the opcode of the name, with or without the suffix of its encoding. */
 static const char *uk_parse_name(struct uk_amdgpu_inst *inst, char *name) {
     static const char *const endings[] = {"_e32", "_e64", "_sdwa"};
     const size_t n = strlen(name);
@@ -216,7 +217,7 @@ static const char *uk_parse_name(struct uk_amdgpu_inst *inst, char *name) {
             continue;
         name[n - m] = 0;
         inst->op = uk_amdgpu_opcode(name);
-        /* The default of SDWA's selections is the whole register. */
+        /* SDWA without a selection takes the whole register. */
         inst->unused = i == 2 ? 'P' : 0;
     }
     return inst->op ? NULL : "this opcode";
@@ -242,7 +243,7 @@ const char *uk_amdgpu_parse(struct uk_amdgpu_inst *inst, char *text) {
         inst->n = 0;
         return NULL;
     }
-    /* Operands are separated by commas; behind the last one modifiers follow, by spaces. */
+    /* Operands are separated by commas; modifiers follow the last one after spaces. */
     more = more && inst->op->run != uk_run_waitcnt;
     while (more) {
         char *part = uk_parse_part(&text, ", \t"), end = *text;

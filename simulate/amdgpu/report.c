@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "state.h"
 
-/* "vadd+0x74 `v_add_f32_e32 v2, v6, v7`, block 0,0,0 wave 0 lane 3: ..." */
+/* Writes the message "vadd+0x74 `v_add_f32_e32 v2, v6, v7`, block 0,0,0 wave 0 lane 3: ...". */
 static enum uk_amdgpu_step uk_stop(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
                                    enum uk_amdgpu_status status, const char *format, va_list list) {
     struct uk_amdgpu_run_state *run = w->block->run;

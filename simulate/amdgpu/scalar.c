@@ -38,8 +38,8 @@ enum uk_amdgpu_step uk_scalar_write(struct uk_amdgpu_wave *w, const struct uk_am
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* Which bits of the result are undefined. Of AND and OR, a known 0 or 1 decides; else one undefined bit makes
- * all so. */
+/* The undefined bits of the result. In AND and OR a defined 0 or 1 decides; rows that do not work bit by bit
+ * have all bits undefined if any source bit is. */
 static uint64_t uk_undefined(uint32_t flags, const uint64_t *value, const uint64_t *undefined,
                              unsigned words) {
     const uint64_t a = value[0], b = flags & F_NOT_B ? ~value[1] : value[1], ua = undefined[0],
@@ -73,7 +73,7 @@ enum uk_amdgpu_step uk_run_salu(struct uk_amdgpu_wave *w, const struct uk_amdgpu
     for (unsigned n = 0; n < 3; ++n) {
         const struct uk_amdgpu_operand *o = &i->o[n == 2 ? 0 : 1 + n];
 
-        /* The destination's old value, which only some instructions need. */
+        /* Only some instructions read the destination's old value. */
         if (o->kind == UK_AMDGPU_OPERAND_NONE || (n == 2 && !(flags & F_ACC)))
             continue;
         step = uk_scalar_source(w, i, o, &value[n], &undefined[n]);
@@ -95,7 +95,7 @@ enum uk_amdgpu_step uk_run_salu(struct uk_amdgpu_wave *w, const struct uk_amdgpu
                           : uk_scalar_write(w, i, i->o[0].index, i->o[0].words, result, unknown);
 }
 
-/* The name has the condition: s_cbranch_vccnz branches if VCC is not 0. */
+/* The name contains the condition: s_cbranch_vccnz branches if VCC is not 0. */
 enum uk_amdgpu_step uk_run_branch(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const char *on = i->op->name[2] == 'c' ? i->op->name + 10 : "";
     bool taken = true;
@@ -125,7 +125,7 @@ enum uk_amdgpu_step uk_run_getpc(struct uk_amdgpu_wave *w, const struct uk_amdgp
     return uk_scalar_write(w, i, i->o[0].index, 2, w->block->run->code->address + i->offset + i->size, 0);
 }
 
-/* A jump that is too far for a branch's 16 bits. */
+/* Jumps too far for a branch's 16 bits. */
 enum uk_amdgpu_step uk_run_setpc(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const struct uk_amdgpu_code *code = w->block->run->code;
     uint64_t address, undefined;

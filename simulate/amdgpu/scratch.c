@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scratch: memory that is each lane's own, for registers that are spilled and arrays with an index that is no
- * constant. A wave has a part of it, in which hardware interleaves the lanes by words: byte b of lane l is at
- * 256 * (b / 4) + 4 * l + b % 4 (LLVM's AMDGPUUsage, "Memory Spaces"). buffer_NAME finds the part by a
- * resource that the launch gives and the kernel adds the wave's offset to; scratch_NAME, and flat_NAME with
- * an address in the private aperture, by FLAT_SCRATCH. No lane may reach another's bytes, so they lie
- * together here.
+ * Scratch, the private memory of each lane, for spilled registers and arrays with variable indices. Each wave
+ * has a part of it, in which hardware interleaves the lanes by words: byte b of lane l is at 256 * (b / 4) +
+ * 4 * l + b % 4 (LLVM's AMDGPUUsage, "Memory Spaces"). buffer_NAME addresses the part by a resource from the
+ * launch, to which the kernel adds the wave's offset; scratch_NAME, and flat_NAME with an address in the
+ * private aperture, by FLAT_SCRATCH. No lane may reach another's bytes, so here each lane's bytes are
+ * contiguous.
  */
 #include <string.h>
 #include "state.h"
 
-enum { PART = 1024 }; /* a wave's part is a multiple */
-/* Of a resource: the lanes are interleaved (SWIZZLE_ENABLE), 64 of them (INDEX_STRIDE), each by its number
- * (ADD_TID_ENABLE). */
+enum { PART = 1024 }; /* a wave's part is a multiple of this */
+/* Words of the resource: lanes are interleaved (SWIZZLE_ENABLE), 64 of them (INDEX_STRIDE), each by its
+ * number (ADD_TID_ENABLE). */
 enum { RESOURCE_1 = (int)0x80000000, RESOURCE_3 = 3 << 21 | 1 << 23 };
 
 uint32_t uk_scratch_offset(const struct uk_amdgpu_run_state *run, uint32_t wave) {
@@ -38,8 +38,8 @@ void uk_scratch_begin(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w)
     memset(w->scratch_undefined, 255, bytes);
 }
 
-/* A lane's bytes: `from` is the distance of what interleaved addresses are counted from to the wave's part.
- * */
+/* Finds a lane's bytes. `from`: distance from the beginning of the wave's part to the base of the interleaved
+ * address. */
 static enum uk_amdgpu_step uk_scratch_place(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                             int lane, int64_t from, uint32_t offset,
                                             struct uk_amdgpu_places *places) {
@@ -63,7 +63,7 @@ static enum uk_amdgpu_step uk_scratch_place(struct uk_amdgpu_wave *w, const stru
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* A scalar that an address is made of. */
+/* Reads a scalar of an address; a report if it is undefined. */
 static enum uk_amdgpu_step uk_scratch_scalar(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                              const struct uk_amdgpu_operand *o, uint64_t *value) {
     uint64_t undefined;
@@ -78,7 +78,7 @@ static int64_t uk_scratch_from(const struct uk_amdgpu_wave *w, uint64_t address)
     return (int64_t)(address - SCRATCH_ADDRESS) - (int64_t)uk_scratch_offset(w->block->run, w->number);
 }
 
-/* By FLAT_SCRATCH. */
+/* The base from FLAT_SCRATCH. */
 static enum uk_amdgpu_step uk_scratch_base(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                            int64_t *from) {
     const struct uk_amdgpu_operand base = {.kind = UK_AMDGPU_OPERAND_S, .index = FLAT_SCRATCH, .words = 2};
@@ -90,7 +90,7 @@ static enum uk_amdgpu_step uk_scratch_base(struct uk_amdgpu_wave *w, const struc
     return step;
 }
 
-/* By a resource and an offset that is not interleaved. */
+/* The base from a resource and an offset that is not interleaved. */
 static enum uk_amdgpu_step uk_scratch_by_resource(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                                   int64_t *from) {
     uint32_t wanted[4];
@@ -114,7 +114,8 @@ static enum uk_amdgpu_step uk_scratch_by_resource(struct uk_amdgpu_wave *w, cons
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* The register of an address, which may be missing, and a scalar in its place. */
+/* Computes each lane's offset from an address register, which may be missing, a scalar instead of it, and the
+ * immediate. */
 static enum uk_amdgpu_step uk_scratch_offsets(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                               uint64_t exec, uint32_t *offset) {
     const struct uk_amdgpu_operand *a = &i->o[!(i->op->flags & F_WRITE)];
@@ -161,14 +162,14 @@ enum uk_amdgpu_step uk_scratch_flat(struct uk_amdgpu_wave *w, const struct uk_am
     return step;
 }
 
-/* In memory.c's order: of a store the address, the data, else the data, the address; then a resource and an
- * offset, or a scalar. */
+/* Brings operands into memory.c's order: address, data for a store, data, address for a load; then a resource
+ * and an offset, or a scalar. */
 const char *uk_check_scratch(struct uk_amdgpu_inst *i) {
     const bool write = i->op->flags & F_WRITE, buffer = i->op->flags & F_BUFFER;
     const struct uk_amdgpu_operand *data = &i->o[write], *address = &i->o[!write], *scalar = &i->o[2],
                                    *offset = &i->o[3];
 
-    if (buffer && write) { /* written in the order of a load */
+    if (buffer && write) { /* the text has the order of a load */
         const struct uk_amdgpu_operand first = i->o[0];
 
         i->o[0] = i->o[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk-sim-amdgpu: a kernel of a code object, run in the simulator. */
+/* uk-sim-amdgpu: runs a kernel of a code object in the simulator. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ __attribute__((format(printf, 1, 2))) static int uk_sim_error(const char *format
     return 1;
 }
 
-/* A whole file, of at most 4 GiB; NULL and a message. */
+/* Reads a whole file, of at most 4 GiB; NULL after a message. */
 static unsigned char *uk_sim_read(const char *name, size_t *bytes) {
     FILE *file = fopen(name, "rb");
     unsigned char *data = NULL;
@@ -170,7 +170,7 @@ static int uk_sim_buffer(struct uk_sim *sim, uint32_t i) {
     return 0;
 }
 
-/* As the metadata says what the kernel's argument is. */
+/* Parses argument i as the metadata describes it. */
 static int uk_sim_value(struct uk_sim *sim, uint32_t i, const struct uk_amdgpu_argument *to) {
     const char *text = sim->text[i];
     const bool buffer = *text == '@' || strncmp(text, "zero:", 5) == 0, f32 = strncmp(text, "f32:", 4) == 0;
@@ -296,7 +296,7 @@ static int uk_sim_run(struct uk_sim *sim) {
 
     if (!image)
         return 1;
-    /* What is no code object is refused by name by the loader of any GPU. */
+    /* Any GPU's loader refuses a file that is not a code object, with a message. */
     sim->gpu = uk_amdgpu_open(gfx ? gfx : "gfx90a");
     if (!sim->gpu)
         status = uk_sim_error("no memory, or this LLVM has no disassembler for AMDGPU");

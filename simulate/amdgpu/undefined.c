@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which bits of a VALU result are undefined, if sources have undefined bits. Rows with F_BITS move bits or
- * combine those of the same place: there the row's function says it, with the undefined bits of its sources
- * changed in all combinations. The lowest undefined bit of a sum or a product makes all above it undefined;
- * an undefined bit of any other operand makes all of the result so.
+ * The undefined bits of a VALU result if sources have undefined bits. Rows with F_BITS move bits or combine
+ * bits of the same position: the row's function is evaluated with the undefined bits of its sources flipped,
+ * in all combinations of sources. In sums and products the lowest undefined bit makes all bits above it
+ * undefined; in any other row one undefined bit makes the whole result undefined.
  */
 #include <string.h>
 #include "state.h"
 
-/* The bits of a source that are read. */
+/* The bits of a source that an operand of this type reads. */
 static const uint32_t uk_read_bits[] = {
     [T_none] = 0,         [T_u32] = UINT32_MAX, [T_i32] = UINT32_MAX, [T_f32] = UINT32_MAX,
     [T_u64] = UINT32_MAX, [T_i64] = UINT32_MAX, [T_f64] = UINT32_MAX, [T_u16] = 0xffff,
@@ -18,13 +18,13 @@ static const uint32_t uk_read_bits[] = {
     [T_n6] = 63,          [T_n32] = UINT32_MAX,
 };
 
-/* The sources' undefined bits; those of what selects bits apart from those of data. */
+/* The sources' undefined bits, those of control operands separate from those of data. */
 struct uk_undefined {
     const uint32_t *word[6];
     uint32_t copy[6][UK_AMDGPU_LANES];
     uint64_t data[UK_AMDGPU_LANES];
     bool is_control[3];
-    uint64_t control; /* lanes */
+    uint64_t control; /* lanes with undefined control operands */
 };
 
 static void uk_gather(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned part,
@@ -51,7 +51,8 @@ static void uk_gather(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_ins
     }
 }
 
-/* What changes in the result when the undefined bits of sources do, in any combination of sources. */
+/* Sets the bits of the result that change when undefined bits of sources are flipped, in any combination of
+ * sources. */
 static void uk_by_change(const struct uk_amdgpu_inst *i, const struct uk_amdgpu_sources *from,
                          const struct uk_undefined *u, uint32_t (*result)[UK_AMDGPU_LANES]) {
     const unsigned words = i->o[0].words == 2 && !(i->op->flags & F_PK) ? 2 : 1;
@@ -82,7 +83,8 @@ static uint64_t uk_from_lowest(uint64_t bits) {
     return 0 - (bits & (0 - bits));
 }
 
-/* The one that the mask selects; of an undefined bit of the mask, where both differ or are undefined. */
+/* The undefined bits of the source that the mask selects. If the mask's bit is undefined: also those in which
+ * the two sources differ. */
 static uint32_t uk_selected(const struct uk_amdgpu_sources *from, const struct uk_undefined *u, unsigned l) {
     const uint32_t a = u->word[0][l], b = u->word[2][l];
 

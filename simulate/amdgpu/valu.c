@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * VALU: sources as arrays of lanes, the row's function on all 64, and its results into the lanes of EXEC.
- * Where a source has undefined bits, undefined.c says which the result has; only the use of these in an
- * address, a branch, EXEC or a store to a buffer is reported.
+ * VALU instructions: collects the sources as arrays of lanes, runs the row's function on all 64, and writes
+ * the results of the lanes of EXEC. If a source has undefined bits, undefined.c computes those of the result;
+ * an error is reported only when they reach an address, a branch, EXEC or a store to a buffer.
  */
 #include <string.h>
 #include "lanes.h"
 #include "state.h"
 
-/* The results of both parts: words, and their undefined bits in the lanes where there are any. */
+/* The results of both parts: words, and their undefined bits, which are valid if `undefined`. */
 struct uk_results {
     uint32_t word[3][UK_AMDGPU_LANES], bits[3][UK_AMDGPU_LANES];
     bool undefined;
@@ -19,7 +19,7 @@ static void uk_fill(uint32_t *lanes, uint32_t value) {
         lanes[l] = value;
 }
 
-/* Bytes of a register, by SDWA. */
+/* Extracts the bytes that SDWA selects. */
 static void uk_select(uint32_t *to, const uint32_t *from, uint8_t sdwa, bool sign) {
     const unsigned shift = 8 * (sdwa >> 4), bits = 8 * (sdwa & 15);
 
@@ -30,7 +30,7 @@ static void uk_select(uint32_t *to, const uint32_t *from, uint8_t sdwa, bool sig
     }
 }
 
-/* The sign's word is the last of the operand's. */
+/* Applies the sign modifiers; `sign` is the sign bit, which is in the last word of the operand. */
 static void uk_change_sign(uint32_t *to, const uint32_t *from, bool absolute, bool negative, uint32_t sign) {
     for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         to[l] = (absolute ? from[l] & ~sign : from[l]) ^ (negative ? sign : 0);
@@ -56,8 +56,7 @@ static const uint32_t *uk_word(const struct uk_amdgpu_wave *w, const struct uk_a
     return copy;
 }
 
-/* The lanes in which one of the operand's words has undefined bits; a report if a load of it is outstanding.
- * */
+/* Adds the lanes in which the operand's word has undefined bits; a report if a load of it is outstanding. */
 static enum uk_amdgpu_step uk_source_undefined(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                                const struct uk_amdgpu_operand *o, unsigned word,
                                                uint64_t exec, uint64_t *undefined) {
@@ -79,7 +78,7 @@ static bool uk_is_wide(enum uk_amdgpu_type type) {
     return type == T_u64 || type == T_i64 || type == T_f64;
 }
 
-/* The first word of an operand that a part takes. */
+/* The first word of an operand for this part. */
 static unsigned uk_first_word(const struct uk_amdgpu_inst *i, const struct uk_amdgpu_operand *o,
                               unsigned part) {
     const uint32_t flags = i->op->flags;
@@ -89,7 +88,7 @@ static unsigned uk_first_word(const struct uk_amdgpu_inst *i, const struct uk_am
     return flags & F_HALVES ? o->select_low : flags & F_PK ? (part ? o->select_high : o->select_low) : 0;
 }
 
-/* A float of 16 bits as one of 32, and its undefined bits: any makes all so. */
+/* f16 to f32, or undefined bits: any undefined bit makes all undefined. */
 static void uk_widen(uint32_t *to, const uint32_t *from, bool bits) {
     for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         to[l] = bits ? -(uint32_t)(from[l] != 0) : uk_bits(uk_half(from[l]));
@@ -157,7 +156,7 @@ static enum uk_amdgpu_step uk_sources(struct uk_amdgpu_wave *w, const struct uk_
     return step;
 }
 
-/* The destination's part, by SDWA. */
+/* Merges the result into the part of the destination that SDWA selects. */
 static void uk_place(const struct uk_amdgpu_inst *i, uint32_t *result, const uint32_t *before) {
     const unsigned shift = 8 * (i->sdwa >> 4), bits = 8 * (i->sdwa & 15);
     const uint32_t mask = bits ? ((1u << bits) - 1) << shift : UINT32_MAX;
@@ -182,7 +181,7 @@ static void uk_merge(uint32_t *to, const uint32_t *from, uint64_t exec) {
         to[l] = exec >> l & 1 ? from[l] : to[l];
 }
 
-/* `bits` is NULL where all of the result is defined. */
+/* `bits` is NULL if the whole result is defined. */
 static void uk_write_v(struct uk_amdgpu_wave *w, unsigned r, const uint32_t *result, uint64_t exec,
                        const uint32_t *bits) {
     uint64_t undefined = 0;
@@ -203,7 +202,7 @@ static enum uk_amdgpu_step uk_write_compare(struct uk_amdgpu_wave *w, const stru
     return uk_scalar_write(w, i, i->o[0].index, 2, bits & exec, undefined & exec);
 }
 
-/* Floats: 0 to 1, NaN becomes 0. */
+/* Clamps floats to 0 to 1; NaN becomes 0. */
 static void uk_clamp(enum uk_amdgpu_type type, uint32_t (*result)[UK_AMDGPU_LANES]) {
     for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint64_t wide = result[0][l] | (uint64_t)result[type == T_f64][l] << 32;
@@ -221,7 +220,7 @@ static void uk_clamp(enum uk_amdgpu_type type, uint32_t (*result)[UK_AMDGPU_LANE
     }
 }
 
-/* Both halves of a register, or one with what was in the other. */
+/* Joins both halves of a register, or one half with the register's old other half. */
 static void uk_join(const struct uk_amdgpu_inst *i, uint32_t (*word)[UK_AMDGPU_LANES],
                     const uint32_t *before) {
     const bool both = i->op->flags & F_PK_HALF, upper = i->upper;
@@ -235,7 +234,7 @@ static void uk_join(const struct uk_amdgpu_inst *i, uint32_t (*word)[UK_AMDGPU_L
     }
 }
 
-/* What the rest of the destination's register becomes. */
+/* Completes the destination's register: the bits that the instruction does not write. */
 static void uk_complete(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
                         struct uk_results *results) {
     const unsigned r = i->o[0].index;
@@ -340,7 +339,7 @@ enum uk_amdgpu_step uk_run_writelane(struct uk_amdgpu_wave *w, const struct uk_a
     return UK_AMDGPU_STEP_NEXT;
 }
 
-/* v_swap_b32: each register gets the other's value, and what of that is undefined. */
+/* v_swap_b32: exchanges two registers and their undefined bits. */
 enum uk_amdgpu_step uk_run_swap(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const unsigned r[2] = {i->o[0].index, i->o[1].index};
     uint32_t value[2][UK_AMDGPU_LANES], bits[2][UK_AMDGPU_LANES];

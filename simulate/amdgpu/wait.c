@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outstanding memory accesses. Those that vmcnt counts complete in order; of those that lgkmcnt counts, LDS
+ * Outstanding memory accesses. Accesses counted by vmcnt complete in order. Of those counted by lgkmcnt, LDS
  * accesses complete in order among themselves, and scalar loads in any order, so that only a wait for 0
  * covers them (AMD's manuals, "Data dependency resolution").
  */
 #include <string.h>
 #include "state.h"
 
-/* The last load of the vector register under way, for some of these lanes, but `not`; or NULL. Lanes that
- * branched differently may load one register by different instructions. */
+/* The latest outstanding load of the vector register for any of these lanes, other than `not`; or NULL. Lanes
+ * that branched differently may load one register by different instructions. */
 static const struct uk_amdgpu_event *uk_event_of(const struct uk_amdgpu_wave *w, unsigned r, uint64_t exec,
                                                  const struct uk_amdgpu_event * not) {
     const struct uk_amdgpu_event *last = NULL;
@@ -23,7 +23,7 @@ static const struct uk_amdgpu_event *uk_event_of(const struct uk_amdgpu_wave *w,
     return last;
 }
 
-/* The lanes of e's register that no later load of it writes. */
+/* The lanes of e that no later load of register r writes. */
 static uint64_t uk_event_lanes(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_event *e, unsigned r) {
     uint64_t lanes = e->exec;
 
@@ -54,7 +54,7 @@ static void uk_event_end(struct uk_amdgpu_wave *w, const struct uk_amdgpu_event 
     }
 }
 
-/* Completes the access at this place of the queue. */
+/* Completes the access at this position of the queue. */
 static void uk_event_take(struct uk_amdgpu_wave *w, struct uk_amdgpu_events *q, unsigned place) {
     const uint8_t slot = q->order[place];
 
@@ -64,7 +64,7 @@ static void uk_event_take(struct uk_amdgpu_wave *w, struct uk_amdgpu_events *q, 
     memmove(q->order + place, q->order + place + 1, q->n - place);
 }
 
-/* Hardware waits when a counter is full. */
+/* A full queue completes its oldest access, as hardware waits when a counter is full. */
 struct uk_amdgpu_event *uk_event_new(struct uk_amdgpu_wave *w, enum uk_amdgpu_queue queue,
                                      const struct uk_amdgpu_inst *inst) {
     struct uk_amdgpu_events *q = &w->events[queue];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch: blocks one after the other, the waves of a block alternating, both in an order that the seed
+/* Runs a launch: blocks one after the other, the waves of a block interleaved, both in an order that the seed
  * determines. */
 #include <stdlib.h>
 #include <string.h>
 #include "state.h"
 
-/* Of the descriptor (AMDGPUUsage): what the first registers hold. */
+/* Properties in the descriptor (AMDGPUUsage): which values the first registers hold. */
 enum {
     PROPERTY_BUFFER = 1,
     PROPERTY_PACKET = 2,
@@ -15,7 +15,7 @@ enum {
     PROPERTY_SCRATCH = 32,
     PROPERTY_SIZE = 64
 };
-/* The most instructions that a wave executes before another wave is scheduled. */
+/* Instructions that a wave executes before another one is scheduled, at most. */
 enum { TURN = 512 };
 
 static const struct {
@@ -30,7 +30,7 @@ static void uk_set_s(struct uk_amdgpu_wave *w, unsigned index, uint32_t value) {
     w->s_undefined[index] = 0;
 }
 
-/* Those that are not simulated (queue, dispatch) stay undefined. */
+/* Sets the scalar registers. Those of values that are not simulated (queue, dispatch) stay undefined. */
 static void uk_begin_scalars(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
                              struct uk_amdgpu_wave *w) {
     unsigned at = 0;
@@ -59,7 +59,7 @@ static void uk_begin_scalars(struct uk_amdgpu_run_state *run, const struct uk_am
     for (unsigned axis = 0; axis < 3; ++axis)
         if (descriptor->rsrc2 >> (7 + axis) & 1)
             uk_set_s(w, at++, run->block.id[axis]);
-    at += descriptor->rsrc2 >> 10 & 1; /* about the block, not simulated */
+    at += descriptor->rsrc2 >> 10 & 1; /* work-group info, not simulated */
     if (descriptor->rsrc2 & 1)
         uk_set_s(w, at, uk_scratch_offset(run, w->number));
     uk_set_s(w, PRIVATE_BASE, (uint32_t)PRIVATE_APERTURE);
@@ -107,7 +107,7 @@ static void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgp
     }
 }
 
-/* Runs one wave until it waits, ends, stops, or its time slice is over. */
+/* Runs one wave until it waits, ends or stops, or its time slice is over. */
 static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
     uint32_t left = 1 + uk_simt_random(&run->random) % TURN;
 
@@ -138,7 +138,7 @@ static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
     }
 }
 
-/* All waves wait, or have ended: they must be at the same barrier. */
+/* Ends a barrier. All waves wait or have ended; a report unless all wait at the same barrier. */
 static void uk_meet(struct uk_amdgpu_run_state *run) {
     const struct uk_amdgpu_block *block = &run->block;
     struct uk_amdgpu_wave *first = run->waves[0];
@@ -198,7 +198,7 @@ static uint64_t uk_gcd(uint64_t a, uint64_t b) {
     return b ? uk_gcd(b, a % b) : a;
 }
 
-/* Blocks in steps of a number that has no divisor in common with theirs. */
+/* Runs the blocks in steps of a number that has no common divisor with theirs, so that each runs once. */
 static void uk_run_blocks(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor) {
     const uint32_t *grid = run->launch->grid;
     const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];

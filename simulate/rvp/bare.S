@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RISC-V P 0.9.11 for programs without a system, in machine mode, as qemu-system-riscv64 -M virt -bios none runs them: where
- * they start, and the trap that emulates a word of P (bare.c). Link with bare.ld.
+ * RISC-V P 0.9.11 for programs without an operating system, in machine mode, as qemu-system-riscv64 -M virt
+ * -bios none runs them: their entry, and the trap that emulates a word of P (bare.c). Link with bare.ld.
  */
     .section .text.start, "ax"
     .globl _start
@@ -32,7 +32,8 @@ _start:
     call uk_rvp_exit
     .size _start, . - _start
 
-/* The registers into an array, whose element 2 is sp, on a stack of its own; mscratch is its end while nothing is trapped. */
+/* Saves the registers into an array (element 2 is sp) on a stack of its own, whose end is in mscratch between
+ * traps. */
     .text
     .balign 4
     .type uk_rvp_trap, @function

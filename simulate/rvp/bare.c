@@ -2,7 +2,7 @@
 #include "bare.h"
 #include "decode.h"
 
-/* The board "virt" of qemu. */
+/* Addresses of qemu's board "virt". */
 #define UART ((volatile uint8_t *)0x10000000)
 #define FINISHER ((volatile uint32_t *)0x100000)
 
@@ -28,7 +28,7 @@ _Noreturn void uk_rvp_exit(int status) {
         __asm__ __volatile__("wfi");
 }
 
-/* As a shell has it for a program that ends by SIGILL. */
+/* Prints the trap and exits with 132, the status that a shell reports for SIGILL. */
 static _Noreturn void uk_rvp_fail(uint64_t cause, uint64_t pc, uint64_t value) {
     uk_rvp_put("simulate/rvp: trap with cause ");
     uk_rvp_put_hex(cause);
@@ -42,7 +42,7 @@ static _Noreturn void uk_rvp_fail(uint64_t cause, uint64_t pc, uint64_t value) {
     uk_rvp_exit(132);
 }
 
-/* From uk_rvp_trap (bare.S), with the registers. */
+/* Called by uk_rvp_trap (bare.S), with the registers. */
 void uk_rvp_trapped(uint64_t x[32]) {
     static uint64_t vxsat;
     uint64_t cause, pc, value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program without a system has: a serial port, and an end. */
+/* Runtime of a program without an operating system: a serial port, and exit. */
 #ifndef UK_RVP_BARE_H
 #define UK_RVP_BARE_H
 

@@ -21,9 +21,9 @@ static uint32_t uk_rvp_word(uint64_t at) {
     return word;
 }
 
-/* Whether the code at `copy`, in [from, to), is that of `site`: a jump of the program's own may have the same
- * word, so that a word beside it has to be the same too, or the word that was there before it was replaced.
- * */
+/* True if the code at `copy`, in [from, to), is a copy of `site`. The program may contain the same jump by
+ * chance, so a neighbouring word has to be equal too, to the present one or to the one before it was
+ * replaced. */
 static bool uk_rvp_is_copy(uint64_t copy, uint64_t site, uint64_t from, uint64_t to) {
     for (int i = -4; i <= 4; i += 8) {
         if (copy + (uint64_t)i < from || copy + (uint64_t)i + 4 > to)
@@ -37,15 +37,16 @@ static bool uk_rvp_is_copy(uint64_t copy, uint64_t site, uint64_t from, uint64_t
     return false;
 }
 
-/* If the word in [from, to), which can be read, is a copy of the site's jump: makes it the word of P. */
+/* If the word at `at` in [from, to), which is readable, is a copy of the site's jump: makes it the word of
+ * P. */
 static bool uk_rvp_restore(uint64_t at, const struct uk_rvp_site *site, uint64_t from, uint64_t to,
                            int protection) {
     return at != site->pc && uk_rvp_word(at) == site->jump && uk_rvp_word(site->pc) == site->jump &&
            uk_rvp_is_copy(at, site->pc, from, to) && uk_rvp_write_word(at, site->word[0], protection);
 }
 
-/* Makes the site the word that it was where another word of its run, of which one lies in [from, to), has
- * been changed. */
+/* If another word of the site's run has been changed, and the run overlaps [from, to): restores the site's
+ * word. */
 static void uk_rvp_restore_changed(const struct uk_rvp_site *site, uint64_t from, uint64_t to,
                                    int protection) {
     bool changed = false;
@@ -58,7 +59,7 @@ static void uk_rvp_restore_changed(const struct uk_rvp_site *site, uint64_t from
         uk_rvp_write_word(site->pc, site->word[0], protection);
 }
 
-/* The range that a program names may lie where no memory is. */
+/* The program's range may contain unmapped pages, which msync detects. */
 static void uk_rvp_restore_all(uint64_t from, uint64_t to, int protection) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = from & ~(page - 1);
     struct uk_rvp_site site;

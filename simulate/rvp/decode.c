@@ -59,7 +59,7 @@ const struct uk_rvp_row *uk_rvp_find(uint32_t word) {
     return NULL;
 }
 
-/* csrrw, csrrs, csrrc and their immediate forms; of vxsat bit 0 alone can be written. */
+/* csrrw, csrrs, csrrc and their immediate forms; only bit 0 of vxsat is writable. */
 static bool uk_rvp_execute_csr(uint32_t word, uint64_t x[32], uint64_t *vxsat) {
     const unsigned rd = word >> 7 & 31, rs1 = word >> 15 & 31, funct3 = word >> 12 & 7;
     const uint64_t operand = funct3 & 4 ? rs1 : x[rs1], old = *vxsat;

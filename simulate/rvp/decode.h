@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a word of RISC-V P 0.9.11 is and does, by ukernels/registry/rvp.def; it uses registry alone. Nothing
- * here needs a system: the emulation under Linux (emulate.c), the one of programs without a system (bare.c)
- * and tests on other machines share it.
+ * Decodes and executes words of RISC-V P 0.9.11, by ukernels/registry/rvp.def; it uses only registry and no
+ * operating system. Used by the emulation under Linux (emulate.c), the one without a system (bare.c), and
+ * tests on other machines.
  */
 #ifndef UK_RVP_DECODE_H
 #define UK_RVP_DECODE_H
@@ -24,21 +24,21 @@ enum uk_rvp_form {
 struct uk_rvp_row {
     const char *name;
     enum uk_rvp_form form;
-    /* A word is this row's if its bits under mask are match's; the opcode is none of them. */
+    /* A word belongs to this row if its bits under mask equal match; the opcode is not among them. */
     uint32_t mask, match;
     bool saturates;
-    int cycles; /* until the result may be read, in the draft's example core */
+    int cycles; /* latency of the result in the draft's example core */
     uint64_t (*value)(uint64_t d, uint64_t a, uint64_t b, uint64_t *ov);
 };
 
-/* The row of a word of P; NULL if there is none. */
+/* The row of a word of P, or NULL. */
 const struct uk_rvp_row *uk_rvp_find(uint32_t word);
 
-/* pack of B (Zbkb) and packu, which P has in the place of pkbb32 and pktt32. */
+/* True for pack of B (Zbkb) and packu, P's encodings of pkbb32 and pktt32. */
 static inline bool uk_rvp_is_pack(uint32_t word) {
     return (word & 0xbe00707f) == 0x08004033;
 }
-/* Whether the word is P's: its opcode is 0x77 or 0x7f, or it is pack or packu. */
+/* True if the word belongs to P: its opcode is 0x77 or 0x7f, or it is pack or packu. */
 static inline bool uk_rvp_is_opcode(uint32_t word) {
     return (word & 0x7f) == 0x77 || (word & 0x7f) == 0x7f || uk_rvp_is_pack(word);
 }
@@ -48,14 +48,14 @@ static inline bool uk_rvp_reads_rd(const struct uk_rvp_row *row) {
 static inline bool uk_rvp_reads_rs2(const struct uk_rvp_row *row) {
     return row->form == UK_RVP_FORM_RR || row->form == UK_RVP_FORM_RRA;
 }
-/* The bits of the word that the row leaves free, from bit 20 on: the immediate; 0 in the form R. */
+/* The immediate: the bits of the word that the row leaves free, from bit 20 on; 0 in form R. */
 static inline uint32_t uk_rvp_immediate(const struct uk_rvp_row *row, uint32_t word) {
     return (word & ~row->mask) >> 20;
 }
 
 /*
- * Executes an instruction of P, or one that reads or writes the CSR vxsat (0x009), on registers x, where x[0]
- * is 0 and stays it. False: the word is neither; nothing has changed.
+ * Executes an instruction of P, or one that reads or writes the CSR vxsat (0x009), on registers x; x[0] is 0
+ * and stays 0. False: the word is neither, and nothing has changed.
  */
 bool uk_rvp_execute(uint32_t word, uint64_t x[32], uint64_t *vxsat);
 

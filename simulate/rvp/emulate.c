@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs instructions of RISC-V P 0.9.11 on processors and emulators that lack them: a handler of SIGILL that
- * is linked into the program (-Wl,-u,uk_rvp_start takes it from its archive) and installed before any
+ * Runs instructions of RISC-V P 0.9.11 on processors and emulators that lack them, by a handler of SIGILL
+ * that is linked into the program (-Wl,-u,uk_rvp_start pulls it from its archive) and installed before any
  * constructor. It emulates the word and replaces it by a jump to a stub (replace.h); with UK_RVP_PATCH=0 in
- * the environment it emulates each time. It handles SIGSEGV for the sake of copied code (copies.h).
+ * the environment it emulates each time. It also handles SIGSEGV, for copied code (copies.h).
  *
- * The handlers of these two stay these: sigaction, signal and their older forms are defined here, in front of
- * libc's; they keep what the program sets, to be called for what is not P, and take SIGILL out of masks.
- * signals.c does that for all other functions that take a mask. Not covered: system calls that do not go
- * through these.
+ * These two handlers stay installed: sigaction, signal and their older forms are defined here instead of
+ * libc's. They keep the program's action, which runs for signals that P does not cause, and remove SIGILL
+ * from masks. signals.c does the latter for all other functions that take a mask. Not covered: system calls
+ * that bypass these functions.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,8 +27,7 @@
 /* glibc's own; the name is part of its interface. */
 int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
 
-/* What the program has set for a signal: one of two copies, so that the handler never reads one that is half
- * written. */
+/* The program's action for a signal. Two copies, so that the handler never reads one that is half written. */
 struct uk_rvp_wanted {
     struct sigaction action[2];
     atomic_uint which;
@@ -36,7 +35,7 @@ struct uk_rvp_wanted {
 static struct uk_rvp_wanted uk_rvp_sigill, uk_rvp_sigsegv;
 static bool uk_rvp_patches;
 
-/* NULL: the signal is not ours. */
+/* NULL: a signal that the emulation does not handle. */
 static struct uk_rvp_wanted *uk_rvp_wanted_of(int number) {
     return number == SIGILL ? &uk_rvp_sigill : number == SIGSEGV ? &uk_rvp_sigsegv : NULL;
 }
@@ -56,12 +55,12 @@ static void uk_rvp_end(int number, const siginfo_t *info, ucontext_t *context, u
         uk_rvp_print_illegal(context->uc_mcontext.__gregs[REG_PC], word);
     sigdelset(&context->uc_sigmask, number);
     __sigaction(number, &by_default, NULL);
-    /* What was wrong is executed once more; a signal that was sent is sent again. */
+    /* The faulting instruction runs again, under the default action; a signal that was sent is sent again. */
     if (info->si_code <= 0)
         syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), number);
 }
 
-/* Not for the emulation: runs the action that the program set, with its signal mask less SIGILL. */
+/* Passes a signal on: runs the program's action, with its signal mask without SIGILL. */
 static void uk_rvp_pass(int number, siginfo_t *info, ucontext_t *context, uint32_t word) {
     const struct uk_rvp_wanted *kept = number == SIGSEGV ? &uk_rvp_sigsegv : &uk_rvp_sigill;
     const struct sigaction *wanted = &kept->action[atomic_load(&kept->which)];
@@ -87,14 +86,14 @@ static void uk_rvp_pass(int number, siginfo_t *info, ucontext_t *context, uint32
         ((void (*)(int))(void (*)(void))handler)(number);
 }
 
-/* Whether the word at pc is one of P; then it has been executed, and pc is the next. */
+/* If the word at pc is one of P: executes it, advances pc, and returns true. */
 static bool uk_rvp_emulate(uint64_t *x, uint32_t *word) {
     const uint64_t pc = x[REG_PC];
     const uint32_t now = uk_rvp_word_at(pc);
 
     _Static_assert(REG_PC == 0, "pc lies where x0 would");
-    /* Another thread may have replaced it after this one had read it: it is executed here, so that it counts
-     * once. */
+    /* Another thread may have replaced the word after this thread had fetched it; it is executed here all the
+     * same, so that it counts once. */
     *word = uk_rvp_replaced(pc, now);
     x[0] = 0;
 
@@ -130,7 +129,7 @@ static void uk_rvp_trapped(int number, siginfo_t *info, void *data) {
     uk_rvp_pass(number, info, context, word);
 }
 
-/* Installs the handler, with those of the program's flags that concern the system. */
+/* Installs the handler with those of the program's flags that the kernel interprets. */
 static void uk_rvp_install(int number, int flags, struct sigaction *old) {
     struct sigaction ours = {.sa_sigaction = uk_rvp_trapped,
                              .sa_flags = SA_SIGINFO | (flags & (SA_ONSTACK | SA_RESTART))};
@@ -139,7 +138,7 @@ static void uk_rvp_install(int number, int flags, struct sigaction *old) {
     __sigaction(number, &ours, old);
 }
 
-/* libc has no environment yet where environment is given. */
+/* `environment`, if given, replaces libc's, which is not set up yet. */
 static void uk_rvp_begin(char **environment) {
     static bool started;
     const uk_rvp_mask sigill = UK_RVP_BIT(SIGILL);
@@ -161,14 +160,14 @@ static void uk_rvp_begin(char **environment) {
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &sigill, NULL, sizeof sigill);
 }
 
-/* Before constructors of the program, where a libc has no .preinit_array; its symbol pulls this object out of
+/* Runs before constructors of the program if libc has no .preinit_array; its symbol pulls this object out of
  * its archive. */
 __attribute__((constructor(101))) void uk_rvp_start(void);
 void uk_rvp_start(void) {
     uk_rvp_begin(NULL);
 }
 
-/* Before constructors of shared libraries. */
+/* Runs before constructors of shared libraries. */
 static void uk_rvp_start_first(int argc, char **argv, char **environment) {
     (void)argc, (void)argv;
     uk_rvp_begin(environment);
@@ -213,7 +212,7 @@ static __sighandler_t uk_rvp_signal(int number, __sighandler_t handler, int flag
     return sigaction(number, &action, &old) ? SIG_ERR : old.sa_handler;
 }
 
-/* BSD's, as libc's: system calls go on after the handler. */
+/* BSD semantics, as in libc: system calls restart after the handler. */
 __sighandler_t signal(int number, __sighandler_t handler) {
     return uk_rvp_signal(number, handler, SA_RESTART);
 }
@@ -227,7 +226,7 @@ __sighandler_t ssignal(int number, __sighandler_t handler) {
     return signal(number, handler);
 }
 
-/* System V's, once; what signal is to a program that is compiled for X/Open. */
+/* System V semantics: once. signal means this in programs compiled for X/Open. */
 __sighandler_t __sysv_signal(int number, __sighandler_t handler) {
     return uk_rvp_signal(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
@@ -240,7 +239,7 @@ int sigignore(int number) {
     return uk_rvp_signal(number, SIG_IGN, SA_NODEFER) == SIG_ERR ? -1 : 0;
 }
 
-/* X/Open's: SIG_HOLD blocks the signal, a handler unblocks it. */
+/* X/Open: SIG_HOLD blocks the signal, a handler unblocks it. */
 __sighandler_t sigset(int number, __sighandler_t handler) {
     struct sigaction action = {.sa_handler = handler}, old;
     sigset_t set, before;

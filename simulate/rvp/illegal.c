@@ -68,12 +68,12 @@ static bool uk_rvp_is_place(const struct uk_rvp_mapping *mapping, void *data) {
     return true;
 }
 
-/* Whether `count` things of `size` bytes lie at offset in a file of so many bytes. */
+/* True if `count` items of `size` bytes lie at offset in a file of `bytes` bytes. */
 static bool uk_rvp_inside(uint64_t bytes, uint64_t offset, uint64_t count, uint64_t size) {
     return offset <= bytes && (!count || size <= (bytes - offset) / count);
 }
 
-/* The function of a table of symbols that holds the address, in `name`, and how far in it is. */
+/* Finds the function of a symbol table that contains the address: its name, and the offset in it. */
 static bool uk_rvp_search(const unsigned char *file, uint64_t bytes, const Elf64_Shdr *table,
                           const Elf64_Shdr *strings, uint64_t address, char name[128], uint64_t *from_start) {
     const Elf64_Sym *symbols = (const void *)(file + table->sh_offset);
@@ -140,7 +140,7 @@ static bool uk_rvp_find_function(const struct uk_rvp_place *place, char name[128
 }
 
 void uk_rvp_print_illegal(uint64_t pc, uint32_t word) {
-    /* Not on the stack, which may be a small one. */
+    /* static because the stack may be small */
     static struct uk_rvp_place place;
     static char text[1024], name[128], where[160];
     uint64_t from_start;

@@ -5,16 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Memory of this process, in the order of addresses, until is_it returns true. For signal handlers, too. */
+/* Walks this process's mappings in the order of addresses until is_it returns true. Async-signal-safe. */
 struct uk_rvp_mapping {
     uint64_t from, to, offset;
     int protection;
-    const char *path; /* NULL: no file's */
+    const char *path; /* NULL: anonymous */
 };
 void uk_rvp_find_mapping(bool (*is_it)(const struct uk_rvp_mapping *mapping, void *data), void *data);
 
 /*
- * Says on stderr which word at which address of which function cannot be executed. For signal handlers: it
+ * Prints to stderr the word that cannot be executed, its address and function. For signal handlers: it
  * allocates nothing, and reads the program's symbols from its file.
  */
 void uk_rvp_print_illegal(uint64_t pc, uint32_t word);

@@ -37,7 +37,7 @@ int uk_rvp_register(const char *name) {
     return -1;
 }
 
-/* A number, or a register's; -1: neither. */
+/* A number, or the number of a register; -1: neither. */
 static int field(const char *text) {
     char *end;
     const long number = strtol(text, &end, 0);
@@ -48,7 +48,7 @@ static int field(const char *text) {
 }
 
 bool uk_rvp_print_line(const char *line, size_t length, char *text, size_t size) {
-    /* Of opcode, funct3, funct7, rd, rs1, rs2; and of opcode, funct3, rd, rs1, immediate. */
+    /* Positions of opcode, funct3, funct7, rd, rs1, rs2; and of opcode, funct3, rd, rs1, immediate. */
     static const int shifts[][6] = {{0, 12, 25, 7, 15, 20}, {0, 12, 7, 15, 20}};
     char copy[80], word[6][8];
     uint32_t bits = 0;
@@ -63,7 +63,7 @@ bool uk_rvp_print_line(const char *line, size_t length, char *text, size_t size)
     if (fields != (strstr(copy, ".insn i ") ? 5 : 6))
         return false;
     for (int i = 0; i < fields; i++) {
-        const bool immediate = fields == 5 && i == 4; /* of 12 bits, with a sign */
+        const bool immediate = fields == 5 && i == 4; /* 12 bits, signed */
         const int value = immediate ? (int)strtol(word[i], NULL, 0) & 0xfff : field(word[i]);
 
         if (value < 0)

@@ -12,8 +12,8 @@
 
 _Thread_local uint64_t uk_rvp_vxsat;
 
-/* Room for SITES stubs in the program's text, and for the code of runs anywhere, whose pages exist once they
- * are written; aligned, as both are made writable. */
+/* Memory for SITES stubs in the program's text, and for the code of runs anywhere, whose pages are allocated
+ * when they are written. Page-aligned, as both are made writable. */
 enum { SITES = 16384, STUB_WORDS = 5, RUN_BYTES = 1 << 25 };
 #define STUB_BYTES_TEXT "327680"
 #define RUN_BYTES_TEXT "33554432"
@@ -27,25 +27,25 @@ extern __attribute__((visibility("hidden"))) uint32_t uk_rvp_stubs[], uk_rvp_run
 
 static bool uk_rvp_replaces;
 static uint64_t uk_rvp_page;
-/* The process that is replacing a word, or 0. A child of fork may see its parent's number, which then does
- * not count. */
+/* The process that is replacing a word, or 0. A child of fork may inherit its parent's number, which it
+ * ignores. */
 static atomic_int uk_rvp_busy;
 static atomic_uint uk_rvp_n_sites;
-/* Of each site its address and its run: the words, their number, and from `code` on what executes them. */
+/* Each site's address, and its run: `code` is preceded by the run's words and their number. */
 static struct {
     uint64_t pc;
     const uint32_t *code;
 } uk_rvp_sites[SITES];
 static uint32_t *uk_rvp_next_run = uk_rvp_runs;
-/* Where this thread was last trapped. */
+/* The pc of this thread's last trap. */
 static _Thread_local uint64_t uk_rvp_last;
 
 enum { ZERO = 0, RA = 1, SP = 2, TP = 4, T0 = 5, A0 = 10, A1, A2, A3 };
-/* The registers that a called function may change, as a mask. */
+/* Mask of caller-saved registers. */
 #define SAVED 0xf003fce2u
-/* Their places come first in the frame, then the address in the stub to which its run returns. */
+/* Offsets in a stub's frame: the saved registers, then the address in the stub to which its run returns. */
 enum { LINK = 128, FRAME = 144 };
-/* What a run has at most: words, and instructions for each and around them. */
+/* Limits of a run: words, instructions per word, and instructions around them. */
 enum { RUN = 64, WORD_CODE = 9, AROUND = 33 };
 
 static int uk_rvp_slot(unsigned reg) {
@@ -82,7 +82,7 @@ static int64_t uk_rvp_jal_offset(uint32_t word) {
     return (int64_t)o - (word >> 31 ? 1 << 20 : 0);
 }
 
-/* lui and addi: the upper part is rounded, as addi's immediate has a sign. */
+/* The upper part of lui and addi; rounded, because addi's immediate is signed. */
 static int32_t uk_rvp_upper(int64_t value) {
     return (int32_t)((value + 0x800) & ~INT64_C(0xfff));
 }
@@ -95,7 +95,7 @@ static uint32_t *uk_rvp_emit_move(uint32_t *at, unsigned to, unsigned from) {
     return at;
 }
 
-/* auipc and jalr, the address of what follows in that register. */
+/* auipc and jalr; `link` gets the return address. */
 static uint32_t *uk_rvp_emit_far(uint32_t *at, unsigned link, const void *to) {
     const int64_t offset = (int64_t)((uint64_t)to - (uint64_t)at);
     const int32_t upper = uk_rvp_upper(offset);
@@ -105,7 +105,7 @@ static uint32_t *uk_rvp_emit_far(uint32_t *at, unsigned link, const void *to) {
     return at;
 }
 
-/* jal where it reaches, which emulators need not look up. */
+/* jal if it reaches: emulators do not need to look up its target. */
 static uint32_t *uk_rvp_emit_call(uint32_t *at, const void *to) {
     const int64_t offset = (int64_t)((uint64_t)to - (uint64_t)at);
 
@@ -116,8 +116,8 @@ static uint32_t *uk_rvp_emit_call(uint32_t *at, const void *to) {
 }
 
 /*
- * Registers that were saved are read from memory and written there, so that setting one argument cannot
- * overwrite another; the called function preserves the others.
+ * Saved registers are read from and written to memory, so that setting one argument cannot overwrite another;
+ * the called function preserves the others.
  */
 static uint32_t *uk_rvp_emit_word(uint32_t *at, const struct uk_rvp_row *row, uint32_t word) {
     const unsigned rd = word >> 7 & 31, rs1 = word >> 15 & 31, rs2 = word >> 20 & 31;
@@ -130,7 +130,7 @@ static uint32_t *uk_rvp_emit_word(uint32_t *at, const struct uk_rvp_row *row, ui
     else
         *at++ = uk_rvp_addi(A2, ZERO, (int)uk_rvp_immediate(row, word));
     if (row->saturates) {
-        /* The same distance from tp in each thread. */
+        /* Every thread has the variable at the same distance from tp. */
         const int64_t offset = (int64_t)((uint64_t)&uk_rvp_vxsat - (uint64_t)__builtin_thread_pointer());
         const int32_t upper = uk_rvp_upper(offset);
 
@@ -146,7 +146,7 @@ static uint32_t *uk_rvp_emit_word(uint32_t *at, const struct uk_rvp_row *row, ui
     return at;
 }
 
-/* The code of a run; NULL: no room. */
+/* Emits the code of a run; NULL: no memory left. */
 static const uint32_t *uk_rvp_emit_run(const uint32_t *word, uint32_t words) {
     uint32_t *at = uk_rvp_next_run, *code;
 
@@ -177,11 +177,11 @@ static bool uk_rvp_protect(uint64_t from, uint64_t bytes, int protection) {
 
 static void uk_rvp_flush(const void *from, size_t bytes) {
     __asm__ __volatile__("fence.i" ::: "memory");
-    /* On all harts; a system without this call has one hart. */
+    /* On all harts. A system without this call has one hart. */
     syscall(SYS_riscv_flush_icache, (const char *)from, (const char *)from + bytes, 0);
 }
 
-/* By one store if it is aligned, else by two, which is safe with a single thread only. */
+/* One store if pc is aligned, else two, which is safe only with a single thread. */
 bool uk_rvp_write_word(uint64_t pc, uint32_t word, int protection) {
     const uint64_t first = pc & ~(uk_rvp_page - 1), end = (pc + 3) | (uk_rvp_page - 1);
 
@@ -198,7 +198,7 @@ bool uk_rvp_write_word(uint64_t pc, uint32_t word, int protection) {
     return true;
 }
 
-/* Whether a stub can execute it: its use of the stack would be seen where sp is an operand. */
+/* True if a stub can execute the word: with sp as an operand its use of the stack would be visible. */
 static bool uk_rvp_is_replaceable(uint32_t word) {
     const struct uk_rvp_row *row = uk_rvp_find(word);
 
@@ -213,8 +213,8 @@ static uint32_t uk_rvp_word_there(uint64_t pc) {
     return word;
 }
 
-/* The words from pc on that follow each other, as far as the page goes, behind which there may be no memory.
- * */
+/* Collects consecutive replaceable words from pc on, up to the end of the page, because the next one may not
+ * be mapped. */
 static uint32_t uk_rvp_collect(uint64_t pc, uint32_t *word) {
     const uint64_t end = ((pc + 3) | (uk_rvp_page - 1)) + 1;
     uint32_t n = 0;
@@ -250,7 +250,7 @@ static void uk_rvp_make_site(uint64_t pc) {
     uk_rvp_sites[site].code = code;
     uk_rvp_flush(stub, 4 * STUB_WORDS);
     uk_rvp_flush(code, (size_t)(uk_rvp_next_run - code) * 4);
-    /* Taken before the jump is seen: a fork in between may lose a stub, never use it twice. */
+    /* Counted before the jump becomes visible: a fork in between may lose a stub but never uses it twice. */
     atomic_fetch_add(&uk_rvp_n_sites, 1);
     if (!uk_rvp_write_word(pc, uk_rvp_jal(ZERO, there), PROT_READ | PROT_WRITE | PROT_EXEC))
         atomic_fetch_sub(&uk_rvp_n_sites, 1);
@@ -269,7 +269,7 @@ void uk_rvp_replace_start(void) {
                       uk_rvp_make_writable(uk_rvp_runs, RUN_BYTES);
 }
 
-/* The site whose jump this is; SITES: it is none. */
+/* The index of the site whose jump this is; SITES: none. */
 static unsigned uk_rvp_site_of(uint64_t pc, uint32_t word) {
     const uint64_t offset = pc + (uint64_t)uk_rvp_jal_offset(word) - (uint64_t)uk_rvp_stubs;
 
@@ -278,7 +278,7 @@ static unsigned uk_rvp_site_of(uint64_t pc, uint32_t word) {
                : SITES;
 }
 
-/* Whether a run that begins before pc has the word there, which follows in it. */
+/* True if the word at pc belongs to a run that begins before it. */
 static bool uk_rvp_is_in_run(uint64_t pc) {
     for (uint64_t at = pc - 4; at > pc - 4 * RUN && (at & ~(uk_rvp_page - 1)) == (pc & ~(uk_rvp_page - 1));
          at -= 4) {
@@ -295,8 +295,8 @@ static bool uk_rvp_is_in_run(uint64_t pc) {
 
 void uk_rvp_replace(uint64_t pc, uint32_t word) {
     const int me = (int)syscall(SYS_getpid);
-    /* The first time the words of a run are trapped one after the other; one that is reached by a jump
-     * becomes a site. */
+    /* On first execution the words of a run trap one after the other and need no sites of their own; a word
+     * that is reached by a jump becomes a site. */
     const bool follows = uk_rvp_last == pc - 4;
     int busy = 0;
 
@@ -307,7 +307,7 @@ void uk_rvp_replace(uint64_t pc, uint32_t word) {
     if (!atomic_compare_exchange_strong(&uk_rvp_busy, &busy, me) &&
         (busy == me || !atomic_compare_exchange_strong(&uk_rvp_busy, &busy, me)))
         return;
-    /* Another thread may have replaced it since. */
+    /* Another thread may have replaced it in the meantime. */
     if (uk_rvp_word_there(pc) == word)
         uk_rvp_make_site(pc);
     atomic_store(&uk_rvp_busy, 0);

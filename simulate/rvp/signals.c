@@ -54,7 +54,7 @@ void uk_rvp_set_bits(sigset_t *set, uk_rvp_mask bits) {
     memcpy(set, both, sizeof both);
 }
 
-/* Neither are the two signals that libc keeps for itself, before SIGRTMIN, blocked. */
+/* The bits without SIGILL and the two signals before SIGRTMIN, which libc reserves. */
 static uk_rvp_mask uk_rvp_allowed(uk_rvp_mask bits) {
     return bits & ~(UK_RVP_BIT(SIGILL) | UK_RVP_BIT(__SIGRTMIN) | UK_RVP_BIT(__SIGRTMIN + 1));
 }
@@ -80,7 +80,7 @@ int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
     return uk_rvp_status(-uk_rvp_set_mask(how, set, old));
 }
 
-/* BSD's, with the first 32 signals as a number. */
+/* BSD's functions, with the first 32 signals as an int. */
 static int uk_rvp_set_int(int how, int mask) {
     sigset_t set, old;
 
@@ -103,8 +103,9 @@ int sighold(int number) {
     return sigaddset(&set, number) ? -1 : sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* The mask that a new thread begins with is libc's to keep: its own function does that. In a static program
- * it goes by another name, and pthread_getattr_default_np links the object that has it. */
+/* The initial mask of a new thread is in an attribute that only libc's own function can set. In a static
+ * program that function has another name, and pthread_getattr_default_np links the object that contains
+ * it. */
 extern int __pthread_attr_setsigmask_internal(pthread_attr_t *attributes, const sigset_t *set)
     __attribute__((weak));
 extern __typeof(dlsym) dlsym __attribute__((weak));
@@ -127,7 +128,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set) 
 
 /* ---- the mask during a call ---- */
 
-/* A system call with such a mask, which waits: a point of cancellation. */
+/* A system call that waits with a mask; a cancellation point. */
 static int uk_rvp_wait(long number, long a, long b, long c, long d, long e, long f) {
     int type;
 
@@ -151,7 +152,7 @@ int sigsuspend(const sigset_t *set) {
     return uk_rvp_wait(SYS_rt_sigsuspend, (long)uk_rvp_copy(set, &copy), sizeof copy, 0, 0, 0, 0);
 }
 
-/* BSD's; X/Open's, which has another name in the object, blocks nothing more. */
+/* BSD's sigpause. X/Open's, which has another name in the object file, blocks no further signals. */
 int uk_rvp_sigpause(int mask) __asm__("sigpause");
 int uk_rvp_sigpause(int mask) {
     sigset_t set;
@@ -160,7 +161,7 @@ int uk_rvp_sigpause(int mask) {
     return sigsuspend(&set);
 }
 
-/* Linux writes the time that is left into the timeout; libc does not. */
+/* Linux writes the remaining time into the timeout; libc does not. */
 int ppoll(struct pollfd *files, nfds_t n, const struct timespec *timeout, const sigset_t *set) {
     struct timespec time = timeout ? *timeout : (struct timespec){0};
     uk_rvp_mask copy;
@@ -169,8 +170,7 @@ int ppoll(struct pollfd *files, nfds_t n, const struct timespec *timeout, const 
                        (long)uk_rvp_copy(set, &copy), sizeof copy, 0);
 }
 
-/* What programs that are built with _FORTIFY_SOURCE call; and libc's end of the program where the array is
- * too short. */
+/* Entry for programs built with _FORTIFY_SOURCE; __chk_fail ends the program if the array is too short. */
 _Noreturn void __chk_fail(void);
 int __ppoll_chk(struct pollfd *files, nfds_t n, const struct timespec *timeout, const sigset_t *set,
                 size_t bytes);
@@ -211,7 +211,7 @@ int epoll_pwait2(int epoll, struct epoll_event *events, int n, const struct time
 
 /* ---- system calls by number ---- */
 
-/* The system's form of an action. */
+/* The kernel's form of an action. */
 struct uk_rvp_action {
     void *handler;
     unsigned long flags;
@@ -242,7 +242,7 @@ long syscall(long number, ...) {
         size_t bytes;
     } last;
     va_list list;
-    /* Which argument is a mask. */
+    /* The argument that is a mask. */
     const int mask = number == SYS_rt_sigsuspend                               ? 0
                      : number == SYS_ppoll                                     ? 3
                      : number == SYS_epoll_pwait || number == SYS_epoll_pwait2 ? 4
@@ -275,9 +275,9 @@ long syscall(long number, ...) {
 /* ---- the stack of handlers ---- */
 
 /*
- * A stack of this size or more is used as it is. In front of a smaller one's bytes there is this much more: a
- * word of P in a handler needs room for a second frame of the kernel and for the emulation, and stacks of
- * MINSIGSTKSZ have none. The kernel is therefore given memory of ours, and the program sees its own.
+ * A stack of at least this size is used unchanged; a smaller one is extended by this size. A word of P in a
+ * handler needs room for a second frame of the kernel and for the emulation, which stacks of MINSIGSTKSZ do
+ * not have. So the kernel gets memory of the emulation's, and the program sees its own.
  */
 enum { UK_RVP_STACK = 32768 };
 
@@ -291,7 +291,7 @@ static long uk_rvp_kernel_stack(const stack_t *stack, stack_t *old) {
     return uk_rvp_system(SYS_sigaltstack, (long)stack, (long)old, 0, 0, 0, 0);
 }
 
-/* At the end of a thread. */
+/* Runs at the end of a thread. */
 static void uk_rvp_free_stack(void *ours) {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
@@ -303,7 +303,7 @@ static void uk_rvp_make_key(void) {
     pthread_key_create(&uk_rvp_stack_key, uk_rvp_free_stack);
 }
 
-/* Memory of this thread's for a stack and what there is more; NULL: there is none. */
+/* This thread's memory for a stack and its extension, or NULL. */
 static void *uk_rvp_get_stack(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -320,7 +320,7 @@ static void *uk_rvp_get_stack(void) {
 
 int sigaltstack(const stack_t *stack, stack_t *old) {
     stack_t before, larger;
-    /* The kernel refuses what is wrong with the program's own. */
+    /* The kernel checks the program's own stack and refuses an invalid one. */
     const long returned = uk_rvp_kernel_stack(stack, &before);
 
     if (returned)
