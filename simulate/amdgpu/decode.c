@@ -48,7 +48,7 @@ static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, ui
         memcpy(&word, at, 4);
         snprintf(text, sizeof text, ".long 0x%08x", word);
         size = 4;
-        inst->why = "this word, which is no instruction";
+        inst->why = "this word, which is not an instruction,";
     }
     inst->size = (uint32_t)size;
     kept = strdup(text + strspn(text, " \t"));

@@ -219,7 +219,7 @@ static enum uk_status record(void *device, struct uk_gpu_event *event, char *mes
 static enum uk_status get_seconds(void *device, struct uk_gpu_event *start, struct uk_gpu_event *end,
                                   double *seconds, char *message) {
     (void)device, (void)start, (void)end, (void)seconds;
-    snprintf(message, UK_GPU_MESSAGE, "a simulator's time says nothing about a GPU's");
+    snprintf(message, UK_GPU_MESSAGE, "the simulator measures no time");
     return UK_UNSUPPORTED;
 }
 

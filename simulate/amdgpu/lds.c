@@ -95,7 +95,7 @@ static enum uk_amdgpu_step uk_lds_addresses(struct uk_amdgpu_wave *w, const stru
         return step;
     if (w->undefined[a] & exec)
         return uk_report(w, i, __builtin_ctzll(w->undefined[a] & exec),
-                         "the address is undefined: what it is made of was never written");
+                         "the address is undefined: it depends on bits that were never written");
     e->parts = i->op->flags & F_TWO ? 2 : 1;
     e->part_bytes = size;
     for (unsigned part = 0; part < e->parts; ++part)
@@ -106,7 +106,7 @@ static enum uk_amdgpu_step uk_lds_addresses(struct uk_amdgpu_wave *w, const stru
             e->address[part][l] = (uint32_t)(w->v[a][l] + offset); /* wraps */
             if (exec >> l & 1 && (e->address[part][l] > w->block->lds_bytes ||
                                   size > w->block->lds_bytes - e->address[part][l]))
-                return uk_report(w, i, l, "%s of %u bytes at byte %llu of LDS, of which the block has %u",
+                return uk_report(w, i, l, "%s of %u bytes at byte %llu of LDS; the block has %u bytes",
                                  i->op->flags & F_WRITE ? "a write" : "a read", size,
                                  (unsigned long long)e->address[part][l], w->block->lds_bytes);
         }
@@ -131,8 +131,8 @@ static enum uk_amdgpu_step uk_lds_touch(struct uk_amdgpu_wave *w, const struct u
                 return uk_no_memory(w, i);
             if (result)
                 return uk_report(w, i, l,
-                                 "race: %s byte %llu of LDS, which wave %u %s by %s; between them must be an "
-                                 "s_waitcnt and a barrier",
+                                 "race: %s byte %llu of LDS, which wave %u %s by %s; an s_waitcnt and a "
+                                 "barrier have to separate them",
                                  write ? "writes" : "reads", (unsigned long long)e->address[part][l],
                                  other.wave, other.write ? "writes" : "reads",
                                  uk_name(&w->block->run->code->inst[other.instruction]).text);

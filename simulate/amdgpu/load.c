@@ -34,7 +34,8 @@ static enum uk_amdgpu_status uk_elf_header(struct uk_elf *elf) {
     const uint8_t *bytes = uk_elf_at(elf, 0, sizeof elf->header);
 
     if (!bytes || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-        return uk_amdgpu_fail(gpu, UK_AMDGPU_BAD_OBJECT, "this is no ELF file; link one by ld.lld -shared");
+        return uk_amdgpu_fail(gpu, UK_AMDGPU_BAD_OBJECT,
+                              "this is not an ELF file; link one by ld.lld -shared");
     memcpy(&elf->header, bytes, sizeof elf->header);
     if (elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_ident[EI_DATA] != ELFDATA2LSB ||
         elf->header.e_machine != MACHINE_AMDGPU || elf->header.e_ident[EI_OSABI] != OSABI_HSA)

@@ -10,7 +10,7 @@ static enum uk_amdgpu_step uk_outside(struct uk_amdgpu_wave *w, const struct uk_
     const struct uk_simt_buffer *b = uk_simt_near(&w->block->run->gpu->memory, address);
 
     if (!b)
-        return uk_report(w, i, lane, "%s of %u bytes at 0x%llx, where no buffer is", use, size,
+        return uk_report(w, i, lane, "%s of %u bytes at 0x%llx, which lies in no buffer", use, size,
                          (unsigned long long)address);
     return uk_report(w, i, lane, "%s of %u bytes at 0x%llx, outside a buffer of %llu bytes: at its byte %lld",
                      use, size, (unsigned long long)address, (unsigned long long)b->size,
@@ -48,7 +48,7 @@ static enum uk_amdgpu_step uk_smem_read(struct uk_amdgpu_wave *w, const struct u
         if (c->write_epoch) {
             other.block = c->write_block;
             other.instruction = uk_simt_instruction(c->write_who);
-            return uk_report(w, i, -1, "a scalar load of what the launch has stored, by %s",
+            return uk_report(w, i, -1, "a scalar load of bytes that the launch has stored by %s",
                              uk_name(&run->code->inst[other.instruction]).text);
         }
     }
@@ -66,7 +66,7 @@ enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu
     if (step)
         return step;
     if (undefined[0] | undefined[1])
-        return uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
+        return uk_report(w, i, -1, "the address is undefined: it depends on bits that were never written");
     step = uk_use_s(w, i, i->o[0].index, i->op->types[1], "overwritten");
     /* An immediate offset may follow a register. */
     offset += (uint64_t)(int64_t)i->address_offset;
@@ -101,7 +101,7 @@ static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct u
         undefined |= w->undefined[a->index + k] & exec;
     if (undefined)
         return uk_report(w, i, scalar ? -1 : __builtin_ctzll(undefined),
-                         "the address is undefined: what it is made of was never written");
+                         "the address is undefined: it depends on bits that were never written");
     for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint64_t high = scalar ? 0 : w->v[a->index + 1][l];
 
@@ -161,7 +161,7 @@ static enum uk_amdgpu_step uk_store(struct uk_amdgpu_wave *w, const struct uk_am
         for (int l = 0; l < UK_AMDGPU_LANES && w->undefined[r] & exec; ++l)
             if (exec >> l & 1 && !places->undefined[l] && uk_undefined_bits(w, r, (unsigned)l) & stored)
                 return uk_report(w, i, l,
-                                 "%s, which is stored, is undefined: what it is made of was never written",
+                                 "the stored %s is undefined: it depends on bits that were never written",
                                  uk_register_name(true, r).text);
         for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint32_t value = w->v[r][l] >> shift;

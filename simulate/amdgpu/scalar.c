@@ -28,7 +28,7 @@ enum uk_amdgpu_step uk_scalar_write(struct uk_amdgpu_wave *w, const struct uk_am
     if (step)
         return step;
     if (index >= EXEC && undefined)
-        return uk_report(w, i, -1, "EXEC becomes undefined: what it is made of was never written");
+        return uk_report(w, i, -1, "EXEC becomes undefined: it depends on bits that were never written");
     w->s[index] = (uint32_t)value;
     w->s_undefined[index] = (uint32_t)undefined;
     if (words == 2) {
@@ -102,7 +102,7 @@ enum uk_amdgpu_step uk_run_branch(struct uk_amdgpu_wave *w, const struct uk_amdg
 
     if (on[0] == 's') {
         if (w->scc_undefined)
-            return uk_report(w, i, -1, "SCC is undefined: what it was made of was never written");
+            return uk_report(w, i, -1, "SCC is undefined: it depends on bits that were never written");
         taken = w->scc == (on[3] == '1');
     } else if (on[0]) {
         const unsigned index = on[0] == 'v' ? VCC : EXEC;
@@ -112,7 +112,7 @@ enum uk_amdgpu_step uk_run_branch(struct uk_amdgpu_wave *w, const struct uk_amdg
         if (step)
             return step;
         if (uk_s64(w->s_undefined, index))
-            return uk_report(w, i, -1, "VCC is undefined: what it was made of was never written");
+            return uk_report(w, i, -1, "VCC is undefined: it depends on bits that were never written");
         taken = (uk_s64(w->s, index) != 0) == nonzero;
     }
     if (!taken)
@@ -134,7 +134,7 @@ enum uk_amdgpu_step uk_run_setpc(struct uk_amdgpu_wave *w, const struct uk_amdgp
     if (step)
         return step;
     if (undefined)
-        return uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
+        return uk_report(w, i, -1, "the address is undefined: it depends on bits that were never written");
     address -= code->address;
     if (address % 4 || address >= code->bytes || code->at[address / 4] < 0)
         return uk_report(w, i, -1, "a jump to where no instruction of the kernel begins");

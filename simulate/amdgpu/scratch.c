@@ -49,11 +49,11 @@ static enum uk_amdgpu_step uk_scratch_place(struct uk_amdgpu_wave *w, const stru
 
     if (from % (4 * UK_AMDGPU_LANES))
         return uk_report(w, i, lane,
-                         "scratch is accessed %lld bytes from where the wave's begins, and lanes are "
-                         "interleaved in units of 256",
+                         "scratch is accessed at %lld bytes from the wave's part; lanes are interleaved "
+                         "in units of 256 bytes",
                          (long long)from);
     if (at < 0 || at > bytes || size > bytes - at)
-        return uk_report(w, i, lane, "%s of %u bytes at byte %lld of scratch, of which a thread has %u",
+        return uk_report(w, i, lane, "%s of %u bytes at byte %lld of scratch; a thread has %u bytes",
                          i->op->flags & F_WRITE ? "a store" : "a load", size, (long long)at, bytes);
     if (at % least)
         return uk_unsupported(w, i, "scratch at byte %lld, which is no multiple of %u, is not simulated",
@@ -70,7 +70,7 @@ static enum uk_amdgpu_step uk_scratch_scalar(struct uk_amdgpu_wave *w, const str
     enum uk_amdgpu_step step = uk_scalar_source(w, i, o, value, &undefined);
 
     if (!step && undefined)
-        step = uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
+        step = uk_report(w, i, -1, "the address is undefined: it depends on bits that were never written");
     return step;
 }
 
@@ -128,7 +128,7 @@ static enum uk_amdgpu_step uk_scratch_offsets(struct uk_amdgpu_wave *w, const st
         step = uk_use_v(w, i, a->index, 1, exec, "used");
         if (!step && w->undefined[a->index] & exec)
             step = uk_report(w, i, __builtin_ctzll(w->undefined[a->index] & exec),
-                             "the address is undefined: what it is made of was never written");
+                             "the address is undefined: it depends on bits that were never written");
     }
     for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         offset[l] = (a->kind == UK_AMDGPU_OPERAND_V ? w->v[a->index][l] : 0) + (uint32_t)scalar +
@@ -185,7 +185,7 @@ const char *uk_check_scratch(struct uk_amdgpu_inst *i) {
                    ? NULL
                    : "an operand of this instruction";
     if (i->op->types[0] > 4)
-        return "of scratch by a buffer's instruction, more than 4 bytes";
+        return "a buffer instruction of more than 4 bytes on scratch";
     return i->n == 4 && i->offen == (address->kind == UK_AMDGPU_OPERAND_V) &&
                    scalar->kind == UK_AMDGPU_OPERAND_S && scalar->words == 4 &&
                    (offset->kind == UK_AMDGPU_OPERAND_CONSTANT ||

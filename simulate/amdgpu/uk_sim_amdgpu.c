@@ -14,11 +14,12 @@ static const char uk_usage[] =
     "       @FILE[=OUT]                       a buffer with the bytes of FILE; after the launch they are "
     "written to OUT\n"
     "       zero:BYTES[=OUT]                  a buffer of zeros\n"
-    "--grid in blocks, --block in threads (default 1,1,1); --lds=BYTES beside the kernel's own; --seed=N: "
+    "--grid in blocks, --block in threads (default 1,1,1); --lds=BYTES in addition to the kernel's own; "
+    "--seed=N: "
     "another order of\n"
     "waves and blocks; --max-steps=N: instructions of waves (default 2^32); --count: what was executed, by "
     "kind\n"
-    "Exit status: 0; 1: the launch was refused or did something wrong, said in one line; 2: usage.\n";
+    "Exit status: 0; 1: the launch was refused or had an error, printed as one line; 2: usage.\n";
 
 enum { MAX_ARGUMENTS = 64 };
 struct uk_sim_argument {

@@ -102,7 +102,7 @@ ALONE = "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 end\n"  # blocks but the first do no
 END = "\nend:"
 FIRST = "v_readfirstlane_b32 s8, v0\ns_lshr_b32 s8, s8, 6\n"  # s8: the wave
 
-STORED = "v6, which is stored, is undefined"
+STORED = "the stored v6 is undefined"
 
 
 def far(where, base="s[8:9]"):
@@ -113,30 +113,30 @@ def far(where, base="s[8:9]"):
 
 # name: (what is reported, threads of a block, text, what mends it)
 CASES = {
-    "vector_undefined": ("v5, which is stored, is undefined", 64, ALONE + "global_store_dword v10, v5, s[4:5]" + END, instead("v5, s", "v0, s")),
-    "vector_moved": ("v6, which is stored, is undefined", 64, ALONE + "v_mov_b32 v6, v5\nglobal_store_dword v10, v6, s[4:5]" + END,
+    "vector_undefined": ("the stored v5 is undefined", 64, ALONE + "global_store_dword v10, v5, s[4:5]" + END, instead("v5, s", "v0, s")),
+    "vector_moved": ("the stored v6 is undefined", 64, ALONE + "v_mov_b32 v6, v5\nglobal_store_dword v10, v6, s[4:5]" + END,
                      instead("v5", "1.0")),
-    "scalar_undefined": ("v6, which is stored, is undefined", 64, ALONE + "v_mov_b32 v6, s20\nglobal_store_dword v10, v6, s[4:5]" + END,
+    "scalar_undefined": ("the stored v6 is undefined", 64, ALONE + "v_mov_b32 v6, s20\nglobal_store_dword v10, v6, s[4:5]" + END,
                          instead("s20", "s2")),
-    "half_undefined": ("lane 32: v6, which is stored, is undefined", 64,
+    "half_undefined": ("lane 32: the stored v6 is undefined", 64,
                        ALONE + "s_mov_b32 exec_hi, 0\nv_mov_b32 v6, 1\ns_mov_b32 exec_hi, -1\nglobal_store_dword v10, v6, s[4:5]" + END,
                        without("s_mov_b32 exec_hi, 0\n")),
-    "upper_undefined": ("v1, which is stored, is undefined", 64, ALONE + "global_load_short_d16 v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
+    "upper_undefined": ("the stored v1 is undefined", 64, ALONE + "global_load_short_d16 v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
                         "global_store_dword v10, v1, s[4:5]" + END, instead("store_dword", "store_short")),
-    "lower_undefined": ("v2, which is stored, is undefined", 64, ALONE + "global_load_short_d16_hi v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
+    "lower_undefined": ("the stored v2 is undefined", 64, ALONE + "global_load_short_d16_hi v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
                         "v_cvt_f32_f16 v2, v1\nglobal_store_dword v10, v2, s[4:5]" + END,
                         instead("v_cvt", "global_load_short_d16 v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\nv_cvt")),
-    "lds_half": ("v3, which is stored, is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b16 v10, v1 offset:2\n"
+    "lds_half": ("the stored v3 is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b16 v10, v1 offset:2\n"
                  "ds_read_u16_d16 v3, v10\ns_waitcnt lgkmcnt(0)\nds_read_u16_d16_hi v3, v10 offset:2\ns_waitcnt lgkmcnt(0)\n"
                  "global_store_dword v10, v3, s[4:5]" + END, instead("v1 offset", "v0 offset")),
-    "selected_undefined": ("v6, which is stored, is undefined", 64, ALONE + "s_mov_b64 vcc, 0\nv_cndmask_b32 v6, v5, v0, vcc\n"
+    "selected_undefined": ("the stored v6 is undefined", 64, ALONE + "s_mov_b64 vcc, 0\nv_cndmask_b32 v6, v5, v0, vcc\n"
                            "global_store_dword v10, v6, s[4:5]" + END, instead("vcc, 0", "vcc, -1")),
-    "scalar_selected": ("v6, which is stored, is undefined", 64, ALONE + "s_cmp_eq_u32 s2, 5\ns_cselect_b32 s8, s2, s20\nv_mov_b32 v6, s8\n"
+    "scalar_selected": ("the stored v6 is undefined", 64, ALONE + "s_cmp_eq_u32 s2, 5\ns_cselect_b32 s8, s2, s20\nv_mov_b32 v6, s8\n"
                         "global_store_dword v10, v6, s[4:5]" + END, instead("s2, 5", "s2, 0")),
     "and_undefined": ("SCC is undefined", 64, "s_and_b32 s8, s20, 1\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END, instead("s20, 1", "s20, 0")),
     "or_undefined": ("SCC is undefined", 64, "s_or_b32 s8, s20, 1\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END, instead("s20, 1", "s20, -1")),
     "andn2_undefined": ("SCC is undefined", 64, "s_andn2_b32 s8, s20, 1\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END, instead("s20, 1", "s20, -1")),
-    "high_undefined": ("v9, which is stored, is undefined", 64, ALONE + "v_mov_b32 v6, 1\nv_mad_u64_u32 v[8:9], s[8:9], v0, v0, v[6:7]\n"
+    "high_undefined": ("the stored v9 is undefined", 64, ALONE + "v_mov_b32 v6, 1\nv_mad_u64_u32 v[8:9], s[8:9], v0, v0, v[6:7]\n"
                        "global_store_dword v10, v9, s[4:5]" + END, instead("v10, v9", "v10, v8")),
     "reload_other_queue": ("v1 is overwritten before an s_waitcnt for", 64, "ds_write_b32 v10, v0\nds_read_b32 v1, v10\n"
                            "global_load_dword v1, v10, s[4:5]\n", instead("ds_read_b32 v1", "ds_read_b32 v2")),
@@ -146,14 +146,14 @@ CASES = {
                      "s_mov_b32 exec_hi, -1\ns_mov_b32 exec_lo, 0\nglobal_load_dword v1, v10, s[4:5]\ns_mov_b32 exec_lo, -1\n"
                      "s_waitcnt vmcnt(1)\nglobal_store_dword v10, v1, s[4:5]" + END, instead("vmcnt(1)", "vmcnt(0)")),
     # Of scratch a thread has 48 bytes.
-    "scratch_undefined": ("v1, which is stored, is undefined", 64, ALONE + "buffer_load_dword v1, off, s[36:39], 0 offset:4\ns_waitcnt vmcnt(0)\n"
+    "scratch_undefined": ("the stored v1 is undefined", 64, ALONE + "buffer_load_dword v1, off, s[36:39], 0 offset:4\ns_waitcnt vmcnt(0)\n"
                           "global_store_dword v10, v1, s[4:5]" + END, instead("buffer_load", "buffer_store_dword v0, off, s[36:39], 0 offset:4\nbuffer_load")),
-    "scratch_kept": ("v2, which is stored, is undefined", 64, ALONE + "v_mov_b32 v3, 1\nv_lshlrev_b32 v1, 8, v5\nbuffer_store_dword v1, off, s[36:39], 0\n"
+    "scratch_kept": ("the stored v2 is undefined", 64, ALONE + "v_mov_b32 v3, 1\nv_lshlrev_b32 v1, 8, v5\nbuffer_store_dword v1, off, s[36:39], 0\n"
                      "scratch_load_ubyte v2, v3, off\ns_waitcnt vmcnt(0)\nglobal_store_short v10, v2, s[4:5]" + END,
                      instead("v3, 1", "v3, 0")),
-    "scratch_half": ("v2, which is stored, is undefined", 64, ALONE + "v_mov_b32 v3, 8\nscratch_store_short v3, v0, off\nscratch_load_dword v2, v3, off\n"
+    "scratch_half": ("the stored v2 is undefined", 64, ALONE + "v_mov_b32 v3, 8\nscratch_store_short v3, v0, off\nscratch_load_dword v2, v3, off\n"
                      "s_waitcnt vmcnt(0)\nglobal_store_dword v10, v2, s[4:5]" + END, instead("store_dword", "store_short")),
-    "scratch_outside": ("lane 48: a load of 4 bytes at byte 48 of scratch, of which a thread has 48", 64, "v_cmp_eq_u32 vcc, 48, v0\n"
+    "scratch_outside": ("lane 48: a load of 4 bytes at byte 48 of scratch; a thread has 48 bytes", 64, "v_cmp_eq_u32 vcc, 48, v0\n"
                         "v_cndmask_b32 v1, 0, 4, vcc\nbuffer_load_dword v2, v1, s[36:39], 0 offen offset:44", instead("offset:44", "offset:40")),
     "scratch_before": ("a store of 1 bytes at byte -1 of scratch", 64, "v_mov_b32 v1, 0\nscratch_store_byte v1, v0, off offset:-1", without("-")),
     "scratch_flat": ("a store of 8 bytes at byte 44 of scratch", 64, "s_mov_b64 s[8:9], src_private_base\nv_mov_b32 v3, s9\nv_mov_b32 v2, 44\n"
@@ -162,7 +162,7 @@ CASES = {
                            instead("\nv_add", "\ns_waitcnt vmcnt(0)\nv_add")),
     "scratch_of_wave_0": ("wave 1 lane 0: a load of 4 bytes at byte -48 of scratch", 128, FIRST + "s_mul_i32 s8, s8, 0xc00\ns_sub_u32 s36, s36, s8\n"
                           "buffer_load_dword v1, off, s[36:39], 0", without("s_sub_u32 s36, s36, s8\n")),
-    "scratch_lanes": ("scratch is accessed 4 bytes from where the wave's begins", 64, "s_mov_b32 s8, 4\nbuffer_load_dword v1, off, s[36:39], s8",
+    "scratch_lanes": ("scratch is accessed at 4 bytes from the wave's part", 64, "s_mov_b32 s8, 4\nbuffer_load_dword v1, off, s[36:39], s8",
                       instead("s8, 4", "s8, 0x100")),
     "scratch_unaligned": ("scratch at byte 2, which is no multiple of 4, is not simulated", 64, "buffer_load_dword v1, off, s[36:39], 0 offset:2",
                           without(" offset:2")),
@@ -184,13 +184,13 @@ CASES = {
     "branch_undefined": ("SCC is undefined", 64, "s_cmp_eq_u32 s20, 0\ns_cbranch_scc1 end" + END, instead("s20", "s2")),
     "vcc_undefined": ("VCC is undefined", 64, "v_cmp_eq_u32 vcc, 0, v5\ns_cbranch_vccz end" + END, instead("v5", "v0")),
     "exec_undefined": ("EXEC becomes undefined", 64, "v_cmp_eq_u32 vcc, 0, v5\ns_and_saveexec_b64 s[8:9], vcc", instead("v5", "v0")),
-    "lds_undefined": ("v1, which is stored, is undefined", 64,
+    "lds_undefined": ("the stored v1 is undefined", 64,
                       ALONE + "ds_read_b32 v1, v10\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v10, v1, s[4:5]" + END,
                       instead("ds_read_b32", "ds_write_b32 v10, v0\nds_read_b32")),
-    "lds_byte_undefined": ("v1, which is stored, is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b8 v10, v0 offset:2\n"
+    "lds_byte_undefined": ("the stored v1 is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b8 v10, v0 offset:2\n"
                            "ds_read_b32 v1, v10\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v10, v1, s[4:5]" + END,
                            instead("ds_write_b8 v10, v0 offset:2", "ds_write_b16 v10, v0 offset:2")),
-    "lds_outside": ("a read of 4 bytes at byte 1021 of LDS, of which the block has 1024", 64, "v_mov_b32 v1, 1021\nds_read_b32 v2, v1",
+    "lds_outside": ("a read of 4 bytes at byte 1021 of LDS; the block has 1024 bytes", 64, "v_mov_b32 v1, 1021\nds_read_b32 v2, v1",
                     instead("1021", "1020")),
     "lds_write_outside": ("a write of 8 bytes at byte 1020 of LDS", 1, "v_mov_b32 v1, 1016\nv_mov_b32 v2, 0\nv_mov_b32 v3, 0\n"
                           "ds_write_b64 v1, v[2:3] offset:4", without(" offset:4")),

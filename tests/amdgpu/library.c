@@ -87,7 +87,7 @@ static void test_launch(struct uk_amdgpu *gpu, const void *image, size_t bytes) 
     CHECK(uk_amdgpu_free(gpu, z) == UK_AMDGPU_OK);
     arguments[2] = &z;
     CHECK(uk_amdgpu_launch(gpu, vadd, &launch, arguments, 4, NULL) == UK_AMDGPU_REPORT &&
-          said(gpu, "where no buffer is"));
+          said(gpu, "which lies in no buffer"));
     uk_amdgpu_unload(object);
     CHECK(uk_amdgpu_load(gpu, image, 100, &object) == UK_AMDGPU_BAD_OBJECT && !object);
 }
