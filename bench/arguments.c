@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of a call, derived from the kernel's declaration. */
+/* Derives the arguments of a call from the kernel's declaration. */
 #include "arguments.h"
 #include <string.h>
 
-/* Of a tensor's operand: what its strides are called, and what they are. */
+/* The strides of a tensor's operand, by name. */
 struct strides {
     int count;
     const char *name[BENCH_TENSORS * BENCH_DIMS];
@@ -22,7 +22,7 @@ static int64_t extent_of(const struct bench_dim *d, const struct bench_sizes *s)
     return part_of(d, value_of(&d->extent, s));
 }
 
-/* Of what may be read. */
+/* The number of elements that may be read along a dimension. */
 static int64_t reach_of(const struct bench_dim *d, const struct bench_sizes *s) {
     return part_of(d, value_of(&d->over, s));
 }
@@ -31,8 +31,8 @@ static bool is_named(const struct bench_dim *d) {
     return d->stride.name[0];
 }
 
-/* In panels one of the strides that are numbers is from row to row; elsewhere a row is what they span. The
- * dimension, or -1. */
+/* In a panel, the dimension with a constant stride that goes from row to row; -1: dimensions with constant
+ * strides together form a row. */
 static int row_of_panel(const struct bench_tensor *t) {
     int widest = -1, numbers = 0, names = 0;
     bool padded = false;
@@ -52,8 +52,8 @@ static int row_of_panel(const struct bench_tensor *t) {
     return numbers > 1 && (!names || padded) ? widest : -1;
 }
 
-/* How far apart a stride that is a parameter puts its rows, in rows of the operand: of `count` such
- * dimensions that of place n. `before`: rows that all others span. */
+/* Value of the n-th of `count` free strides, in rows of the operand. `before`: rows that all other strides
+ * span. */
 static int64_t distance(const struct bench_sizes *s, bool overlaps, int n, int count, int64_t before) {
     const bool last = s->reversed ? n == 0 : n == count - 1, first = s->reversed ? n == count - 1 : n == 0;
 
@@ -62,7 +62,7 @@ static int64_t distance(const struct bench_sizes *s, bool overlaps, int n, int c
     return overlaps && first ? s->step : before;
 }
 
-/* Rows whose strides are parameters. They overlap where a row has several elements and is only read. */
+/* Sets the strides that are parameters. Rows overlap if a row has several elements and is only read. */
 static void put_rows(const struct bench_tensor *t, const struct bench_sizes *s, int row,
                      struct bench_operand *o, struct strides *all) {
     int named[BENCH_DIMS], count = 0;
@@ -79,8 +79,8 @@ static void put_rows(const struct bench_tensor *t, const struct bench_sizes *s, 
     const bool overlaps = numbers && !t->is_output && row < 0;
 
     if (row >= 0)
-        span += s->gap ? 1 : 0; /* a row that belongs to no run of the panel */
-    /* The nearest first; of those that overlap the one in the middle is as far apart as the others span. */
+        span += s->gap ? 1 : 0; /* a row outside of every run of the panel */
+    /* Smallest first. Where rows overlap, the middle stride is the span of the others. */
     for (int step = 0; step < count; step++) {
         int n = s->reversed ? step : count - 1 - step;
 
@@ -165,8 +165,8 @@ void bench_arguments(const struct bench_declaration *d, const struct bench_sizes
     }
 }
 
-/* Words are passed in the registers and places of integers of 64 bits, a scalar in the first register for
- * floats, wherever it stands among them; those of registers alone, where there are no more. */
+/* Words are passed as 64-bit integers, in registers and on the stack; a scalar in the first floating-point
+ * register, wherever it is in the list. Calls with few words use registers only. */
 #define FEW int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
 #define ALL FEW, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
 #define FEW_OF(w) w[0], w[1], w[2], w[3], w[4], w[5]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations of kernels, read. */
+/* Reads the declarations of kernels. */
 #include "arguments.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 /* ---- the text ---- */
 
 struct reader {
-    const char *at; /* NULL: something was not understood, at `wrong` */
+    const char *at; /* next character; NULL after an error, whose place is `wrong` */
     const char *wrong;
 };
 
@@ -26,7 +26,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Goes over the text, and blanks before it, if it is there. */
+/* Skips blanks and the text, if it follows. */
 static bool skip(struct reader *r, const char *text) {
     const char *p = r->at;
 
@@ -91,7 +91,7 @@ static void read_term(struct reader *r, struct bench_term *t) {
         t->number = read_number(r);
 }
 
-/* [t, t, ...]; how many. */
+/* Reads [t, t, ...] and returns the number of terms. */
 static int read_terms(struct reader *r, struct bench_term terms[BENCH_DIMS]) {
     int n = 0;
 
@@ -110,7 +110,7 @@ static int read_terms(struct reader *r, struct bench_term terms[BENCH_DIMS]) {
 
 /* ---- tensors ---- */
 
-/* (i, p) -> [p / 4, i, p % 4]: the dimensions as they are stored. */
+/* Reads a layout, (i, p) -> [p / 4, i, p % 4]: the stored dimensions. */
 static void read_layout(struct reader *r, struct bench_tensor *t) {
     struct bench_dim logical[BENCH_DIMS];
     char index[BENCH_DIMS][BENCH_NAME_SIZE], name[BENCH_NAME_SIZE];
@@ -149,7 +149,7 @@ static void read_layout(struct reader *r, struct bench_tensor *t) {
     expect(r, "]");
 }
 
-/* a f32 [I, P] stride [1, 4] over [4, P] in shared */
+/* Reads a tensor: a f32 [I, P] stride [1, 4] over [4, P] in shared. */
 static void read_tensor(struct reader *r, struct bench_tensor *t) {
     struct bench_term terms[BENCH_DIMS], over[BENCH_DIMS];
     const char *layout = NULL;
@@ -199,7 +199,7 @@ static void raise(int64_t *least, int64_t to) {
         *least = to;
 }
 
-/* 1 <= I <= 4, J == 24, P % 4 == 0; strides are any. */
+/* Reads an assumption: 1 <= I <= 4, J == 24, P % 4 == 0. Assumptions about strides are skipped. */
 static void read_assumption(struct reader *r, struct bench_declaration *d) {
     struct bench_term left, x;
     int64_t least = 0;
@@ -234,7 +234,7 @@ static void read_assumption(struct reader *r, struct bench_declaration *d) {
     }
 }
 
-/* c[i, j] = sum(p) a[i, p] * b[p, j] */
+/* Reads a statement: c[i, j] = sum(p) a[i, p] * b[p, j]. */
 static void read_statement(struct reader *r, struct bench_declaration *d) {
     static const char *const reductions[] = {" = sum(", " = max(", " +="};
     char name[BENCH_NAME_SIZE];
@@ -249,7 +249,7 @@ static void read_statement(struct reader *r, struct bench_declaration *d) {
     const size_t left = strcspn(r->at, "]"), all = strcspn(r->at, "\n");
     const char *value = r->at + (left < all ? left + 1 : all), *factor = memchr(r->at, '*', all);
 
-    /* A factor of an index is a number: KR*g. */
+    /* KR*g: a factor of an index is a number. */
     d->multiplies |= factor && factor[-1] == ' ';
     d->tensor[i].is_output = true;
     for (size_t n = 0; n < sizeof reductions / sizeof *reductions; n++)
@@ -258,7 +258,7 @@ static void read_statement(struct reader *r, struct bench_declaration *d) {
     r->at += all;
 }
 
-/* void uk_kernel(i64 P, ptr a, i64 lda, f32 alpha, i64 0); how many. */
+/* Reads void uk_kernel(i64 P, ptr a, i64 lda, f32 alpha, i64 0) and returns the number of parameters. */
 static int read_parameters(struct reader *r, struct bench_declaration *d, struct bench_parameter *p) {
     char type[BENCH_NAME_SIZE];
     int n = 0;
@@ -295,7 +295,7 @@ static void read_line(struct reader *r, struct bench_declaration *d) {
             fail(r);
         else
             read_tensor(r, &d->tensor[d->tensors++]);
-        /* The memory that it lies in, and its alignment. */
+        /* Skips its address space and alignment. */
         r->at += r->at ? strcspn(r->at, "\n") : 0;
     } else if (skip(r, "scalar ")) {
         read_name(r, name);

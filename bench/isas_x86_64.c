@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instruction sets of x86-64 as measured: loops on registers, and the plainest loops over memory.
+ * The measured instruction sets of x86-64: loops on registers, and simple loops over memory.
  *
- * AVX-512 uses 24 accumulators (2 pipes x 4 cycles need 8; more does not hurt and is what kernels have), AVX2
- * 12, which leaves registers for the two factors. SSE2 has no fused multiply-add: 7 multiplications and 7
- * additions count as 14 operations on 4 lanes.
+ * AVX-512 uses 24 accumulators (2 pipes x 4 cycles need 8; kernels have 24), AVX2 12, which leaves registers
+ * for the two factors. SSE2 has no fused multiply-add: 7 multiplications and 7 additions count as 14
+ * operations on 4 lanes.
  */
 #include "bench.h"
 
@@ -24,7 +24,7 @@ static bool has_avx512(void) {
 
 /* ---- registers ---- */
 
-/* The accumulators start at zero: a denormal left in one of them could cost time. */
+/* The accumulators start at zero, as denormal values could slow the loop down. */
 #define ZERO512(i) "vpxorq %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n\t"
 #define FMA512(i) "vfmadd231ps %%zmm30, %%zmm31, %%zmm" #i "\n\t"
 #define FMA512_8(a, b, c, d, e, f, g, h) \
@@ -73,7 +73,7 @@ __attribute__((target("avx2,fma"))) static void iterate_avx2(long iterations) {
 #define PAIRS128_5 PAIRS128 PAIRS128 PAIRS128 PAIRS128 PAIRS128
 
 static void iterate_sse2(long iterations) {
-    /* Upper halves of registers that earlier code left dirty would slow every instruction down. */
+    /* Dirty upper halves of registers would slow every instruction down. */
     if (has_avx2())
         __asm__ volatile("vzeroupper");
     __asm__ volatile(ZERO128(0) ZERO128(1) ZERO128(2) ZERO128(3) ZERO128(4) ZERO128(5) ZERO128(6) ZERO128(7)
@@ -89,7 +89,7 @@ static void iterate_sse2(long iterations) {
 
 /* ---- memory ---- */
 
-/* Four vectors a turn. */
+/* Four vectors per iteration. */
 #define LOAD(move, v, width)                                                                       \
     move " (%0), %%" v "0\n\t" move " " #width "(%0), %%" v "1\n\t" move " 2*" #width "(%0), %%" v \
          "2\n\t" move " 3*" #width "(%0), %%" v "3\n\t"
@@ -119,7 +119,7 @@ LOADS(sse2, "movups", "xmm", 16, "")
 LOADS(avx2, "vmovups", "ymm", 32, "vzeroupper")
 LOADS(avx512, "vmovups", "zmm", 64, "vzeroupper")
 
-/* The operations of a turn: lanes, two each for multiply-adds. Peers' names: OpenBLAS's core, MKL's and
+/* `operations` counts two per lane of a multiply-add. Peers' names: OpenBLAS's core, MKL's and
  * oneDNN's instruction sets, BLIS 0.9's arch_t (penryn, haswell, skx), LIBXSMM's target. */
 const struct bench_isa bench_isas[] = {
     {"SSE2",

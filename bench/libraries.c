@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who computes products: each library's calls behind one pair of functions.
+ * Libraries that compute products, each behind one pair of functions.
  *
- * `begin` does what a program does once for a shape, `repeat` what it does each time. For libxsmm, MKL's JIT
- * and oneDNN that is much at first and little later; oneDNN is compared with BLAS calls nevertheless, which
- * is in its favour.
+ * `begin` does what a program does once per shape, `repeat` what it does per call. libxsmm, MKL's JIT and
+ * oneDNN do most of their work in `begin`. oneDNN is compared with BLAS calls nevertheless, which favours it.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -19,7 +18,7 @@ static void missing(struct bench_library *l, const char *why) {
     snprintf(l->detail, sizeof l->detail, "%s", why);
 }
 
-/* The names, in order, into l->function; the first that is not there, or NULL. */
+/* Looks up the names, in order, into l->function. Returns the first missing one, or NULL. */
 static const char *take(struct bench_library *l, void *library, const char *const *names, int count) {
     for (int i = 0; i < count; i++) {
         BENCH_FUNCTION(library, names[i], l->function[i]);
@@ -43,7 +42,7 @@ static bool begin_cblas(struct bench_call *call) {
     return true;
 }
 
-/* A row-major product is the column-major product of the operands in the other order. */
+/* A row-major product is the column-major product of the swapped operands. */
 static void repeat_cblas(struct bench_call *call, long calls) {
     const struct bench_product *p = call->product;
     bench_cblas_sgemm *single = (bench_cblas_sgemm *)call->library->function[0];
@@ -71,7 +70,7 @@ static struct bench_library cblas_library(const struct bench_peer *peer) {
 
 /* ---- Fortran's interface: MKL's direct call, libxsmm_sgemm ---- */
 
-/* The last argument is MKL's: whether threads are to be left out of account. Others do not look at it. */
+/* The last argument is MKL's only: run on one thread? Other libraries ignore it. */
 typedef void fortran_sgemm(const char *ta, const char *tb, const int *m, const int *n, const int *k,
                            const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
                            const float *beta, float *c, const int *ldc, const int *sequential);
@@ -97,8 +96,9 @@ static void repeat_fortran(struct bench_call *call, long calls) {
             single(tb, ta, &n, &m, &k, &one_f, p->b, &ldb, p->a, &lda, &beta_f, p->c, &ldc, &sequential);
 }
 
-/* What MKL_DIRECT_CALL_SEQ makes of cblas_sgemm in a program: fewer checks, no threads. Its header also has
- * loops in C for the smallest sizes, which the program's compiler would inline; they are not here. */
+/* The function that a program compiled with MKL_DIRECT_CALL_SEQ calls for cblas_sgemm: fewer checks, no
+ * threads. MKL's header also has loops in C for the smallest sizes, which the program's compiler inlines;
+ * they are not measured. */
 static struct bench_library mkl_direct(const struct bench_peer *mkl, int threads) {
     static const char *const names[] = {"sgemm_direct", "dgemm_direct"};
     struct bench_library l = {
@@ -139,7 +139,7 @@ static bool begin_jit(struct bench_call *call) {
                                                                lda, ldb, p->beta, ldc)
                        : ((jit_create_f32 *)f[JIT_CREATE_F32])(&call->state[0], ROW_MAJOR, ta, tb, m, n, k, 1,
                                                                lda, ldb, (float)p->beta, ldc);
-    /* 0: code was made; 1: none, but a call of the usual gemm; 2: an error. */
+    /* 0: code was generated; 1: none, the usual gemm is called; 2: an error. */
     if (status == 1)
         end_jit(call);
     if (status)
@@ -186,7 +186,7 @@ typedef xsmm_kernel *xsmm_dispatch_f64(int m, int n, int k, const int *lda, cons
                                        const double *alpha, const double *beta, const int *flags,
                                        const int *prefetch);
 
-/* Its scope by its own account: (M N K)^(1/3) <= 64, its first operand (our B) not transposed. */
+/* The documented scope: (M N K)^(1/3) <= 64, the first operand (our B) not transposed. */
 static bool begin_xsmm(struct bench_call *call) {
     enum { TRANSPOSED_SECOND = 2, NO_PREFETCH = 0 };
     const struct bench_product *p = call->product;

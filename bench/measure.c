@@ -33,7 +33,7 @@ static void let_threads_rest(int threads) {
         nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }
 
-/* What one thread did is timed by its own clock: others that ran on its CPU meanwhile do not count. */
+/* A single thread is timed by its CPU clock, which leaves out other threads on its CPU. */
 static double clock_for(int threads) {
     return threads > 1 ? bench_seconds() : bench_thread_seconds();
 }
@@ -56,7 +56,7 @@ static bool is_over(const struct bench_plan *plan) {
     return plan->deadline > 0 && bench_seconds() >= plan->deadline;
 }
 
-/* How many calls last at least so long. */
+/* The number of calls that take at least that long. */
 static long calls_for(const struct bench_plan *plan, const struct bench_contender *c, double seconds) {
     long calls = 1;
     if (is_over(plan))
@@ -74,8 +74,9 @@ static long calls_for(const struct bench_plan *plan, const struct bench_contende
 }
 
 /*
- * One untimed call. After a rest the scheduler may keep a woken worker on its waker's CPU for milliseconds,
- * so that both share one; what has several threads runs until two windows in a row agree, or for `longest`.
+ * Warms up by one untimed call. The scheduler may keep a woken worker on its waker's CPU for milliseconds, so
+ * that both share it: with several threads, calls repeat until two successive windows agree, or for `longest`
+ * seconds.
  */
 static void warm_up(const struct bench_plan *plan, const struct bench_contender *c) {
     const int threads = plan->threads;
@@ -95,7 +96,7 @@ struct samples {
     double *seconds, *percent, *peak;
 };
 
-/* Whether this thread had its CPU for itself since these two clocks said so. */
+/* Has this thread had its CPU to itself since these two clock readings? */
 static bool was_alone(double wall, double own) {
     const double most_lost = 0.005;
     return (bench_seconds() - wall) * (1 - most_lost) <= bench_thread_seconds() - own;
@@ -105,7 +106,7 @@ static double peak_of(const struct bench_plan *plan) {
     return bench_peak(plan->isa, plan->threads) * (plan->doubles ? 0.5 : 1);
 }
 
-/* false: the deadline came first. */
+/* Takes a sample. False if the deadline came first. */
 static bool sample(const struct bench_plan *plan, struct bench_contender *c, long calls, struct samples s,
                    int round) {
     let_threads_rest(plan->threads);
@@ -123,7 +124,8 @@ static bool sample(const struct bench_plan *plan, struct bench_contender *c, lon
     return true;
 }
 
-/* Whatever ran meanwhile changed the caches, too: the sample is repeated some times, if it is short. */
+/* Other threads on the CPU change the caches, too: a short sample that they interrupted is repeated a few
+ * times. */
 static bool undisturbed_sample(const struct bench_plan *plan, struct bench_contender *c, long calls,
                                struct samples s, int round) {
     enum { TRIES = 10 };
@@ -142,7 +144,7 @@ static bool undisturbed_sample(const struct bench_plan *plan, struct bench_conte
     return is_whole;
 }
 
-/* `scratch` has room for as many values as there are rounds. */
+/* `scratch` has space for a value per round. */
 static void summarize(struct bench_contender *c, struct samples mine, const double *first, double *scratch,
                       int rounds) {
     for (int r = 0; r < rounds; r++)
@@ -160,14 +162,14 @@ static void summarize(struct bench_contender *c, struct samples mine, const doub
     c->slowest = scratch[rounds - 1];
 }
 
-/* One contender's samples of `rounds` rounds, of `contenders` contenders, in `values`. */
+/* Copies one contender's samples of all rounds to `values`. */
 static struct samples samples_of(double *values, int contender, int contenders, int rounds) {
     double *mine = values + (size_t)contender * (size_t)rounds;
     const size_t each = (size_t)contenders * (size_t)rounds;
     return (struct samples){mine, mine + each, mine + 2 * each};
 }
 
-/* As many whole rounds as there are before the deadline. */
+/* Measures whole rounds until the deadline. */
 static int run_rounds(const struct bench_plan *plan, struct bench_contender *contender, int contenders,
                       const long *calls, double *values, int rounds) {
     for (int r = 0; r < rounds; r++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oneDNN's matmul primitive, by the C interface of its version 3; what of its types is used here stands
- * below.
+ * oneDNN's matmul primitive, through the C interface of version 3, whose types are declared below as far as
+ * they are used.
  *
- * The primitive, its memory objects and the list of arguments are made once, so that a call is what oneDNN's
- * own benchmark times: one dnnl_primitive_execute. The weights are taken as they lie, not in oneDNN's packed
- * layout. It has no f64 product on CPUs, and a sum on top of C is left out.
+ * The primitive, its memory objects and the list of arguments are created once, so that a call is one
+ * dnnl_primitive_execute, which oneDNN's own benchmark times, too. Weights are in the plain layout, not in
+ * oneDNN's packed one. oneDNN has no f64 product on CPUs; accumulation into C is not measured.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -24,7 +24,7 @@ struct argument {
     void *memory;
 };
 
-/* The library's functions; each of those that return an int returns 0 if all is well. */
+/* The library's functions. Those that return an int return 0 on success. */
 enum {
     ENGINE,
     STREAM,
@@ -53,7 +53,7 @@ typedef int create_memory(void **memory, const void *desc, void *engine, void *d
 typedef int execute(const void *primitive, void *stream, int arguments, const struct argument *argument);
 typedef int destroy(void *what);
 
-/* What a call holds: the primitive and its three memory objects. */
+/* The state of a call: the primitive and its three memory objects. */
 enum { SOURCE_MEMORY, WEIGHTS_MEMORY, DESTINATION_MEMORY, THE_PRIMITIVE };
 
 static void *desc_of(const struct bench_library *l, int64_t rows, int64_t columns, int64_t ld,
@@ -143,7 +143,7 @@ void bench_onednn_open(struct bench_library *l, const char *directory, int threa
                                 .begin = begin_onednn,
                                 .repeat = repeat_onednn,
                                 .end = end_onednn};
-    /* The build with GNU's OpenMP: the one with SYCL adds 4 us to every call. */
+    /* The build with GNU's OpenMP, as SYCL adds 4 us to every call. */
     if (!bench_find_library(directory, "libdnnl.so.3.2", path, sizeof path)) {
         snprintf(l->detail, sizeof l->detail, "not installed; ./uk-setup peers installs it");
         return;

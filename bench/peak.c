@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peak of this machine: chains of multiply-adds on registers, so many that their latency is hidden. */
+/* The peak of this machine: enough chains of multiply-adds on registers to hide their latency. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include <pthread.h>
@@ -38,7 +38,7 @@ double bench_thread_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Runs the loop for at least 0.3 ms; operations per second of this clock. */
+/* Runs the loop for at least 0.3 ms and returns its operations per second of this clock. */
 static double peak_of_this_thread(int isa, double (*clock_now)(void)) {
     const struct bench_isa *set = &bench_isas[isa];
     long iterations = 4000;
@@ -54,7 +54,7 @@ static double peak_of_this_thread(int isa, double (*clock_now)(void)) {
 
 struct worker {
     int isa;
-    atomic_int *ready, *go; /* go: 0 wait, 1 measure, 2 leave */
+    atomic_int *ready, *go; /* go: 0 wait, 1 measure, 2 exit */
     double peak;
 };
 

@@ -2,12 +2,12 @@
 /*
  * Other libraries: found below a directory, loaded at run time, each set to use its best kernels.
  *
- * OpenBLAS takes OPENBLAS_CORETYPE from the environment when it is loaded; left alone it may take kernels of
- * an older CPU than the one it runs on. MKL takes its AVX2 and AVX-512 kernels only where
- * mkl_serv_get_cpu_true() hands it a function that says the CPU is Intel's; elsewhere it falls back to
- * kernels at 40 % of the AVX-512 peak, and no variable changes that (MKL_DEBUG_CPU_TYPE is gone). It asks
- * through the dynamic linker, so the answer below comes first: what the CPU can do is still read from CPUID.
- * Both spin while they wait for work, which would slow down who is measured next: their waits are made short.
+ * OpenBLAS reads OPENBLAS_CORETYPE when it is loaded; without it, it may select kernels of an older CPU. MKL
+ * uses its AVX2 and AVX-512 kernels only if mkl_serv_get_cpu_true() returns a function that says the CPU is
+ * Intel's; otherwise it uses kernels at 40 % of the AVX-512 peak, and no variable changes that
+ * (MKL_DEBUG_CPU_TYPE is gone). It looks that function up through the dynamic linker, which finds the one
+ * below first; MKL still reads the CPU's features from CPUID. Both libraries spin while they wait for work,
+ * which would slow down the next contender: their waits are set short.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -97,7 +97,7 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
     }
     int layer = SEQUENTIAL;
     if (threads > 1) {
-        /* Intel's OpenMP runtime comes in a package of its own; the GNU one is on every system with gcc. */
+        /* Intel's OpenMP runtime is a package of its own; GNU's is on every system with gcc. */
         bool intel = bench_find_library(directory, "libiomp5.so", runtime, sizeof runtime) &&
                      dlopen(runtime, RTLD_NOW | RTLD_GLOBAL);
         layer = intel ? INTEL : GNU;
@@ -135,7 +135,7 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
                                  : "GNU OpenMP");
 }
 
-/* Its CBLAS is what Debian builds in; the kernels follow BLIS_ARCH_TYPE. */
+/* Debian's build includes CBLAS; BLIS_ARCH_TYPE selects the kernels. */
 static void open_blis(struct bench_peer *peer, const char *path, int threads) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -157,7 +157,7 @@ static void open_blis(struct bench_peer *peer, const char *path, int threads) {
     snprintf(peer->detail, sizeof peer->detail, "BLIS %s, %s kernels", version(), text(architecture()));
 }
 
-/* UK_PEERS_KEEP_ENV=1: the libraries choose by themselves, and by what the user has set. */
+/* UK_PEERS_KEEP_ENV=1: the libraries follow the user's settings and their own choices. */
 static bool keeps_environment(void) {
     const char *keep = getenv("UK_PEERS_KEEP_ENV");
     return keep && !strcmp(keep, "1");
@@ -168,7 +168,7 @@ static int takes_fast_path(void) {
     return !keeps_environment() || __builtin_cpu_is("intel");
 }
 
-/* MKL's name, MKL's type: the function that answers. */
+/* Called by MKL, under MKL's name and type. */
 int (*mkl_serv_get_cpu_true(void))(void);
 __attribute__((visibility("default"))) int (*mkl_serv_get_cpu_true(void))(void) {
     return takes_fast_path;
@@ -210,7 +210,8 @@ static bool find_debian(const char *directory, const char *prefix, const char *i
     return !access(path, R_OK);
 }
 
-/* What Debian's OpenBLAS is linked with, if it is below the directory; else the system's is taken. */
+/* Loads the libraries of Debian's OpenBLAS from the directory, if they are there; else the system's are used.
+ */
 static void load_before(const char *directory, const char *name) {
     char path[4096];
     if (bench_find_library(directory, name, path, sizeof path))
@@ -243,13 +244,14 @@ void bench_peers_open(struct bench_peers *peers, const char *directory, int isa,
         open_blis(blis, path, threads);
     else
         missing(blis, missing_text);
-    /* Last: libmkl_rt loads its parts for all to see, and BLIS's cblas_sgemm would find MKL's sgemm_. */
+    /* Last: libmkl_rt loads its parts into the global scope, where BLIS's cblas_sgemm would find MKL's
+     * sgemm_. */
     open_mkl(mkl, directory, threads);
 }
 
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *g) {
     enum { COLUMN_MAJOR = 102, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* cblas.h */
-    /* A row-major product is the column-major product of the operands in the other order. */
+    /* A row-major product is the column-major product of the swapped operands. */
     peer->sgemm(COLUMN_MAJOR, g->b_transposed ? TRANSPOSE : NO_TRANSPOSE,
                 g->a_transposed ? TRANSPOSE : NO_TRANSPOSE, (int)g->n, (int)g->m, (int)g->k, 1.0f, g->b,
                 (int)g->ldb, g->a, (int)g->lda, g->accumulate ? 1.0f : 0.0f, g->c, (int)g->ldc);

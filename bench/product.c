@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of a product, and the check of a library's result. */
+/* The operands of a product, and the check of a library's result. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements of room before and after an operand: BLIS 0.9 touches memory beside small ones. */
+/* Padding before and after an operand, in elements: BLIS 0.9 accesses memory next to small operands. */
 enum { ROOM = 4096 };
 
 static size_t size_of(const struct bench_product *p) {
@@ -75,7 +75,8 @@ static double element(const struct bench_product *p, const void *from, int64_t i
     return p->type == BENCH_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
 }
 
-/* Sums in any order, of k products below 1, differ from this by no more than k roundings of k. */
+/* Is C[i, j] right? Tolerance for a sum of k products in any order: (k + 2) u sum |a b|, u = unit roundoff.
+ */
 static bool right_element(const struct bench_product *p, int64_t i, int64_t j, double before) {
     double sum = p->beta != 0 ? p->beta * before : 0, largest = fabs(sum);
     for (int64_t l = 0; l < p->k; l++) {
@@ -85,11 +86,11 @@ static bool right_element(const struct bench_product *p, int64_t i, int64_t j, d
         largest += fabs(a * b);
     }
     double rounding = p->type == BENCH_F64 ? 0x1p-53 : 0x1p-24;
-    /* Not a comparison with >, which a NaN would pass. */
+    /* Written so that a NaN fails. */
     return fabs(element(p, p->c, i * p->ldc + j) - sum) <= rounding * (double)(p->k + 2) * largest;
 }
 
-/* What C holds before the call: a number that depends on the place, or NaN where it must not be read. */
+/* Fills C before the call: with numbers that depend on the index, or with NaN if C must not be read. */
 static double before_call(const struct bench_product *p, int64_t i) {
     return p->beta != 0 ? 0.25 * (double)(i % 9 - 4) : (double)NAN;
 }
@@ -102,8 +103,8 @@ static void fill_c(const struct bench_product *p) {
             ((float *)p->c)[i] = (float)before_call(p, i);
 }
 
-/* Every how many elements one is compared: all of them, or as many as cost some milliseconds; odd, and no
- * multiple of a row, so that samples move through rows and columns. */
+/* The distance of compared elements: 1, or as far as a few milliseconds of checking demand. Odd and no
+ * multiple of a row's length, so that samples cover rows and columns. */
 static int64_t sample_step(const struct bench_product *p) {
     const int64_t multiply_adds = 4000000, all = p->m * p->n;
     int64_t samples = multiply_adds / (p->k + 1) + 256;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text of shapes; bench/shapes.txt describes its form. */
+/* Reads a text of shapes; bench/shapes.txt describes the format. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum { WORDS = 512, LONGEST_LINE = 4096 };
-/* No dimension is longer; BLAS takes 32-bit sizes. */
+/* The largest dimension: BLAS has 32-bit sizes. */
 static const long long LARGEST = 1 << 24;
 
 struct reader {
     struct bench_shapes *shapes;
-    struct bench_shape set; /* what shapes inherit */
+    struct bench_shape set; /* defaults of its shapes */
     int line;
     char *message;
     size_t size;
