@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a libFuzzer target on the programs of golden/ and examples/, or on what the program UK_SEEDS writes into a folder, and on what
-# it makes of them. What crashes is left beside the target as crash-*, and its path printed.
+# Runs a libFuzzer target on the programs of golden/, which the program UK_GOLDEN writes into a folder, and of examples/, or on what the
+# program UK_SEEDS writes, and on what it makes of them. What crashes is left beside the target as crash-*, and its path printed.
 #
 #     fuzz.sh TARGET SOURCE CORPUS OPTION...: CORPUS is the folder that keeps what reached new code; "" keeps nothing
 set -euo pipefail
@@ -14,9 +14,8 @@ mkdir "$work/seeds" "$work/corpus"
 if [[ ${UK_SEEDS-} ]]; then
     "$UK_SEEDS" --write "$work/seeds"
 else
-    for file in "$source"/tests/golden/*.uk "$source"/examples/*.uk; do
-        sed '/^#=/,$d' "$file" >"$work/seeds/$(basename "$file")"
-    done
+    "$UK_GOLDEN" "$source/tests/golden" --write "$work/seeds"
+    cp "$source"/examples/*.uk "$work/seeds"
 fi
 if [[ $corpus ]]; then
     mkdir -p "$corpus"

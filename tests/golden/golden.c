@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden programs: golden/NAME.uk holds a program, its steps, and what the compiler has to say about it, in
- * comments below the program:
+ * Golden programs: golden/FILE.uk holds programs, their steps, and what the compiler has to say about each,
+ * in comments below the program:
  *
- *     #= loops x86_64-avx512
- *     #  split(M, N, K; A, B, C)
- *     #  ...
+ *     # What split refuses.
+ *     #= begin
+ *     tensor A f32 [M, K]
+ *     ...
+ *     schedule
+ *     #= program zero: A factor of 0.
+ *       split C.m 0 -> mo mi
+ *     #= error
+ *     #  zero:6:13: error: the factor is 0; take 1 or more
+ *
+ * Lines after `#= begin` are the first lines of all programs up to the next one; messages count them. A file
+ * without `#= program` is one program, which other tests can compile, and has the file's name.
  *
  * A section begins with `#= KIND [TARGET] [plain-loops] [nearest] [threads=N] [show=KERNEL ...] [SIZE=VALUE
  * ...]`; KIND is loops, schedule, explain, notes (what is said of a compilation that went well) or error (the
@@ -14,16 +23,17 @@
  * compilation. What can be lowered is also scheduled again from its printed steps: the loops must be the
  * same.
  *
- *     golden DIRECTORY [--update] [--third] [NAME...]
+ *     golden DIRECTORY [--update] [--third] [--write FOLDER] [FILE | FILE/PROGRAM ...]
  *
- * --third: every third file.
+ * --third: every third program.
+ * --write: the programs alone, each as a file.
  *
  * A new row of the registry must not change what is expected here: what is said about a candidate of the
  * registry is left out unless the program or `show` names it.
  *
  * --update rewrites the sections in place; read the difference before you keep it.
  */
-#define _POSIX_C_SOURCE 200809L /* strdup, strtok_r */
+#define _POSIX_C_SOURCE 200809L /* scandir, strdup */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +43,7 @@
 #include <cmocka.h>
 #include "section.h"
 
-enum { MAX_FILES = 512 };
+enum { MAX_PROGRAMS = 1024 };
 
 static const char *directory;
 static bool update;
@@ -95,10 +105,10 @@ static bool holds(const char *text, size_t length, const char *name, size_t n) {
 }
 
 /* A line "  uk_KERNEL ..." about a kernel that the section does not name. */
-static bool is_left_out(const char *line, const struct text *file, size_t end, const struct section *s) {
+static bool is_left_out(const char *line, const struct program *p, const struct section *s) {
     size_t n = strcspn(line + strspn(line, " "), " :\n");
 
-    if (strncmp(line, "  uk_", 5) || holds(file->bytes, end, line + 2, n))
+    if (strncmp(line, "  uk_", 5) || holds(p->text.bytes, p->text.length, line + 2, n))
         return false;
     for (int i = 0; i < s->shown; i++)
         if (strlen(s->show[i]) == n && !memcmp(s->show[i], line + 2, n))
@@ -140,16 +150,15 @@ static struct text take_advice(const struct text *program, const char *message, 
 
 /* A step that a message advises is accepted, and so is then the refused one, or it is refused with other
  * advice: at most twice. */
-static void check_advice(const char *name, const struct text *file, size_t end, const struct section *s,
-                         const char *message) {
+static void check_advice(const struct program *of, const struct section *s, const char *message) {
     struct section plain = *s;
     struct text program = {0};
     char *said = strdup(message);
 
     plain.plain_loops = true;
-    put(&program, file->bytes, end);
+    put(&program, of->text.bytes, of->text.length);
     for (int tries = 0; said; tries++) {
-        const int line = line_of(said, name);
+        const int line = line_of(said, of->name);
         struct text advised = take_advice(&program, said, line);
         struct uk_context *c = uk_context_create();
         struct uk_program *p = NULL;
@@ -158,9 +167,9 @@ static void check_advice(const char *name, const struct text *file, size_t end, 
         free(program.bytes);
         program = advised;
         enum uk_status status = UK_OK;
-        if (advised.bytes && !(status = uk_program_parse(c, name, advised.bytes, advised.length, &p)))
+        if (advised.bytes && !(status = uk_program_parse(c, of->name, advised.bytes, advised.length, &p)))
             status = produce_from(p, &plain, &out);
-        if (status && (tries == 2 || line_of(uk_context_message(c), name) < line))
+        if (status && (tries == 2 || line_of(uk_context_message(c), of->name) < line))
             fail_msg("%s\nthat leads to: %s", said, uk_context_message(c));
         if (status && !strstr(uk_context_message(c), "; put `") &&
             !strstr(uk_context_message(c), "; write `"))
@@ -175,24 +184,24 @@ static void check_advice(const char *name, const struct text *file, size_t end, 
 }
 
 /* The section's text, every line ended. */
-static struct text produce(const char *name, const struct text *file, size_t end, const struct section *s) {
+static struct text produce(const struct program *of, const struct section *s) {
     struct uk_context *c = uk_context_create();
     struct uk_program *p = NULL;
     struct text result = {0};
     char *out = NULL;
 
     assert_non_null(c);
-    enum uk_status status = uk_program_parse(c, name, file->bytes, end, &p);
+    enum uk_status status = uk_program_parse(c, of->name, of->text.bytes, of->text.length, &p);
     if (!status)
         status = produce_from(p, s, &out);
     if ((status != UK_OK) != wants_error(s))
-        fail_msg("%s: %.*s: %s", name, (int)s->head_length, s->head,
+        fail_msg("%s: %.*s: %s", of->path, (int)s->head_length, s->head,
                  status ? uk_context_message(c) : "it is not refused");
     if (!wants_notes(s) && strstr(uk_context_notes(c), "warning:"))
-        fail_msg("%s: %s", name, uk_context_notes(c));
+        fail_msg("%s: %s", of->path, uk_context_notes(c));
     const char *text = status ? uk_context_message(c) : wants_notes(s) ? uk_context_notes(c) : out;
     for (const char *line = text; *line; line = next_line(line))
-        if (!is_left_out(line, file, end, s)) {
+        if (!is_left_out(line, of, s)) {
             put(&result, line, strcspn(line, "\n"));
             put(&result, "\n", 1);
         }
@@ -200,7 +209,7 @@ static struct text produce(const char *name, const struct text *file, size_t end
     if (!strcmp(s->kind, "loops"))
         check_steps(c, p, s);
     if (status)
-        check_advice(name, file, end, s, uk_context_message(c));
+        check_advice(of, s, uk_context_message(c));
     uk_text_free(out);
     uk_program_destroy(p);
     uk_context_destroy(c);
@@ -243,113 +252,154 @@ static void print_difference(const char *a, const char *b) {
     }
 }
 
-static void write_file(const char *path, const struct text *file, size_t end, const struct section *s,
-                       const struct text *now, int count) {
+static void write_file(const char *path, const struct text *file, const struct program *p,
+                       const struct text *now) {
     FILE *f = fopen(path, "wb");
 
     assert_non_null(f);
-    fwrite(file->bytes, 1, end, f);
-    for (int i = 0; i < count; i++) {
-        fprintf(f, "%s%.*s\n", i ? "\n" : "", (int)s[i].head_length, s[i].head);
+    fwrite(file->bytes, 1, p->sections, f);
+    for (int i = 0; i < p->count; i++) {
+        fprintf(f, "%.*s\n", (int)p->s[i].head_length, p->s[i].head);
         for (const char *line = now[i].bytes; *line; line = next_line(line)) {
             int n = (int)strcspn(line, "\n");
 
             fprintf(f, n ? "#  %.*s\n" : "#%.*s\n", n, line);
         }
     }
+    if (p->end < file->length)
+        fprintf(f, "\n%s", file->bytes + p->end);
     assert_int_equal(fclose(f), 0);
 }
 
-static void test_file(void **state) {
-    const char *name = *state;
-    struct section s[MAX_SECTIONS];
+struct place {
+    char stem[64]; /* of the file */
+    int number;
+};
+
+static void test_program(void **state) {
+    const struct place *at = *state;
+    struct program p;
     struct text now[MAX_SECTIONS];
     char path[4096];
-    int count, different = 0;
+    int different = 0;
 
-    snprintf(path, sizeof path, "%s/%s", directory, name);
+    snprintf(path, sizeof path, "%s/%s.uk", directory, at->stem);
     struct text file = read_file(path);
-    size_t end = read_sections(&file, s, &count);
-    if (!count)
-        fail_msg("%s has no section (#= ...)", name);
-    for (int i = 0; i < count; i++)
-        now[i] = produce(name, &file, end, &s[i]);
-    for (int i = 0; i < count; i++)
-        if (!update && strcmp(s[i].expected.bytes, now[i].bytes)) {
-            print_error("%s: %.*s\n", name, (int)s[i].head_length, s[i].head);
-            print_difference(s[i].expected.bytes, now[i].bytes);
+    assert_true(read_program(&file, at->stem, at->number, &p));
+    if (!p.count)
+        fail_msg("%s has no section (#= ...)", p.path);
+    for (int i = 0; i < p.count; i++)
+        now[i] = produce(&p, &p.s[i]);
+    for (int i = 0; i < p.count; i++)
+        if (!update && strcmp(p.s[i].expected.bytes, now[i].bytes)) {
+            print_error("%s: %.*s\n", p.path, (int)p.s[i].head_length, p.s[i].head);
+            print_difference(p.s[i].expected.bytes, now[i].bytes);
             different++;
         }
     if (update)
-        write_file(path, &file, end, s, now, count);
-    for (int i = 0; i < count; i++) {
-        free(s[i].expected.bytes);
+        write_file(path, &file, &p, now);
+    for (int i = 0; i < p.count; i++)
         free(now[i].bytes);
-    }
+    free_program(&p);
     free(file.bytes);
     assert_int_equal(different, 0);
 }
 
-/* ---- finding the files ---- */
+/* ---- finding the programs ---- */
 
-static bool is_wanted(const char *name, char **wanted, int n) {
-    size_t stem = strlen(name);
-    bool any = false;
+static struct place places[MAX_PROGRAMS];
+static struct CMUnitTest tests[MAX_PROGRAMS];
+static size_t count;
 
-    if (stem < 4 || strcmp(name + stem - 3, ".uk"))
-        return false;
-    for (int i = 0; i < n; i++) {
-        if (!strncmp(wanted[i], "--", 2))
-            continue;
-        any = true;
-        if (!strcmp(wanted[i], name) ||
-            (strlen(wanted[i]) == stem - 3 && !strncmp(wanted[i], name, stem - 3)))
+static bool is_wanted(const struct program *p, const char *stem, char **wanted, int n) {
+    for (int i = 0; i < n; i++)
+        if (!strcmp(wanted[i], p->path) || !strcmp(wanted[i], stem))
             return true;
-    }
-    return !any;
+    return !n;
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct CMUnitTest *)a)->name, ((const struct CMUnitTest *)b)->name);
+static void write_program(const struct program *p, const char *folder) {
+    char path[4096];
+
+    const int n = snprintf(path, sizeof path, "%s/%s.uk", folder, p->path);
+    char *slash = n < (int)sizeof path ? strchr(path + strlen(folder) + 1, '/') : NULL;
+    if (slash)
+        *slash = '.';
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(p->text.bytes, 1, p->text.length, f) != p->text.length || fclose(f)) {
+        perror(path);
+        exit(2);
+    }
+}
+
+/* Adds those of the file's programs that are wanted, or writes them into the folder. */
+static void add_file(const char *name, const char *folder, char **wanted, int n) {
+    char path[4096], stem[64];
+    struct program p;
+
+    snprintf(stem, sizeof stem, "%.*s", (int)strlen(name) - 3, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    struct text file = read_file(path);
+    for (int i = 0; read_program(&file, stem, i, &p); i++, free_program(&p)) {
+        if (!is_wanted(&p, stem, wanted, n))
+            continue;
+        for (size_t j = 0; j < count; j++)
+            if (!strcmp(tests[j].name, p.path))
+                fail_msg("two programs are called %s", p.path);
+        if (folder)
+            write_program(&p, folder);
+        if (count == MAX_PROGRAMS)
+            fail_msg("more than %d programs", MAX_PROGRAMS);
+        snprintf(places[count].stem, sizeof places->stem, "%s", stem);
+        places[count].number = i;
+        tests[count] = (struct CMUnitTest){
+            .name = strdup(p.path), .test_func = test_program, .initial_state = &places[count]};
+        count++;
+    }
+    free_program(&p);
+    free(file.bytes);
+}
+
+static int is_source(const struct dirent *e) {
+    const size_t n = strlen(e->d_name);
+
+    return n > 3 && !strcmp(e->d_name + n - 3, ".uk");
 }
 
 int main(int argc, char **argv) {
-    static struct CMUnitTest tests[MAX_FILES];
+    static struct CMUnitTest chosen[MAX_PROGRAMS];
+    struct dirent **file = NULL;
+    const char *folder = NULL;
     bool third = false;
-    size_t n = 0;
+    size_t runs = 0;
+    int i = 2;
 
+    for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
+        update |= !strcmp(argv[i], "--update");
+        third |= !strcmp(argv[i], "--third");
+        if (!strcmp(argv[i], "--write") && i + 1 < argc)
+            folder = argv[++i];
+    }
     if (argc < 2) {
-        fprintf(stderr, "usage: golden DIRECTORY [--update] [--third] [NAME...]\n");
+        fprintf(stderr,
+                "usage: golden DIRECTORY [--update] [--third] [--write FOLDER] [FILE | FILE/PROGRAM ...]\n");
         return 2;
     }
     directory = argv[1];
-    for (int i = 2; i < argc; i++) {
-        update |= !strcmp(argv[i], "--update");
-        third |= !strcmp(argv[i], "--third");
+    const int files = scandir(directory, &file, is_source, alphasort);
+    for (int f = 0; f < files; f++) {
+        add_file(file[f]->d_name, folder, argv + i, argc - i);
+        free(file[f]);
     }
-    DIR *d = opendir(directory);
-    if (!d) {
-        perror(directory);
+    free(file);
+    if (!count) {
+        fprintf(stderr, "golden: no such program in %s\n", directory);
         return 2;
     }
-    for (struct dirent *e; (e = readdir(d)) && n < MAX_FILES;)
-        if (is_wanted(e->d_name, argv + 2, argc - 2)) {
-            char *name = strdup(e->d_name);
-
-            tests[n++] = (struct CMUnitTest){.name = name, .test_func = test_file, .initial_state = name};
-        }
-    closedir(d);
-    if (!n || n == MAX_FILES) {
-        fprintf(stderr, "golden: %s in %s\n", n ? "too many files" : "no such file", directory);
-        return 2;
-    }
-    qsort(tests, n, sizeof *tests, by_name);
-    static struct CMUnitTest chosen[MAX_FILES];
-    size_t runs = 0;
-    for (size_t i = 0; i < n; i += third ? 3 : 1)
-        chosen[runs++] = tests[i];
-    int failed = _cmocka_run_group_tests("golden", chosen, runs, NULL, NULL);
-    for (size_t i = 0; i < n; i++)
-        free(tests[i].initial_state);
+    for (size_t j = 0; j < count; j += third ? 3 : 1)
+        chosen[runs++] = tests[j];
+    const int failed = folder ? 0 : _cmocka_run_group_tests("golden", chosen, runs, NULL, NULL);
+    for (size_t j = 0; j < count; j++)
+        free((char *)tests[j].name);
     return failed;
 }

@@ -71,29 +71,91 @@ static void read_head(struct section *s, const char *line, size_t n) {
     put(&s->expected, "", 0);
 }
 
-size_t read_sections(const struct text *file, struct section *s, int *count) {
-    size_t end = file->length;
-    const char *line = file->bytes;
+/* A marker's line: the name ends at a colon, which a description may follow. */
+static void begin_program(struct program *p, const char *stem, const char *line,
+                          const struct text *beginning) {
+    const char *name = line + strlen("#= program ");
+    const int n = (int)strcspn(name, ":\n");
 
-    *count = 0;
-    while (*line) {
-        size_t n = strcspn(line, "\n");
+    assert_in_range(n, 1, sizeof p->name - 1);
+    snprintf(p->name, sizeof p->name, "%.*s", n, name);
+    snprintf(p->path, sizeof p->path, "%s/%s", stem, p->name);
+    if (beginning->length)
+        put(&p->text, beginning->bytes, beginning->length);
+}
 
-        if (!strncmp(line, "#=", 2)) {
-            assert_true(*count < MAX_SECTIONS);
-            if (!*count)
-                end = (size_t)(line - file->bytes);
-            read_head(&s[(*count)++], line, n);
-        } else if (*count && n) {
-            size_t prefix = n < 3 ? n : 3;
+static void add_section(struct program *p, size_t offset, const char *line, size_t n) {
+    assert_true(p->count < MAX_SECTIONS);
+    if (!p->count)
+        p->sections = offset;
+    read_head(&p->s[p->count++], line, n);
+}
 
-            assert_memory_equal(line, "#  ", prefix);
-            put(&s[*count - 1].expected, line + prefix, n - prefix);
-            put(&s[*count - 1].expected, "\n", 1);
-        }
-        line += n + (line[n] == '\n');
+static void add_expected(struct program *p, const char *line, size_t n) {
+    const size_t prefix = n < 3 ? n : 3;
+
+    assert_true(p->count);
+    assert_memory_equal(line, "#  ", prefix);
+    put(&p->s[p->count - 1].expected, line + prefix, n - prefix);
+    put(&p->s[p->count - 1].expected, "\n", 1);
+}
+
+static bool begins(const char *line, const char *with) {
+    return !strncmp(line, with, strlen(with));
+}
+
+bool read_program(const struct text *file, const char *stem, int number, struct program *p) {
+    enum { HEAD, BEGINNING, PROGRAM, SECTION } in = HEAD;
+    struct text beginning = {0};
+    int at = -1; /* number of the program that the line belongs to */
+    size_t n;
+
+    *p = (struct program){.sections = file->length, .end = file->length};
+    put(&p->text, "", 0);
+    if (!strstr(file->bytes, "#= program ")) { /* the whole file is one */
+        snprintf(p->name, sizeof p->name, "%s", stem);
+        snprintf(p->path, sizeof p->path, "%s", stem);
+        in = PROGRAM;
+        at = 0;
     }
-    return end;
+    for (const char *line = file->bytes; *line; line += n + (line[n] == '\n')) {
+        const size_t offset = (size_t)(line - file->bytes);
+        const bool is_program = begins(line, "#= program ");
+
+        n = strcspn(line, "\n");
+        if (is_program || begins(line, "#= begin")) {
+            if (at == number) {
+                p->end = offset;
+                break;
+            }
+            in = is_program ? PROGRAM : BEGINNING;
+            at += is_program;
+            if (!is_program)
+                beginning.length = 0;
+            else if (at == number)
+                begin_program(p, stem, line, &beginning);
+        } else if (begins(line, "#=")) {
+            in = SECTION;
+            if (at == number)
+                add_section(p, offset, line, n);
+        } else if (in == HEAD) {
+            assert_true(!n || *line == '#');
+        } else if (in == BEGINNING) {
+            put(&beginning, line, n + (line[n] == '\n'));
+        } else if (at == number && in == PROGRAM) {
+            put(&p->text, line, n + (line[n] == '\n'));
+        } else if (at == number && n) {
+            add_expected(p, line, n);
+        }
+    }
+    free(beginning.bytes);
+    return at >= number;
+}
+
+void free_program(struct program *p) {
+    for (int i = 0; i < p->count; i++)
+        free(p->s[i].expected.bytes);
+    free(p->text.bytes);
 }
 
 struct uk_options section_options(const struct section *s) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What golden programs are made of: a program, and sections that say what the compiler makes of it (see
- * golden.c). */
+/* Golden files' programs, and the sections that say what the compiler makes of each (see golden.c). */
 #ifndef SECTION_H
 #define SECTION_H
 
@@ -31,9 +30,19 @@ struct section {
     struct text expected; /* lines without their prefix */
 };
 
-/* The program ends where the first marker begins; that offset is returned. Free the sections' expected.bytes.
- * */
-size_t read_sections(const struct text *file, struct section *s, int *count);
+struct program {
+    char name[64];        /* that of the file if it has no marker of programs; messages begin with it */
+    char path[128];       /* FILE/NAME, or FILE */
+    struct text text;     /* with the beginning that it shares */
+    size_t sections, end; /* offsets in the file: its first section, the next program */
+    int count;
+    struct section s[MAX_SECTIONS];
+};
+
+/* Reads the program of that number, which begins at 0, of a file whose name without .uk is `stem`; false if
+ * the file has fewer. The program points into the file; free it by free_program(). */
+bool read_program(const struct text *file, const char *stem, int number, struct program *p);
+void free_program(struct program *p);
 /* With the target and the options of the section. */
 struct uk_options section_options(const struct section *s);
 /* Makes the sizes constants that the section defines. */

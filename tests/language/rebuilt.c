@@ -24,7 +24,7 @@
 #include "section.h"
 #include "text_cases.h"
 
-enum { MAX_FILES = 1024 };
+enum { MAX_FILES = 512 };
 
 /* ---- programs that the parser refuses as a whole ---- */
 
@@ -185,42 +185,42 @@ static void texts_of_the_language(void **state) {
 
 static bool whole;
 
-/* A program whose file has no section. */
-static void compare_plain(const char *name, const struct text *file) {
+/* A program that has no section. */
+static void compare_plain(const struct program *of) {
     static const enum uk_emit all[] = {UK_EMIT_SCHEDULE, UK_EMIT_LOOPS, UK_EMIT_LLVM, UK_EMIT_OBJECT};
     static const char *const targets[] = {"x86_64-avx512", "x86_64-avx2"};
     const int many = whole ? 2 : 1;
     struct uk_context *c = uk_context_create();
     struct uk_program *p, *q;
 
-    assert_true(compare_text(c, name, file->bytes, strlen(file->bytes), &p, &q));
+    assert_true(compare_text(c, of->name, of->text.bytes, of->text.length, &p, &q));
     for (int i = 0; i < many; i++) {
         const struct uk_options o = {.target = targets[i], .threads = 1 + i};
 
-        compare_emitted(c, p, q, name, &o, all, !whole ? 2 : i ? 3 : 4);
-        expect_same(explained(c, p, &o), explained(c, q, &o), name, "explain");
+        compare_emitted(c, p, q, of->name, &o, all, !whole ? 2 : i ? 3 : 4);
+        expect_same(explained(c, p, &o), explained(c, q, &o), of->name, "explain");
     }
     uk_program_destroy(p);
     uk_program_destroy(q);
     uk_context_destroy(c);
 }
 
-static void compare_section(const char *name, const struct text *file, size_t end, const struct section *s) {
+static void compare_section(const struct program *of, const struct section *s) {
     static const enum uk_emit stages[] = {UK_EMIT_SCHEDULE, UK_EMIT_LLVM, UK_EMIT_LOOPS};
     const bool is_refused = !strcmp(s->kind, "error");
     struct uk_context *c = uk_context_create();
     struct uk_program *p, *q;
 
-    if (compare_text(c, name, file->bytes, end, &p, &q)) {
+    if (compare_text(c, of->name, of->text.bytes, of->text.length, &p, &q)) {
         const struct uk_options o = section_options(s);
         struct outcome a = outcome(c, define_sizes(p, s), NULL, 0);
         const enum uk_status status = a.status;
 
-        expect_same(a, outcome(c, define_sizes(q, s), NULL, 0), name, "define");
+        expect_same(a, outcome(c, define_sizes(q, s), NULL, 0), of->name, "define");
         if (!status && !strcmp(s->kind, "explain"))
-            expect_same(explained(c, p, &o), explained(c, q, &o), name, "explain");
+            expect_same(explained(c, p, &o), explained(c, q, &o), of->name, "explain");
         else if (!status)
-            compare_emitted(c, p, q, name, &o, is_refused ? stages + 2 : stages, is_refused ? 1 : 2);
+            compare_emitted(c, p, q, of->name, &o, is_refused ? stages + 2 : stages, is_refused ? 1 : 2);
         uk_program_destroy(p);
         uk_program_destroy(q);
     }
@@ -230,21 +230,20 @@ static void compare_section(const char *name, const struct text *file, size_t en
 /* Imports are relative to the folder of the file, and for a program by calls to the process's. */
 static void test_file(void **state) {
     const char *name = strrchr(*state, '/') + 1;
-    struct section s[MAX_SECTIONS];
-    char folder[4096];
-    int count;
+    struct program p;
+    char folder[4096], stem[64];
 
     snprintf(folder, sizeof folder, "%.*s", (int)(name - 1 - (const char *)*state), (const char *)*state);
     assert_int_equal(chdir(folder), 0);
     struct text file = read_file(name);
-    const size_t end = read_sections(&file, s, &count);
-
-    if (!count)
-        compare_plain(name, &file);
-    for (int i = 0; i < count; i++) {
-        compare_section(name, &file, end, &s[i]);
-        free(s[i].expected.bytes);
+    snprintf(stem, sizeof stem, "%.*s", (int)strlen(name) - 3, name);
+    for (int i = 0; read_program(&file, stem, i, &p); i++, free_program(&p)) {
+        if (!p.count)
+            compare_plain(&p);
+        for (int j = 0; j < p.count; j++)
+            compare_section(&p, &p.s[j]);
     }
+    free_program(&p);
     free(file.bytes);
 }
 
