@@ -11,7 +11,7 @@
 enum { SHORTEST_ROW = 8 };
 
 static int64_t longest_row(const struct uk_schedule *s, const struct uk_stage *st) {
-    return s->target->machine.part[0].size / 8 / (int64_t)uk_type_bytes(st->operand[0].tensor->type);
+    return s->target->machine.cache[UK_L1].size / 8 / (int64_t)uk_type_bytes(st->operand[0].tensor->type);
 }
 
 static bool has_vectors(const struct uk_schedule *s) {

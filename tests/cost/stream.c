@@ -119,7 +119,7 @@ static struct uk_loop_nest nest_of(size_t i) {
 /* Nothing takes time but what is set. */
 static struct uk_machine nothing_costs(void) {
     static const struct uk_cache free = {1 << 30, 16, 0, 1e12, 1};
-    struct uk_machine m = {.part = {free, free, free}};
+    struct uk_machine m = {.cache = {free, free, free}};
 
     m.core.l1 = m.core.l2 = m.uncore.cache = free;
     m.core.serial_transfers = true;
@@ -144,8 +144,8 @@ static void lines_come_from_l2(void **state) {
         const struct uk_loop_nest n = nest_of(i);
         struct uk_machine m = nothing_costs();
 
-        m.part[0].size = 32768;
-        m.part[0].ways = 8;
+        m.cache[UK_L1].size = 32768;
+        m.cache[UK_L1].ways = 8;
         m.core.l2.bytes = LINE; /* a cycle for each line */
         reset(LINE, 64, 8);
         run(&n);
@@ -192,8 +192,8 @@ static void late_lines_take_longer(void **state) {
 
     (void)state;
     n.operands = 2;
-    m.part[0].size = 8192;
-    m.part[0].ways = 8;
+    m.cache[UK_L1].size = 8192;
+    m.cache[UK_L1].ways = 8;
     m.core.l2.bytes = LINE;
     m.core.l2.latency = 100;
     m.core.l1.lines = 10;

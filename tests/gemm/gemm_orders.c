@@ -91,8 +91,8 @@ static void compare(const struct order *order, const struct order *other, const 
     for (int64_t i = 0; i < SHAPES; i++)
         if (order[i].block != other[i].block || order[i].path != other[i].path)
             fail_msg("caches of %lld, %lld and %lld bytes: shape %lld has blocks of %lld, but %lld %s",
-                     (long long)machine.part[0].size, (long long)machine.part[1].size,
-                     (long long)machine.part[2].size, (long long)i, (long long)order[i].block,
+                     (long long)machine.cache[UK_L1].size, (long long)machine.cache[UK_L2].size,
+                     (long long)machine.cache[UK_LLC].size, (long long)i, (long long)order[i].block,
                      (long long)other[i].block, what);
 }
 
@@ -117,8 +117,8 @@ static void orders_depend_on_the_shape(void **state) {
         machine = uk_machine_of(uk_core_find(i % 2 ? "golden_cove" : "zen5"));
         machine.cores = 2;
         for (int level = 0; level < 3; level++) {
-            machine.part[level].size = caches[i / 2][level].size;
-            machine.part[level].ways = caches[i / 2][level].ways;
+            machine.cache[level].size = caches[i / 2][level].size;
+            machine.cache[level].ways = caches[i / 2][level].ways;
         }
         find_orders(all, "1", false);
         find_orders(all + SHAPES, "2", false);

@@ -156,9 +156,9 @@ static void tiles_pack_the_next_panel(void **state) {
 
     (void)state;
     /* Each line comes late from a slow L2, but for those of one stream, so that copies in panels pay. */
-    smaller.part[1].size = 1 << 20;
-    smaller.part[0].size = 4096;
-    smaller.part[0].ways = smaller.core.l1.lines = smaller.core.prefetch.streams = 1;
+    smaller.cache[UK_L2].size = 1 << 20;
+    smaller.cache[UK_L1].size = 4096;
+    smaller.cache[UK_L1].ways = smaller.core.l1.lines = smaller.core.prefetch.streams = 1;
     smaller.core.l2.bytes = 1;
     smaller.core.l2.latency = 1000;
     smaller.core.serial_transfers = true;

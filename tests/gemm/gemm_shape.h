@@ -47,8 +47,8 @@ static struct uk_machine smaller;
 static void make_smaller(void) {
     smaller = *__real_uk_machine();
     for (int64_t p = part(); p > 1; p /= 8) {
-        smaller.part[1].size /= 4;
-        smaller.part[2].size /= 4;
+        smaller.cache[UK_L2].size /= 4;
+        smaller.cache[UK_LLC].size /= 4;
     }
 }
 

@@ -434,7 +434,7 @@ int main(int argc, char **argv) {
 
     is_far = argc > 1 && !strcmp(argv[1], "far");
     far = uk_machine_of(uk_core_find("golden_cove"));
-    far.part[2].size = 256 << 20; /* as virtual machines report it */
+    far.cache[UK_LLC].size = 256 << 20; /* as virtual machines report it */
     setenv("UK_NUM_THREADS", "2", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

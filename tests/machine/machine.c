@@ -133,8 +133,8 @@ static void see(const char *name, char *text, size_t size) {
         const int refused = uk_cpu_status(&why) == UK_INVALID_ARGUMENT;
         const struct uk_machine *m = uk_machine();
 
-        dprintf(channel[1], "%s %lld %lld %lld %s", m->core.name, (long long)m->part[0].size,
-                (long long)m->part[1].size, (long long)m->part[2].size, refused ? why : "");
+        dprintf(channel[1], "%s %lld %lld %lld %s", m->core.name, (long long)m->cache[UK_L1].size,
+                (long long)m->cache[UK_L2].size, (long long)m->cache[UK_LLC].size, refused ? why : "");
         _exit(0);
     }
     close(channel[1]);

@@ -36,7 +36,7 @@ MOST_IN_A_CIRCLE = 4
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "python", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
-SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|small_call|gpu_kernel|operation)\.h|machine/arch\.h")
+SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels|minmax)\.h|.*\.def|registry/(half|rvp|kernel_contract|small_call|gpu_kernel|operation)\.h|machine/arch\.h")
 # The modules of python/ukernels, in the order in which they use one another; __init__ shows what users see. That it calls only functions of
 # public headers, tests/python compares.
 PYTHON = ("about", "errors", "library", "arrays", "values", "output", "program", "function", "gemm", "registry", "tuning", "networks", "command", "__init__")

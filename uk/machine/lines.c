@@ -50,13 +50,13 @@ static double store_lines(struct uk_lab *lab, const struct uk_measured *p) {
     return STORES;
 }
 
-static const struct uk_trial absent = {.prepare = send_away, .run = store_lines};
+static const struct uk_trial store_miss = {.prepare = send_away, .run = store_lines};
 
 void uk_lines_begin(struct uk_lab *lab) {
     uk_point_add(lab, &after_store, NULL, ALIASED, 0);
     uk_point_add(lab, &after_store, NULL, ALONE, 0);
-    uk_point_add(lab, &absent, NULL, 0, 0);
-    uk_point_add(lab, &absent, NULL, 1, 0);
+    uk_point_add(lab, &store_miss, NULL, 0, 0);
+    uk_point_add(lab, &store_miss, NULL, 1, 0);
 }
 
 void uk_lines_end(struct uk_lab *lab) {
@@ -66,6 +66,6 @@ void uk_lines_end(struct uk_lab *lab) {
     uk_cannot(
         lab, "serial_transfers",
         "it would take loads, lines from L2 and multiply-adds in one loop, which no microbenchmark here has");
-    uk_say(lab, "absent", uk_point_cycles(lab, &absent, NULL, 0, 0));
-    uk_say_beside(lab, "absent, at random", "cycles", uk_point_cycles(lab, &absent, NULL, 1, 0), NAN);
+    uk_say(lab, "store_miss", uk_point_cycles(lab, &store_miss, NULL, 0, 0));
+    uk_say_beside(lab, "store_miss, at random", "cycles", uk_point_cycles(lab, &store_miss, NULL, 1, 0), NAN);
 }

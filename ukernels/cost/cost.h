@@ -16,6 +16,7 @@
 #define UK_COST_H
 
 #include "machine/machine.h"
+#include "minmax.h"
 #include "view/view.h"
 
 enum {

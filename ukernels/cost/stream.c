@@ -15,26 +15,18 @@
  * of misses that may be in flight if that is more, as it is not for lines that come before they are needed:
  * those of streams that the hardware follows, and those that instructions prefetch. Stores commit one after
  * the other, so that each to a line that is not in L1 and was not prefetched takes the time of the core's
- * `absent`, or, from L2, as much less of it as L2's latency is less than the last cache's. Translations are
- * one after the other. In the Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein, "Quantifying
- * performance bottlenecks of stencil computations using the ECM model", ICS 2015) transfers between a core's
- * caches on Intel's CPUs run neither at the same time nor while loads do; on AMD's and Arm's they do
- * (Hofmann, Alappat, Hager, Fey and Wellein, "Bridging the architecture gap: abstracting performance-relevant
- * properties of modern server processors", 2020).
+ * `store_miss`, or, from L2, as much less of it as L2's latency is less than the last cache's. Translations
+ * are one after the other. In the Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein,
+ * "Quantifying performance bottlenecks of stencil computations using the ECM model", ICS 2015) transfers
+ * between a core's caches on Intel's CPUs run neither at the same time nor while loads do; on AMD's and Arm's
+ * they do (Hofmann, Alappat, Hager, Fey and Wellein, "Bridging the architecture gap: abstracting
+ * performance-relevant properties of modern server processors", 2020).
  */
 #include "cost.h"
 #include <stddef.h>
 #include <string.h>
 
 enum { LINE = 64 }; /* bytes */
-
-static double least(double a, double b) {
-    return a < b ? a : b;
-}
-
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
 
 /* What an operand touches in some loops of the nest. */
 struct footprint {
@@ -75,7 +67,8 @@ static void find_footprints(const struct uk_loop_nest *n, int o, struct footprin
 static double sets_of(const struct uk_cache *c, const struct footprint *f) {
     const int64_t way = c->size / c->ways, apart = f->pitch & -f->pitch;
 
-    return apart ? least(1, larger((double)way / (double)apart, 1) * larger(f->run, 1) * LINE / (double)way)
+    return apart ? uk_min_real(1, uk_max_real((double)way / (double)apart, 1) * uk_max_real(f->run, 1) *
+                                      LINE / (double)way)
                  : 1;
 }
 
@@ -106,7 +99,7 @@ static double kept_of(const struct uk_cache *c, const struct footprint *f, doubl
 /* One more loop: of what an iteration touches, `before`, with so many misses, the part `kept` is there when
  * the next one comes back to it; all iterations touch `after`. */
 static double outwards(double misses, double extent, double before, double after, double kept) {
-    return after + extent * (misses - before) + (1 - kept) * larger(extent * before - after, 0);
+    return after + extent * (misses - before) + (1 - kept) * uk_max_real(extent * before - after, 0);
 }
 
 /* How often a line of the operand is not in the cache, in a nest that runs again and again: what the cache
@@ -164,8 +157,8 @@ static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *
         }
     }
     if (!m->core.prefetch.past_page)
-        longest = least(longest, COST_PAGE);
-    return least(1, 2 * LINE / longest);
+        longest = uk_min_real(longest, COST_PAGE);
+    return uk_min_real(1, 2 * LINE / longest);
 }
 
 /* Lines of an operand that the instructions in flight access: those of as many bodies as these make. */
@@ -181,10 +174,10 @@ static double reached(const struct uk_machine *m, const struct uk_loop_nest *n,
     if (inside >= 0 && n->instructions > 0) {
         const double each = n->instructions / bodies, more = m->core.reorder / m->core.issue / each;
 
-        uk_view_add(&v, 1 + (int64_t)least(more, (double)n->extent[inside] - 1), o->stride[inside]);
+        uk_view_add(&v, 1 + (int64_t)uk_min_real(more, (double)n->extent[inside] - 1), o->stride[inside]);
     }
     const struct uk_runs r = uk_view_runs(&v, LINE);
-    return larger(uk_runs_units(&r, LINE, LINE), 1);
+    return uk_max_real(uk_runs_units(&r, LINE, LINE), 1);
 }
 
 /* Cycles for so many lines, a part of them too late, from where each takes LINE / bytes cycles or its latency
@@ -193,13 +186,13 @@ static double transfer(double lines, double ways, double late, double bytes, dou
                        double in_flight) {
     const double each = LINE / bytes;
 
-    return lines * (ways * each + late * larger(latency / in_flight - each, 0));
+    return lines * (ways * each + late * uk_max_real(latency / in_flight - each, 0));
 }
 
 /* Work that runs beside longer work waits for it as often as the two meet: half of the share of the time that
  * it takes shows. */
 static double beside(double a, double b) {
-    const double most = larger(a, b), rest = least(a, b);
+    const double most = uk_max_real(a, b), rest = uk_min_real(a, b);
 
     return rest > 0 ? most + rest * rest / (2 * most) : most;
 }
@@ -213,12 +206,13 @@ static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n
                         int o, struct transfers *t) {
     const struct uk_core *core = &m->core;
     const struct uk_loop_operand *x = &n->operand[o];
-    const struct uk_cache *last = m->uncore.cache.size ? &m->part[2] : NULL;
-    const double into_first = misses_of(n, f, o, &m->part[0]), into_second = misses_of(n, f, o, &m->part[1]),
+    const struct uk_cache *last = m->uncore.cache.size ? &m->cache[UK_LLC] : NULL;
+    const double into_first = misses_of(n, f, o, &m->cache[UK_L1]),
+                 into_second = misses_of(n, f, o, &m->cache[UK_L2]),
                  into_last = last ? misses_of(n, f, o, last) : into_second;
     const double ways = x->is_written ? 2 : 1, late = x->is_written ? 0 : unforeseen(m, n, x),
-                 reach = reached(m, n, x), first = least(core->l1.lines, reach),
-                 second = least(core->l2.lines, reach);
+                 reach = reached(m, n, x), first = uk_min_real(core->l1.lines, reach),
+                 second = uk_min_real(core->l2.lines, reach);
     const double pages = misses_of_pages(n, f, o, core->tlb.first),
                  walks =
                      core->tlb.second ? misses_of_pages(n, f, o, core->tlb.first + core->tlb.second) : pages;
@@ -228,8 +222,8 @@ static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n
     if (last)
         t->from_last += transfer(into_second, ways, late, last->bytes, last->latency, first);
     if (x->is_written && !x->is_prefetched)
-        t->from_l2 += core->absent * (into_second + (last ? core->l2.latency / last->latency : 0) *
-                                                        larger(into_first - into_second, 0));
+        t->from_l2 += core->store_miss * (into_second + (last ? core->l2.latency / last->latency : 0) *
+                                                            uk_max_real(into_first - into_second, 0));
     t->from_memory += transfer(into_last, ways, late, m->uncore.bytes, m->uncore.latency, second);
 }
 
@@ -245,6 +239,6 @@ double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n) {
         add_operand(m, n, &f, o, &t);
     if (m->core.serial_transfers)
         return n->loads +
-               beside(larger(n->instructions - n->loads, 0), t.from_l2 + t.from_last + t.from_memory);
+               beside(uk_max_real(n->instructions - n->loads, 0), t.from_l2 + t.from_last + t.from_memory);
     return beside(beside(n->instructions, t.from_l2), beside(t.from_last, t.from_memory));
 }

@@ -12,30 +12,30 @@
 #include "cost.h"
 
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
-    const int64_t even = gemm_parts(m, gemm_parts(m, k->mr));
+    const int64_t even = uk_ceil_div(m, uk_ceil_div(m, k->mr));
 
-    return gemm_parts(even, k->row_step) * k->row_step;
+    return uk_ceil_div(even, k->row_step) * k->row_step;
 }
 
 int64_t uk_gemm_columns(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t n, int parts) {
     const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* beside it, prefetched */
-    const int64_t room = gemm_least(p->type->machine->part[1].size / 2, GEMM_BLOCK) / p->type->size /
+    const int64_t room = uk_min(p->type->machine->cache[UK_L2].size / 2, GEMM_BLOCK) / p->type->size /
                          (has_next ? 2 * parts : parts);
     const int nr = w->tile->nr;
     const int64_t most = room / w->kc / nr * nr, few = 4 * nr;
 
-    return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), nr) * nr;
+    return uk_ceil_div(uk_ceil_div(n, uk_ceil_div(n, most < few ? few : most)), nr) * nr;
 }
 
 int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
-    const int64_t room = p->type->machine->part[1].size / 2 / p->type->size / (4 * t->nr);
+    const int64_t room = p->type->machine->cache[UK_L2].size / 2 / p->type->size / (4 * t->nr);
     const int64_t most = room > GEMM_KC ? GEMM_KC : room < GEMM_KC_LEAST ? GEMM_KC_LEAST : room;
 
-    if (p->whole || p->k <= gemm_least(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
+    if (p->whole || p->k <= uk_min(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
         return p->k;
     const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
 
-    return gemm_parts(gemm_parts(p->k, gemm_parts(p->k, most)), group) * group;
+    return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), group) * group;
 }
 
 bool uk_gemm_conflicts(const struct uk_lattice *v, int64_t lines, const struct uk_cache *c) {

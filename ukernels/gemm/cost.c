@@ -19,18 +19,14 @@
 #include "cost.h"
 #include <limits.h>
 
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
 /* Cycles of a k iteration of a tile. */
 static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
-    const double vectors = (double)gemm_parts(nr, t->lanes),
-                 rows = (double)(gemm_parts(mr, row_step) * row_step);
+    const double vectors = (double)uk_ceil_div(nr, t->lanes),
+                 rows = (double)(uk_ceil_div(mr, row_step) * row_step);
 
     const struct uk_counts n = {.fma = rows * vectors, .load = rows + vectors};
 
-    return larger(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
+    return uk_max_real(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
 }
 
 /* Instructions of all tiles of a product, of `rows` rows each. */
@@ -45,7 +41,7 @@ static double instructions_of(const struct gemm_tile *t, const struct uk_kernel 
         cycles += (double)wide * iteration_cost(t, k->row_step, low, t->nr);
     if (low && narrow)
         cycles += iteration_cost(t, k->row_step, low, narrow);
-    return cycles * (double)iterations + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * GEMM_CALL;
+    return cycles * (double)iterations + (double)(uk_ceil_div(m, rows) * uk_ceil_div(n, t->nr)) * GEMM_CALL;
 }
 
 double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k) {
@@ -103,7 +99,7 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
 
 /* Columns of a block of B. */
 static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
-    return gemm_least(uk_gemm_columns(p, w, p->n, 1), p->n);
+    return uk_min(uk_gemm_columns(p, w, p->n, 1), p->n);
 }
 
 /* Adds A, B or C to the nest of the tiles, whose outermost loops are blocks: their copies begin anew. Of A a
@@ -130,7 +126,7 @@ static struct uk_loop_operand *add_b(const struct gemm_plan *p, const struct uk_
 
     return uk_nest_add(
         n, loop, LOOPS,
-        &(struct uk_nest_access){&v, GEMM_N, GEMM_K, gemm_least(nr, p->n), 1, copied ? BLOCKS : 0});
+        &(struct uk_nest_access){&v, GEMM_N, GEMM_K, uk_min(nr, p->n), 1, copied ? BLOCKS : 0});
 }
 
 /* If transposed, columns of a tile lie together, not rows. */
@@ -138,9 +134,8 @@ static void add_c(const struct gemm_plan *p, const struct uk_gemm_way *w, const 
                   struct uk_loop_nest *n) {
     const struct uk_lattice v = uk_lattice_matrix(p->type->element, p->m, p->n, p->transposed ? 1 : p->ldc,
                                                   p->transposed ? p->ldc : 1);
-    struct uk_loop_operand *c =
-        uk_nest_add(n, loop, LOOPS,
-                    &(struct uk_nest_access){&v, GEMM_M, GEMM_N, w->rows, gemm_least(w->tile->nr, p->n), 0});
+    struct uk_loop_operand *c = uk_nest_add(
+        n, loop, LOOPS, &(struct uk_nest_access){&v, GEMM_M, GEMM_N, w->rows, uk_min(w->tile->nr, p->n), 0});
 
     c->is_written = true;
     c->held = p->k > 1 && w->kc > 1;
@@ -153,13 +148,13 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
     const struct gemm_tile *t = w->tile;
     const int size = p->type->size;
     const int64_t nc = columns_of(p, w);
-    const struct uk_nest_loop loop[LOOPS] = {{gemm_parts(p->k, w->kc), {[GEMM_K] = w->kc}},
-                                             {gemm_parts(p->n, nc), {[GEMM_N] = nc}},
+    const struct uk_nest_loop loop[LOOPS] = {{uk_ceil_div(p->k, w->kc), {[GEMM_K] = w->kc}},
+                                             {uk_ceil_div(p->n, nc), {[GEMM_N] = nc}},
                                              {panels, {[GEMM_M] = w->rows}},
-                                             {gemm_parts(nc, t->nr), {[GEMM_N] = t->nr}},
-                                             {gemm_least(w->kc, p->k), {[GEMM_K] = 1}}};
-    const double vectors = (double)gemm_parts(gemm_least(t->nr, p->n), t->lanes),
-                 iterations = (double)panels * (double)gemm_parts(p->n, t->nr) * (double)p->k;
+                                             {uk_ceil_div(nc, t->nr), {[GEMM_N] = t->nr}},
+                                             {uk_min(w->kc, p->k), {[GEMM_K] = 1}}};
+    const double vectors = (double)uk_ceil_div(uk_min(t->nr, p->n), t->lanes),
+                 iterations = (double)panels * (double)uk_ceil_div(p->n, t->nr) * (double)p->k;
     const double splits =
         kind == UK_IN_PLACE ? iterations * vectors * uk_cost_splits(t->lanes * size, p->b_step * size) : 0;
     struct uk_loop_nest n = {.operands = 0};
@@ -167,11 +162,11 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
     n.loads =
         iterations * (vectors + (double)w->rows) / uk_ports_rate(&t->vectors->load) + splits * t->core->split;
     n.instructions =
-        instructions_of(t, t->kernel[w->form], w->rows, gemm_least(p->m, panels * w->rows), p->n, p->k) +
+        instructions_of(t, t->kernel[w->form], w->rows, uk_min(p->m, panels * w->rows), p->n, p->k) +
         splits * t->vectors->split;
     if (packs)
         n.instructions += iterations * vectors / uk_ports_rate(&t->vectors->store);
-    n.instructions = larger(n.instructions, n.loads);
+    n.instructions = uk_max_real(n.instructions, n.loads);
     add_a(p, w, loop, &n);
     add_b(p, w, kind, loop, &n)->is_prefetched = w->prefetches && w->form == GEMM_RAB;
     add_c(p, w, loop, &n);
@@ -196,8 +191,8 @@ static int64_t lines_of_panel(const struct copy *c) {
  * for each doubling. */
 static double copy_instructions(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
-    const int64_t lines = lines_of_panel(c), panels = lines ? gemm_parts(c->lines, lines) : 1,
-                  wide = gemm_parts(lines ? lines : c->lines, t->lanes);
+    const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->lines, lines) : 1,
+                  wide = uk_ceil_div(lines ? lines : c->lines, t->lanes);
     const double vectors = (double)(panels * wide) * (double)p->k;
     struct uk_counts n = {.load = vectors, .other = vectors};
 
@@ -205,23 +200,23 @@ static double copy_instructions(const struct gemm_plan *p, const struct gemm_til
          l /= 2)
         n.shuffle += vectors;
     *loads = vectors / uk_ports_rate(&t->vectors->load);
-    return larger(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
+    return uk_max_real(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
 }
 
 /* A step of the copy is a k iteration of a panel whose lines are contiguous in the source, or as many as a
  * vector has elements of other ones; of rows a vector, or a square of vectors that is transposed. */
 static double copy_cost(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c) {
-    const int64_t across = uk_lattice_across(&c->from), block = gemm_least(c->block, c->lines),
+    const int64_t across = uk_lattice_across(&c->from), block = uk_min(c->block, c->lines),
                   taken = lines_of_panel(c),
                   lines = taken                            ? taken
                           : uk_lattice_step(&c->from) == 1 ? 1
                                                            : t->lanes,
                   terms = taken && across == 1 ? 1 : t->lanes;
     /* Lines along the first of the dimensions. */
-    const struct uk_nest_loop loop[] = {{gemm_parts(p->k, c->kc), {[GEMM_K] = c->kc}},
-                                        {gemm_parts(c->lines, block), {block}},
-                                        {gemm_parts(block, lines), {lines}},
-                                        {gemm_parts(gemm_least(c->kc, p->k), terms), {[GEMM_K] = terms}}};
+    const struct uk_nest_loop loop[] = {{uk_ceil_div(p->k, c->kc), {[GEMM_K] = c->kc}},
+                                        {uk_ceil_div(c->lines, block), {block}},
+                                        {uk_ceil_div(block, lines), {lines}},
+                                        {uk_ceil_div(uk_min(c->kc, p->k), terms), {[GEMM_K] = terms}}};
     struct uk_loop_nest n = {.operands = 0};
 
     n.instructions = copy_instructions(p, t, c, &n.loads);
@@ -254,7 +249,7 @@ static struct copy copy_of_b(const struct gemm_plan *p, const struct gemm_tile *
 
 double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) {
     const struct gemm_tile *t = w->tile;
-    const int64_t panels = gemm_parts(p->m, w->rows);
+    const int64_t panels = uk_ceil_div(p->m, w->rows);
     double copy = 0;
 
     if (w->a != UK_IN_PLACE) {
@@ -275,9 +270,9 @@ double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) 
 }
 
 double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
-    const int64_t tiles = gemm_parts(p->m, p->rows) * gemm_parts(p->n, p->tile->nr);
+    const int64_t tiles = uk_ceil_div(p->m, p->rows) * uk_ceil_div(p->n, p->tile->nr);
 
-    return (double)tiles * GEMM_CALL + (double)(gemm_parts(p->m, p->rows) * p->n) * GEMM_COLUMN;
+    return (double)tiles * GEMM_CALL + (double)(uk_ceil_div(p->m, p->rows) * p->n) * GEMM_COLUMN;
 }
 
 double uk_gemm_transposed_b_cost(const struct gemm_plan *p, int64_t columns) {

@@ -8,14 +8,6 @@
 
 enum { GEMM_LINE = 64 };
 
-static inline int64_t gemm_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static inline int64_t gemm_parts(int64_t n, int64_t part) {
-    return (n + part - 1) / part;
-}
-
 /* A way to compute a product by tiles. */
 struct uk_gemm_way {
     const struct gemm_tile *tile;

@@ -31,14 +31,6 @@
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
 
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b) {
-    return a < b ? a : b;
-}
-
 /* How many of a kernel's loads of A in a k iteration fill a part of a register. Loads of two contiguous
  * elements of a column-major A do not, but with their masks they cost as much for few k iterations, and for
  * many half a vector for each row is as good. */
@@ -74,7 +66,7 @@ static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel
         n.shuffle = k->other * part;
         n.merge = merging_loads(k) * part + groups;
     } else {
-        n.shuffle = groups * smaller(k->other, rows / groups);
+        n.shuffle = groups * uk_min_real(k->other, rows / groups);
         n.load += groups * (k->loads - k->mr + k->other) + rows - n.shuffle;
     }
     return uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split;
@@ -128,7 +120,7 @@ static double transposed_cycles(const struct gemm_type *t, const struct uk_kerne
     if (!k->other && rows < k->mr)
         return GEMM_CALL + (double)t->fma_latency * iterations * ((rows + lane - 1) / lane);
     if (!k->other)
-        return GEMM_CALL + iterations * larger(vectors * columns * t->fma_cycles, t->fma_latency) +
+        return GEMM_CALL + iterations * uk_max_real(vectors * columns * t->fma_cycles, t->fma_latency) +
                vectors * c;
     return GEMM_CALL + groups * (uk_cost_cycles(core, t->vectors, &whole) + c) +
            iterations * uk_cost_cycles(core, t->vectors, &rest);
@@ -210,7 +202,7 @@ double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct
         const int columns = d->column_split[i].columns;
 
         cycles += column_split_cycles(&s, kernel, columns, (int)m, (int)k) +
-                  (double)(gemm_parts(m, kernel->mr) - 1) * GEMM_CALL;
+                  (double)(uk_ceil_div(m, kernel->mr) - 1) * GEMM_CALL;
     }
     return cycles;
 }
@@ -255,7 +247,7 @@ static bool is_less(const struct search *s, const struct gemm_direct *tall, cons
  * iterations on they are better. This is used where loads into a part of a register take an FMA port;
  * elsewhere rows that share a vector cost less. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
-    struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
+    struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->many_rows[form][s->n];
     int rows = s->n, iterations = s->n;
 
     if (!merges_take_port(t))
@@ -268,9 +260,9 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
         rows--;
     while (iterations > 1 && is_less(s, tall, low, s->n, iterations - 1))
         iterations--;
-    low->tall_rows = rows;
-    low->tall_iterations = iterations;
-    low->tall = tall;
+    low->many_rows_from = rows;
+    low->many_iterations_from = iterations;
+    low->many_rows = tall;
 }
 
 /* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what
@@ -293,8 +285,8 @@ static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
 static void fill_columns(struct gemm_type *t, int form, int n, prepare_function *const *prepare) {
     const int lanes = GEMM_VECTOR / t->size;
     struct search s = {.type = t,
-                       .kernel = t->whole[form],
-                       .kernels = t->wholes[form],
+                       .kernel = t->small_kernel[form],
+                       .kernels = t->small_kernels[form],
                        .n = n,
                        .stride = n * t->size,
                        .prepare = prepare};
@@ -306,7 +298,7 @@ static void fill_columns(struct gemm_type *t, int form, int n, prepare_function 
     if (n > GEMM_FEW_COLUMNS)
         return;
     set_rows(&s, n);
-    find_best(&s, &t->direct_few[form][n]);
+    find_best(&s, &t->direct_few_rows[form][n]);
 }
 
 void uk_gemm_direct_fill(struct gemm_type *t) {
@@ -315,17 +307,19 @@ void uk_gemm_direct_fill(struct gemm_type *t) {
 
     t->transpose_few[0] = pack_of(t, lanes);
     t->transpose_few[1] = pack_of(t, 2 * lanes);
-    if (!t->wholes[0] || !t->wholes[1] || !t->transpose_few[0] || !t->transpose_few[1])
+    if (!t->small_kernels[0] || !t->small_kernels[1] || !t->transpose_few[0] || !t->transpose_few[1])
         t->transpose = NULL;
     for (int form = 0; form < 2; form++) {
         prepare_function *prepare[GEMM_TILES_MOST];
 
-        for (int i = 0; i < t->wholes[form]; i++)
-            prepare[i] = (prepare_function *)uk_kernel_variant(t->whole[form][i], UK_RESOLVED)->function;
+        for (int i = 0; i < t->small_kernels[form]; i++)
+            prepare[i] =
+                (prepare_function *)uk_kernel_variant(t->small_kernel[form][i], UK_RESOLVED)->function;
         for (int n = 1; n < GEMM_WIDTHS; n++)
             fill_columns(t, form, n, prepare);
     }
-    while (t->many < GEMM_WIDTHS &&
-           (!t->many || (t->direct[0][t->many].column_splits && t->direct[1][t->many].column_splits)))
-        t->many++;
+    while (t->blocked_columns < GEMM_WIDTHS &&
+           (!t->blocked_columns || (t->direct[0][t->blocked_columns].column_splits &&
+                                    t->direct[1][t->blocked_columns].column_splits)))
+        t->blocked_columns++;
 }

@@ -108,24 +108,24 @@ static inline const struct uk_kernel *gemm_few_transpose(const struct gemm_type 
 
 /* Whether a product is more than one call of each of its kernels, or may be. */
 static inline bool gemm_needs_plan(const struct gemm_type *t, const struct gemm_product *p) {
-    return p->b_columns || p->n >= t->many || p->m * p->k > t->near / 4;
+    return p->b_columns || p->n >= t->blocked_columns || p->m * p->k > t->l2_quarter / 4;
 }
 
 /* The kernels of n columns, or of the widest part of them. */
 static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t, bool a_columns, int64_t n) {
-    return &t->direct[a_columns][n < t->many ? n : GEMM_WIDE / t->size];
+    return &t->direct[a_columns][n < t->blocked_columns ? n : GEMM_WIDE / t->size];
 }
 
 /* The same for that many rows. */
 static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t, bool a_columns, int64_t m,
                                                         int64_t n) {
-    return n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS ? &t->direct_few[a_columns][n]
+    return n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS ? &t->direct_few_rows[a_columns][n]
                                                           : gemm_direct_at(t, a_columns, n);
 }
 
 /* Those kernels, or the ones for that many rows and k iterations. */
 static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
-    return d->tall && m >= d->tall_rows && k >= d->tall_iterations ? d->tall : d;
+    return d->many_rows && m >= d->many_rows_from && k >= d->many_iterations_from ? d->many_rows : d;
 }
 
 /* ---- dots.c ---- */
@@ -209,7 +209,7 @@ gemm_small_for(const struct gemm_type *t, const struct gemm_product *p) {
     if (p->b_columns)
         GEMM_REQUIRE(gemm_is_by_rows(p) ||
                      (t->transpose && (k < GEMM_DOTS_LEAST || uk_gemm_transposes_long(t, p))));
-    if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
+    if (!p->a_columns && !(p->lda * t->size & (t->l1_way_bytes - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
     const struct gemm_direct *d = gemm_direct_for(t, p->a_columns, m, n);
 

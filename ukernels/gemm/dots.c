@@ -25,7 +25,7 @@ double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int6
                  fours = (double)((n + 3) / 4);
     const double a = lda * t->size % GEMM_LINE ? crossing * (double)m : 0,
                  b = ldb * t->size % GEMM_LINE ? crossing * groups * 4 : 0;
-    const bool is_far = (m + n) * k > 4 * t->near;
+    const bool is_far = (m + n) * k > 4 * t->l2_quarter;
 
     return (is_far ? GEMM_STREAMS : 1) * fours *
            (vectors(t, k) * (4 * t->fma_cycles * (double)m + a + b) + groups * GEMM_TREE);
@@ -69,11 +69,11 @@ bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t
 }
 
 int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
-    const int64_t most = t->machine->part[0].size / 4 / t->size;
+    const int64_t most = t->machine->cache[UK_L1].size / 4 / t->size;
 
     if (m <= t->nt->mr || k <= most)
         return k;
-    return gemm_parts(gemm_parts(k, gemm_parts(k, most)), 16) * 16;
+    return uk_ceil_div(uk_ceil_div(k, uk_ceil_div(k, most)), 16) * 16;
 }
 
 /* ---- the path ---- */
@@ -100,11 +100,11 @@ static enum uk_status plan_dots(struct gemm_plan *p) {
     /* Of rows, or of columns. */
     const int64_t threads =
         p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    const int64_t rows = gemm_parts(p->m, k->mr), columns = gemm_parts(p->n, k->nr);
+    const int64_t rows = uk_ceil_div(p->m, k->mr), columns = uk_ceil_div(p->n, k->nr);
     int64_t *tasks = rows > columns ? &p->row_tasks : &p->column_tasks;
 
     p->rows = k->mr;
-    *tasks = gemm_least(threads, rows > columns ? rows : columns);
+    *tasks = uk_min(threads, rows > columns ? rows : columns);
     *tasks = *tasks < 1 ? 1 : *tasks;
     return UK_OK;
 }

@@ -327,7 +327,7 @@ static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_
 }
 
 static void dots(const struct gemm_dots *d) {
-    const int64_t width = d->kernel->nr, some = TYPE.near / d->k / d->kernel->mr * d->kernel->mr,
+    const int64_t width = d->kernel->nr, some = TYPE.l2_quarter / d->k / d->kernel->mr * d->kernel->mr,
                   room = GEMM_SCRATCH / width, few = 2 * d->kernel->mr,
                   most = some > room  ? room
                          : some < few ? few

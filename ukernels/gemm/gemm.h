@@ -156,9 +156,9 @@ struct gemm_direct {
         int columns; /* the last kernel takes the columns that are left */
     } column_split[GEMM_COLUMN_SPLITS];
     int column_splits; /* 0: there are no such kernels */
-    /* The kernels for at least so many rows and k iterations; NULL: the same ones. */
-    int tall_rows, tall_iterations;
-    const struct gemm_direct *tall;
+    /* The kernels from so many rows and k iterations on; NULL: the same ones. */
+    int many_rows_from, many_iterations_from;
+    const struct gemm_direct *many_rows;
 };
 
 /* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows
@@ -255,20 +255,21 @@ struct gemm_type {
     /* The kernel of GEMM_SMALL for n columns, as a tile of its own; NULL: none. */
     const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
     struct gemm_tile small[GEMM_TILES_MOST];
-    int smalls;
-    /* Kernels of any number of rows, and which of them n columns take, for a row-major A and for a
-     * column-major one; direct_few: for products that also have few rows. */
-    const struct uk_kernel *whole[2][GEMM_TILES_MOST];
-    int wholes[2];
-    struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
-    struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
-    int many; /* from so many columns on they take several blocks of columns; GEMM_WIDTHS at most */
+    int small_tiles;
+    /* Kernels of any number of rows for a row-major A and for a column-major one, and those that n columns
+     * take; direct_few_rows: for products that also have few rows. */
+    const struct uk_kernel *small_kernel[2][GEMM_TILES_MOST];
+    int small_kernels[2];
+    struct gemm_direct direct[2][GEMM_WIDTHS], direct_few_rows[2][GEMM_FEW_COLUMNS + 1];
+    struct gemm_direct many_rows[2][GEMM_WIDTHS]; /* what some of direct point to */
+    int blocked_columns; /* products of so many columns or more take several blocks of columns; at most
+                            GEMM_WIDTHS */
     const struct uk_kernel *transpose,
         *transpose_few[2]; /* transposes B's columns, or NULL; pack_t of one vector of columns, and of two */
     const struct uk_kernel *transpose_rows; /* transposes any rows; or NULL */
-    int64_t way;                            /* bytes of a way of L1, a power of two */
-    int few_rows;                           /* its associativity: how many lines a set holds */
-    int64_t near;                           /* elements of a quarter of L2 */
+    int64_t l1_way_bytes;                   /* a power of two */
+    int few_rows;                           /* half of L1's ways */
+    int64_t l2_quarter;                     /* elements */
     int64_t prefetch_ahead;                 /* bytes */
     int64_t work_most; /* multiply-adds, in twice GEMM_TASK: so many are computed by one thread even where
                           there are others */

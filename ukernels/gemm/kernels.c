@@ -63,9 +63,9 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
 /* Kernels of whole small products: n columns take the next wider one. */
 static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     if (k->edges != UK_EDGES_ANY || k->a_over || k->mr * k->nr > GEMM_TILE_MOST ||
-        t->smalls == GEMM_TILES_MOST)
+        t->small_tiles == GEMM_TILES_MOST)
         return;
-    struct gemm_tile *s = &t->small[t->smalls++];
+    struct gemm_tile *s = &t->small[t->small_tiles++];
 
     *s = new_tile(t, k);
     s->kernel[GEMM_SMALL] = k;
@@ -84,14 +84,14 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
 /* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns.
  * Their calls are prepared. */
 static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
-    const int higher = t->wholes[form] ? level(k) - level(t->whole[form][0]) : 0;
+    const int higher = t->small_kernels[form] ? level(k) - level(t->small_kernel[form][0]) : 0;
 
     if (k->edges != UK_EDGES_ANY || k->a_over || higher < 0 || !(k->variants & UK_RESOLVED))
         return;
     if (higher > 0)
-        t->wholes[form] = 0;
-    if (t->wholes[form] < GEMM_TILES_MOST)
-        t->whole[form][t->wholes[form]++] = k;
+        t->small_kernels[form] = 0;
+    if (t->small_kernels[form] < GEMM_TILES_MOST)
+        t->small_kernel[form][t->small_kernels[form]++] = k;
 }
 
 static void take_one(const struct uk_kernel **slot, const struct uk_kernel *k) {
@@ -229,11 +229,11 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
         t->for_columns[n] = uk_gemm_width_for(t, n, false);
         t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
     }
-    const struct uk_cache *part = t->machine->part;
+    const struct uk_cache *cache = t->machine->cache;
 
-    t->way = part[0].size / part[0].ways;
-    t->few_rows = (int)part[0].ways / 2;
-    t->near = part[1].size / 4 / t->size;
+    t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
+    t->few_rows = (int)cache[UK_L1].ways / 2;
+    t->l2_quarter = cache[UK_L2].size / 4 / t->size;
     t->prefetch_ahead = ahead(machine);
     set_fma(t);
     uk_gemm_direct_fill(t);

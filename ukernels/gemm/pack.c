@@ -13,7 +13,7 @@
 int64_t uk_gemm_leading(int64_t n, int size) {
     const int line = GEMM_LINE / size;
 
-    return n * size < GEMM_LONG_ROW ? n : (gemm_parts(n, line) | 1) * line;
+    return n * size < GEMM_LONG_ROW ? n : (uk_ceil_div(n, line) | 1) * line;
 }
 
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
@@ -115,14 +115,14 @@ static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s,
 
     for (int64_t p = 0, on; p < s->iterations; p += on) {
         const struct uk_lattice_run k =
-            uk_lattice_run(m->k, m->ks, s->k + p, gemm_least(s->iterations - p, most));
+            uk_lattice_run(m->k, m->ks, s->k + p, uk_min(s->iterations - p, most));
         /* Of groups kernels pack whole ones, but for the last of all. */
         const bool whole =
             t->kr == 1 || (p % t->kr == 0 && (k.count % t->kr == 0 || p + k.count == s->iterations));
 
         on = k.count;
         for (int64_t i = 0; i < s->n; i += taken) {
-            const int64_t lines = gemm_least(s->n - i, taken);
+            const int64_t lines = uk_min(s->n - i, taken);
             const struct uk_lattice_run line = uk_lattice_run(m->line, m->lines, s->line + i, lines);
 
             if (whole && (t->kr == 1 || k.stride == 1 || line.stride == 1) && line.count == lines &&

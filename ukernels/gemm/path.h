@@ -70,7 +70,7 @@ static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_
     const int64_t count = (whole + size - 1) / size;
 
     *begin = task * count / tasks * size;
-    *end = gemm_least((task + 1) * count / tasks * size, whole);
+    *end = uk_min((task + 1) * count / tasks * size, whole);
 }
 
 /* ---- vector.c, dots.c: for one thread, without a workspace or a plan, which takes as long as 10000

@@ -46,7 +46,7 @@ static void set_threads(struct gemm_plan *p, const struct uk_gemm_options *o) {
     const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
 
     p->pool = o->pool;
-    p->threads = (int)(o->threads > 0 ? gemm_least(o->threads, most) : most);
+    p->threads = (int)(o->threads > 0 ? uk_min(o->threads, most) : most);
 }
 
 struct gemm_plan uk_gemm_plan_of(const struct gemm_type *type, const struct gemm_product *p, bool swapped) {

@@ -57,7 +57,7 @@ static bool find_way(const struct gemm_plan *p, const struct gemm_tile *width, i
         return false;
     w->kc = uk_gemm_k_block(p, t);
     if (i % WAYS >= WAYS / 2) {
-        if (w->kc == p->k || p->n * p->k * p->type->size > p->type->machine->part[1].size / 2)
+        if (w->kc == p->k || p->n * p->k * p->type->size > p->type->machine->cache[UK_L2].size / 2)
             return false;
         w->kc = p->k;
     }
@@ -87,15 +87,15 @@ static void find_tail(struct gemm_plan *p) {
 /* How many tasks, and in which grid: the one whose largest rectangle is the least work, packing included. */
 static void split(struct gemm_plan *p) {
     const int nr = p->tile->nr;
-    const int64_t row_panels = gemm_parts(p->m, p->rows), column_panels = gemm_parts(p->n, nr);
+    const int64_t row_panels = uk_ceil_div(p->m, p->rows), column_panels = uk_ceil_div(p->n, nr);
     const double area = (double)(row_panels * column_panels);
     double best = 1;
     int64_t threads = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
 
     p->row_tasks = p->column_tasks = 1;
     for (int64_t r = 1; r <= threads && r <= row_panels; r++) {
-        const int64_t c = gemm_least(threads / r, column_panels);
-        const double h = (double)gemm_parts(row_panels, r), w = (double)gemm_parts(column_panels, c);
+        const int64_t c = uk_min(threads / r, column_panels);
+        const double h = (double)uk_ceil_div(row_panels, r), w = (double)uk_ceil_div(column_panels, c);
         const double again = GEMM_AGAIN * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
 
         if (h * w / area + again < best) {
@@ -117,14 +117,14 @@ static int64_t elements_of_block(const struct gemm_plan *p, enum gemm_side side,
     const struct uk_lattice m = uk_gemm_block(p, side);
     const int size = p->type->size;
 
-    return gemm_parts((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
+    return uk_ceil_div((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
 }
 
 /* Whether the first panel's rows, in place, evict each other from L1. */
 static bool first_conflicts(const struct gemm_plan *p) {
     const struct uk_lattice a = gemm_in_place(p, GEMM_LEFT);
 
-    return uk_gemm_conflicts(&a, gemm_least(p->m, p->tile->mr), &p->type->machine->part[0]);
+    return uk_gemm_conflicts(&a, uk_min(p->m, p->tile->mr), &p->type->machine->cache[UK_L1]);
 }
 
 static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
@@ -140,14 +140,14 @@ static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     p->kc = c->kc;
     split(p);
     p->prefetching = c->prefetches ? c->tile->prefetching[c->form] : NULL;
-    columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
-    rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
+    columns = uk_ceil_div(uk_ceil_div(p->n, nr), p->column_tasks) * nr;
+    rows = uk_ceil_div(uk_ceil_div(p->m, p->rows), p->row_tasks) * p->rows;
     p->nc = uk_gemm_columns(p, c, columns, p->row_tasks * p->column_tasks > p->type->machine->cores ? 2 : 1);
     /* Where A is packed it is kept for all blocks of columns, which read its panels from L3 or from memory.
      * More rows than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
     p->mc = GEMM_PACKED_A / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
-    p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
+    p->mc = uk_ceil_div(uk_ceil_div(rows, uk_ceil_div(rows, p->mc)), p->rows) * p->rows;
     p->first = has_fused_packing(p) ? p->tile->kernel[GEMM_RAP] : NULL;
     p->a_padding = p->first && c->a == UK_PANELS && first_conflicts(p) ? mr * (GEMM_LINE / size) : 0;
     p->a_block = c->a == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_LEFT, p->a_padding);
@@ -227,7 +227,7 @@ enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm
         (wanted->kernel && strcmp(wanted->kernel, c.tile->kernel[c.form]->symbol)))
         return UK_NO_MATCH;
     if (wanted->kc)
-        c.kc = gemm_least(wanted->kc, p->k);
+        c.kc = uk_min(wanted->kc, p->k);
     c.cycles = uk_gemm_way_cost(p, &c);
     p->path = &uk_gemm_tiles;
     p->small.bytes = 0;
@@ -261,8 +261,8 @@ enum uk_status uk_gemm_plan_groups(struct gemm_plan *p) {
         return UK_UNSUPPORTED;
     c.rows = uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m);
     c.kc = uk_gemm_k_block(p, t);
-    c.cycles = (double)(gemm_parts(p->m, c.rows) * gemm_parts(p->n, t->nr)) *
-               (double)gemm_parts(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
+    c.cycles = (double)(uk_ceil_div(p->m, c.rows) * uk_ceil_div(p->n, t->nr)) *
+               (double)uk_ceil_div(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
     block(p, &c);
     return UK_OK;
 }
@@ -307,7 +307,7 @@ static bool plan_small(struct gemm_plan *p) {
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
     const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
-    const struct uk_cache *first = &p->type->machine->part[0];
+    const struct uk_cache *first = &p->type->machine->cache[UK_L1];
     const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
     if (!t || !t->kernel[form])

@@ -95,7 +95,7 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct blo
                                   int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
-    const int64_t n = gemm_least(plan->nc, j_end - j), across = uk_lattice_across(&w->b.in_place),
+    const int64_t n = uk_min(plan->nc, j_end - j), across = uk_lattice_across(&w->b.in_place),
                   columns = across == 1 ? GEMM_LINE / plan->type->size : GEMM_PREFETCHED_ROWS;
 
     if (!plan->prefetching || plan->form == GEMM_PANELS || plan->b_packed || p >= plan->k)
@@ -103,20 +103,20 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct blo
     return (struct gemm_next){.prefetching = plan->prefetching,
                               .part = whole_place(&w->b, j, p),
                               .on = columns * across,
-                              .parts = gemm_parts(n, columns),
+                              .parts = uk_ceil_div(n, columns),
                               .stride = across};
 }
 
 /* The micro-panel of A after row i, or after the last one the first, for the next block of columns: each tile
  * prefetches a part of it, so that few lines are in flight at once. */
 static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
-    const int64_t tiles = gemm_parts(w->n, plan->tile->nr), mr = plan->tile->mr;
-    const int64_t share = gemm_parts(mr, 2 * tiles), after = i + plan->rows;
+    const int64_t tiles = uk_ceil_div(w->n, plan->tile->nr), mr = plan->tile->mr;
+    const int64_t share = uk_ceil_div(mr, 2 * tiles), after = i + plan->rows;
 
     return (struct gemm_next){.prefetching = plan->prefetching,
                               .part = place(&w->a, after < w->i0 + w->m ? after : w->i0, w->p),
                               .on = 2 * share * w->k,
-                              .parts = gemm_parts(mr, 2 * share),
+                              .parts = uk_ceil_div(mr, 2 * share),
                               .stride = share * w->k,
                               .step = share};
 }
@@ -128,7 +128,7 @@ static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct bl
     return (struct gemm_next){.prefetching = plan->tile->packing,
                               .part = whole_place(&w->a, after, w->p),
                               .on = 2 * across,
-                              .parts = gemm_least(plan->rows, w->i0 + w->m - after),
+                              .parts = uk_min(plan->rows, w->i0 + w->m - after),
                               .stride = across,
                               .copy = (void *)place(&w->a, after, w->p)};
 }
@@ -181,12 +181,12 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
     s.b_step = uk_lattice_step(w->b.view);
     s.b_tile = uk_lattice_at(w->b.view, plan->tile->nr, 0);
     for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->rows) {
-        s.rows = gemm_least(plan->rows, w->i0 + w->m - i);
+        s.rows = uk_min(plan->rows, w->i0 + w->m - i);
         s.row = i;
         find_a(w, i, &s);
         s.c = gemm_at_written(plan, o->c, plan->transposed ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
         if (packs_a && !is_packed && (i - w->i0) % group == 0)
-            pack_a(plan, w, i, gemm_least(group, w->i0 + w->m - i));
+            pack_a(plan, w, i, uk_min(group, w->i0 + w->m - i));
         if (plan->first && i == w->i0) {
             struct gemm_tile_row first = s;
 
@@ -223,11 +223,11 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     if (plan->a_padding)
         w.first = uk_gemm_copy(plan, plan->tile, GEMM_LEFT, UK_ROWS, plan->rows, plan->kc, 0);
     for (w.p = 0; w.p < plan->k; w.p += plan->kc) {
-        w.k = gemm_least(plan->kc, plan->k - w.p);
+        w.k = uk_min(plan->kc, plan->k - w.p);
         for (w.i0 = i_begin; w.i0 < i_end; w.i0 += plan->mc) {
-            w.m = gemm_least(plan->mc, i_end - w.i0);
+            w.m = uk_min(plan->mc, i_end - w.i0);
             for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
-                w.n = gemm_least(plan->nc, j_end - w.j0);
+                w.n = uk_min(plan->nc, j_end - w.j0);
                 move(&w.a, w.i0, w.p);
                 move(&w.b, w.j0, w.p);
                 if (plan->b_source == UK_PANELS && !plan->b_packed && !plan->first)

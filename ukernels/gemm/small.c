@@ -27,7 +27,7 @@ static struct uk_small_call call_of(const struct gemm_product *p, const struct g
     struct uk_small_call s = {0};
 
     d->column_split[0].prepare(&s, p->k, p->lda, w->ldb, p->ldc,
-                               w->order == GEMM_ALONG_ROWS ? gemm_least(p->m, mr) : p->m,
+                               w->order == GEMM_ALONG_ROWS ? uk_min(p->m, mr) : p->m,
                                d->column_split[0].columns);
     return s;
 }
@@ -51,8 +51,8 @@ static void choose_of_many(const struct gemm_type *t, const struct gemm_product 
 
     take_either(t, p, w, least, &other);
     other.order = GEMM_ALONG_ROWS;
-    for (int i = 0; i < t->wholes[p->a_columns]; i++) {
-        const struct uk_kernel *k = t->whole[p->a_columns][i];
+    for (int i = 0; i < t->small_kernels[p->a_columns]; i++) {
+        const struct uk_kernel *k = t->small_kernel[p->a_columns][i];
 
         other.width = k->nr;
         other.kernels = &t->direct[p->a_columns][k->nr];
@@ -76,7 +76,7 @@ static double choose(const struct gemm_type *t, const struct gemm_product *p, st
 
 /* Sets the kernels and the order of those calls: all rows at once, of many columns a few vectors of them. */
 static void set_default(const struct gemm_type *t, const struct gemm_product *p, struct gemm_small *w) {
-    w->width = w->columns < t->many ? 0 : GEMM_WIDE / t->size;
+    w->width = w->columns < t->blocked_columns ? 0 : GEMM_WIDE / t->size;
     w->order = w->width ? GEMM_BLOCKS_OF_COLUMNS : GEMM_AT_ONCE;
     w->kernels = gemm_direct_of(gemm_direct_for(t, p->a_columns, p->m, w->columns), p->m, p->k);
 }
@@ -106,24 +106,24 @@ static void set_transposed(const struct gemm_type *t, const struct gemm_product 
                            struct gemm_small *w) {
     const int64_t most = transposed_columns(t, p->n, p->k, along_rows);
     /* An odd number of vectors more than two, to keep rows out of the same sets. */
-    const int64_t vectors = gemm_parts(p->n * t->size, GEMM_VECTOR);
+    const int64_t vectors = uk_ceil_div(p->n * t->size, GEMM_VECTOR);
 
     w->copies = GEMM_COPIES_TRANSPOSED;
-    w->columns = gemm_least(most, p->n);
+    w->columns = uk_min(most, p->n);
     w->ldb = transposed_leading(t, most, p->k);
-    w->bytes = gemm_least(p->k * GEMM_VECTOR * ((vectors + 1) | 1), GEMM_TRANSPOSED);
+    w->bytes = uk_min(p->k * GEMM_VECTOR * ((vectors + 1) | 1), GEMM_TRANSPOSED);
     set_default(t, p, w);
 }
 
 /* Whether all operands stay in so many quarters of L2. */
 static bool fits(const struct gemm_type *t, const struct gemm_product *p, int quarters) {
-    return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * t->near;
+    return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * t->l2_quarter;
 }
 
 /* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not
  * in half of L2. */
 static bool is_chosen(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w) {
-    return (w->width && p->m * w->columns * t->size > t->machine->part[0].size) || !fits(t, p, 2);
+    return (w->width && p->m * w->columns * t->size > t->machine->cache[UK_L1].size) || !fits(t, p, 2);
 }
 
 /* Sets the default way; whether others may be better. */
@@ -140,7 +140,7 @@ static bool begin(const struct gemm_type *t, const struct gemm_product *p, struc
         set_transposed(t, p, false, w);
     else
         set_default(t, p, w);
-    w->last_order = w->width && p->n % w->columns < t->many ? GEMM_AT_ONCE : w->order;
+    w->last_order = w->width && p->n % w->columns < t->blocked_columns ? GEMM_AT_ONCE : w->order;
     return is_chosen(t, p, w);
 }
 
@@ -161,7 +161,7 @@ static double plan_best(const struct gemm_type *t, const struct gemm_product *p,
             *w = other;
         }
     }
-    w->last_order = w->width && p->n % w->columns < t->many ? GEMM_AT_ONCE : w->order;
+    w->last_order = w->width && p->n % w->columns < t->blocked_columns ? GEMM_AT_ONCE : w->order;
     return least;
 }
 
@@ -238,11 +238,11 @@ static bool by_dots(const struct gemm_type *t, const struct gemm_product *p) {
  * Else that is estimated, but for a column-major A from beyond L2, which tiles prefetch and these kernels do
  * not. */
 static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
-    if (p->n < 2 || p->n >= t->many || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
+    if (p->n < 2 || p->n >= t->blocked_columns || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
         gemm_leading_is_invalid(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_invalid(p->ldc, p->n))
         return NULL;
-    if ((p->k > GEMM_K_WHOLE && p->n * p->k > 2 * t->near) || (p->b_columns && !can_transpose(t, p)) ||
+    if ((p->k > GEMM_K_WHOLE && p->n * p->k > 2 * t->l2_quarter) || (p->b_columns && !can_transpose(t, p)) ||
         by_dots(t, p))
         return NULL;
     return fits(t, p, 2) || ((!p->a_columns || fits(t, p, 4)) && beats_tiles(t, p))

@@ -15,31 +15,31 @@ enum loop { COPIES, OUTER, MIDDLE, INNER, ITERATIONS, LOOPS };
 
 /* How often B is copied; and the columns of a copy, as if all had as many. */
 static int64_t copies_of(const struct gemm_product *p, const struct gemm_small *w) {
-    return gemm_parts(p->n, gemm_least(w->columns, p->n));
+    return uk_ceil_div(p->n, uk_min(w->columns, p->n));
 }
 
 static int64_t columns_of(const struct gemm_product *p, const struct gemm_small *w) {
-    return gemm_parts(p->n, copies_of(p, w));
+    return uk_ceil_div(p->n, copies_of(p, w));
 }
 
 static void set_loops(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w,
                       int64_t mr, int64_t nr, struct uk_nest_loop *loop) {
-    const int64_t n = columns_of(p, w), groups = gemm_parts(p->m, mr), calls = gemm_parts(n, nr),
-                  blocks = gemm_parts(n * p->k, t->near);
-    int64_t some = t->near / 2 / (p->k + n) / mr;
+    const int64_t n = columns_of(p, w), groups = uk_ceil_div(p->m, mr), calls = uk_ceil_div(n, nr),
+                  blocks = uk_ceil_div(n * p->k, t->l2_quarter);
+    int64_t some = t->l2_quarter / 2 / (p->k + n) / mr;
 
     some = some < 1 ? 1 : some;
     loop[COPIES] = (struct uk_nest_loop){copies_of(p, w), {[GEMM_N] = n}};
     loop[ITERATIONS] = (struct uk_nest_loop){p->k, {[GEMM_K] = 1}};
     switch (w->order) {
     case GEMM_ALONG_ROWS:
-        loop[OUTER] = (struct uk_nest_loop){blocks, {[GEMM_N] = gemm_parts(calls, blocks) * nr}};
+        loop[OUTER] = (struct uk_nest_loop){blocks, {[GEMM_N] = uk_ceil_div(calls, blocks) * nr}};
         loop[MIDDLE] = (struct uk_nest_loop){groups, {[GEMM_M] = mr}};
-        loop[INNER] = (struct uk_nest_loop){gemm_parts(calls, blocks), {[GEMM_N] = nr}};
+        loop[INNER] = (struct uk_nest_loop){uk_ceil_div(calls, blocks), {[GEMM_N] = nr}};
         break;
     case GEMM_BLOCKS_OF_ROWS:
         some = calls == 1 || some > groups ? groups : some;
-        loop[OUTER] = (struct uk_nest_loop){gemm_parts(groups, some), {[GEMM_M] = mr * some}};
+        loop[OUTER] = (struct uk_nest_loop){uk_ceil_div(groups, some), {[GEMM_M] = mr * some}};
         loop[MIDDLE] = (struct uk_nest_loop){calls, {[GEMM_N] = nr}};
         loop[INNER] = (struct uk_nest_loop){some, {[GEMM_M] = mr}};
         break;
@@ -55,9 +55,10 @@ static double instructions_of(const struct gemm_type *t, const struct gemm_produ
                               const struct gemm_small *w, int64_t n) {
     if (!w->width)
         return uk_gemm_direct_cycles(t, w->kernels, p->m, w->ldb, p->k);
-    const int64_t last = n % w->width, groups = w->order == GEMM_ALONG_ROWS
-                                                    ? gemm_parts(p->m, w->kernels->column_split[0].kernel->mr)
-                                                    : 1;
+    const int64_t last = n % w->width,
+                  groups = w->order == GEMM_ALONG_ROWS
+                               ? uk_ceil_div(p->m, w->kernels->column_split[0].kernel->mr)
+                               : 1;
     const double wide = uk_gemm_direct_cycles(t, w->kernels, p->m / groups, w->ldb, p->k),
                  rest = last ? uk_gemm_direct_cycles(t, &t->direct[p->a_columns][last], p->m / groups, w->ldb,
                                                      p->k)
@@ -69,20 +70,20 @@ static double instructions_of(const struct gemm_type *t, const struct gemm_produ
 double uk_gemm_small_cost(const struct gemm_type *t, const struct gemm_product *p,
                           const struct gemm_small *w) {
     const struct uk_kernel *k = w->kernels->column_split[0].kernel;
-    const int64_t mr = gemm_least(k->mr, p->m), n = gemm_least(w->columns, p->n), nr = gemm_least(k->nr, n),
-                  size = t->size, copies = gemm_parts(p->n, n), lines = gemm_parts(n * size, GEMM_LINE);
+    const int64_t mr = uk_min(k->mr, p->m), n = uk_min(w->columns, p->n), nr = uk_min(k->nr, n),
+                  size = t->size, copies = uk_ceil_div(p->n, n), lines = uk_ceil_div(n * size, GEMM_LINE);
     const double rate = uk_ports_rate(&t->vectors->load);
     struct uk_nest_loop loop[LOOPS];
     struct uk_loop_nest nest = {.operands = 0};
     /* Instructions that prefetch: a line of A, for each of the calls that read it, or of C. */
     const double prefetches = w->order == GEMM_BLOCKS_OF_ROWS
-                                  ? (double)(p->m * gemm_parts(p->k * size, GEMM_LINE) * gemm_parts(n, nr))
+                                  ? (double)(p->m * uk_ceil_div(p->k * size, GEMM_LINE) * uk_ceil_div(n, nr))
                               : w->prefetches ? (double)(p->m * lines)
                                               : 0;
 
     set_loops(t, p, w, mr, nr, loop);
     nest.loads =
-        (double)copies * (prefetches + (double)(gemm_parts(n, nr) * p->m * p->k) * k->loads / k->mr) / rate;
+        (double)copies * (prefetches + (double)(uk_ceil_div(n, nr) * p->m * p->k) * k->loads / k->mr) / rate;
     nest.instructions = (double)copies * (instructions_of(t, p, w, n) + prefetches / rate);
     nest.instructions = nest.instructions < nest.loads ? nest.loads : nest.instructions;
     const struct uk_lattice a = uk_lattice_matrix(t->element, p->m, p->k, p->a_columns ? 1 : p->lda,

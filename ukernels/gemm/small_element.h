@@ -61,12 +61,13 @@ static void DIRECT(run_rows_of)(const struct gemm_small *w, const struct gemm_pr
 /* The same in even blocks of columns, whose part of B stays in L2 while rows of C pass through. */
 static void DIRECT(run_rows)(const struct gemm_small *w, const struct gemm_product *p, const ELEMENT *a,
                              const ELEMENT *b, int acc, ELEMENT *c) {
-    const int64_t blocks = (p->n * p->k + TYPE.near - 1) / TYPE.near, even = (p->n + blocks - 1) / blocks,
+    const int64_t blocks = (p->n * p->k + TYPE.l2_quarter - 1) / TYPE.l2_quarter,
+                  even = (p->n + blocks - 1) / blocks,
                   width = (even + GEMM_VECTOR - 1) / GEMM_VECTOR * GEMM_VECTOR;
     struct gemm_product block = *p;
 
     for (int64_t j = 0; j < p->n; j += width) {
-        block.n = gemm_least(p->n - j, width);
+        block.n = uk_min(p->n - j, width);
         DIRECT(run_rows_of)(w, &block, a, b + j, acc, c + j);
     }
 }
@@ -75,14 +76,14 @@ static void DIRECT(run_rows)(const struct gemm_small *w, const struct gemm_produ
  * L2 with its rows of C for all kernels. */
 static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                               const ELEMENT *b, int acc, ELEMENT *c) {
-    const int64_t mr = d->column_split[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
+    const int64_t mr = d->column_split[0].kernel->mr, some = TYPE.l2_quarter / 2 / (p->k + p->n) / mr * mr,
                   most = d->column_splits == 1 ? p->m
                          : some < mr           ? mr
                                                : some;
 
     for (int64_t i = 0, j = 0; i < p->m; i += most, j = 0)
         for (int q = 0; q < d->column_splits; j += d->column_split[q++].columns) {
-            const int64_t rows = gemm_least(p->m - i, most),
+            const int64_t rows = uk_min(p->m - i, most),
                           columns = q + 1 < d->column_splits ? d->column_split[q].columns : p->n - j;
             struct uk_small_call s = {0};
 
@@ -122,13 +123,13 @@ static void DIRECT(run_transposed)(const struct gemm_small *w, const struct gemm
     block.b_columns = false;
     block.ldb = w->ldb;
     for (int64_t j = 0; j < p->n; j += w->columns) {
-        block.n = gemm_least(p->n - j, w->columns);
+        block.n = uk_min(p->n - j, w->columns);
         const bool is_last = block.n < w->columns;
 
         if (!has_kernel)
             TYPE.copy_rows(&TYPE, p->k, block.n, b + j * p->ldb, 1, p->ldb, copy, block.ldb);
         for (int64_t i = 0, columns; has_kernel && i < block.n; i += columns) {
-            columns = gemm_least(block.n - i, TYPE.transpose->mr);
+            columns = uk_min(block.n - i, TYPE.transpose->mr);
             ((DIRECT(transpose_function) *)TYPE.transpose->function)(p->k, b + (j + i) * p->ldb, p->ldb,
                                                                      copy + i, block.ldb, columns);
         }
@@ -161,7 +162,7 @@ __attribute__((noinline)) static void DIRECT(run_copied_near)(const struct gemm_
 __attribute__((noinline)) static void DIRECT(run_narrow)(const struct gemm_product *p, const ELEMENT *a,
                                                          const ELEMENT *b, int acc, ELEMENT *c) {
     ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
-    const int64_t most = gemm_least(GEMM_COPY_ON_STACK / (p->k * TYPE.size), TYPE.many - 1);
+    const int64_t most = uk_min(GEMM_COPY_ON_STACK / (p->k * TYPE.size), TYPE.blocked_columns - 1);
     struct gemm_small w = {.columns = most, .ldb = most, .order = GEMM_AT_ONCE};
 
     w.kernels = gemm_direct_of(gemm_direct_at(&TYPE, p->a_columns, most), p->m, p->k);

@@ -22,17 +22,17 @@ static enum uk_status plan_vector(struct gemm_plan *p) {
     p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
     /* Kernels of one or two vectors of columns have more sums each, and so another order of sums: no part of
      * a longer row may be so short. */
-    p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
+    p->row_tasks = uk_min(p->row_tasks, uk_ceil_div(count, p->nc) / (along == 1 ? 1 : 2));
     p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
     p->column_tasks = 1;
     if ((is_row ? p->a_step : p->b_step) != 1)
-        p->b_block = gemm_parts(p->k * p->type->size, GEMM_LINE) * GEMM_LINE / p->type->size;
+        p->b_block = uk_ceil_div(p->k * p->type->size, GEMM_LINE) * GEMM_LINE / p->type->size;
     return UK_OK;
 }
 
 /* The prefetch distance for a matrix of that many elements: 0 if it can stay in L2. */
 static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
-    return elements * type->size > type->machine->part[1].size ? type->prefetch_ahead / type->size : 0;
+    return elements * type->size > type->machine->cache[UK_L2].size ? type->prefetch_ahead / type->size : 0;
 }
 
 /* A product whose m or n is 1; x is copied to the workspace if it is not contiguous and has to be. */

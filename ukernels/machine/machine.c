@@ -54,10 +54,10 @@ bool uk_core_has(const struct uk_core *core, const char *isa) {
 
 /* One core's share of each cache: shared ones are divided evenly. */
 static void divide(struct uk_machine *m) {
-    m->part[0] = m->core.l1;
-    m->part[1] = m->core.l2;
-    m->part[1].size /= m->core.l2_cores > 1 ? m->core.l2_cores : 1;
-    m->part[2] = m->uncore.cache.size ? m->uncore.cache : m->part[1];
+    m->cache[UK_L1] = m->core.l1;
+    m->cache[UK_L2] = m->core.l2;
+    m->cache[UK_L2].size /= m->core.l2_cores > 1 ? m->core.l2_cores : 1;
+    m->cache[UK_LLC] = m->uncore.cache.size ? m->uncore.cache : m->cache[UK_L2];
 }
 
 struct uk_machine uk_machine_of(const struct uk_core *core) {

@@ -80,10 +80,9 @@ struct uk_core {
     double split;          /* additional cycles per load of a vector across two lines, back to back */
     bool serial_transfers; /* transfers between L1, L2 and the last-level cache overlap neither each other
                               nor loads from L1 */
-    double
-        alias; /* penalty of a load whose address is a multiple of 4 KiB from an earlier store's, in cycles */
-    double absent; /* additional cycles per store that misses L1 and L2 and hits the last-level cache, back to
-                      back */
+    double alias;          /* cycles that a load waits for an earlier store a multiple of 4 KiB away */
+    double store_miss;     /* additional cycles per store that misses L1 and L2 and hits the last-level cache,
+                          back to     back */
     struct {
         int first, second; /* entries of each level; second == 0: one level only */
         double latency;    /* additional cycles of a load that misses the first level and hits the second */
@@ -102,12 +101,13 @@ struct uk_uncore {
     double bytes;          /* of memory, per cycle, for one core */
 };
 
+enum { UK_L1, UK_L2, UK_LLC, UK_CACHES };
+
 /* A core with its surroundings. Of this process: with the cache sizes that cpuinfo reports, if plausible. */
 struct uk_machine {
     struct uk_core core;
     struct uk_uncore uncore;
-    struct uk_cache
-        part[3]; /* one core's share of L1, L2 and the last-level cache, which is L2 if there is no other */
+    struct uk_cache cache[UK_CACHES]; /* one core's share of each; the last-level cache may be L2 */
     int cores;
 };
 

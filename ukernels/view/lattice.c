@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops whose strides do not continue one another: a run ends with the last loop. */
+#include "minmax.h"
 #include "view.h"
-
-static int64_t lesser(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 struct uk_lattice uk_lattice_panels(enum uk_element element, int64_t n, int64_t k, int64_t taken, int width,
                                     int group) {
@@ -38,7 +35,7 @@ struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loo
 
         index = i ? index / loop[i].extent : 0;
         if (i == loops - 1)
-            r.count = lesser(most, last->extent - at);
+            r.count = uk_min(most, last->extent - at);
         r.offset += at * loop[i].stride;
         if (loop[i].axis >= 0)
             r.moved[loop[i].axis] += at * loop[i].step;
@@ -56,8 +53,8 @@ bool uk_lattice_has(const struct uk_lattice *m, const struct uk_lattice_run *lin
     for (int i = 0; i < UK_LATTICE_AXES; i++) {
         const int64_t first = m->axis[i].first + lines->moved[i] + k->moved[i], one = along(lines, i),
                       other = along(k, i);
-        const int64_t low = first + lesser(one, 0) + lesser(other, 0),
-                      high = first + one + other - lesser(one, 0) - lesser(other, 0);
+        const int64_t low = first + uk_min(one, 0) + uk_min(other, 0),
+                      high = first + one + other - uk_min(one, 0) - uk_min(other, 0);
 
         if (m->axis[i].extent && (low < 0 || high >= m->axis[i].extent))
             return false;
