@@ -53,14 +53,14 @@ bool uk_simt_alloc(struct uk_simt_memory *memory, uint64_t size, uint8_t fill, u
     return false;
 }
 
-struct uk_simt_buffer *uk_simt_near(const struct uk_simt_memory *memory, uint64_t address) {
+struct uk_simt_buffer *uk_simt_buffer_at(const struct uk_simt_memory *memory, uint64_t address) {
     const uint64_t region = address < FIRST ? UINT64_MAX : (address - FIRST) >> REGION_BITS;
 
     return region < memory->n && memory->buffers[region].bytes ? &memory->buffers[region] : NULL;
 }
 
 bool uk_simt_free(struct uk_simt_memory *memory, uint64_t address) {
-    struct uk_simt_buffer *b = uk_simt_near(memory, address);
+    struct uk_simt_buffer *b = uk_simt_buffer_at(memory, address);
 
     if (!b || b->address != address)
         return false;

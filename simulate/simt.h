@@ -59,7 +59,7 @@ bool uk_simt_alloc(struct uk_simt_memory *, uint64_t size, uint8_t fill, uint64_
 bool uk_simt_free(struct uk_simt_memory *, uint64_t address);
 void uk_simt_free_all(struct uk_simt_memory *);
 /* The buffer in whose region the address lies, inside the buffer or not; or NULL. */
-struct uk_simt_buffer *uk_simt_near(const struct uk_simt_memory *, uint64_t address);
+struct uk_simt_buffer *uk_simt_buffer_at(const struct uk_simt_memory *, uint64_t address);
 static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t address, uint64_t size) {
     return address >= b->address && address - b->address <= b->size &&
            size <= b->size - (address - b->address);

@@ -93,7 +93,7 @@ enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *gpu, size_t bytes, uint6
 }
 
 enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *gpu, uint64_t address) {
-    const struct uk_simt_buffer *b = uk_simt_near(&gpu->memory, address);
+    const struct uk_simt_buffer *b = uk_simt_buffer_at(&gpu->memory, address);
 
     if (!b || b->constant || !uk_simt_free(&gpu->memory, address))
         return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "no buffer begins at 0x%llx",
@@ -102,7 +102,7 @@ enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *gpu, uint64_t address) {
 }
 
 static struct uk_simt_buffer *uk_host_access(struct uk_amdgpu *gpu, uint64_t address, size_t bytes) {
-    struct uk_simt_buffer *b = uk_simt_near(&gpu->memory, address);
+    struct uk_simt_buffer *b = uk_simt_buffer_at(&gpu->memory, address);
 
     if (b && !b->constant && uk_simt_inside(b, address, bytes))
         return b;
@@ -199,9 +199,9 @@ static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct
     if ((uint64_t)k->kernel.lds_bytes + launch->lds_bytes > MAX_LDS)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "%llu bytes of LDS for %.100s; a block has %u",
                               (unsigned long long)k->kernel.lds_bytes + launch->lds_bytes, name, MAX_LDS);
-    if (k->kernel.scratch_bytes > SCRATCH_MOST)
+    if (k->kernel.scratch_bytes > MAX_SCRATCH)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "%u bytes of scratch for %.100s; a thread has %u",
-                              k->kernel.scratch_bytes, name, SCRATCH_MOST);
+                              k->kernel.scratch_bytes, name, MAX_SCRATCH);
     if (k->kernel.wave != UK_AMDGPU_LANES)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_UNSUPPORTED, "%.100s has waves of %u lanes; simulated are %d",
                               name, k->kernel.wave, UK_AMDGPU_LANES);
@@ -254,14 +254,14 @@ static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k
         return false;
     if (!uk_simt_alloc(&gpu->memory, PACKET, 0, &run->packet))
         return false;
-    uk_simt_near(&gpu->memory, run->arguments)->constant = uk_simt_near(&gpu->memory, run->packet)->constant =
-        true;
-    to = uk_simt_near(&gpu->memory, run->arguments)->bytes;
+    uk_simt_buffer_at(&gpu->memory, run->arguments)->constant =
+        uk_simt_buffer_at(&gpu->memory, run->packet)->constant = true;
+    to = uk_simt_buffer_at(&gpu->memory, run->arguments)->bytes;
     for (uint32_t i = 0; i < k->n_arguments; ++i)
         memcpy(to + k->arguments[i].offset, arguments[i], k->arguments[i].size);
     for (uint32_t i = k->n_arguments; i < k->n_arguments + k->n_hidden; ++i)
         uk_hidden(to + k->arguments[i].offset, &k->arguments[i], launch);
-    to = uk_simt_near(&gpu->memory, run->packet)->bytes;
+    to = uk_simt_buffer_at(&gpu->memory, run->packet)->bytes;
     for (unsigned axis = 0; axis < 3; ++axis) {
         sizes[axis] = (uint16_t)launch->block[axis];
         grid[axis] = launch->grid[axis] * launch->block[axis];

@@ -79,7 +79,7 @@ static void uk_decode_targets(struct uk_amdgpu_code *code) {
 
 enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_amdgpu_kernel_inside *kernel) {
     const struct uk_amdgpu_object *object = kernel->kernel.object;
-    uint8_t *bytes = uk_simt_near(&gpu->memory, object->image)->bytes + kernel->descriptor.entry;
+    uint8_t *bytes = uk_simt_buffer_at(&gpu->memory, object->image)->bytes + kernel->descriptor.entry;
     const uint64_t n = kernel->code_bytes / 4;
     struct uk_amdgpu_code *code;
 

@@ -15,13 +15,13 @@ enum { GPUS = sizeof gpus / sizeof *gpus };
 
 static void (*observer)(void *user, const struct uk_amdgpu_kernel *kernel, const struct uk_amdgpu_launch *how,
                         const struct uk_amdgpu_counts *counts);
-static void *observing;
+static void *observer_user;
 
 void uk_sim_observe(void (*seen)(void *user, const struct uk_amdgpu_kernel *kernel,
                                  const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *counts),
                     void *user) {
     observer = seen;
-    observing = user;
+    observer_user = user;
 }
 
 struct device {
@@ -189,7 +189,7 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
     if (status == UK_UNSUPPORTED)
         status = UK_DEVICE;
     if (!status && observer)
-        observer(observing, k, &how, &counts);
+        observer(observer_user, k, &how, &counts);
     free(argument);
     return status;
 }

@@ -302,14 +302,14 @@ static inline double uk_div_fixup_f64(double a, double den, double num) {
     return copysign(a, negative ? -1.0 : 1.0);
 }
 
-static inline int64_t uk_most(int64_t a, int64_t b) {
+static inline int64_t uk_max_i64(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
-static inline int64_t uk_least(int64_t a, int64_t b) {
+static inline int64_t uk_min_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
-static inline int64_t uk_middle(int64_t a, int64_t b, int64_t c) {
-    return uk_most(uk_least(a, b), uk_least(uk_most(a, b), c));
+static inline int64_t uk_median_i64(int64_t a, int64_t b, int64_t c) {
+    return uk_max_i64(uk_min_i64(a, b), uk_min_i64(uk_max_i64(a, b), c));
 }
 
 /* Conversion towards zero, saturated; NaN becomes 0. */

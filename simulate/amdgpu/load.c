@@ -86,8 +86,8 @@ static enum uk_amdgpu_status uk_elf_image(struct uk_elf *elf) {
     if (!uk_simt_alloc(&object->gpu->memory, elf->image_bytes, 0, &object->image))
         return uk_amdgpu_fail(object->gpu, UK_AMDGPU_NO_MEMORY, "no memory for the code object");
     object->image_bytes = elf->image_bytes;
-    elf->image = uk_simt_near(&object->gpu->memory, object->image)->bytes;
-    uk_simt_near(&object->gpu->memory, object->image)->constant = true;
+    elf->image = uk_simt_buffer_at(&object->gpu->memory, object->image)->bytes;
+    uk_simt_buffer_at(&object->gpu->memory, object->image)->constant = true;
     for (unsigned i = 0; i < elf->header.e_phnum; ++i)
         if (uk_elf_segment(elf, i, &segment) && segment.p_type == PT_LOAD)
             memcpy(elf->image + segment.p_vaddr, elf->bytes + segment.p_offset, segment.p_filesz);

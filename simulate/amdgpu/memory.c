@@ -7,7 +7,7 @@
 /* Reports an address relative to the nearest buffer. */
 static enum uk_amdgpu_step uk_outside(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
                                       uint64_t address, unsigned size, const char *use) {
-    const struct uk_simt_buffer *b = uk_simt_near(&w->block->run->gpu->memory, address);
+    const struct uk_simt_buffer *b = uk_simt_buffer_at(&w->block->run->gpu->memory, address);
 
     if (!b)
         return uk_report(w, i, lane, "%s of %u bytes at 0x%llx, which lies in no buffer", use, size,
@@ -35,7 +35,7 @@ static enum uk_amdgpu_step uk_race(struct uk_amdgpu_wave *w, const struct uk_amd
 static enum uk_amdgpu_step uk_smem_read(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                         uint64_t address, unsigned size) {
     struct uk_amdgpu_run_state *run = w->block->run;
-    const struct uk_simt_buffer *b = uk_simt_near(&run->gpu->memory, address);
+    const struct uk_simt_buffer *b = uk_simt_buffer_at(&run->gpu->memory, address);
     const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, false};
     struct uk_simt_access other = me;
 
@@ -128,7 +128,7 @@ static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struc
         if (!(exec >> l & 1))
             continue;
         if (!b || !uk_simt_inside(b, address[l], size)) {
-            b = uk_simt_near(&run->gpu->memory, address[l]);
+            b = uk_simt_buffer_at(&run->gpu->memory, address[l]);
             if (!b || !uk_simt_inside(b, address[l], size))
                 return uk_outside(w, i, l, address[l], size, write ? "a store" : "a load");
             if (write && b->constant)

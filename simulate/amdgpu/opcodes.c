@@ -104,17 +104,17 @@ static inline void uk_put_f16(uint32_t (*d)[UK_AMDGPU_LANES], int l, _Float16 a)
             PUT_##D(d, l, (t_##D)(result));                                                \
         }                                                                                  \
     }
-#define LEAST_u16 0
-#define LEAST_u32 0
-#define LEAST_i16 INT16_MIN
-#define LEAST_i32 INT32_MIN
-#define MOST_u16 UINT16_MAX
-#define MOST_u32 UINT32_MAX
-#define MOST_i16 INT16_MAX
-#define MOST_i32 INT32_MAX
+#define MIN_u16 0
+#define MIN_u32 0
+#define MIN_i16 INT16_MIN
+#define MIN_i32 INT32_MIN
+#define MAX_u16 UINT16_MAX
+#define MAX_u32 UINT32_MAX
+#define MAX_i16 INT16_MAX
+#define MAX_i32 INT32_MAX
 #define VS(name, D, A, B, C, flags, ...)                  \
     EXACT(LANES_OF(name), D, A, B, C, exact, __VA_ARGS__) \
-    EXACT(uk_clamped_##name, D, A, B, C, uk_middle(exact, LEAST_##D, MOST_##D), __VA_ARGS__)
+    EXACT(uk_clamped_##name, D, A, B, C, uk_median_i64(exact, MIN_##D, MAX_##D), __VA_ARGS__)
 #define VM(name, D, A, B, C, flags, ...)            \
     static void LANES_OF(name)(PARAMETERS) {        \
         uint64_t out = 0;                           \

@@ -371,7 +371,7 @@ uint64_t uk_undefined_result(const struct uk_amdgpu_wave *, const struct uk_amdg
 uk_amdgpu_function uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_swap, uk_run_smem, uk_run_global,
     uk_run_lds;
 /* scratch.c: the private memory of lanes. */
-enum { SCRATCH_MOST = 131056 }; /* bytes of a thread: the largest wave part is 8191 units of 1 KiB */
+enum { MAX_SCRATCH = 131056 }; /* bytes of a thread: the largest wave part is 8191 units of 1 KiB */
 /* Device address of scratch, after the regions of all buffers. */
 #define SCRATCH_ADDRESS ((uint64_t)0xf00000000000)
 /* Addresses that flat_NAME treats as scratch, as Linux sets the aperture. */

@@ -88,7 +88,7 @@ static unsigned char *uk_sim_read(const char *name, size_t *bytes) {
     return data;
 }
 
-static bool uk_sim_three(const char *text, uint32_t *three) {
+static bool uk_sim_triple(const char *text, uint32_t *three) {
     int n = 0, end = 0;
     unsigned long value[3] = {1, 1, 1};
 
@@ -123,9 +123,9 @@ static int uk_sim_option(struct uk_sim *sim, const char *text) {
     sim->listing = sim->listing || strcmp(text, "--listing") == 0;
     if (strcmp(text, "--count") == 0 || strcmp(text, "--listing") == 0)
         return 0;
-    if (strncmp(text, "--grid=", 7) == 0 && uk_sim_three(text + 7, sim->launch.grid))
+    if (strncmp(text, "--grid=", 7) == 0 && uk_sim_triple(text + 7, sim->launch.grid))
         return 0;
-    if (strncmp(text, "--block=", 8) == 0 && uk_sim_three(text + 8, sim->launch.block))
+    if (strncmp(text, "--block=", 8) == 0 && uk_sim_triple(text + 8, sim->launch.block))
         return 0;
     if (strncmp(text, "--seed=", 7) == 0 && uk_sim_number(text + 7, &sim->launch.seed))
         return 0;

@@ -130,7 +130,7 @@ static bool uk_event_touch(struct uk_amdgpu_run_state *run, const struct uk_amdg
     for (unsigned part = 0; part < e->parts; ++part)
         for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint64_t address = e->address[part][l];
-            struct uk_simt_buffer *buffer = e->lds ? NULL : uk_simt_near(&run->gpu->memory, address);
+            struct uk_simt_buffer *buffer = e->lds ? NULL : uk_simt_buffer_at(&run->gpu->memory, address);
             struct uk_simt_shadow *shadow = e->lds ? &run->block.shadow : &buffer->shadow;
 
             if (e->shared >> l & 1 && uk_simt_touch(shadow, e->lds ? address : address - buffer->address,

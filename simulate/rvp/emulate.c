@@ -28,15 +28,15 @@
 int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
 
 /* The program's action for a signal. Two copies, so that the handler never reads one that is half written. */
-struct uk_rvp_wanted {
+struct uk_rvp_program_action {
     struct sigaction action[2];
     atomic_uint which;
 };
-static struct uk_rvp_wanted uk_rvp_sigill, uk_rvp_sigsegv;
+static struct uk_rvp_program_action uk_rvp_sigill, uk_rvp_sigsegv;
 static bool uk_rvp_patches;
 
 /* NULL: a signal that the emulation does not handle. */
-static struct uk_rvp_wanted *uk_rvp_wanted_of(int number) {
+static struct uk_rvp_program_action *uk_rvp_program_action_of(int number) {
     return number == SIGILL ? &uk_rvp_sigill : number == SIGSEGV ? &uk_rvp_sigsegv : NULL;
 }
 
@@ -62,7 +62,7 @@ static void uk_rvp_end(int number, const siginfo_t *info, ucontext_t *context, u
 
 /* Passes a signal on: runs the program's action, with its signal mask without SIGILL. */
 static void uk_rvp_pass(int number, siginfo_t *info, ucontext_t *context, uint32_t word) {
-    const struct uk_rvp_wanted *kept = number == SIGSEGV ? &uk_rvp_sigsegv : &uk_rvp_sigill;
+    const struct uk_rvp_program_action *kept = number == SIGSEGV ? &uk_rvp_sigsegv : &uk_rvp_sigill;
     const struct sigaction *wanted = &kept->action[atomic_load(&kept->which)];
     const int flags = wanted->sa_flags;
     uk_rvp_mask mask = uk_rvp_bits(&context->uc_sigmask) | uk_rvp_bits(&wanted->sa_mask);
@@ -176,7 +176,7 @@ __attribute__((section(".preinit_array"),
                used)) static void (*const uk_rvp_first)(int, char **, char **) = uk_rvp_start_first;
 
 int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
-    struct uk_rvp_wanted *kept = uk_rvp_wanted_of(number);
+    struct uk_rvp_program_action *kept = uk_rvp_program_action_of(number);
     struct sigaction changed;
 
     uk_rvp_start();

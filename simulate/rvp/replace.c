@@ -26,10 +26,10 @@ ROOM(".bss", "uk_rvp_runs", RUN_BYTES_TEXT);
 extern __attribute__((visibility("hidden"))) uint32_t uk_rvp_stubs[], uk_rvp_runs[];
 
 static bool uk_rvp_replaces;
-static uint64_t uk_rvp_page;
+static uint64_t uk_rvp_page_bytes;
 /* The process that is replacing a word, or 0. A child of fork may inherit its parent's number, which it
  * ignores. */
-static atomic_int uk_rvp_busy;
+static atomic_int uk_rvp_replacing_process;
 static atomic_uint uk_rvp_n_sites;
 /* Each site's address, and its run: `code` is preceded by the run's words and their number. */
 static struct {
@@ -38,7 +38,7 @@ static struct {
 } uk_rvp_sites[SITES];
 static uint32_t *uk_rvp_next_run = uk_rvp_runs;
 /* The pc of this thread's last trap. */
-static _Thread_local uint64_t uk_rvp_last;
+static _Thread_local uint64_t uk_rvp_last_pc;
 
 enum { ZERO = 0, RA = 1, SP = 2, TP = 4, T0 = 5, A0 = 10, A1, A2, A3 };
 /* Mask of caller-saved registers. */
@@ -46,7 +46,7 @@ enum { ZERO = 0, RA = 1, SP = 2, TP = 4, T0 = 5, A0 = 10, A1, A2, A3 };
 /* Offsets in a stub's frame: the saved registers, then the address in the stub to which its run returns. */
 enum { LINK = 128, FRAME = 144 };
 /* Limits of a run: words, instructions per word, and instructions around them. */
-enum { RUN = 64, WORD_CODE = 9, AROUND = 33 };
+enum { MAX_RUN_WORDS = 64, WORD_INSTRUCTIONS = 9, FRAME_INSTRUCTIONS = 33 };
 
 static int uk_rvp_slot(unsigned reg) {
     return 8 * __builtin_popcount(SAVED & ((1u << reg) - 1));
@@ -150,7 +150,8 @@ static uint32_t *uk_rvp_emit_word(uint32_t *at, const struct uk_rvp_row *row, ui
 static const uint32_t *uk_rvp_emit_run(const uint32_t *word, uint32_t words) {
     uint32_t *at = uk_rvp_next_run, *code;
 
-    if ((uint64_t)(at - uk_rvp_runs) + words * (WORD_CODE + 1) + 1 + AROUND > RUN_BYTES / 4)
+    if ((uint64_t)(at - uk_rvp_runs) + words * (WORD_INSTRUCTIONS + 1) + 1 + FRAME_INSTRUCTIONS >
+        RUN_BYTES / 4)
         return NULL;
     for (uint32_t k = 0; k < words; k++)
         *at++ = word[k];
@@ -183,7 +184,7 @@ static void uk_rvp_flush(const void *from, size_t bytes) {
 
 /* One store if pc is aligned, else two, which is safe only with a single thread. */
 bool uk_rvp_write_word(uint64_t pc, uint32_t word, int protection) {
-    const uint64_t first = pc & ~(uk_rvp_page - 1), end = (pc + 3) | (uk_rvp_page - 1);
+    const uint64_t first = pc & ~(uk_rvp_page_bytes - 1), end = (pc + 3) | (uk_rvp_page_bytes - 1);
 
     if (!uk_rvp_protect(first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC))
         return false;
@@ -206,7 +207,7 @@ static bool uk_rvp_is_replaceable(uint32_t word) {
            !(uk_rvp_reads_rs2(row) && (word >> 20 & 31) == SP);
 }
 
-static uint32_t uk_rvp_word_there(uint64_t pc) {
+static uint32_t uk_rvp_read_word(uint64_t pc) {
     uint32_t word;
 
     memcpy(&word, (const void *)pc, sizeof word);
@@ -216,11 +217,12 @@ static uint32_t uk_rvp_word_there(uint64_t pc) {
 /* Collects consecutive replaceable words from pc on, up to the end of the page, because the next one may not
  * be mapped. */
 static uint32_t uk_rvp_collect(uint64_t pc, uint32_t *word) {
-    const uint64_t end = ((pc + 3) | (uk_rvp_page - 1)) + 1;
+    const uint64_t end = ((pc + 3) | (uk_rvp_page_bytes - 1)) + 1;
     uint32_t n = 0;
 
-    while (n < RUN && pc + 4 * n + 4 <= end && uk_rvp_is_replaceable(uk_rvp_word_there(pc + 4 * n))) {
-        word[n] = uk_rvp_word_there(pc + 4 * n);
+    while (n < MAX_RUN_WORDS && pc + 4 * n + 4 <= end &&
+           uk_rvp_is_replaceable(uk_rvp_read_word(pc + 4 * n))) {
+        word[n] = uk_rvp_read_word(pc + 4 * n);
         n++;
     }
     return n;
@@ -228,7 +230,7 @@ static uint32_t uk_rvp_collect(uint64_t pc, uint32_t *word) {
 
 static void uk_rvp_make_site(uint64_t pc) {
     const unsigned site = uk_rvp_n_sites;
-    uint32_t *stub = uk_rvp_stubs + site * STUB_WORDS, word[RUN];
+    uint32_t *stub = uk_rvp_stubs + site * STUB_WORDS, word[MAX_RUN_WORDS];
     const uint32_t words = uk_rvp_collect(pc, word);
     const int64_t there = (int64_t)((uint64_t)stub - pc),
                   back = (int64_t)(pc + 4 * words - (uint64_t)(stub + 4));
@@ -257,14 +259,14 @@ static void uk_rvp_make_site(uint64_t pc) {
 }
 
 static bool uk_rvp_make_writable(const void *room, uint64_t bytes) {
-    const uint64_t first = (uint64_t)room & ~(uk_rvp_page - 1);
-    const uint64_t end = ((uint64_t)room + bytes - 1) | (uk_rvp_page - 1);
+    const uint64_t first = (uint64_t)room & ~(uk_rvp_page_bytes - 1);
+    const uint64_t end = ((uint64_t)room + bytes - 1) | (uk_rvp_page_bytes - 1);
 
     return uk_rvp_protect(first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 void uk_rvp_replace_start(void) {
-    uk_rvp_page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uk_rvp_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     uk_rvp_replaces = uk_rvp_make_writable(uk_rvp_stubs, 4 * SITES * STUB_WORDS) &&
                       uk_rvp_make_writable(uk_rvp_runs, RUN_BYTES);
 }
@@ -280,9 +282,10 @@ static unsigned uk_rvp_site_of(uint64_t pc, uint32_t word) {
 
 /* True if the word at pc belongs to a run that begins before it. */
 static bool uk_rvp_is_in_run(uint64_t pc) {
-    for (uint64_t at = pc - 4; at > pc - 4 * RUN && (at & ~(uk_rvp_page - 1)) == (pc & ~(uk_rvp_page - 1));
+    for (uint64_t at = pc - 4;
+         at > pc - 4 * MAX_RUN_WORDS && (at & ~(uk_rvp_page_bytes - 1)) == (pc & ~(uk_rvp_page_bytes - 1));
          at -= 4) {
-        const uint32_t word = uk_rvp_word_there(at);
+        const uint32_t word = uk_rvp_read_word(at);
         const unsigned site = uk_rvp_site_of(at, word);
 
         if (site < SITES)
@@ -297,20 +300,20 @@ void uk_rvp_replace(uint64_t pc, uint32_t word) {
     const int me = (int)syscall(SYS_getpid);
     /* On first execution the words of a run trap one after the other and need no sites of their own; a word
      * that is reached by a jump becomes a site. */
-    const bool follows = uk_rvp_last == pc - 4;
+    const bool follows = uk_rvp_last_pc == pc - 4;
     int busy = 0;
 
-    uk_rvp_last = pc;
+    uk_rvp_last_pc = pc;
     if (!uk_rvp_replaces || !uk_rvp_is_replaceable(word) || (pc % 4 && !__libc_single_threaded) ||
         (follows && uk_rvp_is_in_run(pc)))
         return;
-    if (!atomic_compare_exchange_strong(&uk_rvp_busy, &busy, me) &&
-        (busy == me || !atomic_compare_exchange_strong(&uk_rvp_busy, &busy, me)))
+    if (!atomic_compare_exchange_strong(&uk_rvp_replacing_process, &busy, me) &&
+        (busy == me || !atomic_compare_exchange_strong(&uk_rvp_replacing_process, &busy, me)))
         return;
     /* Another thread may have replaced it in the meantime. */
-    if (uk_rvp_word_there(pc) == word)
+    if (uk_rvp_read_word(pc) == word)
         uk_rvp_make_site(pc);
-    atomic_store(&uk_rvp_busy, 0);
+    atomic_store(&uk_rvp_replacing_process, 0);
 }
 
 uint32_t uk_rvp_replaced(uint64_t pc, uint32_t word) {

@@ -282,8 +282,8 @@ long syscall(long number, ...) {
 enum { UK_RVP_STACK = 32768 };
 
 static _Thread_local struct {
-    stack_t theirs;
-    void *ours;
+    stack_t program;
+    void *own;
 } uk_rvp_stack;
 static pthread_key_t uk_rvp_stack_key;
 
@@ -292,11 +292,11 @@ static long uk_rvp_kernel_stack(const stack_t *stack, stack_t *old) {
 }
 
 /* Runs at the end of a thread. */
-static void uk_rvp_free_stack(void *ours) {
+static void uk_rvp_free_stack(void *own) {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
     if (!uk_rvp_kernel_stack(&none, NULL))
-        munmap(ours, 2 * UK_RVP_STACK);
+        munmap(own, 2 * UK_RVP_STACK);
 }
 
 static void uk_rvp_make_key(void) {
@@ -307,15 +307,15 @@ static void uk_rvp_make_key(void) {
 static void *uk_rvp_get_stack(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (uk_rvp_stack.ours)
-        return uk_rvp_stack.ours;
-    void *ours = mmap(NULL, 2 * UK_RVP_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (uk_rvp_stack.own)
+        return uk_rvp_stack.own;
+    void *own = mmap(NULL, 2 * UK_RVP_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (ours == MAP_FAILED)
+    if (own == MAP_FAILED)
         return NULL;
     pthread_once(&once, uk_rvp_make_key);
-    pthread_setspecific(uk_rvp_stack_key, ours);
-    return uk_rvp_stack.ours = ours;
+    pthread_setspecific(uk_rvp_stack_key, own);
+    return uk_rvp_stack.own = own;
 }
 
 int sigaltstack(const stack_t *stack, stack_t *old) {
@@ -325,15 +325,15 @@ int sigaltstack(const stack_t *stack, stack_t *old) {
 
     if (returned)
         return uk_rvp_status(returned);
-    if (before.ss_sp == uk_rvp_stack.ours && before.ss_sp) {
-        before.ss_sp = uk_rvp_stack.theirs.ss_sp;
-        before.ss_size = uk_rvp_stack.theirs.ss_size;
+    if (before.ss_sp == uk_rvp_stack.own && before.ss_sp) {
+        before.ss_sp = uk_rvp_stack.program.ss_sp;
+        before.ss_size = uk_rvp_stack.program.ss_size;
     }
     if (stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < UK_RVP_STACK) {
         larger = *stack;
         larger.ss_sp = uk_rvp_get_stack();
         larger.ss_size = stack->ss_size + UK_RVP_STACK;
-        uk_rvp_stack.theirs = *stack;
+        uk_rvp_stack.program = *stack;
         if (larger.ss_sp)
             uk_rvp_kernel_stack(&larger, NULL);
     }

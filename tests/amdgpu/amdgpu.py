@@ -199,7 +199,7 @@ def test_refused(bench, gpu, image):
     bench.refused("after 100 instructions of waves, the limit", *vadd, "zero:4000", 1000, "--max-steps=100")
     bench.refused("not an option", image, "vadd", "--blocks=1", status=2)
     bench.refused("usage", status=2)
-    bench.refused("is no ELF file", "x")
+    bench.refused("is not an ELF file", "x")
     bench.refused("not for amdgcn", sys.executable)
     other = bench.compile("gfx1100")
     bench.refused("for another GPU (ELF flags 0x41)", other)

@@ -168,7 +168,7 @@ CASES = {
                           without(" offset:2")),
     "scratch_resource": ("a resource that is not the one of scratch is not simulated", 64, "s_mov_b32 s38, -1\nbuffer_load_dword v1, off, s[36:39], 0",
                          without("s_mov_b32 s38, -1\n")),
-    "scratch_wide": ("of scratch by a buffer's instruction, more than 4 bytes is not simulated", 64, "buffer_load_dwordx2 v[2:3], off, s[36:39], 0",
+    "scratch_wide": ("a buffer instruction of more than 4 bytes on scratch is not simulated", 64, "buffer_load_dwordx2 v[2:3], off, s[36:39], 0",
                      lambda text: text.replace("dwordx2 v[2:3]", "dword v2")),
     "scratch_address_undefined": ("the address is undefined", 64, "buffer_load_dword v1, v5, s[36:39], 0 offen",
                                   lambda text: "v_mov_b32 v5, 8\n" + text),
@@ -226,7 +226,7 @@ CASES = {
                     instead("global", "s_lshl_b32 s8, s2, 8\nv_add_u32 v10, s8, v10\nglobal")),
     "race_blocks_read": ("which another block", 64, "global_load_dword v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
                          "global_store_dword v10, v0, s[4:5]", without("global_store_dword v10, v0, s[4:5]")),
-    "scalar_load_stored": ("a scalar load of what the launch has stored", 64, ALONE + "global_store_dword v10, v0, s[4:5]\n"
+    "scalar_load_stored": ("a scalar load of bytes that the launch has stored", 64, ALONE + "global_store_dword v10, v0, s[4:5]\n"
                            "s_waitcnt vmcnt(0)\ns_load_dword s8, s[4:5], 0x0" + END, instead("0x0", "0x100")),
     "barrier_divergent": ("a barrier in divergent code", 64, "v_cmp_gt_u32 vcc, 32, v0\ns_and_saveexec_b64 s[8:9], vcc\ns_barrier",
                           instead("s_barrier", "s_mov_b64 exec, s[8:9]\ns_barrier")),
@@ -243,7 +243,7 @@ CASES = {
                      instead("s_branch past", "")),
     "opcode": ("this opcode is not simulated", 64, "v_cvt_off_f32_i4 v1, v0", none),
     "modifier": ("this opcode is not simulated", 64, "v_mov_b32_dpp v1, v0 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf", none),
-    "word": ("which is no instruction", 64, ".long 0xffffffff", none),
+    "word": ("which is not an instruction", 64, ".long 0xffffffff", none),
     "omod": ("a modifier of this instruction is not simulated", 64, "v_mul_f32 v1, v0, v0 mul:2", without(" mul:2")),
 }
 
