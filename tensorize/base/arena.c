@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of programs: many allocations, freed at once; and texts that grow. */
+/* Arenas and growing texts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room base: memory that is freed at once, growing texts, errors of a context, time, and suggestions for
- * misspelled names. It uses the public header alone. Data: struct uk_arena, uk_text, uk_position, uk_context.
+ * Room base: arenas, growing texts, errors of a context, time, and suggestions for misspelled names. It uses
+ * only the public header. Data: struct uk_arena, uk_text, uk_position, uk_context.
  */
 #ifndef UK_BASE_H
 #define UK_BASE_H
@@ -21,19 +21,21 @@ struct uk_intrinsic;
 
 struct uk_arena {
     struct uk_chunk *chunk;
-    bool failed; /* an allocation has failed; a caller that needs all of several clears it before and tests it
-                    after */
+    /* An allocation has failed. A caller that makes several allocations clears it before and tests it once
+     * after. */
+    bool failed;
 };
 
-/* Zeroed memory that lives as long as the arena, or NULL. */
+/* uk_alloc: zeroed memory that lives as long as the arena. These functions return NULL if there is no
+ * memory. */
 void *uk_alloc(struct uk_arena *a, size_t bytes);
 char *uk_strdup(struct uk_arena *a, const char *s);
-/* Whether p lies in the arena's memory. */
+/* True if p points into the arena's memory. */
 bool uk_arena_has(const struct uk_arena *a, const void *p);
 char *uk_strndup(struct uk_arena *a, const char *s, size_t n);
 char *uk_format(struct uk_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void uk_arena_free(struct uk_arena *a);
-/* What was allocated after the mark is freed by the release. */
+/* A position in the arena: uk_arena_release frees everything allocated after the mark. */
 struct uk_mark {
     struct uk_chunk *chunk;
     size_t used;
@@ -41,25 +43,25 @@ struct uk_mark {
 struct uk_mark uk_arena_mark(const struct uk_arena *a);
 void uk_arena_release(struct uk_arena *a, struct uk_mark mark);
 
-/* A text that grows; after a failed allocation, text is NULL and stays so. Owned by malloc. */
+/* A growing text, owned by malloc. After a failed allocation text is NULL and stays NULL. */
 struct uk_text {
     char *text;
     size_t length, room;
     bool failed;
 };
 void uk_put(struct uk_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Takes away what was put behind the first `length` characters. */
+/* Cuts the text to its first `length` characters. */
 void uk_text_cut(struct uk_text *t, size_t length);
 
 /* ---- errors (context.c) ---- */
 
-/* Of a text, from 1; a negative column is of the text that the schedule was read from. Of a program made by
- * calls: -line is the number, from 1, of an item of kind `column`. 0: unknown. */
+/* A position in a text, from 1; a negative column counts in the text that the schedule was read from. In a
+ * program built by calls: -line is the number, from 1, of an item of kind `column`. 0: unknown. */
 struct uk_position {
     int line, column;
 };
 enum uk_item {
-    UK_ITEM_NEXT, /* what a later statement is made of; the number is that statement's */
+    UK_ITEM_NEXT, /* before a statement; the number is that of the next statement */
     UK_ITEM_STATEMENT,
     UK_ITEM_STEP,
     UK_ITEM_TENSOR,
@@ -73,22 +75,23 @@ enum uk_item {
 enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_out_of_memory(struct uk_context *c);
-/* Records a message that uk_fail made before; NULL: there was no memory for it. */
+/* Records a message that an earlier uk_fail composed; NULL: there was no memory for it. */
 enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message);
-/* UK_OK; or UK_INVALID_ARGUMENT if an argument, which `what` describes, is NULL. */
+/* UK_OK, or UK_INVALID_ARGUMENT if `argument` is NULL; `what` describes it in the message. */
 enum uk_status uk_require(struct uk_context *c, const void *argument, const char *what);
-/* Adds "FILE:LINE:COLUMN: note: TEXT", or warning, to what uk_context_notes returns, once. */
+/* Adds the line "FILE:LINE:COLUMN: note: TEXT", or "warning", to uk_context_notes, unless it is there
+ * already. */
 enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 enum uk_status uk_warn(struct uk_context *c, struct uk_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- what a compilation took, stage by stage (time.c) ---- */
+/* ---- time of a compilation, by stage (time.c) ---- */
 
 enum { UK_MAX_TIMES = 16 };
 
 struct uk_stage_time {
-    const char *name; /* a constant */
+    const char *name; /* a string constant */
     double milliseconds;
 };
 
@@ -99,7 +102,7 @@ struct uk_times {
 
 /* Milliseconds of a monotonic clock. */
 double uk_now(void);
-/* Adds the time since `since` to the phase of that name, which is made if it is new; t may be NULL.
+/* Adds the time since `since` to the stage of that name, which is created if it is new; t may be NULL.
  * uk_lower() passes context->times. */
 void uk_time(struct uk_times *t, const char *stage, double since);
 
@@ -109,36 +112,37 @@ struct uk_context {
     char *message;         /* the last error, or NULL */
     struct uk_text notes;  /* notes and warnings of the last call, a line each */
     enum uk_status status; /* of the recorded error */
-    bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
-    const char *file;      /* in messages: set by uk_context_enter */
-    const char *schedule_file; /* the same for its steps, where that is another; or NULL */
-    const struct uk_function
-        *refused_code;               /* whose loops no code could be made of, where others may do; or NULL */
-    struct isl_ctx *isl;             /* made on first use by the scheduler */
-    struct uk_arena arena;           /* of the registry's parsed declarations */
-    struct uk_intrinsic *parsed;     /* of the registry's rows, those that were used */
-    struct uk_known_target *targets; /* that were asked for (target) */
-    struct uk_backend *backend;      /* LLVM side: target machines, bitcode seen so far; made on first use */
-    struct uk_times *times;          /* of the current compilation, or NULL */
-    struct uk_times spent;           /* of the last one */
+    /* An error is recorded; later ones are ignored until the next call of a public function. */
+    bool failed;
+    const char *file;          /* named in messages; set by uk_context_enter */
+    const char *schedule_file; /* the file of the schedule, if it is another one; or NULL */
+    /* The function whose code was refused although another schedule may succeed; or NULL. */
+    const struct uk_function *refused_code;
+    struct isl_ctx *isl;             /* created on first use by the scheduler */
+    struct uk_arena arena;           /* for parsed declarations of the registry */
+    struct uk_intrinsic *parsed;     /* declarations of the registry parsed so far */
+    struct uk_known_target *targets; /* targets used so far */
+    struct uk_backend *backend;      /* link's LLVM objects: target machines, bitcode; created on first use */
+    struct uk_times *times;          /* the current compilation's, or NULL */
+    struct uk_times spent;           /* the last compilation's */
 };
 
-/* Forgets the last error and sets the file that messages name; called at every entry from outside. */
+/* Forgets the last error and sets the file named in messages; called by every public function. */
 void uk_context_enter(struct uk_context *c, const char *file);
-/* Forgets the last error, where failing was one of the expected outcomes; the notes stay. */
+/* Forgets the last error if failing was an expected outcome; notes stay. */
 void uk_context_forget(struct uk_context *c);
-/* The status of the recorded error; memory ran out if none is. */
+/* The status of the recorded error, or UK_OUT_OF_MEMORY if none is recorded. */
 enum uk_status uk_failure(struct uk_context *c);
 
 /* ---- names (nearest.c) ---- */
 
 struct uk_near {
-    const char *word; /* what was written */
-    const char *name; /* the name nearest to it so far; NULL if none is near */
-    int distance;     /* of `name` */
+    const char *word; /* the misspelled word */
+    const char *name; /* the closest name so far; NULL if no name is close */
+    int distance;     /* between `word` and `name` */
 };
 
-/* Keeps `name` if it is nearer than all before. */
+/* Keeps `name` if it is closer to the word than all names before. */
 void uk_nearer(struct uk_near *n, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context: errors, and what is kept from one compilation to the next. */
+/* The context: errors, and state that outlives a compilation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ const char *uk_context_notes(const struct uk_context *c) {
     return c && !c->failed && c->notes.text ? c->notes.text : "";
 }
 
-/* "FILE:LINE:COLUMN: " or "NAME: ITEM NUMBER: ", as far as they are known. */
+/* Puts "FILE:LINE:COLUMN: " or "NAME: ITEM NUMBER: ", as far as these are known. */
 static void put_position(struct uk_text *t, const struct uk_context *c, struct uk_position at) {
     static const char *const items[] = {
         [UK_ITEM_NEXT] = "before statement",
@@ -115,7 +115,7 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
     if (c->failed)
         return c->status;
     c->failed = true;
-    c->status = UK_OUT_OF_MEMORY; /* unless there is memory for the text */
+    c->status = UK_OUT_OF_MEMORY; /* replaced below if the text can be allocated */
     va_start(ap, format);
     int n = vsnprintf(NULL, 0, format, ap);
     va_end(ap);
@@ -136,7 +136,7 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
 enum uk_status uk_out_of_memory(struct uk_context *c) {
     if (!c->failed)
         c->status = UK_OUT_OF_MEMORY;
-    c->failed = true; /* no message is allocated: uk_context_message has a constant one */
+    c->failed = true; /* no text is needed: uk_context_message has a constant one */
     return c->status;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The known name that is nearest to a misspelled one. */
+/* Suggests the known name that is closest to a misspelled word. */
 #include <string.h>
 #include "base.h"
 
 enum { LONGEST = 48 };
 
-/* The number of insertions, deletions, substitutions and exchanges of neighbours from a to b (Damerau and
- * Levenshtein's distance); words longer than the table are far from everything. */
+/* The Damerau-Levenshtein distance: insertions, deletions, substitutions and transpositions of neighbours
+ * from a to b; LONGEST if a word is longer than the table. */
 static int distance(const char *a, const char *b) {
-    int rows[3][LONGEST + 1]; /* of the last three characters of a */
+    int rows[3][LONGEST + 1]; /* for the last three characters of a */
     size_t n = strlen(b), length = strlen(a);
 
     if (n > LONGEST || length > LONGEST)

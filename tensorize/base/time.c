@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time that a compilation takes, by phases. */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+/* The time of a compilation, by stage. */
+#define _POSIX_C_SOURCE 200809L /* for clock_gettime */
 #include <string.h>
 #include <time.h>
 #include "base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isl's AST expressions as ours. */
+/* Converts isl's AST expressions to uk_index. */
 #include <isl/ast.h>
 #include <isl/id.h>
 #include <isl/val.h>
@@ -26,8 +26,8 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
     return b ? greatest_divisor(b, a % b) : a;
 }
 
-/* The least value that a raised size has: what is assumed of it, `C % 8 == 0` for instance, goes to isl, too.
- * */
+/* The minimum of a size that counts as at least 1. Assumptions such as `C % 8 == 0` are given to isl as well,
+ * so the minimum has to satisfy them. */
 static int64_t least_raised(const struct uk_schedule *s, const struct uk_var *v) {
     int64_t least = 1, c, zero, product;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For which sizes accesses are inside their tensors, and the message if for none. */
+/* The sizes for which accesses are inside their tensors, and the error if there are none. */
 #include <isl/set.h>
 #include "polyhedra.h"
 
-/* Sizes for which the access, or one in its subscripts, leaves its tensor at some instance, added to `bad`.
- * */
+/* Adds to `bad` the sizes for which some instance of the access, or of one in its subscripts, is outside its
+ * tensor. */
 static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
                         isl_set *bad) {
     for (int d = 0; d < a->tensor->dims; d++) {
@@ -31,7 +31,7 @@ static isl_set *outside_in(struct uk_schedule *s, const struct uk_stage *st, con
 
 /* ---- accesses that are never inside ---- */
 
-/* Is one of `any`, and are all of them in `bad`? */
+/* True if `any` is not empty and a subset of `bad`. */
 static bool are_all(isl_set *any, isl_set *bad) {
     return isl_set_is_empty(any) == isl_bool_false && isl_set_is_subset(any, bad) == isl_bool_true;
 }
@@ -62,7 +62,7 @@ static const struct uk_access *never_inside_in(struct uk_schedule *s, const stru
     return found;
 }
 
-/* The access, its dimension, and what to do. */
+/* Composes the message: the access, its dimension, and what to do. */
 static enum uk_status refuse_access(struct uk_schedule *s, const struct uk_stage *st,
                                     const struct uk_access *a, int dim, bool is_left) {
     struct uk_text access = {0}, index = {0}, extent = {0};
@@ -89,7 +89,7 @@ static enum uk_status refuse_access(struct uk_schedule *s, const struct uk_stage
     return status;
 }
 
-/* Refuses a stage that has instances for some sizes, and all accesses inside for none of these. */
+/* Refuses a stage that has instances for some sizes, but all its accesses inside for none of them. */
 static enum uk_status check_never_inside(struct uk_schedule *s, const struct uk_stage *st,
                                          const struct uk_stage *all, isl_set *bad) {
     const struct uk_statement *t = st->statement;
@@ -129,7 +129,7 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
         isl_set_free(bad);
         return uk_out_of_memory(s->context);
     }
-    /* Elements whose terms guards leave out are initialized all the same. */
+    /* Elements without any term, because of guards, are initialized too. */
     bad = outside(s, all, &st->statement->left, bad);
     if (!uk_is_empty(st))
         bad = outside_in(s, st, st->statement->right, bad);

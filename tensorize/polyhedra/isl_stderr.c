@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name under which our copy of isl knows stderr; see meson.build. isl writes to it only when warnings are
- * on. */
+/* The name under which our copy of isl refers to stderr; see meson.build. isl writes to it only with warnings
+ * enabled. */
 #include <stdio.h>
 
 extern FILE *uk_isl_stderr;

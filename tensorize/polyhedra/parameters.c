@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which sizes are parameters of a problem that is put to isl: those that its stages and relations have, and
- * those that assumptions connect with them. What a problem takes grows with its parameters, and a long
- * program has many sizes.
+ * Selects the sizes that are parameters of an isl problem: those in its stages and relations, and those that
+ * assumptions connect with them. The cost of a problem grows with its parameters, and a long program has many
+ * sizes.
  */
 #include <isl/id.h>
 #include <isl/space.h>
@@ -38,7 +38,7 @@ static bool has_others(const struct uk_schedule *s, const struct uk_index *e) {
     return has_others(s, e->a) || has_others(s, e->b) || has_others(s, e->c);
 }
 
-/* An assumption of a size in the scope brings all its sizes, until none brings more. */
+/* An assumption on a size in the scope adds all of its sizes, repeated until nothing changes. */
 static void close_scope(struct uk_schedule *s) {
     for (bool more = true; more;) {
         more = false;
@@ -105,7 +105,7 @@ void uk_scope_all(struct uk_schedule *s) {
         v->scope = s->scope;
 }
 
-/* Sizes that bound something; strides only if something is assumed of them. */
+/* Extents are parameters; strides only if an assumption mentions them. */
 static bool is_parameter(const struct uk_schedule *s, const struct uk_var *v) {
     bool found = v->is_extent;
 

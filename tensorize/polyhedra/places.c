@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts: does each element have a place of its own, for all sizes that the program admits? */
+/* Layouts: checks that no two elements share a place, for all sizes that the program allows. */
 #include <inttypes.h>
 #include <isl/ilp.h>
 #include <isl/map.h>
@@ -39,7 +39,7 @@ bool uk_least_point(struct uk_schedule *s, isl_set *set, struct uk_point *out) {
     return found;
 }
 
-/* The map's names as loops, over which its indices are expressions. */
+/* A stage whose loops are the map's index names, so that its indices are expressions over them. */
 static struct uk_stage *names_of(struct uk_schedule *s, const struct uk_map *m) {
     struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
     struct uk_loop *loop = uk_alloc(s->arena, UK_MAX_DIMS * sizeof *loop);
@@ -51,7 +51,7 @@ static struct uk_stage *names_of(struct uk_schedule *s, const struct uk_map *m) 
     return loop ? st : NULL;
 }
 
-/* From each element to its place. */
+/* Maps each element to its place. */
 static isl_map *places_of(struct uk_schedule *s, const struct uk_stage *names, const struct uk_map *m,
                           struct uk_index *const shape[]) {
     isl_space *sp = uk_loop_space(s, names->loops, NULL);
@@ -88,7 +88,7 @@ static int64_t index_of(const struct uk_var *v, void *user) {
     for (int d = 0; d < x->map->from_count; d++)
         if (x->map->from[d] == v)
             return x->index[d];
-    return v->value; /* a size that is defined: others do not stand in a map */
+    return v->value; /* a defined size; others cannot occur in a map */
 }
 
 static void put_numbers(struct uk_text *t, const int64_t *number, int n) {

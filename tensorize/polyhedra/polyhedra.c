@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to isl: instance sets, proofs over them, and whether an order preserves the dependences. */
+/* Questions to isl: sets of instances, proofs over them, and whether a loop order preserves the
+ * dependences. */
 #include <isl/aff.h>
 #include <isl/id.h>
 #include <isl/map.h>
@@ -51,9 +52,8 @@ enum uk_status uk_isl_status(struct uk_schedule *s) {
     }
 }
 
-/* ---- building ---- */
+/* ---- sets and expressions ---- */
 
-/* Loops of the stage as the dimensions of a named set. */
 isl_space *uk_loop_space(struct uk_schedule *s, int loops, const char *name) {
     isl_space *sp = isl_space_set_from_params(uk_parameters(s));
 
@@ -212,8 +212,8 @@ static isl_pw_aff *form_affine(struct uk_schedule *s, const struct uk_stage *st,
     return e;
 }
 
-/* Inner loops start at 0 and enter the bounds with nonnegative coefficients, so dropping them projects them
- * out. Guards in which an inner loop has a negative one are left out: they bound that loop. */
+/* Inner loops begin at 0 and have nonnegative coefficients in the bounds, so dropping them projects them out.
+ * A guard with a negative coefficient of an inner loop is left out, because it bounds that loop. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name) {
     isl_space *sp = uk_loop_space(s, loops, name);
     isl_set *set = isl_set_universe(isl_space_copy(sp));
@@ -268,8 +268,7 @@ bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, stru
     return proved;
 }
 
-/* Does the form reach outside [0, extent) for no reason that a plain iterator over that very extent would
- * have? */
+/* True if the index is an iterator over exactly this extent, which is inside without a proof. */
 static bool is_plain(const struct uk_stage *st, const struct uk_index *index, const struct uk_index *extent) {
     for (int i = 0; i < st->statement->iterators; i++)
         if (index->op == UK_I_VAR && index->var == st->statement->iterator[i])
@@ -310,9 +309,9 @@ static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const
     return m;
 }
 
-/* Pairs of instances that access one element of the tensor that the stage writes, one of them writing. The
- * terms of a sum have no order by definition, so `relax` leaves out dependences that are due to the reduction
- * itself. */
+/* Pairs of instances that access one element of the tensor that the stage writes, at least one of them
+ * writing. The terms of a sum have no order by definition: `relax` leaves out dependences that are due to the
+ * reduction itself. */
 static isl_map *conflicts(struct uk_schedule *s, const struct uk_stage *st, bool relax) {
     const struct uk_operand *w = &st->operand[0];
     isl_map *write = loops_to(s, st, w->index, w->tensor->stored_dims);
@@ -364,7 +363,7 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
     const struct uk_loop *l = st->loop[position];
 
     if (!relax && st->operand[0].tensor->kind == UK_TENSOR_PACKED && position < uk_home_prefix(s, st))
-        return UK_OK; /* each thread has the buffer to itself */
+        return UK_OK; /* each thread has its own copy of the buffer */
     scope_of(s, st);
     isl_map *pairs = conflicts(s, st, relax);
 
@@ -392,7 +391,7 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
                    st->operand[0].tensor->name);
 }
 
-/* The thread's number in its block, of each instance. */
+/* Maps each instance to the number of its thread in its block. */
 static isl_map *threads_map(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_affine number = {.rest = NULL};
 
@@ -406,7 +405,7 @@ bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk
                 int host, int inside, bool blocks) {
     const struct uk_tensor *t = a->operand[0].tensor;
 
-    /* An element whose terms guards leave out is initialized all the same. */
+    /* Elements without any term, because of guards, are initialized too. */
     a = uk_without_guards(s, a);
     b = operand ? b : uk_without_guards(s, b);
     if (!a || !b)

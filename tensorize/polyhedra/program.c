@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program must be beside the rules of the language, and only isl can decide: with that every use of a
- * program begins. */
+/* Rules of a program that only isl can check, in addition to those of the language; every use of a program
+ * begins with them. */
 #include "polyhedra.h"
 
-/* Quotients and remainders that belong together need no proof. */
+/* Layouts made of matching quotients and remainders need no proof. */
 static enum uk_status check_layouts(struct uk_schedule *s) {
     for (const struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         struct uk_buffer_layout digits;
@@ -24,7 +24,7 @@ static enum uk_status check_layouts(struct uk_schedule *s) {
     return UK_OK;
 }
 
-/* The sizes count as in no scope afterwards: the next problem begins as if this one had not been. */
+/* Checks one program. Afterwards its sizes are in no scope, so that the next problem begins from scratch. */
 static enum uk_status settle(struct uk_program *p) {
     struct uk_arena arena = {0};
     struct uk_schedule s = {.program = p, .context = p->context, .arena = &arena};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Temps that statements write in parts: is each element that is read written before, for all sizes that the
- * program admits? */
+/* Temps that statements write in parts: checks that each element that is read was written before, for all
+ * sizes that the program allows. */
 #include <inttypes.h>
 #include <isl/map.h>
 #include <isl/space.h>
 #include "polyhedra.h"
 
-/* A statement's iterators as loops. */
+/* A stage whose loops are the statement's iterators. */
 static struct uk_stage *iterators_of(struct uk_schedule *s, const struct uk_statement *t) {
     struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
     struct uk_loop *loop = uk_alloc(s->arena, 2 * UK_MAX_DIMS * sizeof *loop);
@@ -33,7 +33,7 @@ static isl_set *below(struct uk_schedule *s, const struct uk_stage *st, isl_spac
     return isl_pw_aff_lt_set(uk_isl_affine(s, st, sp, e), uk_isl_affine(s, st, sp, extent));
 }
 
-/* From every point to 0 <= index < extent: what an index can be that is an element of a tensor. */
+/* Maps every point to 0 <= index < extent: the values of an index that is read from a tensor. */
 static isl_map *any_of(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
                        const struct uk_index *extent) {
     isl_map *all = uk_isl_any(sp), *end = isl_map_from_pw_aff(uk_isl_affine(s, st, sp, extent));
@@ -43,8 +43,8 @@ static isl_map *any_of(struct uk_schedule *s, const struct uk_stage *st, isl_spa
         all, isl_map_apply_range(end, isl_map_lex_gt(isl_space_range(isl_map_get_space(all)))));
 }
 
-/* Elements of the access' tensor, of those that exist, for all values of the statement's iterators; those of
- * a sum have terms that `where` leaves out. */
+/* The elements of the access's tensor that the statement accesses, over all values of its iterators. Reads
+ * leave out terms that `where` excludes. */
 static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t, const struct uk_access *a) {
     const struct uk_stage *st = iterators_of(s, t);
 
@@ -57,7 +57,7 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
         const struct uk_index *v = uk_index_var(s->arena, t->iterator[i]);
 
         box = isl_set_lower_bound_si(box, isl_dim_set, (unsigned)i, 0);
-        if (a != &t->left || i < t->left_iterators) /* an empty sum is written too */
+        if (a != &t->left || i < t->left_iterators) /* an empty sum is written, too */
             box = isl_set_intersect(box, below(s, st, sp, v, t->extent[i]));
     }
     for (int d = 0; d < a->tensor->dims; d++) {
@@ -80,7 +80,7 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
     return isl_map_range(m);
 }
 
-/* Does the statement write the whole tensor, by its iterators alone? */
+/* True if the statement writes the whole tensor, by its iterators alone. */
 static bool writes_all(const struct uk_program *p, const struct uk_statement *t) {
     for (int d = 0; d < t->left.tensor->dims; d++)
         if (t->left.index[d]->op != UK_I_VAR || !uk_same_extent(p, t->extent[d], t->left.tensor->shape[d]))
@@ -100,7 +100,7 @@ static enum uk_status refuse(struct uk_schedule *s, const struct uk_access *a, c
                    t->name, element ? element : t->name, point->sizes);
 }
 
-/* Of an access that reads a temp. */
+/* Checks an access that reads a temp. */
 static enum uk_status check_read(struct uk_schedule *s, const struct uk_statement *t,
                                  const struct uk_access *a) {
     const struct uk_statement *w;

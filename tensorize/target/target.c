@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Targets: their names and what they can do. */
+/* Targets: their names and capabilities. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ const struct uk_target *uk_target_of_device(const struct uk_kernel *row) {
     return least;
 }
 
-/* "+name," or "+name" at the end of LLVM's list. */
+/* True if LLVM's list contains "+name". */
 static bool listed(const char *features, const char *name) {
     size_t n = strlen(name);
 
@@ -88,7 +88,8 @@ const char *uk_target_lacks(const struct uk_target *t, const char *features) {
     return NULL;
 }
 
-/* By the beginning of its name; else, as most of x86's have it, a feature is the name's first part. */
+/* The feature is found by the prefix of the intrinsic's name; otherwise it is the name's first part, as in
+ * most of x86's. */
 const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name) {
     const char *const *i = t->arch->instructions;
     size_t n = strlen(t->arch->intrinsics);
@@ -107,7 +108,7 @@ const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *nam
     return NULL;
 }
 
-/* The target of that name's first n characters, or NULL. */
+/* The target named by the first n characters of `name`, or NULL. */
 static const struct uk_target *find_row(const char *name, size_t n) {
     for (const struct uk_target *t = uk_targets; t->name; t++)
         if (strlen(t->name) == n && !strncmp(t->name, name, n))
@@ -115,8 +116,8 @@ static const struct uk_target *find_row(const char *name, size_t n) {
     return NULL;
 }
 
-/* The first target of the architecture, without a core's name, whose features t has all; if there is none,
- * the last. */
+/* The first target of t's architecture that is not named after a core and all of whose features t has; if
+ * there is none, the last one. */
 static const struct uk_target *plain_target(const struct uk_target *t) {
     const struct uk_target *last = NULL;
 
@@ -134,7 +135,8 @@ static const struct uk_target *plain_target(const struct uk_target *t) {
     return last;
 }
 
-/* The machine of a target, with the vectors that the core of the plain target with the same features has. */
+/* Sets the machine of a target, with the vectors of `plain`, the core of the plain target with the same
+ * features. */
 static void set_machine(struct uk_target *t, const struct uk_machine *machine, const struct uk_core *plain) {
     int widest = 0;
 
@@ -180,7 +182,7 @@ static bool native_host(struct uk_arena *a, struct uk_target *t) {
     return true;
 }
 
-/* UK_ISA lowers what "native" is; it never raises it, since the code still has to run here. */
+/* UK_ISA lowers "native"; it never raises it, since the code has to run here. */
 static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
     const char *isa = getenv("UK_ISA");
     char *name = uk_format(&c->arena, "%s%s", t->arch->prefix, isa ? isa : "");
@@ -199,7 +201,8 @@ static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
     return UK_OK;
 }
 
-/* The feature of a name's part: LLVM's name, f16, or a private one's beginning. */
+/* The feature that a part of a target's name means: LLVM's name, f16, or the first n characters of a private
+ * feature. */
 static const char *find_feature(const struct uk_target *t, const char *name, size_t n) {
     static const char half[] = "fullfp16";
 
@@ -232,7 +235,7 @@ static enum uk_status unknown_feature(struct uk_context *c, const struct uk_targ
     return s;
 }
 
-/* Adds the "+feature" parts of a name to what its base has. */
+/* Adds the features of the "+feature" parts of a name to those of its base. */
 static enum uk_status add_features(struct uk_context *c, struct uk_target *t, const char *plus) {
     size_t room = 0;
 
@@ -248,7 +251,7 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
 
         if (!f)
             return unknown_feature(c, t, plus, n);
-        if (uk_is_private(t->arch, plus, n)) /* not passed to LLVM */
+        if (uk_is_private(t->arch, plus, n)) /* known only here */
             f = uk_format(&c->arena, "%.*s", (int)n, f);
         else
             t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);
@@ -261,7 +264,7 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
     return UK_OK;
 }
 
-/* The list is that of the architecture whose targets' names begin like this one. */
+/* Lists the targets of the architecture whose prefix the name begins with, or all. */
 static enum uk_status unknown_target(struct uk_context *c, const char *name) {
     const struct uk_arch *const *arch = uk_archs;
     struct uk_text list = {0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Architectures and the targets that have names: the rows of archs.def. */
+/* Architectures and named targets, from the rows of archs.def. */
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
 #include "machine/arch.h"
 #include "target.h"
 
-/* Rows override the empty lists that the macro gives in the same initializer. */
+/* Rows override the empty lists that the macro sets in the same initializer. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
