@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of sizes, by constants, assumptions and the defaults of `size` items. */
+/* Estimates of sizes from constants, assumptions and the defaults of `size` items. */
 #include "stages.h"
 
-enum { GUESS = 1024 }; /* for sizes of which nothing is known */
+enum { GUESS = 1024 }; /* value of unknown sizes */
 
-/* The size's value for the estimate: by --define, by a `size` item, or by its definition. */
+/* The size's value: by --define, by a `size` item, or by its definition; clears *known if it has none. */
 static int64_t told_value(const struct uk_var *v, void *user) {
     bool *known = user;
 
@@ -21,7 +21,7 @@ static int64_t told_value(const struct uk_var *v, void *user) {
     return v->default_value;
 }
 
-/* The same without regard to --define. */
+/* The same, ignoring --define. */
 static int64_t argument_value(const struct uk_var *v, void *user) {
     struct uk_var argument = *v;
 
@@ -29,7 +29,7 @@ static int64_t argument_value(const struct uk_var *v, void *user) {
     return told_value(&argument, user);
 }
 
-/* 0: not known. */
+/* The value of e, or 0 if it is unknown. */
 static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
                        int64_t (*value)(const struct uk_var *, void *)) {
     bool known = true, overflow = false;
@@ -66,7 +66,7 @@ double uk_extent_estimate(const struct uk_schedule *s, const struct uk_stage *st
 
 double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
     double estimate = uk_extent_estimate(s, st, l);
-    int64_t most = uk_constant_extent(st, l); /* of a part of the iterator */
+    int64_t most = uk_constant_extent(st, l); /* the extent if the loop is a part of its iterator */
 
     return most >= 0 && (double)most < estimate ? (double)most : estimate;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of a tensor that a stage accesses inside its first loops, the prefix.
+ * The region of a tensor that a stage accesses inside its first loops, the prefix.
  *
- * In every dimension indices are offset + x: the offset is the sum of what the prefix loops and the sizes
- * contribute, x >= 0 what the inner loops contribute. x is a sum over iterators; the stage's bounds give the
- * range of each inside the prefix, and the bounds of x are all sums of these.
+ * In every dimension indices are offset + x. The offset is the contribution of the prefix loops and the
+ * sizes; x >= 0 is that of the inner loops. x is a sum over iterators: the stage's bounds give the range of
+ * each inside the prefix, and the bounds of x are the sums of one bound of each iterator, in all
+ * combinations.
  */
 #include <string.h>
 #include "stages.h"
 
-/* What one iterator (or one loop) adds to x. */
+/* The contribution of one iterator (or one loop) to x. */
 struct share {
     int bounds;
     struct uk_bound bound[UK_MAX_PART_BOUNDS];
@@ -22,9 +23,9 @@ struct finding {
     const struct uk_affine *f;
     struct uk_part *part;
     const char **why;
-    bool taken[UK_MAX_LOOPS]; /* inner loops, by id, that are accounted for */
-    bool is_loose;            /* a loop counts with all its extent, whatever the others leave of it */
-    int backwards;            /* such loops with negative coefficients */
+    bool taken[UK_MAX_LOOPS]; /* inner loops that are accounted for, by id */
+    bool is_loose;            /* some loop counts with its full extent, whatever others leave of it */
+    int backwards;            /* number of such loops with negative coefficients */
 };
 
 static const char coarse_inside[] = "the loops inside hold the coarse part of an index and the loops outside "
@@ -42,8 +43,8 @@ static enum uk_status no(struct finding *g, const char *why) {
 
 /* ---- one iterator ---- */
 
-/* The most values that an inner loop has. On a GPU tiles are full (fill.c): a bound that loops outside have
- * too, which is that of the tensor, does not count where the tile has one of its own. */
+/* The maximum number of values of an inner loop. On a GPU tiles are full (fill.c): a bound that involves
+ * loops of the prefix, which comes from the tensor, does not count if the tile has a bound of its own. */
 static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
     int64_t least = -1, n;
 
@@ -63,8 +64,8 @@ static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
     return least < 0 ? uk_constant_extent(g->st, l) : least;
 }
 
-/* Is the bound one of floor(y / unit), y being the iterator's inner part? The inner loops that it does not
- * have then add up to `rest` < unit. */
+/* True if the bound is one of floor(y / unit), where y is the iterator's inner part. The inner loops that are
+ * not in it then add up to `rest` < unit. */
 static bool bounds_iterator(const struct finding *g, const struct uk_bound *b, const struct uk_affine *it,
                             int64_t *unit, int64_t *rest) {
     const struct uk_stage *st = g->st;
@@ -93,7 +94,8 @@ static bool bounds_iterator(const struct finding *g, const struct uk_bound *b, c
     return *unit > 0;
 }
 
-/* times * y, from floor(y / unit) + form < upper: y + unit * form < unit * upper - (unit - 1 - rest). */
+/* Appends the bound of times * y that follows from floor(y / unit) + form < upper: y + unit * form < unit *
+ * upper - (unit - 1 - rest). */
 static enum uk_status add_scaled(struct finding *g, struct share *out, const struct uk_bound *b, int64_t unit,
                                  int64_t rest, int64_t times) {
     struct uk_arena *a = g->s->arena;
@@ -115,7 +117,8 @@ static enum uk_status add_scaled(struct finding *g, struct share *out, const str
     return upper ? UK_OK : uk_out_of_memory(g->s->context);
 }
 
-/* Of the loops that an iterator was split into, is a coarser one inside the prefix than one of the prefix? */
+/* True if, of the loops that an iterator was split into, one inside the prefix is coarser than one of the
+ * prefix. */
 static bool is_coarse_inside(const struct finding *g, const struct uk_affine *it) {
     for (int i = g->prefix; i < g->st->loops; i++)
         for (int o = 0; o < g->prefix; o++) {
@@ -128,7 +131,8 @@ static bool is_coarse_inside(const struct finding *g, const struct uk_affine *it
     return false;
 }
 
-/* The iterator's share of x, if all inner loops of it have coefficients in one ratio; else none is taken. */
+/* The iterator's contribution to x. Empty (bounds 0) unless the coefficients of all its inner loops are in
+ * one ratio. */
 static enum uk_status iterator_share(struct finding *g, int iterator, struct share *out) {
     const struct uk_affine *it = &g->st->iterator[iterator];
     int64_t times = 0, unit, rest;
@@ -160,7 +164,8 @@ static enum uk_status iterator_share(struct finding *g, int iterator, struct sha
     return UK_OK;
 }
 
-/* A loop of constant extent; where its coefficient is negative, x counts from its last value. */
+/* The contribution of a loop of constant extent; with a negative coefficient x counts from the loop's last
+ * value. */
 static enum uk_status loop_share(struct finding *g, const struct uk_loop *l, struct share *out) {
     int64_t c = g->f->coefficient[l->id], n = values_of(g, l), most;
 
@@ -179,7 +184,7 @@ static enum uk_status loop_share(struct finding *g, const struct uk_loop *l, str
     return out->bound[0].upper && (c > 0 || g->part->offset.rest) ? UK_OK : uk_out_of_memory(g->s->context);
 }
 
-/* x + y for every pair of bounds: their forms, and the uppers less 1. */
+/* Adds a contribution to x: the sum of every pair of bounds, forms and uppers - 1. */
 static enum uk_status add_share(struct finding *g, const struct share *with) {
     struct uk_part *p = g->part;
     struct share before = {.bounds = p->bounds};
@@ -237,7 +242,7 @@ static enum uk_status part_of(struct finding *g) {
     return status;
 }
 
-/* The whole dimension, for indices that no loop bounds: the tensor's shape does. */
+/* Covers the whole dimension for indices that no loop bounds, but the tensor's shape does. */
 static void whole_dimension(struct uk_part *p, struct uk_index *extent) {
     memset(p, 0, sizeof *p);
     p->is_whole = true;
@@ -284,7 +289,7 @@ static bool constant_apart(const struct uk_index *a, const struct uk_index *b, i
     return y.terms >= 0 && uk_poly_is_int(&y, difference);
 }
 
-/* offset + x < extent, if that is not there yet */
+/* Adds the bound offset + x < extent, unless it is there already. */
 static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct uk_index *extent) {
     struct uk_bound b = {.form = p->offset, .upper = extent};
     int64_t n;
@@ -321,7 +326,7 @@ enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage,
         enum uk_status status =
             g.f->general ? no(&g, "an index of the tensor is not a sum of loops") : part_of(&g);
 
-        /* After a change of view, the shape does not bound the indices. */
+        /* After a change of view the shape does not bound the indices. */
         bool bounded = o->pad == UK_PAD_NONE && !stage->inside;
         if (status == UK_NO_MATCH && bounded && *why != coarse_inside && !moves(g.f, st, prefix)) {
             whole_dimension(&out->part[d], o->tensor->shape[d]);
@@ -354,7 +359,7 @@ bool uk_part_equal(const struct uk_part *a, const struct uk_part *b) {
     return same;
 }
 
-/* The bounds that hold for both, of forms that both have. `by`: how much further the other's x is shifted. */
+/* Keeps the bounds whose forms both parts have, with the larger upper; `by` is the shift of the other's x. */
 static bool join_bounds(struct uk_schedule *s, struct uk_part *to, const struct uk_part *other, int64_t by) {
     int kept = 0;
 
@@ -427,7 +432,7 @@ struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *
     int64_t apart;
 
     if (x)
-        return x; /* of the whole dimension */
+        return x; /* is_whole: positions are the indices */
     if (!constant_apart(part->offset.rest, f->rest, &apart)) {
         x = f->rest;
         if (part->offset.rest)

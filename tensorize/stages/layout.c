@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a buffer stores a region: every stored dimension is a digit of one of the region's dimensions. */
+/* Layouts of buffers: every stored dimension is a digit of one of the region's dimensions. */
 #include <string.h>
 #include "stages.h"
 
@@ -23,7 +23,7 @@ struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width) {
     return l;
 }
 
-/* i, and / and % of constants on it: i / a % b. */
+/* Converts i with / and % by constants applied to it: i / a % b. */
 static bool digit_of(const struct uk_map *map, const struct uk_index *e, struct uk_digit *out) {
     int64_t c;
 
@@ -49,7 +49,7 @@ static bool digit_of(const struct uk_map *map, const struct uk_index *e, struct 
     return true;
 }
 
-/* The digit of the dimension with this divisor; NULL: there is none, or two. */
+/* The digit of the dimension with this divisor; NULL: there is none, or more than one. */
 static struct uk_digit *digit_at(struct uk_buffer_layout *l, int dim, int64_t divisor) {
     struct uk_digit *found = NULL;
 

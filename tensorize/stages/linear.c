@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Affine forms (how an index depends on the loops) and polynomials (address coefficients over the sizes). */
+/* Affine forms (dependence of an index on the loops) and polynomials (address coefficients over the
+ * sizes). */
 #include <stdlib.h>
 #include <string.h>
 #include "stages.h"
@@ -40,7 +41,7 @@ static bool is_rest(const struct uk_affine *f) {
     return !f->general;
 }
 
-/* The stage's loops that the form has, in the order in which they were made: ids are used again. */
+/* The loops of the form in the order of their creation, because ids are reused. */
 static int loops_of(const struct uk_stage *st, const struct uk_affine *f,
                     const struct uk_loop *found[UK_MAX_LOOPS]) {
     int n = 0;
@@ -109,8 +110,8 @@ static struct uk_index *spelled(struct uk_schedule *s, const struct uk_stage *st
     return uk_affine_value(s, st, f, value);
 }
 
-/* floor(f / w) and f mod w are linear if f = w * q + r with 0 <= r < w for all instances, which constant
- * ranges of the loops show. */
+/* Divides a form: floor(f / w) and f mod w are linear if f = w * q + r with 0 <= r < w for all instances,
+ * which the constant ranges of the loops show. */
 static bool divide_form(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f,
                         int64_t w, struct uk_affine *q, struct uk_affine *r) {
     int64_t top = 0, c = 0;
@@ -168,7 +169,7 @@ static enum uk_status variable_form(struct uk_schedule *s, const struct uk_stage
     return uk_fail(s->context, UK_INTERNAL, e->at, "iterator %s is not of stage %s", e->var->name, st->name);
 }
 
-/* Of two linear forms; UK_NO_MATCH: the result is not linear. */
+/* Combines two linear forms; UK_NO_MATCH: the result is not linear. */
 static enum uk_status combine(struct uk_schedule *s, const struct uk_stage *st, enum uk_index_op op,
                               const struct uk_affine *l, const struct uk_affine *r, struct uk_affine *out) {
     struct uk_affine q, m;

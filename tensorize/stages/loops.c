@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stage's loops: where they are, what bounds them, how many values they have. */
+/* A stage's loops: positions, bounds, extents. */
 #include <string.h>
 #include "stages.h"
 
-/* ---- looking up ---- */
+/* ---- lookup ---- */
 
 const struct uk_stage *uk_root_of(const struct uk_stage *st) {
     while (st->parent)
@@ -65,8 +65,6 @@ static bool is_scanned(const struct uk_stage *st, const struct uk_loop *l) {
     return st->previous && (f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var)));
 }
 
-/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a
- * scan. */
 int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n) {
     int k = 0;
 
@@ -108,7 +106,7 @@ static struct uk_index *ceil_div(struct uk_arena *arena, struct uk_index *e, int
     return uk_index_op(arena, UK_I_DIV, e, uk_index_int(arena, a));
 }
 
-/* Does a loop other than l, without a value, lower the form? */
+/* True if a loop other than l without a value lowers the form, which then bounds that loop. */
 static bool is_left_to_inner(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
                              struct uk_index *const *value) {
     for (int i = 0; i < st->loops && b->is_guard; i++)
@@ -181,9 +179,10 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
     for (int i = 0; i < st->bounds; i++) {
         int64_t a = st->bound[i].form.coefficient[l->id];
 
-        if (st->bound[i].is_guard && st->bound[i].operand) /* a copy of the operand makes an end of it */
+        if (st->bound[i].is_guard &&
+            st->bound[i].operand) /* a copy of the operand turns this guard into its end */
             continue;
-        for (int j = 0; j < st->loops; j++) /* where another loop lowers the form, it says nothing */
+        for (int j = 0; j < st->loops; j++) /* a bound that another loop lowers gives no constant */
             a = st->bound[i].form.coefficient[st->loop[j]->id] < 0 ? 0 : a;
         if (a <= 0 || !uk_index_is_int(st->bound[i].upper, &n))
             continue;

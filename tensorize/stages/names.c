@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a schedule's stages and loops, of the sizes and tensors, and those that steps have given: a
- * table, so that looking one up does not search all stages. Names stay in it when the object is gone.
+ * A hash table of names: those of the schedule's stages, loops, sizes and tensors, and those that steps have
+ * given, so that a lookup does not search all stages. Names stay in the table when the object is removed.
  */
 #include <string.h>
 #include "stages.h"
 
 struct uk_name {
     const char *name;
-    int stages;             /* that were made with this name, */
-    struct uk_stage *stage; /* and the last of them */
-    int suffix;             /* the numbers below it behind this name are taken */
+    int stages;             /* stages created with this name */
+    struct uk_stage *stage; /* the last of them */
+    int suffix;             /* lower numbers appended to this name are in use */
     struct uk_name *next;
 };
 
@@ -65,7 +65,7 @@ enum uk_status uk_names_begin(struct uk_schedule *s) {
     for (const struct uk_tensor *t = s->program->tensors; t && !status; t = t->next)
         status = uk_name_add(s, t->name);
     for (struct uk_var *v = s->program->sizes; v && !status; v = v->next) {
-        v->scope = 0; /* of an earlier schedule */
+        v->scope = 0; /* left by an earlier schedule */
         status = uk_name_add(s, v->name);
     }
     return status;
@@ -101,6 +101,6 @@ const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const cha
     while (first && name && find(s, name))
         name = uk_format(s->arena, "%s%s%d", iterator, suffix, first->suffix++);
     if (first && first->suffix > 1)
-        first->suffix--; /* the last one is not in the table yet */
+        first->suffix--; /* the number just used is not in the table yet */
     return name;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many elements a part of a tensor may have, and the bounds that a stage attached there begins with. */
+/* Upper bounds of the size of a part of a tensor, and the initial bounds of a stage attached there. */
 #include "stages.h"
 
-/* Whether an extent may be negative, by its form: a difference, for an empty tensor. */
+/* True if an extent may be negative by its form: a difference, which is negative for an empty tensor. */
 static bool may_be_negative(const struct uk_index *e) {
     struct uk_poly p = uk_poly_of(e);
     bool negative = p.terms < 0;
@@ -29,7 +29,7 @@ struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part)
     return least && negative ? uk_index_op(s->arena, UK_I_MAX, least, uk_index_int(s->arena, 0)) : least;
 }
 
-/* Of the bounds that loops outside lower too, or of the others. */
+/* The minimum of the constant upper bounds that prefix loops lower (by_outer), or of the others; -1: none. */
 static int64_t most_of(const struct uk_part *part, bool by_outer) {
     int64_t least = -1, n;
 

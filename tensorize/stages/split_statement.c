@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `C[m] max= sum(k) ...`: the sum is combined with C by another operation, so that it cannot be accumulated
- * in C. A stage of the statement's name computes it into a buffer, and a second stage combines the buffer
- * with C.
+ * `C[m] max= sum(k) ...`: the sum is combined with C by another operation, so it cannot be accumulated in C.
+ * A stage with the statement's name computes it into a buffer, and a second stage combines the buffer with C.
  */
 #include "stages.h"
 
@@ -15,7 +14,7 @@ static bool grows_in_place(const struct uk_statement *t) {
     return t->reduce == UK_REDUCE_NONE || t->assign == UK_ASSIGN || (t->reduce == of[t->assign] && !t->scan);
 }
 
-/* Row-major over the left iterators. NULL: no memory. */
+/* Creates the buffer, row-major over the left iterators. NULL: no memory. */
 static struct uk_tensor *make_buffer(struct uk_schedule *s, const struct uk_statement *t) {
     struct uk_tensor *x = uk_alloc(s->arena, sizeof *x);
     struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);

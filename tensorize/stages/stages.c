@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages from statements: loops, operands, and the guards that pad and where make. */
+/* Creates stages from statements: loops, operands, and the guards from pad and where. */
 #include <string.h>
 #include "stages.h"
 
@@ -27,7 +27,7 @@ struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const
                 UK_MAX_ALL_LOOPS);
         return NULL;
     }
-    if (!st->kept_ids && uk_name_add(s, name)) /* the matcher's views have no names of their own */
+    if (!st->kept_ids && uk_name_add(s, name)) /* the matcher's views have no entries in the table */
         return NULL;
     const uint64_t used = st->kept_ids | ids_of(st->loop, st->loops);
     if (!~used) {
@@ -50,7 +50,7 @@ bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, co
     if (!first)
         return false;
     memmove(at + 1, at, from_here);
-    at[0] = at[1] = first; /* the id of the loop that is divided is free again */
+    at[0] = at[1] = first; /* frees the id of the divided loop for `second` */
     st->loops++;
     second = uk_loop_create(s, st, inner, l->iterator);
     if (second) {
@@ -137,7 +137,7 @@ static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, co
     return add_subscripts(s, st, a);
 }
 
-/* The elements that are subscripts of the access are read too. */
+/* Adds the elements that are subscripts of the access, which are read too. */
 static enum uk_status add_subscripts(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a) {
     enum uk_status status = UK_OK;
 
@@ -169,7 +169,7 @@ static enum uk_status add_subscripts(struct uk_schedule *s, struct uk_stage *st,
     return status;
 }
 
-/* low < high */
+/* Adds the guard low < high. */
 static enum uk_status add_guard(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *low,
                                 struct uk_index *high, int operand) {
     enum uk_status status = uk_add_bound(s, st, low, high);
@@ -181,7 +181,7 @@ static enum uk_status add_guard(struct uk_schedule *s, struct uk_stage *st, cons
     return status;
 }
 
-/* -index <= 0 and index < extent, as far as the index does not keep them by itself. */
+/* Adds the guards -index <= 0 and index < extent, unless the index satisfies them by itself. */
 static enum uk_status guard_index(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *index,
                                   struct uk_index *extent, int operand) {
     struct uk_affine f, negative;
@@ -207,7 +207,8 @@ static enum uk_status guard_index(struct uk_schedule *s, struct uk_stage *st, co
     return add_guard(s, st, &f, extent, operand);
 }
 
-/* A pad(.., 0) that is a factor of a sum leaves terms out, if its indices are sums of loops. */
+/* True if the pad leaves out terms: a pad(.., 0) that is a factor of a sum and whose indices are sums of
+ * loops. */
 static bool can_guard(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *pad) {
     const struct uk_expr *v = pad->arg[1];
     struct uk_affine f;
@@ -219,7 +220,7 @@ static bool can_guard(struct uk_schedule *s, const struct uk_stage *st, const st
            (!v->is_integer || v->integer == 0);
 }
 
-/* `factor`: the expression is a factor of what is summed. */
+/* `factor`: the expression is a factor of a sum's terms. */
 static enum uk_status add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e,
                                    bool factor) {
     enum uk_status status = UK_OK;
@@ -248,7 +249,7 @@ enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const
     return add_operands(s, st, e, false);
 }
 
-/* One relation of a `where`. */
+/* Adds one relation of a `where` as guards, or sets is_filtered. */
 static enum uk_status add_relation(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *r) {
     bool swap = r->op == UK_I_GT || r->op == UK_I_GE, both = r->op == UK_I_EQ;
     bool equal = r->op == UK_I_LE || r->op == UK_I_GE || both;
@@ -271,7 +272,7 @@ static enum uk_status add_relation(struct uk_schedule *s, struct uk_stage *st, c
     return UK_OK;
 }
 
-/* i < 3, where that is the range of i: its loop has it already. */
+/* True if the relation repeats the range of an iterator, as i < 3. */
 static bool is_range(const struct uk_statement *t, const struct uk_index *r) {
     for (int i = 0; i < t->iterators && r->op == UK_I_LT && r->a->op == UK_I_VAR; i++)
         if (r->a->var == t->iterator[i])
@@ -282,7 +283,7 @@ static bool is_range(const struct uk_statement *t, const struct uk_index *r) {
 static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *where) {
     if (!where || is_range(st->statement, where))
         return UK_OK;
-    if (st->statement->scan) { /* every instance stores, also one that adds nothing */
+    if (st->statement->scan) { /* every instance stores, even one that adds nothing */
         st->is_filtered = true;
         return UK_OK;
     }
@@ -292,7 +293,7 @@ static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, cons
     return status ? status : add_where(s, st, where->b);
 }
 
-/* An element of a scan reads the one before it. */
+/* Adds the access of a scan's element to the one before it. */
 static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_statement *t = st->statement;
     struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
@@ -346,7 +347,7 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
         st->loop[st->loops++] = l;
         st->iterator[i].coefficient[st->loop[i]->id] = 1;
         st->reduced[i] = i >= t->left_iterators;
-        /* An empty sum has one iteration, in which nothing is added: what comes before and after it runs. */
+        /* An empty sum has one iteration that adds nothing, so that initialization and stores run. */
         bool empty = st->reduced[i] && uk_index_is_int(t->extent[i], &c) && c <= 0;
         if ((status =
                  uk_add_bound(s, st, &st->iterator[i], empty ? uk_index_int(s->arena, 1) : t->extent[i])))
@@ -373,8 +374,7 @@ static enum uk_status check_scopes(struct uk_schedule *s) {
     return UK_OK;
 }
 
-/* On GPUs a statement without iterators on the left has one: the loop over blocks that each nest must have.
- * */
+/* On GPUs a statement without left iterators gets one: every nest needs a loop over blocks. */
 static bool add_unit(struct uk_schedule *s, struct uk_statement *t) {
     struct uk_var *v = uk_alloc(s->arena, sizeof *v);
     struct uk_index *extent = uk_index_int(s->arena, 1);
