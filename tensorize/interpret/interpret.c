@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs and declarations, run as they are written: the definition of what is right. */
+/* Runs programs and declarations as written; the results are correct by definition. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,6 @@ static bool check_assumptions(struct uk_frame *f, const struct uk_program *p, en
     return true;
 }
 
-/* All but the checks of subscripts. */
 enum uk_status uk_prepare_storage(struct uk_frame *f, struct uk_program *p, void *const *tensor,
                                   enum uk_status broken) {
     size_t n = 0;
@@ -117,7 +116,8 @@ enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
     return status;
 }
 
-/* A reset stores what an empty sum is; what the others read, they copy too. */
+/* A reset stores the value of an empty sum, and skips the statements before `computes`; those copy values
+ * that the other forms read. */
 enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enum uk_form_kind form) {
     enum uk_status status = UK_OK;
 
@@ -154,7 +154,7 @@ enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind for
     return status;
 }
 
-/* What a caller gives, as a run takes it. */
+/* A caller's inputs, in the form of a run. */
 struct given {
     struct uk_arena arena;
     struct uk_values values;
@@ -197,7 +197,7 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
     return status;
 }
 
-/* Of one call; more are given in several. */
+/* Per call; callers with more elements make several calls. */
 enum { MOST_ELEMENTS = 1 << 30 };
 
 enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct uk_options *options,

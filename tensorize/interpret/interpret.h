@@ -1,74 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It
- * uses language, for what programs must be, polyhedra, and for how far code may be from it, target. Inside,
- * expressions have their sizes filled in, and addresses are flat strides over numbered variables. Data:
- * struct uk_values (what a run is given), uk_frame (a run), uk_code (an expression ready to run).
+ * Room interpret: the meaning of a program, statement by statement and loop by loop; its results are correct
+ * by definition. It uses language, polyhedra (rules of programs) and target (deviations that code is
+ * allowed). Inside, expressions have their sizes filled in, and addresses are flat strides over numbered
+ * variables. Data: struct uk_values (the inputs of a run), uk_frame (a run), uk_code (an expression ready to
+ * run).
  */
 #ifndef UK_INTERPRET_H
 #define UK_INTERPRET_H
 
 #include "language/language.h"
 
-/* Values for the interpreter: sizes by number, scalars as double, tensors as addresses of their origins. */
+/* Inputs: sizes by number, scalars as double, tensors as addresses of their origins. */
 struct uk_values {
     const int64_t *size;
     const double *scalar;
     void *const *tensor; /* in the order of the program's tensors (temps: NULL, allocated inside) */
 };
-/* Runs the statements in order, every type with its own rounding. `init`: false runs `=` reductions as `+=`
- * (the update form of a declaration), true as written. Nothing is written unless it returns UK_OK, or
- * UK_INVALID_INDEX after other statements. */
+/* Runs the statements in order; every type has its own rounding. uk_interpret_form runs a declaration in the
+ * given form. Nothing is written unless it returns UK_OK, or UK_INVALID_INDEX after other statements. */
 enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v);
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v);
-/* Runs the loop IR, on the function's tensors in their order (temps: NULL); calls run their declaration.
- * `workspace_fill` is the byte that buffers start with. */
+/* Runs the loop IR on the function's tensors in their order (temps: NULL); calls run their declaration.
+ * Buffers are filled with the byte `workspace_fill`. */
 enum uk_status uk_interpret_function(struct uk_function *f, const struct uk_values *v, int workspace_fill);
 
-/* Of an integer type .i, of a float type .d (rounded to the type). */
+/* i: of an integer type; d: of a float type, rounded to it. */
 union uk_value {
     int64_t i;
     double d;
 };
 
-/* Some indices of a left side: for each a value of every iterator, in order; where the element lies, from the
- * origin; and what it becomes. */
+/* Points of a left side. Input: the value of every iterator, in order, for each point. Output: the element's
+ * offset from the origin, and the value that it gets. */
 struct uk_points {
     int count;
     const int64_t *index;
     int64_t *element;
     union uk_value *value;
 };
-/* As uk_interpret_form, of a declaration with one statement, which is no scan, for these elements only, and
- * nothing is written. UK_UNSUPPORTED: what bounds the iterators alone does not show that all subscripts are
- * inside. */
+/* uk_interpret_form for these points only, of a declaration with one statement that is not a scan; nothing is
+ * written. UK_UNSUPPORTED: the ranges of the iterators alone do not prove that all subscripts are inside. */
 enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v,
                                    const struct uk_points *points);
 
-/* As uk_interpret(), for some elements of one tensor alone and what these need (interpret_some.c):
- * element[i], from the origin, of tensor number `tensor` becomes element i of `result`, and by[i] is how far
- * other orders of sums, products that are added before they are rounded, and other means of computing
- * approximate functions may be from it. Nothing else is written. */
+/* uk_interpret() for some elements of tensor number `tensor` only, and for the elements that these need
+ * (interpret_some.c). element[i] is an offset from the origin; result[i] gets its value, and by[i] the
+ * deviation that is allowed because of other orders of sums, products that are added unrounded, and other
+ * approximations of functions. Nothing else is written. */
 struct uk_elements {
     int tensor;
     int64_t count;
     const int64_t *element;
     void *result;
     double *by;
-    bool flushes; /* code may take a subnormal f32 for 0 */
+    bool flushes; /* code may flush subnormal f32 numbers to 0 */
 };
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
                                      const struct uk_elements *e);
 
-/* Numbers (interpret_number.c). */
+/* Arithmetic of the element types (interpret_number.c). */
 double uk_round_to(enum uk_type t, double v);
 union uk_value uk_wrap_to(enum uk_type t, uint64_t v);
 union uk_value uk_load(enum uk_type t, const void *base, int64_t element);
 void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v);
 union uk_value uk_convert(enum uk_type from, enum uk_type to, union uk_value v);
 union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b);
-/* As uk_binary, for one more term of a reduction: it has no order, so that min and max of floats give NaN for
- * a NaN among the terms, wherever it stands. */
+/* uk_binary for one more term of a reduction. A reduction has no order, so min and max of floats are NaN if
+ * any term is. */
 union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum, union uk_value term);
 union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a);
 
@@ -84,43 +83,44 @@ struct uk_flat {
     int64_t tree_coefficient[UK_MAX_DIMS];
 };
 
-/* Memory that a tensor stands for. */
+/* The memory of a tensor. */
 struct uk_storage {
     const struct uk_tensor *tensor;
     char *base;
     int64_t elements;
-    enum uk_scope scope; /* of the buffer that it is in */
-    bool is_private;     /* each thread's own, one after the other: `base` and `elements` are thread 0's */
-    struct uk_shadow
-        *shadow; /* the accesses of each element (interpret_race.c); NULL: races are not checked */
-    double *by;  /* how far each element may be from its value (interpret_within.c); NULL: all are exact */
+    enum uk_scope scope; /* of the buffer that contains it */
+    /* Each thread has its own, one after the other; `base` and `elements` are thread 0's. */
+    bool is_private;
+    /* The accesses to each element (interpret_race.c); NULL: races are not checked. */
+    struct uk_shadow *shadow;
+    double *by; /* allowed deviation of each element (interpret_within.c); NULL: all are exact */
 };
 
 struct uk_frame {
     struct uk_context *context;
-    struct uk_arena arena; /* of this run */
+    struct uk_arena arena; /* freed at the end of the run */
     const int64_t *size;
     const double *scalar;
-    const struct uk_scalar *scalars; /* the list that they are numbered in */
+    const struct uk_scalar *scalars; /* the list that gives their numbers */
     int64_t *slot;                   /* values of iterators and loop variables, by uk_var.slot */
     int slots;
     struct uk_storage *storage;
     int storages;
     const struct uk_buffer *buffers; /* of a function: the first storages, in this order */
-    int fill;                        /* the byte that they begin with */
+    int fill;                        /* the byte that they are filled with */
     bool in_parallel;
     struct uk_races *races; /* of a function with kernels; else NULL */
     bool in_kernel;
-    int64_t thread, threads; /* the one of the block that runs; the most that a block has */
-    enum uk_status status;   /* what went wrong while it ran */
+    int64_t thread, threads; /* the running thread of the block; the maximum per block */
+    enum uk_status status;   /* the first error of the run */
     bool overflow;
-    bool flushes; /* of struct uk_elements */
+    bool flushes; /* from struct uk_elements */
 };
 
-/* A value expression, ready to run. */
+/* A value expression prepared for evaluation. */
 struct uk_code {
     enum uk_expr_op op;
-    enum uk_type type, from; /* from: of the operands (casts, comparisons) */
+    enum uk_type type, from; /* from: the type of the operands (casts, comparisons) */
     union uk_value value;    /* NUMBER, SCALAR */
     struct uk_flat address;  /* ACCESS, INDEX */
     struct uk_storage *storage;
@@ -130,7 +130,7 @@ struct uk_code {
     struct uk_code *arg[3];
 };
 
-/* One access with what its subscripts may be. */
+/* One access and the ranges of its subscripts. */
 struct uk_bounds {
     const struct uk_access *access;
     struct uk_flat index[UK_MAX_DIMS];
@@ -138,8 +138,8 @@ struct uk_bounds {
     struct uk_bounds *next;
 };
 
-/* Races (interpret_race.c): allocates the records, once all storages exist; begins an epoch; records a
- * thread's access. */
+/* Races (interpret_race.c): uk_races_begin allocates the records, after all storages exist; uk_races_launch,
+ * _block and _barrier begin an epoch; uk_race records an access by the current thread. */
 bool uk_races_begin(struct uk_frame *f);
 void uk_races_launch(struct uk_frame *f, const struct uk_node *launch);
 void uk_races_block(struct uk_frame *f);
@@ -147,73 +147,77 @@ void uk_races_barrier(struct uk_frame *f);
 void uk_race(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes);
 struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element);
 
-/* Records an access, and returns the element's place: registers are the thread's own. */
+/* Records an access and returns the element's place, in registers the thread's own. */
 static inline int64_t uk_touch(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes) {
     if (s->shadow)
         uk_race(f, s, at, writes);
     return s->is_private ? at + f->thread * s->elements : at;
 }
 
-/* "<name> <what>" as the run's failure, unless it has one. Returns false. */
+/* Records "<name> <what>" as the run's error unless it has one. Returns false. */
 bool uk_frame_fail(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *name,
                    const char *what);
 int64_t uk_frame_value(const struct uk_var *v, void *frame);
-/* Adds coefficient * e; false: an integer overflowed. */
+/* Adds coefficient * e to *out; false: an integer overflowed. */
 bool uk_flatten(struct uk_frame *f, const struct uk_index *e, int64_t coefficient, struct uk_flat *out);
 int64_t uk_flat_value(struct uk_frame *f, const struct uk_flat *x);
-/* The address of an access: of logical indices, or of stored ones as in the loop IR. */
+/* The address of an access with logical indices or, as in the loop IR, with stored ones. */
 bool uk_flatten_access(struct uk_frame *f, const struct uk_access *a, bool stored, struct uk_flat *out);
 struct uk_storage *uk_find_storage(struct uk_frame *f, const struct uk_tensor *t);
-/* NULL: f->status says why. */
+/* NULL: f->status has the error. */
 struct uk_code *uk_compile_value(struct uk_frame *f, const struct uk_expr *e, bool stored);
 union uk_value uk_run_value(struct uk_frame *f, const struct uk_code *c);
 bool uk_compare_values(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b);
-/* Whether a PAD's element exists. */
+/* True if all subscripts of the pad are inside. */
 bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 
-/* Many indices of an iterator at a time (interpret_block.c). */
+/* Evaluation at many indices of an iterator at once (interpret_block.c). */
 enum { UK_BLOCK = 128 };
-/* Whether the pad's element is inside at all indices of the iterator of that slot, or at none. */
+/* True if the pad's subscripts do not depend on the iterator of that slot: inside at all of its indices or at
+ * none. */
 bool uk_is_inside_alike(const struct uk_code *pad, int slot);
-/* Whether the expression can be computed in blocks along the iterator of that slot: the statement reads no
- * other element of what it writes than the one that it writes. */
+/* True if the expression can be evaluated in blocks along the iterator of that slot. Requires that the
+ * statement reads no element of its target other than the one that it writes. */
 bool uk_has_blocks(const struct uk_code *c, int slot);
-/* value[i] at index f->slot[slot] + i, for n of them, at most UK_BLOCK: what uk_run_value() gives there. */
+/* Sets value[i], i < n <= UK_BLOCK, to the result of uk_run_value() at index f->slot[slot] + i. */
 void uk_run_block(struct uk_frame *f, const struct uk_code *c, int slot, int n, union uk_value *value);
-/* sum[i] = uk_reduced(sum[i], term[i]) for n of them. */
+/* sum[i] = uk_reduced(sum[i], term[i]) for i < n. */
 void uk_reduce_block(enum uk_expr_op op, enum uk_type t, int n, union uk_value *sum,
                      const union uk_value *term);
-/* target = or op= value, rounded to the type. */
+/* Assigns or combines with the element, rounded to the type. */
 void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v);
 
-/* A value, and how far what computes the same by other means may be from it. */
+/* A value and its allowed deviation: other code that computes it may differ by that much. */
 struct uk_within {
     union uk_value value;
     double by;
 };
-/* A sum, product, minimum or maximum so far, and a scan's (interpret_within.c). */
+/* State of a reduction or scan with deviations (interpret_within.c). */
 struct uk_within_sum {
     struct uk_within so_far;
-    double magnitude; /* of a sum of floats: of its terms */
+    double magnitude; /* a sum of floats: sum of the absolute values of its terms */
     int64_t terms;
-    bool is_whole; /* all of them are integers */
+    bool is_whole; /* all terms are integers */
 };
 struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c);
 void uk_within_begin(struct uk_within_sum *s, union uk_value initial);
 void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term);
-/* What the sum may be. */
+/* The result of the reduction and its allowed deviation. */
 struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
                                enum uk_type t);
 
-/* A statement, element by element: `prepare`, or NULL, whether it is to be gone through at all, `begin` says
- * whether the element is wanted, `term` is called for each term of its sum, or once if there is none, with
- * the iterators' slots set, and `end` behind the last one. */
+/* Callbacks of uk_visit_statement, which goes through a statement element by element.
+ *
+ *     prepare   false: skip the statement; may be NULL
+ *     begin     false: skip the element
+ *     term      called for each term of the element's sum, or once if there is none, with the iterators'
+ * slots set end       called after the last term */
 struct uk_visit {
     const struct uk_statement *statement;
     struct uk_storage *target;
     const struct uk_code *right;
     union uk_value initial; /* of the sum */
-    bool goes_on;           /* a scan's element that is not the first */
+    bool goes_on;           /* a scan's element other than the first */
     void *user;
     bool (*prepare)(struct uk_visit *v);
     bool (*begin)(struct uk_visit *v, int64_t element);
@@ -222,29 +226,31 @@ struct uk_visit {
 };
 /* Subscripts are checked where they are used. */
 enum uk_status uk_visit_statement(struct uk_frame *f, struct uk_statement *s, struct uk_visit *v);
-/* What a further value is combined with what is there by. */
+/* The operation that combines a further value with the present one. */
 enum uk_expr_op uk_assign_op(enum uk_assign assign);
 enum uk_expr_op uk_reduce_op(enum uk_reduce reduce);
 
 /* Runs the declaration's statements in this form. */
 enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enum uk_form_kind form);
-/* Runs one statement as it is (form COMPUTE), or its reset or update form; or only checks its subscripts. */
+/* Runs one statement as written (form COMPUTE), or its reset or update form; check_only: only checks its
+ * subscripts. */
 enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                                 bool check_only);
-/* Tests the elements that are subscripts in the statement (interpret_element.c). */
+/* Checks the elements that the statement uses as subscripts (interpret_element.c). */
 enum uk_status uk_check_elements(struct uk_frame *f, struct uk_statement *s);
-/* Whether lower <= value < upper, for an element that is a subscript; if not, that is the run's failure. */
+/* True if lower <= value < upper, for an element used as a subscript; otherwise that is the run's error. */
 bool uk_check_element(struct uk_frame *f, const struct uk_index *element, int64_t value, int64_t lower,
                       int64_t upper, struct uk_position at);
-/* What uk_interpret_points says, where every tensor has its storage. */
+/* Implements uk_interpret_points after every tensor has its storage. */
 enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                              const struct uk_points *points);
-/* What the program needs is there. */
+/* UK_INVALID_ARGUMENT if an array that the program needs is NULL. */
 enum uk_status uk_check_values(struct uk_program *p, const struct uk_values *v);
-/* Gives each tensor its storage; subscripts are not checked. */
+/* Gives each tensor its storage; does not check subscripts. */
 enum uk_status uk_prepare_storage(struct uk_frame *f, struct uk_program *p, void *const *tensor,
                                   enum uk_status broken);
-/* Sizes are not negative, nothing overflows, assumptions hold; gives each tensor its storage. */
+/* Gives each tensor its storage, and checks that sizes are not negative, nothing overflows, assumptions hold
+ * and subscripts are inside. */
 enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
                           enum uk_status broken);
 

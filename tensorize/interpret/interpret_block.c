@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of an expression at many indices of one iterator at a time: the same arithmetic for each of them,
- * without walking the expression for each. */
+/* Evaluates an expression at many indices of one iterator at once: the same arithmetic at each index, without
+ * walking the expression for each. */
 #include <string.h>
 #include "interpret.h"
 
@@ -28,7 +28,7 @@ bool uk_has_blocks(const struct uk_code *c, int slot) {
     return true;
 }
 
-/* An element outside of its tensor is reported as for a single index, and accesses are recorded likewise. */
+/* Goes index by index if an element may be outside its tensor or accesses are recorded. */
 static void load_one_by_one(struct uk_frame *f, const struct uk_code *c, int slot, int n,
                             union uk_value *value) {
     const int64_t first = f->slot[slot];
@@ -53,7 +53,7 @@ static double bf16_value(uint16_t high) {
     return (double)f;
 }
 
-/* value[i] = uk_load(t, base, at + i * step); a step of 1 is a loop of vectors. */
+/* value[i] = uk_load(t, base, at + i * step); a step of 1 gives a vectorizable loop. */
 static void load_elements(enum uk_type t, const char *base, int64_t at, int64_t step, int n,
                           union uk_value *value) {
 #define LOAD(element, member, conversion)                                     \
@@ -127,14 +127,14 @@ static void combine(const struct uk_code *c, int n, union uk_value *value, const
     }
 }
 
-/* Whether the type `to` has all values of `from`. */
+/* True if every value of `from` is a value of `to`. */
 static bool has_all_values(enum uk_type to, enum uk_type from) {
     if (uk_type_is_float(to) != uk_type_is_float(from))
         return false;
     return to == from || (uk_type_bytes(to) > uk_type_bytes(from));
 }
 
-/* The operand's value at each index is in `value`; the result goes there. */
+/* Applies a unary operation to value[0..n). */
 static void apply(const struct uk_code *c, int n, union uk_value *value) {
     if (c->op != UK_E_CAST) {
         for (int i = 0; i < n; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions made ready to run: sizes are numbers by then, so that addresses become flat strides. */
+/* Compiles expressions for evaluation: sizes are known, so addresses become flat strides. */
 #include <inttypes.h>
 #include "interpret.h"
 
-/* An element that is a subscript. */
+/* An element used as a subscript. */
 struct loaded {
     struct uk_code *element;
-    int64_t extent; /* that is added where it is negative; 0: none is */
+    int64_t extent; /* added to a negative value; 0: negative values do not wrap */
 };
 
 static int64_t load_index(struct uk_frame *f, const struct loaded *l) {
@@ -51,7 +51,7 @@ static bool add_constant(struct uk_flat *out, int64_t value, int64_t coefficient
            !__builtin_add_overflow(out->constant, product, &out->constant);
 }
 
-/* The variable whose value is that of the element. */
+/* A variable whose value is the element's. */
 static struct uk_index *load_of(struct uk_frame *f, const struct uk_index *e) {
     struct uk_expr *access = uk_alloc(&f->arena, sizeof *access);
     struct loaded *l = uk_alloc(&f->arena, sizeof *l);
@@ -68,7 +68,7 @@ static struct uk_index *load_of(struct uk_frame *f, const struct uk_index *e) {
     return l->element ? uk_index_var(&f->arena, v) : NULL;
 }
 
-/* e with variables in the place of elements of tensors. */
+/* Replaces elements of tensors in e by variables. */
 static const struct uk_index *with_loads(struct uk_frame *f, const struct uk_index *e) {
     if (!uk_has_element(e))
         return e;
@@ -120,8 +120,8 @@ bool uk_flatten(struct uk_frame *f, const struct uk_index *e, int64_t coefficien
     return true;
 }
 
-/* Inside the ranges that were checked nothing overflows; elsewhere (a padded element) the value only has to
- * be defined, hence the arithmetic without sign. */
+/* Inside the checked ranges nothing overflows. Elsewhere (a padded element) the value only has to be defined,
+ * hence unsigned arithmetic. */
 int64_t uk_flat_value(struct uk_frame *f, const struct uk_flat *x) {
     uint64_t v = (uint64_t)x->constant;
 
@@ -133,7 +133,7 @@ int64_t uk_flat_value(struct uk_frame *f, const struct uk_flat *x) {
     return uk_wrap_to(UK_I64, v).i;
 }
 
-/* The map's expression with the access's subscripts in place of its names. */
+/* Substitutes the access's subscripts for the names in the map's expression. */
 static struct uk_index *substitute(struct uk_arena *a, const struct uk_map *m, struct uk_index *const index[],
                                    struct uk_index *e) {
     if (e->op == UK_I_INT)
@@ -288,7 +288,7 @@ static bool run_condition(struct uk_frame *f, const struct uk_code *c) {
     return uk_compare_values(c->op, c->from, uk_run_value(f, c->arg[0]), uk_run_value(f, c->arg[1]));
 }
 
-/* In the loop IR nothing has been proved about addresses: each access is checked. */
+/* Addresses in the loop IR are not proved, so each access is checked. */
 static union uk_value run_access(struct uk_frame *f, const struct uk_code *c) {
     int64_t at = uk_flat_value(f, &c->address);
 

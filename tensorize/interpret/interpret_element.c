@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that are subscripts: tested before the statement that reads at them, all that it has iterators
- * for. */
+/* Elements used as subscripts: all that a statement uses are checked before it runs. */
 #include <inttypes.h>
 #include "interpret.h"
 
@@ -8,12 +7,12 @@ struct testing {
     struct uk_frame *f;
     struct uk_statement *s;
     const struct uk_index *element;
-    struct uk_flat value; /* of the element, without what is added to it */
+    struct uk_flat value; /* of the element, without the extent added to a negative one */
     int64_t lower, upper;
     struct uk_position at;
 };
 
-/* "I[1, 2]": the element, with the values that its subscripts have now. */
+/* Puts "I[1, 2]": the element with the current values of its subscripts. */
 static void put_element(struct uk_frame *f, struct uk_text *t, const struct uk_index *e) {
     const struct uk_access a = uk_element_access(e);
 
@@ -38,7 +37,7 @@ bool uk_check_element(struct uk_frame *f, const struct uk_index *element, int64_
     return false;
 }
 
-/* The iterators that the element's subscripts and `where` do not have stay at 0. */
+/* Iterators that occur neither in the element's subscripts nor in `where` stay at 0. */
 static bool test_all(struct testing *t, int level) {
     struct uk_frame *f = t->f;
     int64_t *i = &f->slot[level];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop IR, run: parallel loops one after another, calls by running the declaration of what they call. */
+/* Runs the loop IR: parallel loops sequentially, calls by running the declaration of the callee. */
 #include <inttypes.h>
 #include <string.h>
 #include "interpret.h"
 
-/* Stores are compiled once; the node of the loop IR stays as it is. */
+/* A node prepared for running: expressions are compiled once, the loop IR is not changed. */
 struct ready {
     const struct uk_node *node;
     struct ready *next, *body, *other;
@@ -67,7 +67,7 @@ static bool prepare_node(struct uk_frame *f, const struct uk_node *n, struct rea
     return !f->status;
 }
 
-/* Copies of a nest have the same variables: each has one slot, whichever nest runs. */
+/* Copies of a nest share variables: each has one slot, whichever nest runs. */
 static void forget_slots(const struct uk_node *n) {
     for (; n; n = n->next) {
         if (n->op != UK_N_STORE && n->op != UK_N_CALL && n->var)
@@ -103,7 +103,8 @@ static void outside(struct uk_frame *f, const char *name, int64_t at, int64_t el
                             at, elements);
 }
 
-/* Every operand of a call, as far as the declaration lets the kernel touch it, lies in its storage. */
+/* Checks that each operand of a call, in the extent that the declaration lets the kernel access, lies in its
+ * storage. */
 static bool check_operands(struct uk_frame *f, struct uk_frame *callee, const struct ready *r,
                            const int64_t *origin) {
     for (int i = 0; i < callee->storages; i++) {
@@ -119,7 +120,7 @@ static bool check_operands(struct uk_frame *f, struct uk_frame *callee, const st
     return true;
 }
 
-/* The scalars' values as the declaration's frame takes them, in a buffer of its arena. */
+/* Converts the scalars' values to the declaration's frame, in its arena. */
 static bool pass_scalars(struct uk_frame *f, struct uk_frame *callee, const struct ready *r) {
     size_t n = 0;
 
@@ -134,7 +135,8 @@ static bool pass_scalars(struct uk_frame *f, struct uk_frame *callee, const stru
     return true;
 }
 
-/* Who touches what, the callee's accesses tell too. Its registers are at their place already. */
+/* Makes the callee record its accesses in the caller's shadows. Its registers are already at the thread's
+ * place. */
 static bool pass_shadows(struct uk_frame *f, struct uk_frame *callee, const struct ready *r,
                          const int64_t *origin) {
     callee->races = f->races;
@@ -170,7 +172,7 @@ static void run_call(struct uk_frame *f, const struct ready *r) {
         int64_t at = origin[i] = uk_flat_value(f, &r->operand[i]);
 
         if (at < 0 || at > s->elements)
-            at = 0; /* right if the operand is empty, which check_operands tells */
+            at = 0; /* valid only if the operand is empty, which check_operands checks */
         if (s->is_private)
             at += f->thread * s->elements;
         tensor[i] = s->base + at * (int64_t)uk_type_bytes(s->tensor->type);
@@ -203,7 +205,7 @@ static size_t buffer_bytes(const struct uk_frame *f, const struct uk_buffer *b, 
     return b->tensor->scope == UK_SCOPE_REGISTER ? n * (size_t)f->threads : n;
 }
 
-/* Those that hold nothing yet: all of them; of a thread that takes another iteration; of a new block. */
+/* The buffers to refill: all; those of a thread that takes another iteration; those of a new block. */
 enum fill { FILL_ALL, FILL_THREAD, FILL_BLOCK };
 
 static void fill_buffers(struct uk_frame *f, enum fill what) {
@@ -220,7 +222,8 @@ static void begin_block(struct uk_frame *f) {
     fill_buffers(f, FILL_BLOCK);
 }
 
-/* Any thread may run an iteration of a parallel loop: what is in the thread's own buffers is not known. */
+/* Any thread may run an iteration of a parallel loop, so the contents of per-thread buffers are unknown
+ * before each. */
 static void run_loop(struct uk_frame *f, const struct ready *r) {
     const struct uk_node *n = r->node;
     const bool parallel = n->loop == UK_LOOP_PARALLEL && !f->in_parallel;
@@ -286,7 +289,7 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
     }
 }
 
-/* The most threads that a block of a kernel has; 0: there is no kernel. */
+/* The maximum number of threads of a block over all kernels; 0: there is no kernel. */
 static int64_t most_threads(const struct uk_node *n) {
     int64_t most = 0;
 
@@ -300,7 +303,7 @@ static int64_t most_threads(const struct uk_node *n) {
     return most;
 }
 
-/* As much of the home as the tensor has elements, and no more than is there. */
+/* Adds a section of the home tensor's storage, checked to lie inside. */
 static bool add_section(struct uk_frame *f, const struct uk_section *c) {
     const struct uk_storage *home = uk_find_storage(f, c->home);
     const int64_t elements = uk_tensor_elements(c->tensor, uk_frame_value, f), at = value_of(f, c->offset),
@@ -317,7 +320,7 @@ static bool add_section(struct uk_frame *f, const struct uk_section *c) {
     return true;
 }
 
-/* Buffers, and storage of all arguments; temps that are no buffers are allocated here. */
+/* Allocates buffers and sets the storage of all arguments; temps that are not buffers are sections. */
 static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const struct uk_values *v, int fill) {
     size_t n = (size_t)fn->tensors;
 

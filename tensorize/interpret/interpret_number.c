@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of the element types: f32, f16 and bf16 are computed in f64 and rounded after each operation,
- * which for
- * + - * / and sqrt is the correctly rounded result (53 >= 2 * 24 + 2 bits); integers wrap. */
+/* Arithmetic of the element types. f32, f16 and bf16 are computed in f64 and rounded after each operation,
+ * which is the correctly rounded result for addition, subtraction, multiplication, division and sqrt (53 >= 2
+ * * 24 + 2 bits). Integers wrap. */
 #include <math.h>
 #include <string.h>
 #include "interpret.h"
 
-/* To `bits` significant bits, no finer than 2^finest; beyond `most` it is infinite. Ties to even. */
+/* Rounds to `bits` significant bits, at multiples of at least 2^finest, ties to even; beyond `most` the
+ * result is infinite. */
 static double round_bits(double v, int bits, int finest, double most) {
     int e;
 
@@ -55,7 +56,7 @@ static double half_value(uint16_t h) {
     return h & 0x8000 ? -v : v;
 }
 
-/* v is a value of f16. */
+/* The bits of v, which is a value of f16. */
 static uint16_t half_bits(double v) {
     uint16_t sign = signbit(v) ? 0x8000 : 0;
     int e;
@@ -143,7 +144,7 @@ void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
     }
 }
 
-/* Rounds toward zero; values outside of the type's range become its least or greatest, NaN becomes 0. */
+/* Rounds toward zero; values outside the type's range become its minimum or maximum, NaN becomes 0. */
 static union uk_value saturate(enum uk_type t, double v) {
     static const double least[] = {-0x1p63, -0x1p31, -32768, -128, 0};
     static const double most[] = {0x1p63, 2147483647, 32767, 127, 255};
@@ -159,13 +160,13 @@ static union uk_value saturate(enum uk_type t, double v) {
     return (union uk_value){.i = (int64_t)v};
 }
 
-/* An i64 is rounded once: through f64 it would be rounded twice on the way to f32. */
+/* Rounds an i64 once: through f64 it would be rounded twice on the way to f32. */
 static double integer_to_float(enum uk_type t, int64_t v) {
     if (t == UK_F64)
         return (double)v;
     if (t == UK_F32)
         return (double)(float)v;
-    /* Beyond 2^53 only the top bits and whether any are set below matter. */
+    /* Beyond 2^53 only the top bits matter, and whether any lower bit is set. */
     bool negative = v < 0;
     uint64_t magnitude = negative ? -(uint64_t)v : (uint64_t)v;
     int shift = 0;
@@ -230,7 +231,7 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
         return uk_wrap_to(t, x - y);
     case UK_E_MUL:
         return uk_wrap_to(t, x * y);
-    case UK_E_SHL: /* a count beyond the width shifts everything out */
+    case UK_E_SHL: /* a count beyond the width shifts all bits out */
         return uk_wrap_to(t, b.i < 0 || b.i >= width ? 0 : x << b.i);
     case UK_E_SHR: {
         int count = b.i < 0 || b.i >= width ? width - 1 : (int)b.i;
@@ -249,7 +250,8 @@ union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum
 
     if (least && (isnan(sum.d) || isnan(term.d)))
         return (union uk_value){.d = NAN};
-    if (least && sum.d == term.d) /* -0 is less than 0, so that the order does not matter */
+    if (least &&
+        sum.d == term.d) /* -0 counts as less than 0, so that the result does not depend on the order */
         return (op == UK_E_MAX) == (signbit(sum.d) != 0) ? term : sum;
     return uk_binary(op, t, sum, term);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Races between the threads of a kernel: for each element the last writer and readers, each with the thread
- * and with the epoch; barriers, blocks and launches begin an epoch. Threads run one after another here, so
- * that races do not show in the results: they are reported.
+ * Races between the threads of a kernel. Each element has a record of its last writer and readers, each with
+ * its thread and epoch; barriers, blocks and launches begin an epoch. Threads run one after another here, so
+ * races do not change results; they are reported.
  */
 #include <inttypes.h>
 #include "interpret.h"
 
-/* epoch 0: nobody. */
+/* epoch 0: no access */
 struct touch {
     uint32_t epoch, thread;
 };
 
-/* Two readers of one epoch are enough: a writer is another thread than one of them. far: a reader of an
- * earlier block. */
+/* Two readers of one epoch suffice: a writer differs from at least one of them. far: a reader in an earlier
+ * block of the launch. */
 struct uk_shadow {
     struct touch writer, reader[2], far;
 };
@@ -54,7 +54,7 @@ struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element) {
     return s->shadow ? s->shadow + element : NULL;
 }
 
-/* NAME[3, 17], of an element's place: the largest strides first. */
+/* Puts NAME[3, 17] for an element's offset: divides by the largest strides first. */
 static void put_element(struct uk_frame *f, struct uk_text *t, const struct uk_tensor *x, int64_t at) {
     int64_t stride[UK_MAX_DIMS], index[UK_MAX_DIMS] = {0};
     bool done[UK_MAX_DIMS] = {false};
@@ -106,7 +106,7 @@ static void report(struct uk_frame *f, const struct uk_storage *s, int64_t at, c
     uk_text_free(t.text);
 }
 
-/* Are the two accesses unordered? Each block has its own shared memory. */
+/* True if nothing orders the two accesses. Each block has its own shared memory. */
 static bool is_unordered(const struct uk_frame *f, const struct uk_storage *s, const struct touch *other) {
     const struct uk_races *r = f->races;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One statement, run: first every subscript is shown to be inside, then the loops. */
+/* Runs one statement: first proves that every subscript is inside, then runs the loops. */
 #include <inttypes.h>
 #include <math.h>
 #include "interpret.h"
@@ -16,13 +16,13 @@ struct run {
     struct uk_flat left;
     struct uk_storage *target;
     union uk_value initial;
-    const struct uk_code *guard[UK_MAX_GUARDS]; /* pad(x, 0) as factors: outside, the term is left out */
+    const struct uk_code *guard[UK_MAX_GUARDS]; /* pad(x, 0) as a factor: outside, the term is left out */
     int guards;
-    struct uk_bounds *bounds; /* accesses whose intervals prove nothing */
-    bool any_left, any;       /* whether there is an iteration of the left ones, of all */
+    struct uk_bounds *bounds; /* accesses that intervals do not prove inside */
+    bool any_left, any;       /* some iteration of the left iterators exists; of all iterators */
     union uk_value sum;       /* of the reduction, or of the scan so far */
-    int block;                /* the level of the left side's iterator that is run by blocks; -1: none is */
-    union uk_value *sums;     /* of a block */
+    int block;                /* level of the left iterator that runs in blocks, or -1 */
+    union uk_value *sums;     /* of the current block */
 };
 
 static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int64_t least, int64_t most,
@@ -44,7 +44,7 @@ static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int
     return false;
 }
 
-/* The least and greatest value over the box of iterators; false if that is not known. */
+/* The minimum and maximum over the box of iterators; false if unknown. */
 static bool interval(const struct run *r, const struct uk_flat *x, int64_t *least, int64_t *most) {
     *least = *most = x->constant;
     for (int i = 0; i < x->terms; i++) {
@@ -59,7 +59,7 @@ static bool interval(const struct run *r, const struct uk_flat *x, int64_t *leas
     return !x->trees;
 }
 
-/* Proves an access inside by intervals, or puts it on the list of those to try one by one. */
+/* Proves that an access is inside by intervals, or adds it to the list to check one by one. */
 static bool bound_access(struct run *r, const struct uk_access *a) {
     struct uk_frame *f = r->f;
     struct uk_bounds b = {.access = a, .next = r->bounds};
@@ -69,7 +69,7 @@ static bool bound_access(struct run *r, const struct uk_access *a) {
         int64_t least, most;
 
         b.extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
-        if (a->index[i]->op == UK_I_ELEMENT) { /* is tested when it has a value; here it counts as 0 */
+        if (a->index[i]->op == UK_I_ELEMENT) { /* checked when it has a value; here it counts as 0 */
             const struct uk_access own = uk_element_access(a->index[i]);
 
             if (!bound_access(r, &own))
@@ -133,7 +133,7 @@ static bool try_bounds(struct run *r) {
     return true;
 }
 
-/* All iterations, without touching an element. */
+/* Checks all iterations, without accessing elements. */
 static bool try_all(struct run *r, int level) {
     int64_t *i = &r->f->slot[level];
 
@@ -204,10 +204,10 @@ static void run_element(struct run *r) {
     uk_assign_value(r->assign, r->target, uk_touch(r->f, r->target, at, true), v);
 }
 
-/* ---- by blocks ---- */
+/* ---- in blocks ---- */
 
-/* Elements are independent of each other, so that any iterator will do: the innermost one that is not short,
- * or else the longest. */
+/* The level to run in blocks. Elements are independent of each other, so any iterator is correct: the
+ * innermost one that is not short, else the longest; -1: none. */
 static int block_level(const struct run *r) {
     enum { SHORTEST = 4, LONG = 16 };
     int64_t longest = SHORTEST - 1;
@@ -223,7 +223,7 @@ static int block_level(const struct run *r) {
     return level;
 }
 
-/* The terms of n sums, each in the order that it has alone. */
+/* Adds the terms of n sums, each in its own order. */
 static void reduce_block(struct run *r, int level, int n) {
     union uk_value term[UK_BLOCK];
     int64_t *i = &r->f->slot[level];
@@ -239,7 +239,7 @@ static void reduce_block(struct run *r, int level, int n) {
         reduce_block(r, level + 1, n);
 }
 
-/* All indices of the iterator that has blocks. */
+/* Runs all indices of the blocked iterator. */
 static void run_blocks(struct run *r) {
     union uk_value sums[UK_BLOCK];
     const int slot = r->block;
@@ -268,7 +268,7 @@ static void run_blocks(struct run *r) {
     }
 }
 
-/* The scanned iterator, which runs innermost; -1 without a scan. */
+/* The scanned iterator, which runs innermost; -1 if the statement is no scan. */
 static int scanned(const struct uk_statement *s) {
     for (int i = 0; s->scan && i < s->left_iterators; i++)
         if (s->iterator[i] == s->reduced_iterator[0])
@@ -315,7 +315,7 @@ static bool prepare_ranges(struct run *r) {
     return !overflow;
 }
 
-/* reset writes what an empty reduction gives; update adds to what is there. */
+/* The reset form assigns the value of an empty reduction; the update form combines with the present value. */
 static enum uk_assign assign_of(const struct uk_statement *s, enum uk_form_kind form) {
     static const enum uk_assign updates[] = {UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MULTIPLY, UK_ASSIGN_MAX,
                                              UK_ASSIGN_MIN};
@@ -325,7 +325,7 @@ static enum uk_assign assign_of(const struct uk_statement *s, enum uk_form_kind 
     return form == UK_FORM_UPDATE && s->assign == UK_ASSIGN ? updates[s->reduce] : s->assign;
 }
 
-/* False: there is nothing to run, or f->status says why it cannot be. */
+/* False: there is nothing to run, or f->status has the error. */
 static bool prepare(struct run *r) {
     struct uk_frame *f = r->f;
     const struct uk_statement *s = r->s;
@@ -367,7 +367,7 @@ enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum
     return overflowed(f, s);
 }
 
-/* What run_element() would make of the element there is made of a copy of it. */
+/* Computes into a copy of the element what run_element() would store. */
 static void run_point(struct run *r, int64_t at, union uk_value *value) {
     const enum uk_type type = r->target->tensor->type;
     struct uk_storage *const target = r->target;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Some elements of a program's result: backwards, from statement to statement, it is found which elements
- * these need, and forwards, they alone are computed, each with how far other ways of computing it may be from
- * it. What is written is a copy.
+ * Computes some elements of a program's result. Backwards, from statement to statement, it marks the elements
+ * that these need; forwards, it computes only the marked ones, each with its allowed deviation. It writes to
+ * copies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 struct demand {
     struct uk_frame *f;
-    unsigned char **wanted; /* by storage, a byte an element; NULL: the program does not write the tensor */
+    unsigned char *
+        *wanted; /* by storage, one byte per element; NULL: the program does not write the tensor */
     struct uk_within_sum sum;
 };
 
@@ -63,7 +64,7 @@ static void nothing(struct uk_visit *v, int64_t at) {
     (void)at;
 }
 
-/* Elements that are subscripts may not be known yet. */
+/* True if a subscript is an element of a tensor, whose value may not be known yet. */
 static bool has_loaded_subscript(const struct uk_expr *e) {
     bool found = false;
 
@@ -81,7 +82,7 @@ static void want_tensor(const struct demand *d, const struct uk_tensor *t) {
         memset(wanted_of(d, s), 1, (size_t)s->elements);
 }
 
-/* All elements of all tensors that it reads, as subscripts too. */
+/* Marks all elements of all tensors that e reads, subscripts included. */
 static void want_all(const struct demand *d, const struct uk_expr *e) {
     for (int i = 0; e->op == UK_E_ACCESS && i < e->access.tensor->dims; i++)
         if (e->access.index[i]->op == UK_I_ELEMENT)
@@ -92,8 +93,9 @@ static void want_all(const struct demand *d, const struct uk_expr *e) {
         want_all(d, e->arg[i]);
 }
 
-/* A scan, and a statement that reads what it writes, need all elements if any. What reads nothing that is
- * written needs no more. */
+/* Marks what the statement needs; returns whether its terms have to be visited for that. A scan, or a
+ * statement that reads its target, needs all elements if any is wanted. A statement that reads nothing
+ * written needs nothing. */
 static bool is_asked(struct uk_visit *v) {
     struct demand *d = v->user;
     unsigned char *wanted = wanted_of(d, v->target);
@@ -109,7 +111,7 @@ static bool is_asked(struct uk_visit *v) {
     return false;
 }
 
-/* The statements in front of `end`, the last one first. */
+/* Visits the statements in reverse order. */
 static enum uk_status go_back(struct demand *d, struct uk_program *p) {
     struct uk_statement **list;
     int n = 0;
@@ -153,7 +155,7 @@ static void add_term(struct uk_visit *v) {
         d->sum.so_far = w;
 }
 
-/* With what is there already, which is one more term of a sum. */
+/* Combines the result with the present value, which is one more term of a sum. */
 static struct uk_within updated(struct uk_visit *v, int64_t at, struct uk_within w) {
     struct demand *d = v->user;
     const enum uk_type t = v->target->tensor->type;
@@ -200,7 +202,7 @@ static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
 
 /* ---- both ---- */
 
-/* Memory of their own for the tensors that are written; its pages exist once they are touched. */
+/* Allocates a copy of a tensor that is written; calloc's pages are allocated when they are touched. */
 static bool own(struct demand *d, const struct uk_tensor *t) {
     struct uk_storage *s = uk_find_storage(d->f, t);
     const size_t n = s ? (size_t)s->elements + 1 : 0, bytes = n * uk_type_bytes(t->type);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far from the interpreter's a value may be. An operation rounds once, alike wherever it is computed;
- * what differs is a sum of floats, whose order is free and whose products may be added before they are
- * rounded, functions that are approximate, and a subnormal f32, which ARMv7 takes for 0. From there
- * differences are carried on: an operation whose operands lie between bounds lies between its results at the
- * corners, since it is monotone in each of them, and is rounded there.
+ * Allowed deviations from the interpreter's values. A single operation rounds once, identically everywhere.
+ * Deviations come from
+ *
+ * - sums of floats, whose order is free and whose products may be added unrounded,
+ * - approximate functions,
+ * - a subnormal f32, which ARMv7 flushes to 0.
+ *
+ * They propagate: an operation on operands in intervals lies between its results at the corners, since it is
+ * monotone in each operand, and is then rounded.
  */
 #include <math.h>
 #include "interpret.h"
 
-/* Units in the last place that approximate functions may be apart (uk.5, Arithmetic). */
+/* Maximum deviation of approximate functions in units in the last place (uk.5, Arithmetic). */
 enum { APPROXIMATE = 4 };
 
-/* Half of a unit in the last place of 1: what a rounding changes at most, relatively; and the least number
- * above 0. */
+/* unit: the unit roundoff, the maximum relative error of a rounding. least: the smallest positive number. */
 static double unit(enum uk_type t) {
     return t == UK_F64 ? 0x1p-53 : t == UK_F32 ? 0x1p-24 : t == UK_F16 ? 0x1p-11 : 0x1p-8;
 }
@@ -22,7 +25,7 @@ static double least(enum uk_type t) {
     return t == UK_F64 ? 0x1p-1074 : t == UK_F32 ? 0x1p-149 : t == UK_F16 ? 0x1p-24 : 0x1p-133;
 }
 
-/* Both are rounded, the value and what is `by` away before. */
+/* The deviation after rounding both the value and a value that is `by` away. */
 static double rounded(enum uk_type t, double value, double by) {
     return by + 2 * unit(t) * (fabs(value) + by) + least(t);
 }
@@ -35,7 +38,7 @@ static struct uk_within exactly(union uk_value v) {
     return (struct uk_within){.value = v};
 }
 
-/* A target may take a subnormal f32 for 0 (uk.5, Arithmetic), which is read or is a result. */
+/* A target may flush a subnormal f32, an operand or a result, to 0 (uk.5, Arithmetic). */
 static struct uk_within flushed(const struct uk_frame *f, enum uk_type t, struct uk_within w) {
     const double normal = 0x1p-126;
 
@@ -44,7 +47,7 @@ static struct uk_within flushed(const struct uk_frame *f, enum uk_type t, struct
     return w;
 }
 
-/* Nothing is known where not a number may be the result; integers wrap. */
+/* Infinite if the result may be NaN, or an integer that wraps. */
 static double settled(enum uk_type t, double value, double by) {
     static const double most[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8};
 
@@ -77,7 +80,7 @@ static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_wit
         const double at = corner(op, t, i & 1 ? x + a.by : x - a.by, i & 2 ? y + b.by : y - b.by);
         by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
     }
-    if (op == UK_E_POW) /* of a base that may be 0, the turning point */
+    if (op == UK_E_POW) /* a base that may be 0: the function turns there */
         by = rounded(t, value, fmax(by, fabs(x) <= a.by ? fabs(corner(op, t, 0, y) - value) : 0)) +
              2 * APPROXIMATE * unit(t) * (fabs(value) + by);
     else if (uk_type_is_float(t) && op != UK_E_MIN && op != UK_E_MAX)
@@ -85,7 +88,7 @@ static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_wit
     return (struct uk_within){v, settled(t, value, by)};
 }
 
-/* Of a conversion or a function of one operand, all of which but abs are monotone. */
+/* Applies a conversion or a function of one operand; all except abs are monotone. */
 static union uk_value apply(const struct uk_code *c, union uk_value v) {
     return c->op == UK_E_CAST ? uk_convert(c->from, c->type, v) : uk_unary(c->op, c->type, v);
 }
@@ -108,7 +111,7 @@ static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
         if (uk_type_is_float(t) && c->op != UK_E_ROUND && c->op != UK_E_FLOOR && c->op != UK_E_CEIL)
             by = rounded(t, value, by);
         if (!uk_type_is_float(t) && !uk_type_is_float(from))
-            by = settled(t, real(from, a.value), a.by); /* no change, or it wraps */
+            by = settled(t, real(from, a.value), a.by); /* exact, or it wraps */
     }
     if (uk_is_approximate(c->op) && isfinite(value))
         by += 2 * APPROXIMATE * unit(t) * (fabs(value) + by) + least(t);
@@ -117,7 +120,7 @@ static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
 
 /* ---- conditions ---- */
 
-/* 1 and 0, and whether that is certain. */
+/* 1 or 0; by is 0 if that is certain. */
 static struct uk_within condition(struct uk_frame *f, const struct uk_code *c) {
     struct uk_within a, b;
 
@@ -203,9 +206,9 @@ void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, 
 }
 
 /*
- * Each of n terms, a product perhaps, and each of their n - 1 sums may be rounded or not: both results are
- * within n roundings, of the terms' magnitudes added up, of the one that is never rounded. Integers that the
- * type has all are never rounded. The order of a product's factors is free as well.
+ * Each of n terms (products, perhaps) and of their n - 1 sums may be rounded or not: both results are within
+ * n roundings, relative to the sum of the terms' magnitudes, of the exact sum. Integers that the type
+ * represents exactly are never rounded. The order of a product's factors is free as well.
  */
 struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
                                enum uk_type t) {
@@ -218,8 +221,7 @@ struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_
     } else if (s->magnitude * unit(t) > 1 || !s->is_whole || w.by > 0) {
         const double n = (double)s->terms * unit(t);
         w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + least(t) : HUGE_VAL;
-        w.by +=
-            f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* what sums so far were taken for */
+        w.by += f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* partial sums may be flushed */
     }
     if (isnan(w.by))
         w.by = HUGE_VAL;
