@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that take sizes as integers narrower than 64 bits: what is passed to them must fit, at entry or
- * always. */
+/* Kernels that take sizes as integers narrower than 64 bits: checks at entry, or at compile time, that the
+ * sizes fit. */
 #include "lower.h"
 
 static int64_t largest_of(int ctype) {
@@ -13,7 +13,7 @@ static int64_t largest_of(int ctype) {
     return largest[ctype];
 }
 
-/* (upper - rest + c - 1) / c: how many values a loop has at most, by a bound on c times it and more. */
+/* The maximum number of values of a loop with coefficient c in the bound: (upper - rest + c - 1) / c. */
 static struct uk_index *count(struct uk_arena *a, const struct uk_bound *b, int64_t c) {
     struct uk_index *n = b->upper;
 
@@ -23,7 +23,7 @@ static struct uk_index *count(struct uk_arena *a, const struct uk_bound *b, int6
     return uk_index_op(a, UK_I_DIV, n, uk_index_int(a, c));
 }
 
-/* What an extent may be at most; a constant one that is within the limit goes before all others. */
+/* The maximum extent of the loop; a constant within the limit is preferred. */
 static struct uk_index *most_values(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                     int64_t limit) {
     struct uk_index *least = NULL, *constant = NULL;
@@ -48,7 +48,7 @@ static struct uk_index *most_values(struct uk_schedule *s, const struct uk_stage
 
 static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit);
 
-/* A stride that stands for rows next to each other: the largest extent of what lies inside of it. */
+/* The largest value of a stride of adjacent rows: the extent of the dimensions inside it. */
 static struct uk_index *most_inside(struct uk_schedule *s, const struct uk_stage *st, int size) {
     const struct uk_match *m = st->match;
     const struct uk_program *d = m->intrinsic->declaration;
@@ -66,7 +66,7 @@ static struct uk_index *most_inside(struct uk_schedule *s, const struct uk_stage
     return e;
 }
 
-/* What the size may be at most, over sizes only; NULL: out of memory. */
+/* The maximum of the size, over sizes of the program only; NULL: no memory. */
 static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit) {
     const struct uk_match *m = st->match;
     const int axis = m->size[size].axis;
@@ -85,7 +85,7 @@ static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, i
     return uk_index_op(a, UK_I_MUL, uk_index_op(a, UK_I_DIV, n, f), f);
 }
 
-/* The condition under which the argument holds its size; *condition is NULL where it always does. */
+/* The condition under which the argument can hold its size; *condition is NULL if it always can. */
 static enum uk_status condition_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_form *f,
                                    const struct uk_argument *a, struct uk_index **condition) {
     const int64_t limit = largest_of(a->ctype);

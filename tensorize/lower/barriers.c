@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Barriers of a kernel, by its threads' accesses to shared memory: between a thread's write and another
- * thread's access to the same element there is a barrier. Barriers are outside of the loops over threads,
- * where all threads of the block execute them. A loop's body is analysed twice, as accesses of one iteration
- * may conflict with those of the next. Where isl shows that conflicting accesses are of one thread, there is
- * no barrier.
+ * Places the barriers of a kernel: one between a thread's write to shared memory and another thread's access
+ * to the same element. Barriers are outside of the loops over threads, where all threads of the block execute
+ * them. A loop's body is analysed twice, as accesses of one iteration may conflict with those of the next.
+ * There is no barrier if isl proves that conflicting accesses are by the same thread.
  */
 #include "lower.h"
 
@@ -20,10 +19,10 @@ struct placing {
     struct uk_schedule *s;
     int accesses;
     struct access access[MOST_ACCESSES];
-    uint64_t asked[MOST_ACCESSES],
-        crossing[MOST_ACCESSES]; /* by another access: has isl answered? do threads meet? */
-    uint64_t
-        slots; /* accesses in a pipeline to what it has slots of: the barrier of each iteration is theirs */
+    /* Bit b of element a: isl has answered for accesses a and b; different threads may conflict. */
+    uint64_t asked[MOST_ACCESSES], crossing[MOST_ACCESSES];
+    /* Accesses inside a pipeline to its slots, which the barrier of each iteration separates. */
+    uint64_t slots;
     bool failed;
 };
 
@@ -41,7 +40,7 @@ static int number_of(struct placing *p, struct uk_stage *st, int operand) {
     return i;
 }
 
-/* All accesses of the stages whose instances are among the nodes, as a set. */
+/* The accesses, as a set, of the stages with instances among the nodes. */
 static uint64_t accesses_of(struct placing *p, const struct uk_node *n) {
     uint64_t set = 0;
 
@@ -57,7 +56,7 @@ static uint64_t accesses_of(struct placing *p, const struct uk_node *n) {
     return set;
 }
 
-/* Do two threads of a block touch one element, and one of them writes it? */
+/* True if two threads of a block may access one element, at least one of them writing. */
 static bool meet(struct placing *p, int a, int b) {
     const struct access *w = &p->access[a], *x = &p->access[b];
     int host, inside;
@@ -85,7 +84,7 @@ static bool any_meet(struct placing *p, uint64_t before, uint64_t now) {
     return false;
 }
 
-/* Is it a thread's part, in which there is no place for a barrier, or a choice between such? */
+/* True if the node is a thread's part, in which a barrier is not possible, or a choice between such parts. */
 static bool is_of_threads(const struct uk_node *n) {
     bool all = n->op == UK_N_IF;
 
@@ -140,7 +139,7 @@ static bool place_inside(struct placing *p, struct uk_node *n, uint64_t *since) 
         for (int pass = 0; pass < (n->loop == UK_LOOP_BLOCK ? 1 : 2); pass++) {
             if (!place(p, &n->body, since))
                 return false;
-            *since |= other; /* it may have no iteration */
+            *since |= other; /* the loop may have no iteration */
         }
         return true;
     case UK_N_IF:
@@ -153,14 +152,14 @@ static bool place_inside(struct placing *p, struct uk_node *n, uint64_t *since) 
     }
 }
 
-/* What a loop's iterations touch, but for slots, which a barrier of its own is for. */
+/* The accesses in a loop, except those to slots, which have barriers of their own. */
 static uint64_t inside_of(struct placing *p, const struct uk_node *loop) {
     const uint64_t all = accesses_of(p, loop->body);
 
     return all & ~p->slots & ~(loop->slots ? slots_of(p, loop) : 0);
 }
 
-/* since: what has been touched since the last barrier. */
+/* Places barriers in a list; *since: accesses after the last barrier. */
 static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
     for (; *at; at = &(*at)->next) {
         if ((*at)->op == UK_N_BARRIER) {
@@ -169,7 +168,7 @@ static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
         }
         if (!is_of_threads(*at)) {
             if ((*at)->op == UK_N_FOR && any_meet(p, *since, inside_of(p, *at))) {
-                if (!insert(p, at)) /* once, not in each iteration */
+                if (!insert(p, at)) /* once, instead of in each iteration */
                     return false;
                 at = &(*at)->next;
                 *since = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the compiled function accepts these sizes, with a message in the program's terms. */
+/* Checks whether the compiled function accepts these sizes, with messages in the program's terms. */
 #include "interpret/interpret.h"
 #include "lower.h"
 
 static const struct uk_position nowhere = {0, 0};
 
-/* The interpreter finds the first access that is outside, without touching an element. */
+/* The interpreter finds the first access that is outside, without accessing elements. */
 static enum uk_status check_accesses(struct uk_program *p, const int64_t *size) {
     struct uk_frame f = {.context = p->context, .size = size};
     static char nothing;
@@ -15,7 +15,7 @@ static enum uk_status check_accesses(struct uk_program *p, const int64_t *size) 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         n++;
     void **tensor = uk_alloc(&f.arena, (n + 1) * sizeof *tensor);
-    double *scalar = uk_alloc(&f.arena, (scalars + 1) * sizeof *scalar); /* no address depends on them */
+    double *scalar = uk_alloc(&f.arena, (scalars + 1) * sizeof *scalar); /* no address depends on scalars */
     enum uk_status status = tensor && scalar ? UK_OK : uk_out_of_memory(p->context);
     f.scalar = scalar;
     for (size_t i = 0; i < n && tensor; i++)
@@ -26,7 +26,7 @@ static enum uk_status check_accesses(struct uk_program *p, const int64_t *size) 
     return status;
 }
 
-/* Conditions of the compiled function alone: on the sizes that are passed to its kernels. */
+/* Checks the conditions of the compiled function: on the sizes that its kernels are passed. */
 static enum uk_status check_function(struct uk_program *p, const struct uk_target *target,
                                      const struct uk_options *o, const int64_t *size) {
     struct uk_mark before = uk_arena_mark(&p->arena);

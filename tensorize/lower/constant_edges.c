@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * if min(56 - 16 * q, 16) == 16, full tiles, else the edge: of a constant extent that is 56 % 16. Loops over
- * what lies in registers, and kernels with code for each edge, need it as a number. Without vectors alone:
- * elsewhere loops of any length are as fast.
+ * Constant extents of edge tiles: after `if min(56 - 16 * q, 16) == 16`, full tiles, the extent in the else
+ * part is the constant 56 % 16. Loops over registers, and kernels with code for each edge, need it as a
+ * number. Only for targets without vectors: elsewhere loops of any length are as fast.
  */
 #include "lower.h"
 
-/* number - step * var, whatever the var. */
+/* Matches number - step * var for some loop variable. */
 static bool counts_down(const struct uk_index *e, int64_t step, int64_t *number) {
     const struct uk_poly p = uk_poly_of(e);
     int vars = 0;
@@ -26,7 +26,7 @@ static bool counts_down(const struct uk_index *e, int64_t step, int64_t *number)
     return vars == 1 && *number > 0;
 }
 
-/* A tile that is not full has the remainder. */
+/* Matches a condition for full tiles; *rest is the extent of the other ones. */
 static bool find_rest(const struct uk_index *condition, int64_t *rest) {
     const struct uk_index *least = condition->a;
     int64_t full, most, number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over nothing, whose sizes are 0: what runs all the same, and what is left out. */
+/* Empty sums: which parts run if a size is 0, and which are skipped. */
 #include "nest.h"
 
-/* A sum over several tiles that something follows: what follows runs in the last of them. */
+/* True if another stage follows a sum over several tiles; it runs in the last of them. */
 static bool ends_in(const struct uk_nest *n, const struct uk_stage *st) {
     for (int i = 0; i < n->stages; i++)
         for (int q = 0;
@@ -13,7 +13,7 @@ static bool ends_in(const struct uk_nest *n, const struct uk_stage *st) {
     return false;
 }
 
-/* The size that the extent is, or a positive multiple of; NULL: it is neither. */
+/* The size if the extent is a size or a positive multiple of one, else NULL. */
 static const struct uk_var *size_of(const struct uk_index *e) {
     while (e->op == UK_I_MUL) {
         const bool first = uk_index_is_int(e->a, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tile that a kernel computes and that what follows reads only as `sum + b`, with one b for all of the
- * tile: the tile begins with b, the kernel adds to it, and the sum is left out. Of i32 that is the same,
- * since sums wrap. It is done where the tile can be a variable and LLVM sees the kernel's loads
- * (codegen_work.c): then b is a register, and a sum for each element is saved.
+ * Folds a bias into a kernel's tile. If the following stage reads the tile only as `sum + b`, with one b for
+ * the whole tile, the tile is initialized with b, the kernel adds to it, and the addition is removed. In i32
+ * the result is the same, since sums wrap. Done only if the tile can be a variable and LLVM sees the kernel's
+ * loads (codegen_work.c): then b is a register, and an addition per element is saved.
  */
 #include <string.h>
 #include "lower.h"
@@ -11,7 +11,7 @@
 struct folding {
     struct uk_schedule *s;
     const struct uk_tensor *tile;
-    const struct uk_var *loop[UK_MAX_LOOPS]; /* those around the store that is looked at */
+    const struct uk_var *loop[UK_MAX_LOOPS]; /* loops around the store being examined */
     int loops;
 };
 
@@ -34,7 +34,7 @@ static bool is_operand(const struct uk_node *call, const struct uk_tensor *t) {
     return false;
 }
 
-/* In all nodes of the list and inside of them: calls, stores to it, and stores that read it. */
+/* Counts calls that use it, stores to it, and stores that read it, in all nodes of the list. */
 static int uses(const struct uk_node *n, const struct uk_tensor *t) {
     int all = 0;
 
@@ -52,7 +52,7 @@ static int uses_in(const struct uk_node *n, const struct uk_tensor *t) {
     return uses(&alone, t);
 }
 
-/* ---- what is added ---- */
+/* ---- the bias ---- */
 
 static bool is_same_for_all(const struct folding *f, const struct uk_expr *e,
                             const struct uk_tensor *written) {
@@ -71,7 +71,7 @@ static bool is_same_for_all(const struct folding *f, const struct uk_expr *e,
     return true;
 }
 
-/* The sum of an element of the tile and what is the same for all of them, or NULL. */
+/* The sum of an element of the tile and a value that is the same for all elements, or NULL. */
 static const struct uk_expr *find_sum(const struct folding *f, const struct uk_expr *e,
                                       const struct uk_tensor *written) {
     const struct uk_expr *found = NULL;
@@ -89,7 +89,7 @@ static int element_of(const struct folding *f, const struct uk_expr *sum) {
     return sum->arg[0]->op == UK_E_ACCESS && sum->arg[0]->access.tensor == f->tile ? 0 : 1;
 }
 
-/* Loops and conditions around nothing but stores that read one sum each. */
+/* True for loops and conditions that contain only stores, each of which reads one such sum. */
 static bool adds_one(struct folding *f, const struct uk_node *n) {
     for (; n; n = n->next) {
         const bool is_loop = n->op == UK_N_FOR;
@@ -122,7 +122,8 @@ static bool can_add(const struct uk_node *call, const struct uk_tensor *tile) {
            k->computes->reduce == UK_REDUCE_SUM && k->form[UK_FORM_UPDATE].given && is_operand(call, tile);
 }
 
-/* Calls that begin the tile's sums, one or one for each side of a condition, and nothing else. */
+/* True if the node is one call that initializes the tile's sums, or a condition with one such call on each
+ * side. */
 static bool all_can_add(const struct uk_node *n, const struct uk_tensor *tile) {
     if (!n || n->next)
         return false;
@@ -149,7 +150,7 @@ static void make_update(struct uk_node *n) {
     make_update(n->other);
 }
 
-/* ---- the change ---- */
+/* ---- the transformation ---- */
 
 static struct uk_expr *without(const struct folding *f, const struct uk_expr *e, const struct uk_expr *sum) {
     struct uk_expr *r = uk_alloc(f->s->arena, sizeof *r);
@@ -163,7 +164,7 @@ static struct uk_expr *without(const struct folding *f, const struct uk_expr *e,
     return r;
 }
 
-/* A copy of the loops in which each store begins its element of the tile; the sum leaves the original. */
+/* Copies the loops, with stores that initialize the tile instead; removes the addition from the original. */
 static struct uk_node *take_out(struct folding *f, struct uk_node *n) {
     struct uk_node *r = n ? uk_alloc(f->s->arena, sizeof *r) : NULL;
 
@@ -194,7 +195,7 @@ static bool may_be_variable(const struct uk_tensor *t) {
     return bytes <= UK_VARIABLE_BYTES;
 }
 
-/* n begins the tile, and the node after it ends it. */
+/* Folds if *link initializes the tile and the next node is its only reader. */
 static bool fold(struct uk_schedule *s, struct uk_node *all, struct uk_node **link) {
     struct uk_node *n = *link, *after = n->next;
     const struct uk_node *call = a_call(n);

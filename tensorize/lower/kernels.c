@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop IR of kernels: each outermost loop over blocks, with all that is inside, becomes a launch with its
- * grid. */
+/* Launches in the loop IR: each outermost loop over blocks becomes, with its body, a launch with its grid. */
 #include <inttypes.h>
 #include <string.h>
 #include "lower.h"
 
-/* The loop over one block that was restored around each of two parts of what it is around. */
+/* True if both are the same loop over one block, which restore_loop put around two parts of its body. */
 static bool is_same_block(const struct uk_node *a, const struct uk_node *b) {
     int64_t one;
 
@@ -29,7 +28,7 @@ static void join_blocks(struct uk_node *n) {
     }
 }
 
-/* Is there a loop over blocks in what is left of a kernel? */
+/* A loop over blocks in the rest of a kernel, or NULL. */
 static const struct uk_node *find_block(const struct uk_node *n) {
     const struct uk_node *found = NULL;
 
@@ -42,7 +41,7 @@ static const struct uk_node *find_block(const struct uk_node *n) {
     return found;
 }
 
-/* What the extents of a kernel's grid may not depend on is known inside of it only. */
+/* True if e depends on a variable of a loop in the launch outside `to`; extents of a grid may not. */
 static bool depends_inside(const struct uk_index *e, const struct uk_node *launch, const struct uk_node *to) {
     for (const struct uk_node *n = launch->body; n != to; n = n->body)
         if (n->var && uk_mentions(e, n->var))
@@ -57,7 +56,7 @@ static enum uk_status no_grid(struct uk_schedule *s, const struct uk_node *n) {
                    n->var->name, n->stage);
 }
 
-/* The loops over blocks are inside each other, with nothing but conditions between. */
+/* Finds the grid: loops over blocks must be nested directly, with only conditions between them. */
 static enum uk_status find_grid(struct uk_schedule *s, struct uk_node *launch) {
     const struct uk_node *n = launch->body, *rest;
 
@@ -77,7 +76,7 @@ static enum uk_status find_grid(struct uk_schedule *s, struct uk_node *launch) {
     return UK_OK;
 }
 
-/* ---- registers, with those of pipelines ---- */
+/* ---- registers, including those of pipelines ---- */
 
 static bool stores_to(const struct uk_node *n, const struct uk_tensor *t) {
     for (; n; n = n->next)
@@ -86,7 +85,7 @@ static bool stores_to(const struct uk_node *n, const struct uk_tensor *t) {
     return false;
 }
 
-/* What pipelines load ahead is in registers too. */
+/* Checks that the registers fit, with those into which pipelines load ahead. */
 static enum uk_status check_registers(struct uk_schedule *s, const struct uk_node *launch) {
     const int64_t most = s->target->machine.core.device.register_bytes;
     int64_t sum = 0, n;
@@ -118,15 +117,15 @@ static bool has_part(const struct uk_index *all, const struct uk_index *part) {
            (all->op == UK_I_AND && (has_part(all->a, part) || has_part(all->b, part)));
 }
 
-/* Both conditions, what they have in common once. */
+/* The conjunction of two conditions without duplicates. */
 static struct uk_index *both(struct uk_arena *a, struct uk_index *all, struct uk_index *more) {
     if (more->op == UK_I_AND)
         return (all = both(a, all, more->a)) ? both(a, all, more->b) : NULL;
     return has_part(all, more) ? all : uk_index_op(a, UK_I_AND, all, more);
 }
 
-/* The versions of copies one after the other become two of all of them: where the ways of one copy meet, its
- * loads are waited for, and those of the next would not have begun. */
+/* Joins consecutive copies with two versions each into two versions of all of them: at the end of one copy
+ * its loads would be waited for before the next copy's loads begin. */
 static bool join_versions(struct uk_schedule *s, struct uk_node *n) {
     for (; n; n = n->next) {
         for (struct uk_node *next;
@@ -143,7 +142,7 @@ static bool join_versions(struct uk_schedule *s, struct uk_node *n) {
     return true;
 }
 
-/* The first stage that the nodes store to, or have computed. */
+/* The first stage in the nodes that stores or calls. */
 static const char *stage_in(const struct uk_node *n) {
     const char *found = NULL;
 
@@ -156,8 +155,8 @@ static const char *stage_in(const struct uk_node *n) {
     return found;
 }
 
-/* Is the node all of a kernel: a loop over blocks, or a stage without a loop that could be one, which one
- * thread computes? */
+/* True if the node is a whole kernel: a loop over blocks, or a stage without a loop to bind, which one thread
+ * computes. */
 static bool is_kernel(const struct uk_schedule *s, const struct uk_node *n) {
     const struct uk_node alone = {
         .op = n->op, .loop = n->loop, .body = n->body, .other = n->other, .stage = n->stage};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isl's AST of each nest as our loop IR. */
+/* Converts isl's AST of each nest to the loop IR. */
 #include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <isl/id.h>
@@ -45,7 +45,7 @@ static struct uk_node *leaf(struct uk_nest *n, const struct uk_ast_scope *scope,
     return st ? uk_lower_leaf(n->s, st, value) : NULL;
 }
 
-/* isl's conditions of a for are `i <= e` or `i < e`. */
+/* isl's condition of a for is `i <= e` or `i < e`. */
 static struct uk_index *upper_bound(struct uk_nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
     isl_ast_expr *cond = isl_ast_node_for_get_cond(node);
     struct uk_index *e = uk_ast_argument(n->s, scope, cond, 1);
@@ -56,8 +56,8 @@ static struct uk_index *upper_bound(struct uk_nest *n, const struct uk_ast_scope
     return e;
 }
 
-/* A stage attached below a parallel loop fills buffers of one thread, so the loops inside of it run in that
- * thread: also where the parallel loop has one iteration, and is no loop here. */
+/* A stage attached below a parallel loop fills buffers of one thread, so the loops inside run in that thread;
+ * also if the parallel loop has only one iteration and disappears. */
 static bool runs_in_one_thread(const struct uk_nest *n, const struct uk_loop *l) {
     for (int i = 0; i < n->stages; i++) {
         const struct uk_stage *st = n->member[i].stage;
@@ -153,7 +153,7 @@ static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *
     return first;
 }
 
-/* Loops begin at 0, but for guards. */
+/* True if guards may make the loop begin after 0. */
 static bool begins_late(const struct uk_nest *n, const struct uk_loop *l) {
     for (int i = 0; i < n->stages; i++)
         if (uk_starts_late(n->member[i].stage, l))
@@ -161,7 +161,7 @@ static bool begins_late(const struct uk_nest *n, const struct uk_loop *l) {
     return false;
 }
 
-/* The value of loop l in what the node does first: isl has it where it left the loop out. */
+/* The value of loop l in the first leaf of the node, which isl gives if it left the loop out. */
 static struct uk_index *value_inside(struct uk_nest *n, const struct uk_ast_scope *scope,
                                      const struct uk_loop *l, isl_ast_node *node) {
     struct uk_index *value = NULL;
@@ -205,8 +205,8 @@ static struct uk_index *value_inside(struct uk_nest *n, const struct uk_ast_scop
     return value;
 }
 
-/* isl leaves a loop out where its value is known: 0, but for guards. A kernel has its grid all the same, and
- * of several threads one runs what is in the loop. */
+/* isl leaves out a loop whose value is known: 0, unless there are guards. A kernel still needs its grid, and
+ * only one of several threads may run the body. */
 static struct uk_node *restore_loop(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                     isl_ast_node *node, struct uk_node *body) {
     struct uk_schedule *s = n->s;
@@ -243,8 +243,8 @@ static struct uk_node *convert_loop(struct uk_nest *n, const struct uk_ast_scope
     return body;
 }
 
-/* l is the loop that the next for node is. NULL: no memory, or a form of AST that never arises (both errors).
- */
+/* l: the loop of the next for node. NULL (an error): no memory, or an AST node that isl does not generate
+ * here. */
 static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                isl_ast_node *node) {
     switch (isl_ast_node_get_type(node)) {
@@ -296,8 +296,8 @@ static isl_set *nest_context(struct uk_nest *n) {
     return set;
 }
 
-/* The instances of every stage. Guards of a kernel's tiles are tested where it is called: in its domain they
- * would have isl write a version of the loops for each place where one stage runs and another does not. */
+/* Sets the instances of every stage. Guards of a kernel's tiles are tested at the call: in the domain they
+ * would make isl generate a version of the loops for each place where one stage runs and another does not. */
 static bool make_sets(struct uk_nest *n, isl_set *context) {
     for (int i = 0; i < n->stages; i++) {
         const struct uk_stage *st =
@@ -316,7 +316,7 @@ static bool make_sets(struct uk_nest *n, isl_set *context) {
     return true;
 }
 
-/* Guards may leave no instance at all. */
+/* True if guards leave no instance. */
 static bool is_nothing(isl_ast_node *node) {
     if (isl_ast_node_get_type(node) != isl_ast_node_block)
         return false;
@@ -337,7 +337,7 @@ static enum uk_status check_sizes(struct uk_schedule *s, const struct uk_stage *
                             "no sizes fulfil the assumptions; correct `assume` or --define");
 }
 
-/* Of all sizes: a nest has only its own. */
+/* Checks the assumptions over all sizes; each nest has only its own. */
 static enum uk_status check_assumptions(struct uk_schedule *s) {
     if (!s->program->assumes || !s->stages)
         return UK_OK;
@@ -390,7 +390,7 @@ static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
     return status;
 }
 
-/* Every stage joins the list of the nest that it is in: its root's. */
+/* Links every stage to its nest, the list of its root. Returns the number of stages. */
 static int link_nests(struct uk_schedule *s) {
     int stages = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements that are subscripts: before a nest that reads at them, loops over what the statement reads of them
- * test each. No stage of the nest writes their tensor (schedule/attach.c).
+ * Checks of elements used as subscripts: before the nest, loops over the elements that the statement reads
+ * check each. No stage of the nest writes their tensor (schedule/attach.c).
  */
 #include "lower.h"
 
@@ -9,17 +9,16 @@ struct checking {
     struct uk_schedule *s;
     const struct uk_stage *stage;
     struct uk_node **end;
-    int checks; /* so far, each of an element and the extent of its dimension */
+    int checks; /* number of checks so far, each of an element and the extent of its dimension */
     const struct uk_index *element[UK_MAX_OPERANDS], *extent[UK_MAX_OPERANDS];
 };
 
-/* The statement's iterators that the test of the element goes over: those of its subscripts and of `where`.
- * */
+/* True if the check goes over the iterator: it occurs in the element's subscripts or in `where`. */
 static bool is_needed(const struct uk_statement *t, const struct uk_index *element, int iterator) {
     return uk_mentions(element, t->iterator[iterator]) || uk_mentions(t->where, t->iterator[iterator]);
 }
 
-/* check lower <= element < extent */
+/* Creates check lower <= element < extent. */
 static struct uk_node *check_node(const struct checking *c, const struct uk_index *e, struct uk_index *extent,
                                   struct uk_position at) {
     struct uk_node *n = uk_lower_node(c->s, UK_N_CHECK, c->stage);
@@ -37,7 +36,7 @@ static struct uk_node *check_node(const struct checking *c, const struct uk_inde
     return n->lower ? n : NULL;
 }
 
-/* The loop of an iterator around the test; false: no memory. */
+/* Puts the loop of an iterator around the check; false: no memory. */
 static bool add_loop(const struct checking *c, const struct uk_statement *t, int iterator,
                      struct uk_node **body, struct uk_node *check, struct uk_node *filter) {
     struct uk_arena *a = c->s->arena;
@@ -61,7 +60,7 @@ static bool add_loop(const struct checking *c, const struct uk_statement *t, int
     return by && loop->lower && check->value && (!filter || filter->condition);
 }
 
-/* Has another access of the statement the same? */
+/* True if another access of the statement has the same check. */
 static bool is_checked(struct checking *c, const struct uk_index *element, const struct uk_index *extent) {
     for (int i = 0; i < c->checks; i++)
         if (uk_index_equal(c->element[i], element) && uk_index_equal(c->extent[i], extent))

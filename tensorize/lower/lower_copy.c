@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy in plain loops. A pad is the whole right side of it: outside of its bounds the other value is
- * stored. */
+/* A copy in plain loops. The right side of a copy is a pad or a value: outside the pad's bounds the other
+ * value is stored. */
 #include <string.h>
 #include "lower.h"
 
@@ -24,7 +24,8 @@ int uk_border_loop(const struct uk_stage *st) {
     return before || (last >= 0 && st->copied && st->copied->outside) ? last : -1;
 }
 
-/* Whether the bounds hold that have the loop, or, NULL, all; NULL: there is none. */
+/* The conjunction of the source's bounds, all or (without != NULL) those that do not have that loop; NULL:
+ * there are none. */
 static struct uk_index *holds(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *without,
                               struct uk_index *const *value) {
     const struct uk_operand *from = source(st);
@@ -54,7 +55,8 @@ struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
     return other ? uk_lower_if(s, st, inside, uk_lower_store(s, st, e->arg[0], value), other) : NULL;
 }
 
-/* Is the copy made by all threads of a block, element by element, and does the source end behind it alone? */
+/* True if all threads of a block make the copy, element by element, and only ends of the source need
+ * checks. */
 bool uk_is_block_copy(const struct uk_stage *st) {
     const struct uk_operand *from = st->is_copy ? source(st) : NULL;
     bool ends = from && st->operand[0].tensor->scope == UK_SCOPE_SHARED && !st->match;
@@ -67,7 +69,7 @@ bool uk_is_block_copy(const struct uk_stage *st) {
     return ends;
 }
 
-/* Where the block's last element exists, all do, and nothing is asked of any. */
+/* If the block's last element exists, all elements do: a version without checks. */
 struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,
                                     struct uk_index **value) {
     struct uk_operand *from = (struct uk_operand *)source(st);
@@ -90,8 +92,7 @@ struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage
     return n;
 }
 
-/* The loop at `position`, and all those inside of it, that store e; a loop that never runs is left out: *n is
- * NULL then. */
+/* The loop at `position` and all loops inside it, storing e. *n is NULL for a loop that never runs. */
 static bool part(struct uk_schedule *s, const struct uk_stage *st, int position, struct uk_index *lower,
                  struct uk_index *upper, const struct uk_expr *e, struct uk_index **value,
                  struct uk_node **n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tile of a stage in plain loops; and a version for full tiles. */
+/* Tiles of a stage in plain loops, with a version for full tiles. */
 #include "lower.h"
 
 static bool is_int(const struct uk_index *e, int64_t value) {
@@ -8,7 +8,7 @@ static bool is_int(const struct uk_index *e, int64_t value) {
     return uk_index_is_int(e, &c) && c == value;
 }
 
-/* Registers are chosen by constants: loops over their elements are unrolled. */
+/* Registers have constant indices: loops over their elements are unrolled. */
 static bool has_registers(const struct uk_stage *st) {
     for (int o = 0; o < st->operands; o++)
         if (st->operand[o].tensor->scope == UK_SCOPE_REGISTER)
@@ -16,8 +16,8 @@ static bool has_registers(const struct uk_stage *st) {
     return false;
 }
 
-/* The loops from `position` on, in their order. With `full`, the innermost one runs to the constant that is
- * its most; outer ones would only be unrolled, into more addresses than there are registers. */
+/* The loops from `position` on, in order. With `full`, the innermost loop gets its constant maximum; constant
+ * outer loops would only be unrolled into more addresses than there are registers. */
 static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
                                    struct uk_index **value, bool full) {
     if (position == st->loops)
@@ -40,14 +40,15 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
     if (n->loop == UK_LOOP_PARALLEL)
         n->loop = UK_LOOP_SERIAL;
     *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-    bool once = is_int(n->lower, 0) && is_int(n->upper, 1) && !uk_is_bound(l); /* of what a tile has one of */
+    bool once =
+        is_int(n->lower, 0) && is_int(n->upper, 1) && !uk_is_bound(l); /* a loop with a single value */
     value[l->id] = once ? n->lower : uk_index_var(s->arena, n->var);
     n->body = plain_loops(s, st, position + 1, value, full);
     value[l->id] = NULL;
     return n->body && !once ? n : n->body;
 }
 
-/* Does every bound have at most one of the loops from `position` on? */
+/* True if every bound has at most one of the loops from `position` on. */
 static bool is_rectangular(const struct uk_stage *st, int position) {
     for (int b = 0; b < st->bounds; b++) {
         int inner = 0;
@@ -60,9 +61,9 @@ static bool is_rectangular(const struct uk_stage *st, int position) {
     return true;
 }
 
-enum { MOST_IN_VERSIONS = 4096 }; /* elements of a tile that is worth two versions */
+enum { MOST_IN_VERSIONS = 4096 }; /* maximum number of elements of a tile with two versions */
 
-/* Stages attached inside tiles get a version for full tiles, in which the loops run to constants. */
+/* Stages attached inside tiles get a version for full tiles with constant loops. */
 struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
     if (uk_is_block_copy(st) && st->tile == st->prefix)
         return uk_lower_block_copy(s, st, value);

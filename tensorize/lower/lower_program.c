@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What steps leave to us: copies' kernels, zeroing, buffers; and what a function tests at entry. */
+/* Work that follows from the steps: kernels of copies, initializations, buffers; and the checks at entry of a
+ * function. */
 #include <isl/set.h>
 #include <string.h>
 #include "lower.h"
 
-/* Conditions that are looked at together: each has alternatives, and what that takes doubles with each. */
+/* Maximum number of conditions that are checked together: the cost doubles with each, as each has
+ * alternatives. */
 enum { MOST_TOGETHER = 4 };
 
 /* ---- after the steps ---- */
 
-/* Copies go to kernels by themselves: the loops of a panel, tried from the outermost that a kernel takes. */
+/* Tensorizes a copy: tries the loops of a panel from the outermost one that a kernel takes. */
 static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_text *report = s->report, quiet = {0};
     enum uk_status status = UK_NO_MATCH;
@@ -20,7 +22,7 @@ static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st)
         status = uk_apply_tensorize(s, st, tile, "auto", st->statement->at);
         s->report = report;
         if (status == UK_NO_MATCH)
-            uk_context_forget(s->context); /* a try that failed is no error */
+            uk_context_forget(s->context); /* a failed try is not an error */
     }
     if (report && !status)
         uk_put(report, "%s", quiet.text ? quiet.text : "");
@@ -36,7 +38,7 @@ bool uk_nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of)
     return false;
 }
 
-/* A copy inside a parallel loop is the thread's own; outside of it, its panels are copied in parallel. */
+/* A copy inside a parallel loop is private to the thread; outside, its panels are copied in parallel. */
 static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
     const struct uk_stage *reader = st->parent ? st->parent : uk_first_reader(st);
     bool inside = false;
@@ -50,8 +52,8 @@ static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
             b->per_thread = inside;
 }
 
-/* Sums that no kernel starts are set to their identity before the first loop of the sum, or before the tile.
- * */
+/* Sums that no kernel initializes are set to their identity before the first loop of the sum, or before the
+ * tile. */
 static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage **at = &s->stages, *reset = uk_reset_stage(s, st);
     int first = st->prefix;
@@ -75,15 +77,15 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     return UK_OK;
 }
 
-/* What follows a kernel's tile element by element is in its plain loops, and the tile near. */
+/* True if an element-by-element stage follows a kernel's tile, which its plain loops find in the cache. */
 static bool ends_tile(const struct uk_stage *st) {
     const struct uk_stage *root = uk_root_of(st);
 
     return st->after && (root->match || uk_is_empty(root)) && st->statement->reduce == UK_REDUCE_NONE;
 }
 
-/* How often each element is used, if constants count as the sizes that they stand for: what such a program is
- * refused for does not depend on their values. */
+/* Uses of each element, with constants counted as sizes: whether a program is refused must not depend on
+ * their values. */
 static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_stage *copy,
                                  const struct uk_stage *reader) {
     const struct uk_operand *o = &reader->operand[1];
@@ -105,8 +107,8 @@ static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_st
     return reuse;
 }
 
-/* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source,
- * all runs together copy the source once. */
+/* True for a copy of few elements compared with the work of its reader. Inside loops that each select a part
+ * of the source, all runs together copy the source once. */
 static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st) {
     double copied = 1, all = 1;
     bool once = true;
@@ -126,7 +128,7 @@ static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st
            reuse_of_arguments(s, st, user) > UK_CHEAP_REUSE;
 }
 
-/* Kernels for GPUs compute products: all else there is loops of threads. */
+/* True if GPUs have no kernel for the stage: theirs compute products; everything else is loops of threads. */
 static bool has_no_kernels(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_statement *t = st->statement;
 
@@ -134,7 +136,7 @@ static bool has_no_kernels(const struct uk_schedule *s, const struct uk_stage *s
            (st->is_copy || t->reduce != UK_REDUCE_SUM || t->right->op != UK_E_MUL);
 }
 
-/* Plain loops that no step asks for are noted, or refused where kernels are required. */
+/* Plain loops that no step asks for get a note, or are refused if kernels are required. */
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
     const char *why = st->is_copy     ? "no kernel packs it"
                       : st->plain_why ? st->plain_why
@@ -163,7 +165,7 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         st->name, why);
 }
 
-/* The loops of an attached stage need no isl: their bounds are read off, and full tiles get constants. */
+/* The loops of an attached stage do not need isl: their bounds are known, and full tiles get constants. */
 static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
     int last = st->prefix;
 
@@ -176,7 +178,8 @@ static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
     st->tile = last;
 }
 
-/* The last loop of a copy along which there is a border goes in parts, not by isl, and all inside of it. */
+/* The last loop of a copy with a border is split into parts, without isl, together with all loops inside
+ * it. */
 static void place_row(const struct uk_schedule *s, struct uk_stage *st) {
     const int row = uk_border_loop(st);
     bool whole = st->match || st->tile != st->loops || row < 0;
@@ -189,7 +192,7 @@ static void place_row(const struct uk_schedule *s, struct uk_stage *st) {
         st->tile = row;
 }
 
-/* A copy that a step tensorizes stays as it is. */
+/* Lets copies be made by kernels that pack while they compute, unless a step tensorizes them. */
 static enum uk_status fuse_copies(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages, *next; st; st = next) {
         enum uk_status status = UK_OK;
@@ -263,7 +266,7 @@ enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct
     return UK_OK;
 }
 
-/* Of the stage's kernels. */
+/* Checks the arguments of the stage's kernels. */
 static enum uk_status check_arguments(struct uk_schedule *s, struct uk_stage *st, struct uk_function *f) {
     struct uk_match *own = st->match;
     enum uk_status status = uk_check_arguments(s, st, f);
@@ -276,7 +279,7 @@ static enum uk_status check_arguments(struct uk_schedule *s, struct uk_stage *st
     return status;
 }
 
-/* What may be read beyond a tensor begins at its end. */
+/* Checks that each `over` is at least its tensor's extent. */
 static enum uk_status check_over(struct uk_schedule *s, struct uk_function *f) {
     enum uk_status status = UK_OK;
     int64_t over, extent;
@@ -294,8 +297,6 @@ static enum uk_status check_over(struct uk_schedule *s, struct uk_function *f) {
     return status;
 }
 
-/* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is
- * inside its tensor. */
 enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
     enum uk_status over = check_over(s, f);
 
@@ -347,7 +348,6 @@ enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
 
 /* ---- the function ---- */
 
-/* Elements from the first to the last one; an empty dimension counts as if it had one. */
 struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t) {
     struct uk_index *n = uk_index_int(a, 1), *one = uk_index_int(a, 1);
 
@@ -364,7 +364,7 @@ struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t) {
     return n;
 }
 
-/* A temp that was inlined everywhere is gone. */
+/* True if some stage uses the temp: inlining may have removed all uses. */
 static bool is_used(const struct uk_schedule *s, const struct uk_tensor *t) {
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         for (int o = 0; o < st->operands; o++)
@@ -395,7 +395,7 @@ static void list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic
     f->intrinsic[f->intrinsics++] = intrinsic;
 }
 
-/* Every stage has two at most. */
+/* Lists the kernels in use; a stage has at most two. */
 enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
     int stages = 0;
 

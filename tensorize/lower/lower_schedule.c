@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_lower: the steps, those of the program or an automatic schedule, then all that follows from them, to the
- * function. What an automatic schedule drafts for a stage is tried: if a step, the lowering or a limit of the
- * target refuses it, the whole program is scheduled again without it, as often as there are other drafts
- * (auto/refused.c).
+ * uk_lower: from the steps, the program's or an automatic schedule, to the function. Drafts of an automatic
+ * schedule are tried: if a step, the lowering or a limit of the target refuses one, the whole program is
+ * scheduled again without it, as long as there are other drafts (auto/refused.c).
  */
 #include "lower.h"
 
@@ -14,7 +13,7 @@ static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
     uk_print_steps(steps, &shown);
 }
 
-/* A GPU needs loops that are bound: without any the steps are for CPUs. */
+/* A GPU needs bound loops: steps without any are for CPUs. */
 static bool has_steps(const struct uk_schedule *s) {
     const struct uk_step *step = s->program->steps;
 
@@ -39,7 +38,7 @@ static enum uk_status choose_steps(struct uk_schedule *s) {
     return s->target->arch->is_device ? uk_auto_device(s) : uk_auto_schedule(s);
 }
 
-/* A refusal of what is done to all stages at once may be of any. */
+/* Changes to all stages at once; a refusal may be due to any draft. */
 typedef enum uk_status change_all(struct uk_schedule *s);
 
 static enum uk_status apply_schedule(struct uk_schedule *s) {
@@ -95,14 +94,14 @@ static enum uk_status list_tensors(struct uk_schedule *s, struct uk_function *f)
     return UK_OK;
 }
 
-/* One schedule: s has what is not taken again. */
+/* Tries one schedule; s has the drafts that are not tried again. */
 static enum uk_status try_schedule(struct uk_schedule *s, struct uk_function *f) {
     enum uk_status status = apply_schedule(s);
 
     return status ? status : make_function(s, f);
 }
 
-/* The copies that a GPU's blocks make are in its own memories. */
+/* GPUs copy blocks to their own memories, so nothing is packed beforehand. */
 static enum uk_status refuse_constants(const struct uk_program *p, const struct uk_target *t) {
     const struct uk_tensor *x = p->tensors;
 
@@ -116,7 +115,7 @@ static enum uk_status refuse_constants(const struct uk_program *p, const struct 
                          x->name, t->name);
 }
 
-/* last: the schedule whose refused drafts are not taken again; or NULL. */
+/* last: a schedule whose refused drafts are not tried again; or NULL. */
 static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                             const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
                             struct uk_function **out) {
@@ -161,8 +160,8 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     return UK_OK;
 }
 
-/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed
- * differs from the kernel's), so that only the failure is reported. */
+/* After a failed allocation later decisions may be wrong (a coefficient that could not be computed differs
+ * from the kernel's), so only the failure is reported. */
 static enum uk_status lower_all(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                                 const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
                                 struct uk_function **out) {

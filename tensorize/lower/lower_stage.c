@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One point of a stage's outer loops in the loop IR: kernel calls, or the statement itself in plain loops. */
+/* One point of a stage's outer loops in the loop IR: kernel calls, or the statement in plain loops. */
 #include <string.h>
 #include "lower.h"
 
@@ -24,7 +24,7 @@ static bool access_at(struct uk_schedule *s, const struct uk_stage *st, const st
 
 /* ---- the statement ---- */
 
-/* Does the expression itself test whether the element of a pad exists? */
+/* True if the expression itself tests whether the element of a pad exists. */
 static bool is_asked(const struct uk_stage *st, const struct uk_expr *pad) {
     for (int o = 1; o < st->operands; o++)
         if (st->operand[o].expr == pad->arg[0])
@@ -96,7 +96,7 @@ struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, st
     return n;
 }
 
-/* A relation over the stage's iterators, at one instance. */
+/* A relation over the stage's iterators at one instance. */
 static struct uk_index *relation_at(struct uk_schedule *s, const struct uk_stage *st,
                                     const struct uk_index *r, struct uk_index *const *value) {
     struct uk_affine a, b;
@@ -110,8 +110,8 @@ static struct uk_index *relation_at(struct uk_schedule *s, const struct uk_stage
     return uk_index_op(s->arena, r->op, left, uk_affine_value(s, st, &b, value));
 }
 
-/* What bounds do not say: relations of a `where` that are none; in a scan, whose every instance stores,
- * whether the elements under pads exist. */
+/* The condition of an instance beyond its bounds: relations of a `where` that are not bounds; in a scan,
+ * every instance of which stores, whether the elements under pads exist. */
 static struct uk_index *adds_at(struct uk_schedule *s, const struct uk_stage *st,
                                 struct uk_index *const *value) {
     struct uk_arena *a = s->arena;
@@ -129,7 +129,7 @@ static struct uk_index *adds_at(struct uk_schedule *s, const struct uk_stage *st
     return all;
 }
 
-/* The element before, or the identity, is stored; then the term is added. */
+/* Stores the previous element, or the identity at the beginning; the term is added afterwards. */
 static struct uk_node *begin_scan(struct uk_schedule *s, const struct uk_stage *st,
                                   struct uk_index *const *value) {
     struct uk_node *first = uk_lower_store(s, st, uk_identity(s, st), value),
@@ -164,12 +164,12 @@ struct uk_node *uk_lower_statement(struct uk_schedule *s, const struct uk_stage 
 
 /* ---- the call ---- */
 
-/* With `full`, the extents are the kernel's largest, as constants. */
+/* A call in one form; with `full`, the extents are the kernel's maximum, as constants. */
 static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *st, enum uk_form_kind form,
                                  struct uk_index *const *value, bool full) {
     const struct uk_match *m = st->match;
     struct uk_node *n = uk_lower_node(s, UK_N_CALL, st);
-    struct uk_index *origin[UK_MAX_LOOPS]; /* of the tile: where guards let it begin */
+    struct uk_index *origin[UK_MAX_LOOPS]; /* of the tile; guards may move its begin */
 
     if (!n)
         return NULL;
@@ -202,7 +202,7 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
     return n;
 }
 
-/* Whether all outer loops of the sum are at 0. */
+/* The condition that all outer loops of the sum are at 0. */
 static struct uk_index *is_first(struct uk_schedule *s, const struct uk_stage *st,
                                  struct uk_index *const *value) {
     struct uk_index *all = uk_index_int(s->arena, 1), *zero = uk_index_int(s->arena, 0);
@@ -214,7 +214,7 @@ static struct uk_index *is_first(struct uk_schedule *s, const struct uk_stage *s
     return all;
 }
 
-/* compute, or reset and update where the kernel has no compute */
+/* Begins the sums: compute, or reset and update if the kernel has no compute. */
 static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
                              bool full) {
     const struct uk_form *f = st->match->intrinsic->form;
@@ -227,7 +227,8 @@ static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st, s
     return reset && reset->next ? reset : NULL;
 }
 
-/* one: where the tile may be the sum's first and may not, the kernel's code is not worth a copy for each. */
+/* one: pass the form to a single call if both forms occur, because a copy of the kernel's code for each is
+ * not worth it. */
 static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
                             bool full, bool one) {
     int64_t always;
@@ -251,7 +252,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
     return n->body && n->other ? n : NULL;
 }
 
-/* Plain loops that stand for a kernel which starts the sum store the 0 themselves. */
+/* Plain loops instead of a kernel that begins the sum initialize it themselves. */
 static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     struct uk_node *body = uk_lower_plain(s, st, st->tile, value);
 
@@ -269,7 +270,7 @@ static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, st
     return guard->condition && guard->body ? guard : NULL;
 }
 
-/* A bound on a loop of a sum that the stage follows: it runs once for an empty sum too. */
+/* True for a bound on a loop of a sum that the stage follows, which runs once for an empty sum too. */
 static bool is_of_sum_before(const struct uk_stage *st, const struct uk_bound *b) {
     for (int i = 0; i < st->prefix; i++) {
         const struct uk_loop *l = st->loop[i];
@@ -285,7 +286,7 @@ static bool is_of_sum_before(const struct uk_stage *st, const struct uk_bound *b
     return false;
 }
 
-/* A bound of a tile's extent too: where it leaves nothing, the call that gets the extent does nothing. */
+/* True if the bound also limits an extent of the tile: with an extent of 0 the call does nothing. */
 static bool is_in_extent(const struct uk_stage *st, const struct uk_bound *b) {
     for (int o = 0; o < st->bounds; o++) {
         const struct uk_bound *other = &st->bound[o];
@@ -305,7 +306,7 @@ static bool is_in_extent(const struct uk_stage *st, const struct uk_bound *b) {
     return false;
 }
 
-/* A bound on a loop of a sum, or on a copy's own, which may be that of a sum of its reader. */
+/* True for a bound on a loop of a sum, or on a copy's own loop, which may be that of a sum of its reader. */
 static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
     for (int i = 0; i < st->loops; i++)
         if (b->form.coefficient[st->loop[i]->id] &&
@@ -314,8 +315,8 @@ static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
     return false;
 }
 
-/* In a nest with sizes that count as at least 1: what tells whether this point is there when they are 0.
- * NULL: it always is, or the extents of the call tell it. */
+/* In a nest with sizes that count as at least 1: the condition that this point exists when they are 0. NULL:
+ * it always does, or the extents of the call show it. */
 static struct uk_index *exists(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
     bool by_extent = st->match && (st->is_copy || st->match->first);
     struct uk_index *all = NULL;
@@ -336,7 +337,7 @@ static struct uk_index *exists(struct uk_schedule *s, const struct uk_stage *st,
     return all;
 }
 
-/* Only what starts an empty sum, or follows it, runs for it. */
+/* For an empty sum only the stages that initialize or follow it run. */
 static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
                                     struct uk_node *body) {
     struct uk_index *all = body ? exists(s, st, value) : NULL;
@@ -353,7 +354,7 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
     return uk_lower_if(s, st, all, body, empty);
 }
 
-/* A tile whose guards leave nothing is left out. */
+/* Skips a tile of which guards leave nothing. */
 static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
                                   struct uk_node *body) {
     bool asked[UK_MAX_LOOPS] = {false};
@@ -377,9 +378,9 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
     return all ? uk_lower_if(s, st, all, body, NULL) : body;
 }
 
-/* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
- * none of the code for edges, nor a choice of what becomes of its sums. Assembly is the same text either way,
- * and asks by itself. Copies are not worth a second one. */
+/* True for compiled kernels: full tiles get a call of their own with constant extents, which inlines without
+ * code for edges and with a fixed destination of the sums. Assembly is the same for both and tests the
+ * extents itself. For copies a second call does not pay. */
 static bool wants_full_call(const struct uk_stage *st) {
     const struct uk_kernel *row = st->match->intrinsic->row;
 
@@ -408,7 +409,7 @@ static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
     return other ? uk_lower_if(s, st, full, call(s, st, value, true, false), other) : NULL;
 }
 
-/* Tiles that do not have the extents that the kernel takes run as plain loops. */
+/* Tiles without the extents that the kernel requires run as plain loops. */
 static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     struct uk_node *kernel = calls(s, st, value), *plain;
     struct uk_index *full = NULL;
@@ -426,7 +427,7 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
     return plain ? uk_lower_if(s, st, full, kernel, plain) : NULL;
 }
 
-/* The first tiles of a panel go to the kernel that makes it. */
+/* The first tiles of a panel are computed by the kernel that also packs it. */
 static struct uk_node *packing_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value,
                                      struct uk_node *other) {
     struct uk_index *first = uk_index_int(s->arena, 1), *zero = uk_index_int(s->arena, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside lower: the stages that become one nest of loops. */
+/* Private to lower: the stages that become one nest of loops. */
 #ifndef UK_NEST_H
 #define UK_NEST_H
 
@@ -10,7 +10,7 @@ struct uk_nest {
     struct uk_schedule *s;
     struct uk_stage *main; /* the stage at the root */
     int stages;
-    struct uk_member *member; /* main, and all that is attached to it or to those, in order */
+    struct uk_member *member; /* main, and all stages attached to it directly or indirectly, in order */
 };
 
 struct uk_member {
@@ -22,13 +22,13 @@ isl_schedule *uk_schedule_tree(struct uk_nest *n);
 
 /* ---- empty_sums.c ---- */
 
-/* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
- * tile, must run all the same. */
+/* Collects the sizes that count as at least 1: even if a sum is empty, the tile that initializes it, or a
+ * stage that follows its last tile, must run. */
 enum uk_status uk_raise_sizes(struct uk_nest *n);
-/* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum.
- * */
+/* True if the nest does nothing for an extent of 0 of this iterator. Initializations, and stages that follow
+ * a sum, run for an empty sum. */
 bool uk_must_exist(const struct uk_nest *n, int iterator);
-/* The body, if none of the extents is 0 for which it has nothing to do; NULL: no memory. */
+/* The body, run only if no extent is 0 for which it has nothing to do; NULL: no memory. */
 struct uk_node *uk_guarded(struct uk_nest *n, struct uk_node *body);
 
 #endif

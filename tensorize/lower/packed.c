@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant tensors. What the schedule copies of one for the whole program is copied by a function of its own,
- * into a block in which the copies lie one after the other, behind the tensor itself if a stage reads that
- * too. The program's function has that block as its argument in the tensor's place.
+ * Constant tensors. Copies of one that are made once for the whole program are made by a separate function,
+ * into a block that holds the tensor itself (if a stage reads it directly) followed by the copies. The
+ * program's function takes the block as its argument instead of the tensor.
  */
 #include "lower.h"
 
-/* Of the block, and of what is in it; as in the workspace. */
+/* Alignment of the block and of its parts, as in the workspace. */
 enum { ALIGN = 64 };
 
-/* Whether it is computed of constants of the program. */
+/* True if a scalar of the program occurs in e. */
 static bool reads_scalar(const struct uk_expr *e) {
     bool reads = e->op == UK_E_SCALAR;
 
@@ -37,14 +37,14 @@ static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
 
 struct packing {
     struct uk_schedule *s;
-    struct uk_function *f;    /* the program's */
-    struct uk_stage *copies;  /* of constant tensors, in order: those to come, */
-    struct uk_stage **packed; /* and the end of the list of the others */
+    struct uk_function *f;    /* the program's function */
+    struct uk_stage *copies;  /* copies of constant tensors not yet laid out, in order */
+    struct uk_stage **packed; /* end of the list of those laid out */
     struct uk_packed *k;
-    struct uk_tensor *form; /* what the function k->pack writes */
+    struct uk_tensor *form; /* the output of the function k->pack */
 };
 
-/* The next multiple of ALIGN. */
+/* The size rounded up to a multiple of ALIGN. */
 static struct uk_index *rounded(struct uk_arena *a, struct uk_index *bytes) {
     struct uk_index *unit = uk_index_int(a, ALIGN);
 
@@ -69,7 +69,7 @@ static bool add_section(struct packing *p, struct uk_function *to, const struct 
     return true;
 }
 
-/* A row of bytes. */
+/* A tensor that is a row of bytes. */
 static struct uk_tensor *make_bytes(struct uk_schedule *s, const char *name, int align) {
     struct uk_tensor *t = uk_alloc(s->arena, sizeof *t);
 
@@ -87,7 +87,7 @@ static void set_bytes(struct uk_tensor *t, struct uk_index *bytes) {
     t->shape[0] = t->stored[0] = bytes;
 }
 
-/* An empty tensor has no first element either. */
+/* The bytes of the tensor; 0 if it is empty, in any dimension. */
 static struct uk_index *bytes_in_place(struct uk_schedule *s, const struct uk_tensor *t) {
     struct uk_index *zero = uk_index_int(s->arena, 0),
                     *n = bytes_of(s->arena, t, uk_elements_of(s->arena, t));
@@ -124,7 +124,7 @@ static struct uk_node *copy_in_place(struct packing *p, struct uk_index *bytes) 
                : NULL;
 }
 
-/* Takes the buffer of the copy out of the workspace. */
+/* Removes the copy's buffer from the workspace. */
 static struct uk_buffer *take_buffer(struct uk_schedule *s, const struct uk_tensor *t) {
     struct uk_buffer **at = &s->buffers, *b;
 
@@ -135,7 +135,7 @@ static struct uk_buffer *take_buffer(struct uk_schedule *s, const struct uk_tens
     return b;
 }
 
-/* The copies of the tensor, at the end of what is in the block, `bytes` long; they go from p->copies to
+/* Appends the copies of the tensor to the block, whose size so far is *bytes; moves them from p->copies to
  * p->packed. */
 static bool lay_out_copies(struct packing *p, struct uk_index **bytes) {
     struct uk_arena *a = p->s->arena;
@@ -164,7 +164,7 @@ static bool lay_out_copies(struct packing *p, struct uk_index **bytes) {
 
 /* ---- the functions ---- */
 
-/* F's place among the function's tensors has the block, and F is no argument. */
+/* Starts a packed tensor: the block replaces it among f's tensors. */
 static bool begin(struct packing *p, const struct uk_tensor **place) {
     struct uk_schedule *s = p->s;
     const struct uk_tensor *t = *place;
@@ -233,7 +233,7 @@ static enum uk_status pack_tensor(struct packing *p, const struct uk_tensor **pl
     return status;
 }
 
-/* All of them leave s->stages. They run in one thread, once. */
+/* Removes these copies from s->stages. They run once, in one thread. */
 static struct uk_stage *take_copies(struct uk_schedule *s) {
     struct uk_stage *copies = NULL, **end = &copies;
 
@@ -248,7 +248,7 @@ static struct uk_stage *take_copies(struct uk_schedule *s) {
         end = &st->next;
         if (st->parent) {
             st->parent->attached--;
-            st->is_gone = uk_is_empty(st->parent); /* nothing of it is read */
+            st->is_gone = uk_is_empty(st->parent); /* nothing reads it */
         }
         st->parent = NULL;
         for (int i = 0; i < st->loops; i++)

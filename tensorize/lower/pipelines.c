@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that are pipelines: what fills slots goes n - 1 iterations ahead of what reads them, through
- * registers, so that the loads have the time that the reader takes.
+ * Pipelined loops: the code that fills slots runs n - 1 iterations ahead of the code that reads them, through
+ * registers, so that loads have the reader's time to complete.
  *
  *     for L in 0 .. E                     if 0 < E                      (for each of the first n - 1)
  *       fill slot L % n        becomes      fill slot 0
  *       read slot L % n                   for L in 0 .. E
  *                                           barrier
  *                                           if L + n - 1 < E
- *                                             load what slot (L + n - 1) % n gets
+ *                                             load the data for slot (L + n - 1) % n
  *                                           read slot L % n
  *                                           if L + n - 1 < E
  *                                             store it to the slot
  *
- * The slot that is filled was read in the iteration before, and the one that is read was filled before this
- * barrier or an earlier one: one barrier an iteration. Where a thread's part is not of a constant extent, the
- * slot is filled before the reader, at once.
+ * The slot being filled was read in the iteration before, and the one being read was filled before this
+ * barrier or an earlier one: one barrier per iteration. If a thread's part does not have a constant extent,
+ * the slot is filled directly, before the reader.
  */
 #include "lower.h"
 
-/* What stands for loops' values in a copy of nodes. */
+/* Substitutions for loop variables in a copy of nodes. */
 struct renaming {
     const struct renaming *outer;
     const struct uk_var *var;
@@ -92,7 +92,7 @@ static bool rename_node(struct uk_arena *a, const struct renaming *r, const stru
     return (to->body || !n->body) && (to->other || !n->other);
 }
 
-/* A copy of the nodes, with loops of their own. NULL: no memory, or no nodes. */
+/* A copy of the nodes with its own loop variables. NULL: no memory, or no nodes. */
 static struct uk_node *nodes_of(struct uk_arena *a, const struct renaming *r, const struct uk_node *n) {
     struct uk_node *first = NULL, **end = &first;
 
@@ -113,7 +113,8 @@ bool uk_has_slots(const struct uk_schedule *s, const struct uk_tensor *t, const 
     return false;
 }
 
-/* How many of the nodes fill slots, of those that are statements; the others in *rest. */
+/* The number of statements in the nodes that fill slots; *rest counts the others. one: only the first
+ * node. */
 static int fills(struct uk_schedule *s, const struct uk_node *n, const struct uk_node *loop, bool one,
                  int *rest) {
     int found = 0;
@@ -131,14 +132,14 @@ static int fills(struct uk_schedule *s, const struct uk_node *n, const struct uk
 
 /* ---- through registers ---- */
 
-/* One thread's part of a copy: an element for each value of its loops that are not over threads. */
+/* One thread's part of a copy: an element for each value of its loops other than those over threads. */
 struct part {
     struct uk_schedule *s;
     struct uk_tensor *registers;
-    bool stores; /* the second half: from the registers */
+    bool stores; /* the second half: stores from the registers */
 };
 
-/* How many elements a thread has; 0: not a constant, or a form that copies do not have. */
+/* The number of elements per thread; 0: not constant, or a form that copies do not have. */
 static int64_t elements_of(const struct uk_node *n) {
     int64_t lower, upper, inside;
 
@@ -169,7 +170,7 @@ static struct uk_access registers_at(const struct part *p, struct uk_index *at) 
     return (struct uk_access){.tensor = p->registers, .index = {at}};
 }
 
-/* The copy's node with loads into the registers, or with stores of them; at: the register of the loops
+/* One half of a copy: loads into the registers, or stores from them; at: the register index from the loops
  * outside. */
 static struct uk_node *half(const struct part *p, const struct uk_node *n, struct uk_index *at) {
     struct uk_arena *a = p->s->arena;
@@ -226,7 +227,7 @@ static struct uk_tensor *make_registers(struct uk_schedule *s, const struct uk_t
     return t;
 }
 
-/* What fills slots, as what loads and what stores. UK_NO_MATCH: not possible. */
+/* Splits the code that fills slots into loads and stores. UK_NO_MATCH: not possible. */
 static enum uk_status halve(struct uk_schedule *s, const struct uk_node *fill, struct uk_node **loads,
                             struct uk_node **stores) {
     for (const struct uk_node *n = fill; n; n = n->next) {
@@ -276,7 +277,7 @@ static struct uk_node **last_of(struct uk_node **at) {
     return at;
 }
 
-/* Before the loop: the slots of the first iterations. */
+/* Fills the slots of the first iterations before the loop. */
 static bool begin(struct uk_schedule *s, struct uk_node **at, const struct uk_node *fill) {
     struct uk_node *loop = *at;
 
@@ -293,7 +294,7 @@ static bool begin(struct uk_schedule *s, struct uk_node **at, const struct uk_no
     return true;
 }
 
-/* The loop's body. */
+/* Builds the loop's body. */
 static bool go_ahead(struct uk_schedule *s, struct uk_node *loop, const struct uk_node *fill,
                      struct uk_node *others) {
     struct uk_arena *a = s->arena;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that are requantized to bytes: the forms in which programs write this, and the instructions that
+ * Requantization of sums to bytes: recognizes the forms in which programs write it, and the instructions that
  * compute the same. On RISC-V, whose conversions have the rounding mode as an operand: u8(round(x) + zero).
- * With P: its shift that rounds up, the doubled product's upper half, and min and max. Elsewhere LLVM's own
- * forms are as short.
+ * With P: its shift that rounds up, the doubled product's upper half, and min and max. On other architectures
+ * LLVM generates code that is as short.
  */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 #include "lower.h"
 
-/* ---- the values that an integer can have ---- */
+/* ---- ranges of integers ---- */
 
 struct range {
     int64_t low, high;
@@ -31,7 +31,7 @@ static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* One of the ends of l op r; false: beyond 64 bits. */
+/* One end of the range of l op r; false: beyond 64 bits. */
 static bool end_of(enum uk_expr_op op, int64_t l, int64_t r, int64_t *out) {
     switch (op) {
     case UK_E_ADD:
@@ -95,11 +95,10 @@ bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high) {
     return r.low >= low && r.high <= high;
 }
 
-/* The largest magnitude of a value for all inputs: HUGE_VAL of one that may be infinite, NAN of one that may
- * be a NaN. */
+/* An upper bound of the magnitude for all inputs: HUGE_VAL if it may be infinite, NAN if it may be NaN. */
 static double magnitude(const struct uk_expr *e) {
     enum { DEEPEST = 64 };
-    const double least_infinite = 1e38; /* in f32, and rounded upward */
+    const double least_infinite = 1e38; /* in f32, with a margin for rounding */
     double l, r;
 
     if (e->op == UK_E_NUMBER) {
@@ -127,7 +126,7 @@ static double magnitude(const struct uk_expr *e) {
         r = isinf(l) && isinf(r) ? NAN : l + r;
         break;
     case UK_E_MUL:
-        r = isinf(l) || isinf(r) ? NAN : l * r; /* infinite times 0 */
+        r = isinf(l) || isinf(r) ? NAN : l * r; /* infinity times 0 */
         break;
     case UK_E_DIV:
         if (e->arg[1]->op != UK_E_NUMBER || isinf(r) || r < FLT_MIN)
@@ -165,7 +164,7 @@ static bool same(const struct uk_expr *a, const struct uk_expr *b) {
     return true;
 }
 
-/* Half of 2^shift: 1 << shift - 1, or a number. */
+/* True if e is half of 2^shift: 1 << shift - 1, or a number. */
 static bool is_half(const struct uk_expr *e, const struct uk_expr *shift) {
     const struct range s = range_of(shift);
 
@@ -176,7 +175,7 @@ static bool is_half(const struct uk_expr *e, const struct uk_expr *shift) {
            same(e->arg[1]->arg[0], shift) && is_number(e->arg[1]->arg[1], 1);
 }
 
-/* (x + half) >> s: equal to the instruction where the sum does not wrap and the count is one of 6 bits. */
+/* (x + half) >> s equals the instruction if the sum does not wrap and s is less than 64. */
 static struct uk_fused rounding_shift(const struct uk_expr *e) {
     const struct uk_fused none = {UK_FUSED_NONE, {NULL}};
     const struct uk_expr *sum = e->arg[0], *shift = e->arg[1];
@@ -194,7 +193,7 @@ static struct uk_fused rounding_shift(const struct uk_expr *e) {
     return none;
 }
 
-/* min((a * b + 2^30) >> 31, 2^31 - 1) of factors that 32 bits hold. */
+/* min((a * b + 2^30) >> 31, 2^31 - 1) for 32-bit factors. */
 static struct uk_fused doubled_half(const struct uk_expr *e) {
     for (int i = 0; i < 2; i++) {
         const struct uk_expr *shift = e->arg[i], *a, *b;
@@ -213,7 +212,7 @@ static struct uk_fused doubled_half(const struct uk_expr *e) {
     return (struct uk_fused){UK_FUSED_NONE, {NULL}};
 }
 
-/* An integer that is added to a rounded f32: a number, or the value of few bits that it was cast from. */
+/* The integer added to a rounded f32: a number, or the narrow value that it was cast from. */
 static const struct uk_expr *zero_point(const struct uk_expr *e) {
     enum { FAR = 1 << 15 }; /* beyond 2^23 the sum is not exact, and saturates */
 
@@ -256,9 +255,9 @@ struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e
     return f.form ? f : (struct uk_fused){least ? UK_FUSED_LEAST : UK_FUSED_MOST, {e->arg[0], e->arg[1]}};
 }
 
-/* ---- what is said of them ---- */
+/* ---- the report ---- */
 
-/* As bits; UK_FUSED_NONE is that of a right shift for which there is none. */
+/* The forms in e as bits; UK_FUSED_NONE represents a right shift that has no instruction. */
 static unsigned forms_in(const struct uk_target *t, const struct uk_expr *e) {
     const struct uk_fused f = uk_fuse_value(t, e);
     unsigned forms = f.form || (e->op == UK_E_SHR && e->type == UK_I64) ? 1u << f.form : 0;

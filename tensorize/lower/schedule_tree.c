@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule tree of a nest for isl: one statement per tile, its dimensions are the loops before the tile.
- * */
+/* The schedule tree of a nest for isl: one statement per tile; its dimensions are the loops before the
+ * tile. */
 #include <isl/id.h>
 #include <isl/schedule.h>
 #include <isl/schedule_node.h>
 #include <isl/union_set.h>
 #include "nest.h"
 
-/* Of a nest, stage[m] with what is attached to it, directly or not, inside more than its first `depth` loops;
- * depth -1: all of it. */
+/* stage[m] of a nest with the stages attached to it, directly or indirectly, inside more than its first
+ * `depth` loops; depth -1: all of them. */
 struct group {
     int m, depth;
 };
@@ -21,7 +21,7 @@ static bool is_in(const struct uk_nest *n, struct group g, int i) {
     return st && (st == main || st->prefix > g.depth);
 }
 
-/* isl leaves loops that run once out of its AST, so each band is below a mark that says which loop it is. */
+/* isl leaves loops that run once out of its AST, so each band is below a mark that names its loop. */
 static isl_schedule_node *insert_loop(isl_schedule_node *node, struct uk_nest *n, struct group g,
                                       struct uk_loop *l, int position) {
     isl_union_pw_aff *f = NULL;
@@ -36,8 +36,8 @@ static isl_schedule_node *insert_loop(isl_schedule_node *node, struct uk_nest *n
         f = f ? isl_union_pw_aff_union_add(f, u) : u;
     }
     node = isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(f));
-    if (uk_is_bound(l) ||
-        l->slots) /* one loop, with conditions inside: a kernel has one grid, a block its threads */
+    if (uk_is_bound(l) || l->slots) /* a single loop with conditions inside: a kernel has one grid, a block
+                                       one set of threads */
         node = isl_schedule_node_band_member_set_ast_loop_type(node, 0, isl_ast_loop_atomic);
     node = isl_schedule_node_insert_mark(node, isl_id_alloc(n->s->context->isl, "loop", l));
     return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);
@@ -63,8 +63,8 @@ static bool is_attached(const struct uk_nest *n, int i, int m, int depth) {
 
 static isl_schedule_node *insert_stage(isl_schedule_node *node, struct uk_nest *n, int m, int depth);
 
-/* What is attached to stage[m] at this depth goes before or after the rest of it. On return, node is the leaf
- * of the rest. */
+/* Inserts the stages attached to stage[m] at this depth before or after the rest of it. Returns the leaf of
+ * the rest. */
 static isl_schedule_node *insert_attached(isl_schedule_node *node, struct uk_nest *n, int m, int depth) {
     const struct group left = {m, depth};
     int parts = 1, rest = 0, position = 0;
@@ -99,8 +99,8 @@ static isl_schedule_node *insert_attached(isl_schedule_node *node, struct uk_nes
     return isl_schedule_node_child(isl_schedule_node_child(node, rest), 0);
 }
 
-/* The loops of stage[m] from `depth` on; node is a leaf for all of it, which shares the loops before, and is
- * again on return. */
+/* Inserts the loops of stage[m] from `depth` on. node is a leaf for the whole stage below the shared loops,
+ * on entry and on return. */
 static isl_schedule_node *insert_stage(isl_schedule_node *node, struct uk_nest *n, int m, int depth) {
     struct uk_stage *st = n->member[m].stage;
     int level = (int)isl_schedule_node_get_tree_depth(node);

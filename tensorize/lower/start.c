@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search of schedules starts from: first the automatic one, as it is compiled, without drafts that the
- * lowering refuses. */
+/* Starting points of a search for schedules. The first is the automatic schedule as it is compiled, without
+ * drafts that lowering refuses. */
 #include "lower.h"
 
 static enum uk_status automatic(struct uk_program *p, const struct uk_options *o, char **steps) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where temps live: in the output of the stage that alone reads them, element by element; in a tile buffer of
- * what one iteration of the loops around all their accesses touches; or whole in the workspace.
+ * Decides where each temp lives: in the output of its only reader, if that stores the elements where it reads
+ * them; in a tile buffer for one iteration of the loops around all its accesses; or whole in the workspace.
  */
 #include <string.h>
 #include "lower.h"
@@ -38,7 +38,7 @@ static bool find_accesses(struct placing *p) {
     return true;
 }
 
-/* ---- kernels that are proven already must fit the tensor's new place ---- */
+/* ---- moving accesses; kernels that are already proven must still match ---- */
 
 static enum uk_status match_again(struct placing *p) {
     struct uk_text why = {0};
@@ -55,7 +55,7 @@ static enum uk_status match_again(struct placing *p) {
     return status;
 }
 
-/* Redirects every access by `place`; a kernel that does not fit the new place undoes it (UK_NO_MATCH). */
+/* Redirects every access to `to`; undone with UK_NO_MATCH if a kernel does not match then. */
 static enum uk_status move(struct placing *p, struct uk_region *r, struct uk_tensor *to) {
     struct uk_operand *before = uk_alloc(p->s->arena, sizeof *before * (size_t)p->accesses);
     const struct uk_buffer_layout plain = uk_layout_plain(p->t->dims);
@@ -80,8 +80,8 @@ static enum uk_status move(struct placing *p, struct uk_region *r, struct uk_ten
 
 /* ---- in the output of its reader ---- */
 
-/* The reader, if it is one stage that runs after the loops that write the temp, and stores every element
- * where it reads it. */
+/* The reader, if it is a single stage that runs after the loops that write the temp, and stores every element
+ * where it reads it; else NULL. */
 static struct uk_stage *find_reader(const struct placing *p) {
     struct uk_stage *e = NULL, *w = NULL;
 
@@ -106,7 +106,7 @@ static struct uk_stage *find_reader(const struct placing *p) {
     return e;
 }
 
-/* In the nest, the output is touched by the reader and by stages that follow it. */
+/* True if in this nest only the reader, and stages after it, access the output. */
 static bool is_free_before(const struct placing *p, const struct uk_stage *e) {
     const struct uk_tensor *out = e->operand[0].tensor;
     bool before = true;
@@ -143,8 +143,7 @@ static enum uk_status place_in_output(struct placing *p) {
 
 /* ---- a tile buffer ---- */
 
-/* Elements of a scan read the one before them, which is of another iteration of these loops. */
-/* The loops around all accesses, outside of the sums that grow in the tensor. */
+/* The number of loops around all accesses and outside the sums and scans that accumulate in the tensor. */
 static int common_prefix(const struct placing *p) {
     int n = p->accesses ? p->access[0].stage->loops : 0;
     bool several = false;
@@ -163,8 +162,7 @@ static bool is_parallel(const struct uk_stage *st, int prefix) {
     return false;
 }
 
-/* Where a buffer inside of these loops is: a block's, a thread's, or in global memory where there are no
- * blocks. */
+/* The memory of a buffer inside these loops: a block's, a thread's, or global without blocks. */
 static enum uk_scope scope_inside(const struct uk_stage *st, int prefix) {
     enum uk_scope scope = UK_SCOPE_GLOBAL;
 
@@ -176,7 +174,7 @@ static enum uk_scope scope_inside(const struct uk_stage *st, int prefix) {
     return scope;
 }
 
-/* All writers write the same region. */
+/* The region that all writers write; UK_NO_MATCH: they write different ones. */
 static enum uk_status find_written(struct placing *p, int prefix, struct uk_region **out) {
     const char *why;
 
@@ -231,7 +229,7 @@ static enum uk_status place_in_tile(struct placing *p) {
 
 /* ---- all of them ---- */
 
-/* A temp that the scheduler made has a buffer from the start. */
+/* Temps that the scheduler created have a buffer from the beginning. */
 static void drop_buffer(struct uk_schedule *s, const struct uk_tensor *t) {
     struct uk_buffer **at = &s->buffers;
 
@@ -272,7 +270,7 @@ static enum uk_status place(struct uk_schedule *s, const struct uk_tensor *t) {
     return UK_OK;
 }
 
-/* Buffers of copies: each thread has its own where all that touches them is inside a parallel loop. */
+/* Buffers of copies: each thread has its own if all accesses are inside a parallel loop. */
 static enum uk_status share_buffers(struct uk_schedule *s) {
     struct placing *p = uk_alloc(s->arena, sizeof *p);
 
@@ -289,7 +287,7 @@ static enum uk_status share_buffers(struct uk_schedule *s) {
     return UK_OK;
 }
 
-/* The last temps first: what a temp's home is, the ones before it can live in too. */
+/* From the last temp to the first, because a temp's home may then be the home of earlier ones. */
 enum uk_status uk_place_temps(struct uk_schedule *s) {
     const struct uk_tensor **temp;
     int n = 0;

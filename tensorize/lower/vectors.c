@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vectors of a GPU's threads: an innermost loop that moves up to 16 bytes, from neighbours to neighbours, is
- * one load and one store; to other places of shared memory or of registers it is one load, too. Global memory
- * need not be aligned for them; in shared memory each vector is.
+ * Vectors of a GPU's threads. An innermost loop that moves up to 16 bytes between adjacent elements is one
+ * load and one store; if only the loaded elements are adjacent, and the target is in shared memory or
+ * registers, it is one load. Global memory need not be aligned for them; in shared memory each vector is
+ * aligned.
  */
 #include "lower.h"
 
 enum { LEAST_BYTES = 8, MOST_BYTES = 16 };
 
-/* What one step of v adds to e; false: not always the same. */
+/* The change of e per step of v; false: it is not constant. */
 static bool step_of(const struct uk_index *e, const struct uk_var *v, int64_t *step) {
     int64_t a = 0, b = 0, c;
 
@@ -34,7 +35,7 @@ static bool step_of(const struct uk_index *e, const struct uk_var *v, int64_t *s
     }
 }
 
-/* Is e a multiple of n, whatever its variables are, where v is 0? */
+/* True if e is a multiple of n for v = 0 and any values of its other variables. */
 static bool is_multiple(const struct uk_index *e, const struct uk_var *v, int64_t n) {
     int64_t c;
 
@@ -57,7 +58,8 @@ static bool is_multiple(const struct uk_index *e, const struct uk_var *v, int64_
     }
 }
 
-/* Neighbours along v, and in shared memory each n of them aligned to their size. */
+/* True if the elements are adjacent along v and, in shared memory, each n of them are aligned to their
+ * size. */
 static bool is_vector(const struct uk_access *x, const struct uk_var *v, int64_t n) {
     const struct uk_tensor *t = x->tensor;
     int64_t sum = 0;
@@ -79,7 +81,7 @@ static bool is_vector(const struct uk_access *x, const struct uk_var *v, int64_t
     return sum == 1;
 }
 
-/* The store of an innermost loop that moves elements of one type, of a constant number; NULL: it is none. */
+/* The store of an innermost loop that moves a constant number of elements of one type; or NULL. */
 static const struct uk_node *moved_by(const struct uk_node *n, int64_t *elements) {
     const struct uk_node *store = n->body;
     int64_t lower;
@@ -109,7 +111,7 @@ static bool substitute(struct uk_arena *a, struct uk_access *x, const struct uk_
     return true;
 }
 
-/* A longer one, whose every part is a vector, as a loop over these. False: no memory. */
+/* Splits a longer loop whose parts are vectors into a loop over them. False: no memory. */
 static bool divide(struct uk_schedule *s, struct uk_node *n) {
     int64_t elements;
     const struct uk_node *store = moved_by(n, &elements);
