@@ -66,6 +66,10 @@ struct uk_options;
 
 enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, UK_U8, UK_TYPES };
 
+/* The type's name in texts, "f32", and the bytes of an element. "no type" and 0: there is none. */
+const char *uk_type_name(enum uk_type t);
+size_t uk_type_bytes(enum uk_type t);
+
 /* The version of the library that is loaded, as uk_version() is that of libukernels: "0.2.0". */
 const char *uk_tensorize_version(void);
 

@@ -154,8 +154,6 @@ struct uk_data {
     void **origins; /* of the arrays, in order */
 };
 
-const char *uk_type_text(enum uk_type type);
-size_t uk_bytes_of(enum uk_type type);
 /* Exit status; free the data in any case. */
 int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes);
 void uk_data_free(struct uk_data *d);

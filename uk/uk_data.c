@@ -9,20 +9,10 @@
 
 enum { GUARD = 256, GUARD_BYTE = 0xA5 };
 
-size_t uk_bytes_of(enum uk_type type) {
-    static const unsigned char bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
-    return bytes[type];
-}
-
-const char *uk_type_text(enum uk_type type) {
-    static const char *const text[UK_TYPES] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
-    return text[type];
-}
-
 static int create_array(struct uk_array *a, struct uk_program *p, int i, const int64_t *sizes) {
     const char *name = uk_program_tensor_name(p, i);
     int64_t elements = uk_program_tensor_elements(p, i, sizes);
-    size_t element = uk_bytes_of(a->tensor->type), bytes, room;
+    size_t element = uk_type_bytes(a->tensor->type), bytes, room;
     if (elements < 0 && uk_program_check_sizes(p, NULL, sizes)) {
         fprintf(stderr, "%s\n", uk_context_message(p->context));
         return UK_EXIT_WRONG;
@@ -219,7 +209,7 @@ static bool name_element(const struct uk_array *a, size_t offset, const int64_t 
 
 /* Equal, or no further apart than that; one NaN is as good as another. */
 static bool same_value(const struct uk_array *x, const struct uk_array *y, size_t i, double allowed) {
-    size_t bytes = uk_bytes_of(x->tensor->type);
+    size_t bytes = uk_type_bytes(x->tensor->type);
     const char *p = x->origin, *q = y->origin;
     double a, b;
 

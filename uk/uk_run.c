@@ -45,7 +45,7 @@ static void print_results(const struct uk_data *d) {
             continue;
         for (size_t i = 0; i < a->elements; i++)
             sum += uk_data_value(a, i);
-        printf("%s %s, %zu elements:", a->tensor->name, uk_type_text(a->tensor->type), a->elements);
+        printf("%s %s, %zu elements:", a->tensor->name, uk_type_name(a->tensor->type), a->elements);
         for (size_t i = 0; i < a->elements && i < SHOWN; i++)
             printf(" %g", uk_data_value(a, i));
         printf("%s, sum %.17g\n", a->elements > SHOWN ? " ..." : "", sum);

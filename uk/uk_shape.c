@@ -127,7 +127,7 @@ double uk_operations(const struct uk_program *p, const int64_t *sizes) {
 static double bytes_in(const struct uk_expr *e) {
     if (!e)
         return 0;
-    double here = e->op == UK_E_ACCESS ? (double)uk_bytes_of(e->access.tensor->type) : 0;
+    double here = e->op == UK_E_ACCESS ? (double)uk_type_bytes(e->access.tensor->type) : 0;
     return here + bytes_in(e->arg[0]) + bytes_in(e->arg[1]) + bytes_in(e->arg[2]);
 }
 
@@ -136,7 +136,7 @@ double uk_traffic(const struct uk_program *p, const int64_t *sizes) {
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         if (s->reduce != UK_REDUCE_NONE)
             return 0;
-        double written = (double)uk_bytes_of(s->left.tensor->type) * (s->assign == UK_ASSIGN ? 1 : 2);
+        double written = (double)uk_type_bytes(s->left.tensor->type) * (s->assign == UK_ASSIGN ? 1 : 2);
         sum += uk_terms(s, sizes) * (bytes_in(s->right) + written);
     }
     return sum;

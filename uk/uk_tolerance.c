@@ -2,10 +2,10 @@
 /*
  * How far results may be from the interpreter's. Operations and conversions round alike wherever they are
  * computed; a sum of floats is computed in any order, a product that is added may be rounded before or not,
- * and exp, log, tanh, erf and pow are computed by other means than the C library's, within APPROXIMATE units
- * in the last place. These differ where they round, which sums of small integers do not while the type has
- * all integers of their size; all else is equal. An integer that is made of a value that differs may be the
- * next one, where that value lies at a tie or at a limit.
+ * and exp, log, tanh, erf and pow are computed by other means than the C library's, within the units in the
+ * last place that functions.def says. These differ where they round, which sums of small integers do not
+ * while the type has all integers of their size; all else is equal. An integer that is made of a value that
+ * differs may be the next one, where that value lies at a tie or at a limit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,6 @@
 
 /* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */
 enum { LARGEST_INTEGER = 4 };
-/* Units in the last place that generated code and the interpreter may be apart in exp, log, tanh, erf or pow
- * (uk.5, Arithmetic). */
-enum { APPROXIMATE = 2 };
 
 /* What is known of a value, or of all elements of a tensor. */
 struct known {
@@ -65,14 +62,19 @@ static struct known number(const struct uk_expr *e) {
 
 /* Bytes are no larger than their type lets them be; what is rounded to an integer may become the next one. */
 static struct known converted(const struct uk_expr *e, struct known k) {
-    const bool whole = e->op == UK_E_ROUND || e->op == UK_E_FLOOR || e->op == UK_E_CEIL ||
-                       (!is_real(e->type) && is_real(e->arg[0]->type));
+    const bool whole =
+        uk_is_function_of_class(e->op, UK_FUNCTION_WHOLE) || (!is_real(e->type) && is_real(e->arg[0]->type));
 
     if (whole)
         k = (struct known){.steps = k.steps + k.differs, .largest = k.largest + 1};
     if (e->type == UK_U8 || e->type == UK_I8)
         k.largest = fmin(k.largest, 255);
     return k;
+}
+
+/* A rounded value of at most this magnitude, made of k: steps become differences that nothing bounds. */
+static struct known real_number(struct known k, double largest) {
+    return (struct known){true, k.differs, k.steps > 0 ? HUGE_VAL : 0, largest};
 }
 
 static struct known known(struct checking *c, const struct uk_expr *e);
@@ -96,21 +98,16 @@ static struct known operation(const struct uk_expr *e, const struct known *a) {
         k.largest = HUGE_VAL;
         break;
     case UK_E_DIV:
-    case UK_E_POW:
-    case UK_E_EXP:
-    case UK_E_LOG:
-    case UK_E_TANH:
-    case UK_E_ERF:
-    case UK_E_SQRT: /* steps become differences that nothing bounds */
-        k = (struct known){true, k.differs || uk_is_approximate(e->op), k.steps > 0 ? HUGE_VAL : 0,
-                           e->op == UK_E_TANH || e->op == UK_E_ERF ? 1 : HUGE_VAL};
-        break;
+        return real_number(k, HUGE_VAL);
     case UK_E_CAST:
-    case UK_E_ROUND:
-    case UK_E_FLOOR:
-    case UK_E_CEIL:
         return converted(e, a[0]);
     default:
+        if (uk_is_function_of_class(e->op, UK_FUNCTION_WHOLE))
+            return converted(e, a[0]);
+        if (uk_is_function_of_class(e->op, UK_FUNCTION_REAL)) {
+            k.differs |= uk_ulps(e->op) > 0;
+            return real_number(k, uk_function_of(e->op)->limit);
+        }
         break;
     }
     return k;
@@ -141,7 +138,7 @@ static double apart(const struct uk_expr *e) {
 
     for (int i = 0; i < 3 && e->arg[i]; i++)
         n += apart(e->arg[i]);
-    return n + (uk_is_approximate(e->op) ? APPROXIMATE - 1 : 0);
+    return n + (uk_ulps(e->op) > 0 ? uk_ulps(e->op) - 1 : 0);
 }
 
 static double terms_of(const struct uk_statement *s, const int64_t *sizes) {

@@ -57,7 +57,7 @@ static enum uk_status pack(struct uk_network *n, struct uk_constants *c, struct 
 static enum uk_status add(struct uk_network *n, struct uk_constants *c, struct uk_module *const *packing,
                           const struct uk_layer *l, int i) {
     const struct uk_graph_value *v = l->argument[i];
-    const size_t bytes = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
+    const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
     struct uk_constant *k = &c->constant[c->count];
     char name[UK_CONSTANT_NAME];
     const bool packs = uk_constant_name(n, packing, l, i, name);

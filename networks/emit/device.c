@@ -156,7 +156,7 @@ static enum uk_status run_layer(struct uk_network_device *d, const struct uk_lay
 
 static enum uk_status copy(struct uk_network_device *d, const struct uk_graph_value *v, void *to,
                            const void *from) {
-    const size_t bytes = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
+    const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
 
     if (!bytes)
         return UK_OK;

@@ -107,7 +107,7 @@ static int64_t stored(const struct uk_graph_value *v, const int64_t *stride, int
 
 /* From memory into ONNX's order, or back. */
 static void copy_elements(const struct uk_graph_value *v, char *memory, char *elements, bool back) {
-    const size_t bytes = uk_element_bytes(v->type);
+    const size_t bytes = uk_type_bytes(v->type);
     int64_t stride[UK_RANK];
 
     uk_value_strides(v, stride);
@@ -155,7 +155,7 @@ struct interpreted {
 
 /* The constant in the order of memory that the layer reads. */
 static const void *constant_of(struct uk_network *n, const struct uk_graph_value *v, struct uk_arena *arena) {
-    void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_element_bytes(v->type) + 1);
+    void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_type_bytes(v->type) + 1);
 
     if (data)
         uk_permute(v, v->order, data);

@@ -37,7 +37,7 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
         .name = name, .type = v->type, .rank = v->rank, .is_boolean = v->is_boolean};
     memcpy(t->shape, v->extent, sizeof t->shape);
     t->elements = (size_t)uk_value_elements(v);
-    t->bytes = t->elements * uk_element_bytes(v->type);
+    t->bytes = t->elements * uk_type_bytes(v->type);
 }
 
 static enum uk_status show_all(struct uk_network *n) {

@@ -62,22 +62,6 @@ enum uk_status uk_graph_no_memory(struct uk_graph *g) {
 
 /* ---- values ---- */
 
-size_t uk_element_bytes(enum uk_type t) {
-    static const size_t bytes[UK_TYPES] = {
-        [UK_F64] = 8, [UK_F32] = 4, [UK_F16] = 2, [UK_BF16] = 2, [UK_I64] = 8,
-        [UK_I32] = 4, [UK_I16] = 2, [UK_I8] = 1,  [UK_U8] = 1};
-
-    return t < UK_TYPES ? bytes[t] : 0;
-}
-
-const char *uk_type_name(enum uk_type t) {
-    static const char *const name[UK_TYPES] = {
-        [UK_F64] = "f64", [UK_F32] = "f32", [UK_F16] = "f16", [UK_BF16] = "bf16", [UK_I64] = "i64",
-        [UK_I32] = "i32", [UK_I16] = "i16", [UK_I8] = "i8",   [UK_U8] = "u8"};
-
-    return t < UK_TYPES ? name[t] : "no type";
-}
-
 struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name) {
     struct uk_graph_value *v = uk_alloc(&g->arena, sizeof *v);
 
@@ -126,7 +110,7 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
     int64_t n = uk_value_elements(v);
     if (n < 0)
         uk_graph_fail(g, UK_REFUSED, g->inferred, "constant %s has too many elements", v->name);
-    void *data = n < 0 ? NULL : uk_constant_alloc(g, n * (int64_t)uk_element_bytes(type));
+    void *data = n < 0 ? NULL : uk_constant_alloc(g, n * (int64_t)uk_type_bytes(type));
 
     v->data = data;
     return data;
@@ -148,7 +132,7 @@ int64_t uk_value_place(const struct uk_graph_value *v) {
     int64_t at = 0;
 
     for (; v->storage; v = v->storage)
-        at += v->is_slice ? v->slice_at * (int64_t)uk_element_bytes(v->type) : 0;
+        at += v->is_slice ? v->slice_at * (int64_t)uk_type_bytes(v->type) : 0;
     return at + v->offset;
 }
 

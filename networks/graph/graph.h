@@ -117,8 +117,6 @@ void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
 /* Elements that a file or a caller has: as many bytes more may be constants, and twice as many what is made
  * of them. */
 void uk_constant_given(struct uk_graph *g, int64_t bytes);
-size_t uk_element_bytes(enum uk_type t);
-const char *uk_type_name(enum uk_type t);
 /* Elements; -1: more than UK_MOST_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
 /* How far apart in memory neighbours along each dimension are, in elements; and where in the network's memory

@@ -109,7 +109,7 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
     v->has_shape = true;
     if (uk_value_elements(v) < 0)
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s: its size overflows", path);
-    const size_t bytes_of_data = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
+    const size_t bytes_of_data = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
     if (m->length - PREFIX - length != bytes_of_data)
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s has %zu bytes of data for %s elements of %s", path,
                              m->length - PREFIX - length, uk_value_shape(v), uk_type_name(v->type));

@@ -154,7 +154,7 @@ static enum uk_status constant_input(struct importing *im, struct uk_graph_value
         return uk_graph_fail(im->g, UK_REFUSED, NULL,
                              "input %s has type %s, and the constant given for it %s", v->name,
                              uk_type_name(v->type), uk_type_name(t->type));
-    const size_t bytes = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
+    const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
     uk_constant_given(im->g, (int64_t)bytes);
     void *copy = uk_value_constant(im->g, v, v->type, t->rank, t->shape);
 

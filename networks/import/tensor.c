@@ -67,13 +67,13 @@ static bool is_inside(const char *path) {
 /* The constant's elements, that is: what has a shape gets memory for them, which the file or its maker has as
  * well. */
 static void *elements_of(struct uk_graph *g, struct uk_graph_value *v) {
-    uk_constant_given(g, uk_value_elements(v) * (int64_t)uk_element_bytes(v->type));
+    uk_constant_given(g, uk_value_elements(v) * (int64_t)uk_type_bytes(v->type));
     return uk_value_constant(g, v, v->type, v->rank, v->extent);
 }
 
 static enum uk_status read_at(struct uk_graph *g, int file, const struct external *e,
                               struct uk_graph_value *v) {
-    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_element_bytes(v->type);
+    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_type_bytes(v->type);
     struct stat s;
 
     if (fstat(file, &s) || !S_ISREG(s.st_mode))
@@ -198,7 +198,7 @@ static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, s
 static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto *t,
                                     struct uk_graph_value *v) {
     const int64_t n = uk_value_elements(v);
-    const size_t bytes = (size_t)n * uk_element_bytes(v->type);
+    const size_t bytes = (size_t)n * uk_type_bytes(v->type);
 
     if (t->has_raw_data && t->raw_data.len != bytes)
         return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu bytes of data",

@@ -38,7 +38,7 @@ static enum uk_status interpret(struct uk_graph *g, const struct uk_writer *w, s
     *data = NULL;
     if (terms <= (double)g->term_room && tensors) {
         g->term_room -= (int64_t)terms;
-        *data = uk_constant_alloc(g, uk_value_elements(v) * (int64_t)uk_element_bytes(v->type));
+        *data = uk_constant_alloc(g, uk_value_elements(v) * (int64_t)uk_type_bytes(v->type));
         for (int i = 0; i < w->tensors; i++)
             if (!w->tensor[i].is_temp)
                 tensors[i] = w->tensor[i].value == v ? *data : (void *)(uintptr_t)w->tensor[i].value->data;
@@ -75,7 +75,7 @@ static enum uk_status fold_output(struct uk_graph *g, const struct uk_graph_node
 enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[0];
     struct uk_graph_value *y = n->output[0];
-    const size_t bytes = uk_element_bytes(x->type);
+    const size_t bytes = uk_type_bytes(x->type);
     int perm[UK_RANK];
 
     if (!x->data)
@@ -94,7 +94,7 @@ enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n) {
 }
 
 void uk_permute(const struct uk_graph_value *v, const int *order, void *out) {
-    const size_t bytes = uk_element_bytes(v->type);
+    const size_t bytes = uk_type_bytes(v->type);
     const int64_t elements = uk_value_elements(v);
     int64_t stride[UK_RANK], at[UK_RANK] = {0}, all = 1, offset = 0;
     char *to = out;

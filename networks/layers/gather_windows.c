@@ -37,7 +37,7 @@ static bool window_of(struct uk_graph *g, const struct uk_graph_node *n, struct 
     return window > 1 && w->dilation[1] == 1 && window * f->extent[1] <= f->extent[0];
 }
 
-bool uk_is_gathered(struct uk_graph *g, const struct uk_graph_node *n) {
+bool uk_gathers_windows(struct uk_graph *g, const struct uk_graph_node *n) {
     struct uk_window w;
 
     return window_of(g, n, &w);

@@ -23,7 +23,7 @@ bool uk_is_byte(enum uk_type t);
 /* gather_windows.c: a convolution of bytes whose channels fill no whole group of terms, and whose weights
  * have no zero points; and one whose windows are gathered before they are multiplied. */
 bool uk_has_part_of_group(const struct uk_graph_node *n);
-bool uk_is_gathered(struct uk_graph *g, const struct uk_graph_node *n);
+bool uk_gathers_windows(struct uk_graph *g, const struct uk_graph_node *n);
 /* Such a convolution's sums into a temp or value, "@t"; false: the convolution, or how its operands lie in
  * memory, is another. */
 bool uk_write_gathered(struct uk_writer *w, const struct uk_graph_node *n, const char *to);

@@ -93,7 +93,7 @@ static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
     const struct uk_graph_node *n = v->producer;
 
     return n && v->uses == 1 && !v->data && !n->is_folded && !n->op->is_view && !n->op->is_union &&
-           !n->op->is_part && !uk_is_gathered(g, n);
+           !n->op->is_part && !uk_gathers_windows(g, n);
 }
 
 /* The image's extents and where the input begins in it; false: there is no padding, or it is not worth it. */

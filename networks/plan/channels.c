@@ -70,7 +70,7 @@ struct uk_graph_node *uk_enlarge_input(struct uk_graph *g, const struct uk_opera
 enum uk_status uk_plan_channels(struct uk_graph *g) {
     for (struct uk_graph_node **place = &g->nodes; *place; place = &(*place)->next) {
         struct uk_graph_node *n = *place;
-        if (!uk_has_part_of_group(n) || uk_is_gathered(g, n))
+        if (!uk_has_part_of_group(n) || uk_gathers_windows(g, n))
             continue;
         const int64_t channels = (n->input[FILTER]->extent[1] + GROUP - 1) / GROUP * GROUP;
         struct uk_graph_value *filter = padded_filter(g, n->input[FILTER], channels);

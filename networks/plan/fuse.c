@@ -210,7 +210,7 @@ static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
     s->output = (struct uk_network_tensor){.name = v->name, .type = v->type, .rank = v->rank};
     memcpy(s->output.shape, v->extent, sizeof s->output.shape);
     s->output.elements = (size_t)uk_value_elements(v);
-    s->output.bytes = s->output.elements * uk_element_bytes(v->type);
+    s->output.bytes = s->output.elements * uk_type_bytes(v->type);
     return s->operators ? uk_layer_classify(p->g, l) : uk_graph_no_memory(p->g);
 }
 

@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 
 static int64_t bytes_of(const struct uk_graph_value *v) {
-    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_element_bytes(v->type);
+    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_type_bytes(v->type);
 
     return (bytes + UK_PLACE_ALIGNMENT - 1) / UK_PLACE_ALIGNMENT * UK_PLACE_ALIGNMENT;
 }

@@ -179,7 +179,7 @@ static bool moves_elements(const struct uk_graph_node *n) {
 static bool equal(const struct uk_graph_value *a, const struct uk_graph_value *b) {
     return a == b || (a && b && a->data && b->data && a->type == b->type &&
                       uk_value_elements(a) == uk_value_elements(b) &&
-                      !memcmp(a->data, b->data, (size_t)uk_value_elements(a) * uk_element_bytes(a->type)));
+                      !memcmp(a->data, b->data, (size_t)uk_value_elements(a) * uk_type_bytes(a->type)));
 }
 
 /* QGemm adds a bias in the scale of the products only. */

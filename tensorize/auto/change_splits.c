@@ -6,7 +6,8 @@
 /* ---- factors ---- */
 
 static bool has_factor(const struct uk_step *step) {
-    return (step->kind == UK_STEP_SPLIT && !step->parts) || step->kind == UK_STEP_TILE;
+    return uk_step_arguments(step->kind, UK_STEP_ARGUMENT_factor) ||
+           (uk_step_arguments(step->kind, UK_STEP_ARGUMENT_factor_or_parts) && !step->parts);
 }
 
 /* The iterator that the loop of step k comes from, through the splits before it. */
@@ -17,7 +18,7 @@ static const char *source(const struct uk_draft *d, int k, int which) {
         for (int n = 0;
              uk_step_splits(d->step[j]) && uk_is_on_stage(d->step[j], stage) && n < d->step[j]->names; n++)
             if (uk_same_name(d->step[j]->name[n], loop))
-                loop = d->step[j]->loop[d->step[j]->kind == UK_STEP_TILE ? n % 2 : 0].loop;
+                loop = d->step[j]->loop[n % d->step[j]->loops].loop;
     return loop;
 }
 
@@ -58,7 +59,7 @@ enum uk_status uk_change_factor(struct uk_draft *d, uint64_t *random) {
 
     if (k < 0)
         return UK_REFUSED;
-    int which = d->step[k]->kind == UK_STEP_TILE ? (int)uk_draw(random, 2) : 0;
+    int which = d->step[k]->loops > 1 ? (int)uk_draw(random, (uint64_t)d->step[k]->loops) : 0;
     int64_t old = d->step[k]->number[which], g = granule(d, k, which);
     int64_t far = balanced(d, k, which, old), fair = (far + g - 1) / g * g;
     const int64_t choice[] = {old * 2, old / 2, old + old / 2, old * 2 / 3, old + g,
@@ -93,7 +94,7 @@ static struct uk_loop_name around(const struct uk_stage *st, const char *name) {
 static bool forget_loop(struct uk_draft *d, int k, int i, struct uk_loop_name outside) {
     struct uk_step *step = d->step[k];
 
-    if (step->kind == UK_STEP_REORDER || step->kind == UK_STEP_PARALLEL) {
+    if (uk_step_lists_loops(step)) {
         uk_step_remove_loop(step, i);
         return true;
     }
@@ -128,9 +129,7 @@ enum uk_status uk_change_unsplit(struct uk_draft *d, uint64_t *random) {
             else if (uk_same_name(l->loop, gone->name[0]) && !forget_loop(d, j, i, outside))
                 return UK_REFUSED;
         }
-        bool idle = (d->step[j]->kind == UK_STEP_REORDER && d->step[j]->loops < 2) ||
-                    (d->step[j]->kind == UK_STEP_PARALLEL && !d->step[j]->loops);
-        if (idle)
+        if (uk_step_lists_loops(d->step[j]) && d->step[j]->loops < uk_step_least_loops(d->step[j]))
             uk_draft_remove(d, j);
     }
     return UK_OK;

@@ -44,9 +44,8 @@ enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct
 
     if (!step)
         return uk_out_of_memory(s->context);
-    step->bind_kind = kind;
-    step->bind_axis = (char)('x' + axis);
-    return uk_apply_one(s, step);
+    step->axis = uk_format(s->arena, "%s.%c", kind, 'x' + axis);
+    return step->axis ? uk_apply_one(s, step) : uk_out_of_memory(s->context);
 }
 
 enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *loop,

@@ -21,17 +21,23 @@ bool uk_is_on_stage(const struct uk_step *step, const char *stage) {
 }
 
 bool uk_step_splits(const struct uk_step *step) {
-    return step->kind == UK_STEP_SPLIT || step->kind == UK_STEP_TILE || step->kind == UK_STEP_FUSE ||
-           step->kind == UK_STEP_RFACTOR;
+    return uk_steps[step->kind].role == UK_STEP_ROLE_LOOPS;
 }
 
 bool uk_step_copies(const struct uk_step *step) {
-    return step->kind == UK_STEP_PACK || step->kind == UK_STEP_CACHE_READ ||
-           step->kind == UK_STEP_CACHE_WRITE;
+    return uk_steps[step->kind].role == UK_STEP_ROLE_COPY;
 }
 
 bool uk_step_attaches(const struct uk_step *step) {
-    return step->kind == UK_STEP_COMPUTE_AT || step->kind == UK_STEP_REVERSE_COMPUTE_AT;
+    return uk_steps[step->kind].role == UK_STEP_ROLE_ATTACH;
+}
+
+bool uk_step_lists_loops(const struct uk_step *step) {
+    return uk_step_arguments(step->kind, UK_STEP_ARGUMENT_more_loops);
+}
+
+int uk_step_least_loops(const struct uk_step *step) {
+    return uk_step_arguments(step->kind, UK_STEP_ARGUMENT_loop);
 }
 
 struct uk_step *uk_draft_own(struct uk_draft *d, int k) {

@@ -29,6 +29,9 @@ bool uk_is_on_stage(const struct uk_step *step, const char *stage);
 bool uk_step_splits(const struct uk_step *step);
 bool uk_step_copies(const struct uk_step *step);
 bool uk_step_attaches(const struct uk_step *step);
+/* Whether the step takes a list of loops, so that one may be left out; and how many loops it has at least. */
+bool uk_step_lists_loops(const struct uk_step *step);
+int uk_step_least_loops(const struct uk_step *step);
 /* Step k as one that may be written to, with room for one more loop; NULL: no memory. */
 struct uk_step *uk_draft_own(struct uk_draft *d, int k);
 void uk_draft_remove(struct uk_draft *d, int k);

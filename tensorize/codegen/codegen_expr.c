@@ -32,17 +32,35 @@ static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
     return LLVMConstReal(type, uk_round_to(e->type, e->number));
 }
 
-/* min and max as C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */
+/* min and max of integers. */
 static LLVMValueRef least(struct uk_codegen *g, bool min, enum uk_type type, LLVMValueRef l, LLVMValueRef r) {
-    LLVMValueRef c;
+    const LLVMIntPredicate is =
+        type == UK_U8 ? (min ? LLVMIntULT : LLVMIntUGT) : (min ? LLVMIntSLT : LLVMIntSGT);
 
-    if (uk_type_is_float(type))
-        c = LLVMBuildFCmp(g->b, min ? LLVMRealOLT : LLVMRealOGT, l, r, "");
-    else if (type == UK_U8)
-        c = LLVMBuildICmp(g->b, min ? LLVMIntULT : LLVMIntUGT, l, r, "");
-    else
-        c = LLVMBuildICmp(g->b, min ? LLVMIntSLT : LLVMIntSGT, l, r, "");
-    return LLVMBuildSelect(g->b, c, l, r, "");
+    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, is, l, r, ""), l, r, "");
+}
+
+static LLVMValueRef function_of_two(const struct uk_math *m, enum uk_expr_op op, LLVMValueRef x,
+                                    LLVMValueRef y) {
+    switch (op) {
+#define UK_FUNCTION2(id, name, class, ulps, limit, zero, real, code) \
+    case UK_E_##id:                                                  \
+        return code(m, x, y);
+#include "language/functions.def"
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef function_of_one(const struct uk_math *m, enum uk_expr_op op, LLVMValueRef x) {
+    switch (op) {
+#define UK_FUNCTION1(id, name, class, ulps, limit, zero, real, code) \
+    case UK_E_##id:                                                  \
+        return code(m, x);
+#include "language/functions.def"
+    default:
+        return NULL;
+    }
 }
 
 /* Counts outside the type's bits shift everything out, as if one bit were shifted at a time. */
@@ -86,11 +104,12 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
     case UK_E_DIV:
         v = LLVMBuildFDiv(g->b, l, r, "");
         break;
-    case UK_E_POW:
-        v = uk_math_pow(&m, l, r);
-        break;
     default:
-        return least(g, op == UK_E_MIN, type, l, r);
+        if (!real)
+            return least(g, op == UK_E_MIN, type, l, r);
+        v = function_of_two(&m, op, l, r);
+        if (uk_function_of(op)->class == UK_FUNCTION_CHOICE)
+            return v;
     }
     return uk_cg_rounded(g, type, v);
 }
@@ -107,30 +126,12 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
             return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), minus, v, "");
         return v;
     }
+    if (op == UK_E_NEG)
+        return LLVMBuildFNeg(g->b, v, "");
     const struct uk_math m = uk_math_of(g, t);
 
-    switch (op) {
-    case UK_E_NEG:
-        return LLVMBuildFNeg(g->b, v, "");
-    case UK_E_EXP:
-        return uk_cg_rounded(g, type, uk_math_exp(&m, (struct uk_math_pair){v, NULL}));
-    case UK_E_LOG:
-        return uk_cg_rounded(g, type, uk_math_log(&m, v));
-    case UK_E_TANH:
-        return uk_cg_rounded(g, type, uk_math_tanh(&m, v));
-    case UK_E_ERF:
-        return uk_cg_rounded(g, type, uk_math_erf(&m, v));
-    case UK_E_SQRT:
-        return uk_cg_rounded(g, type, uk_cg_intrinsic(g, "llvm.sqrt", t, &v, 1));
-    case UK_E_ABS:
-        return uk_math_size(&m, v);
-    case UK_E_FLOOR:
-        return uk_math_floor(&m, v);
-    case UK_E_CEIL:
-        return uk_math_ceil(&m, v);
-    default:
-        return uk_math_round(&m, v);
-    }
+    v = function_of_one(&m, op, v);
+    return uk_function_of(op)->class == UK_FUNCTION_REAL ? uk_cg_rounded(g, type, v) : v;
 }
 
 /* ---- conditions, and values of which only one may be computed ---- */
@@ -253,9 +254,6 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_SUB:
     case UK_E_MUL:
     case UK_E_DIV:
-    case UK_E_MIN:
-    case UK_E_MAX:
-    case UK_E_POW:
         l = uk_cg_expr(g, e->arg[0]);
         return arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]));
     case UK_E_SHL:
@@ -263,18 +261,13 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
         l = uk_cg_expr(g, e->arg[0]);
         return shift(g, e, l, uk_cg_expr(g, e->arg[1]));
     case UK_E_NEG:
-    case UK_E_EXP:
-    case UK_E_LOG:
-    case UK_E_TANH:
-    case UK_E_ERF:
-    case UK_E_SQRT:
-    case UK_E_ABS:
-    case UK_E_ROUND:
-    case UK_E_FLOOR:
-    case UK_E_CEIL:
         return unary(g, e->op, e->type, uk_cg_expr(g, e->arg[0]));
     default:
-        return LLVMBuildZExt(g->b, truth(g, e), uk_cg_register_type(g, e->type), "");
+        if (!uk_is_function(e->op))
+            return LLVMBuildZExt(g->b, truth(g, e), uk_cg_register_type(g, e->type), "");
+        l = uk_cg_expr(g, e->arg[0]);
+        return e->arg[1] ? arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]))
+                         : unary(g, e->op, e->type, l);
     }
 }
 
@@ -289,7 +282,8 @@ static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVM
     LLVMValueRef a = LLVMBuildBitCast(g->b, l, g->i64, ""), b = LLVMBuildBitCast(g->b, r, g->i64, "");
     LLVMValueRef sign = min ? LLVMBuildOr(g->b, a, b, "") : LLVMBuildAnd(g->b, a, b, "");
     LLVMValueRef equal = LLVMBuildFCmp(g->b, LLVMRealOEQ, l, r, "");
-    LLVMValueRef v = least(g, min, UK_F64, l, r);
+    const struct uk_math m = uk_math_of(g, g->f64);
+    LLVMValueRef v = min ? uk_math_min(&m, l, r) : uk_math_max(&m, l, r);
 
     v = LLVMBuildSelect(g->b, equal, LLVMBuildBitCast(g->b, sign, g->f64, ""), v, "");
     return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, l, r, ""), LLVMBuildFAdd(g->b, l, r, ""), v,

@@ -188,6 +188,26 @@ union uk_value uk_convert(enum uk_type from, enum uk_type to, union uk_value v) 
     return uk_wrap_to(to, (uint64_t)v.i);
 }
 
+/* min and max as C writes them. */
+static double least_of(double a, double b) {
+    return a < b ? a : b;
+}
+
+static double largest_of(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double function_of_two(enum uk_expr_op op, double a, double b) {
+    switch (op) {
+#define UK_FUNCTION2(id, name, class, ulps, limit, zero, real, code) \
+    case UK_E_##id:                                                  \
+        return real(a, b);
+#include "language/functions.def"
+    default:
+        return NAN;
+    }
+}
+
 static union uk_value binary_float(enum uk_expr_op op, enum uk_type t, double a, double b) {
     double r;
 
@@ -204,13 +224,10 @@ static union uk_value binary_float(enum uk_expr_op op, enum uk_type t, double a,
     case UK_E_DIV:
         r = a / b;
         break;
-    case UK_E_POW:
-        r = pow(a, b);
-        break;
-    case UK_E_MIN:
-        return (union uk_value){.d = a < b ? a : b};
     default:
-        return (union uk_value){.d = a > b ? a : b};
+        r = function_of_two(op, a, b);
+        if (uk_function_of(op)->class == UK_FUNCTION_CHOICE)
+            return (union uk_value){.d = r};
     }
     return (union uk_value){.d = uk_round_to(t, r)};
 }
@@ -258,26 +275,12 @@ union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum
 
 static double unary_float(enum uk_expr_op op, double a) {
     switch (op) {
-    case UK_E_NEG:
+#define UK_FUNCTION1(id, name, class, ulps, limit, zero, real, code) \
+    case UK_E_##id:                                                  \
+        return real(a);
+#include "language/functions.def"
+    default: /* NEG */
         return -a;
-    case UK_E_EXP:
-        return exp(a);
-    case UK_E_LOG:
-        return log(a);
-    case UK_E_TANH:
-        return tanh(a);
-    case UK_E_ERF:
-        return erf(a);
-    case UK_E_SQRT:
-        return sqrt(a);
-    case UK_E_ROUND:
-        return nearbyint(a);
-    case UK_E_FLOOR:
-        return floor(a);
-    case UK_E_CEIL:
-        return ceil(a);
-    default:
-        return fabs(a);
     }
 }
 

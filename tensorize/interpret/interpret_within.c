@@ -13,9 +13,6 @@
 #include <math.h>
 #include "interpret.h"
 
-/* Maximum deviation of approximate functions in units in the last place (uk.5, Arithmetic). */
-enum { APPROXIMATE = 4 };
-
 /* unit: the unit roundoff, the maximum relative error of a rounding. least: the smallest positive number. */
 static double unit(enum uk_type t) {
     return t == UK_F64 ? 0x1p-53 : t == UK_F32 ? 0x1p-24 : t == UK_F16 ? 0x1p-11 : 0x1p-8;
@@ -23,6 +20,12 @@ static double unit(enum uk_type t) {
 
 static double least(enum uk_type t) {
     return t == UK_F64 ? 0x1p-1074 : t == UK_F32 ? 0x1p-149 : t == UK_F16 ? 0x1p-24 : 0x1p-133;
+}
+
+/* Maximum deviation of an approximate function: twice its row's units in the last place, as the result may
+ * round to another number of the type on either side. */
+static double approximate(enum uk_expr_op op, enum uk_type t, double magnitude) {
+    return 2 * 2 * uk_ulps(op) * unit(t) * magnitude;
 }
 
 /* The deviation after rounding both the value and a value that is `by` away. */
@@ -73,7 +76,7 @@ static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_wit
     double by = 0;
 
     if (a.by == 0 && b.by == 0)
-        return (struct uk_within){v, op == UK_E_POW ? 2 * APPROXIMATE * unit(t) * fabs(value) + least(t) : 0};
+        return (struct uk_within){v, uk_ulps(op) > 0 ? approximate(op, t, fabs(value)) + least(t) : 0};
     if ((op == UK_E_DIV && fabs(y) <= b.by) || (op == UK_E_POW && x <= a.by && b.by > 0))
         return (struct uk_within){v, HUGE_VAL};
     for (int i = 0; i < 4; i++) {
@@ -82,8 +85,8 @@ static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_wit
     }
     if (op == UK_E_POW) /* a base that may be 0: the function turns there */
         by = rounded(t, value, fmax(by, fabs(x) <= a.by ? fabs(corner(op, t, 0, y) - value) : 0)) +
-             2 * APPROXIMATE * unit(t) * (fabs(value) + by);
-    else if (uk_type_is_float(t) && op != UK_E_MIN && op != UK_E_MAX)
+             approximate(op, t, fabs(value) + by);
+    else if (uk_type_is_float(t) && !uk_is_function_of_class(op, UK_FUNCTION_CHOICE))
         by = rounded(t, value, by);
     return (struct uk_within){v, settled(t, value, by)};
 }
@@ -99,7 +102,8 @@ static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
     const double value = real(t, v);
     double by = a.by;
 
-    if (a.by > 0 && c->op != UK_E_ABS && c->op != UK_E_NEG && isfinite(a.by)) {
+    if (a.by > 0 && !uk_is_function_of_class(c->op, UK_FUNCTION_SIZE) && c->op != UK_E_NEG &&
+        isfinite(a.by)) {
         by = 0;
         for (int i = -1; i <= 1; i += 2) {
             const double x = real(from, a.value) + i * a.by;
@@ -108,13 +112,13 @@ static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
             const double at = real(t, apply(c, end));
             by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
         }
-        if (uk_type_is_float(t) && c->op != UK_E_ROUND && c->op != UK_E_FLOOR && c->op != UK_E_CEIL)
+        if (uk_type_is_float(t) && !uk_is_function_of_class(c->op, UK_FUNCTION_WHOLE))
             by = rounded(t, value, by);
         if (!uk_type_is_float(t) && !uk_type_is_float(from))
             by = settled(t, real(from, a.value), a.by); /* exact, or it wraps */
     }
-    if (uk_is_approximate(c->op) && isfinite(value))
-        by += 2 * APPROXIMATE * unit(t) * (fabs(value) + by) + least(t);
+    if (uk_ulps(c->op) > 0 && isfinite(value))
+        by += approximate(c->op, t, fabs(value) + by) + least(t);
     return (struct uk_within){v, by};
 }
 

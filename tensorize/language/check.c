@@ -426,7 +426,7 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
 
 /* Do both copy one tensor for the whole program? The copy may then be the same. */
 static bool may_share(const struct uk_step *a, const struct uk_step *b) {
-    return a != b && a->kind == b->kind && (a->kind == UK_STEP_PACK || a->kind == UK_STEP_CACHE_READ) &&
+    return a != b && a->kind == b->kind && uk_step_arguments(a->kind, UK_STEP_ARGUMENT_access) &&
            !strcmp(a->subject, b->subject) && !strcmp(a->loop->loop, "root") &&
            !strcmp(b->loop->loop, "root");
 }

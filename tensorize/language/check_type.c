@@ -23,14 +23,15 @@ static const char *name_of(enum uk_expr_op op) {
     if (op >= UK_E_ADD && op <= UK_E_NEG)
         return names[op - UK_E_ADD];
     if (uk_is_function(op))
-        return uk_function_names[op - UK_E_MIN];
+        return uk_function_of(op)->name;
     if (op >= UK_E_EQ && op <= UK_E_GE)
         return relations[op - UK_E_EQ];
     return op == UK_E_PAD ? "pad" : "select";
 }
 
 static bool floats_only(enum uk_expr_op op) {
-    return op == UK_E_DIV || (uk_is_function(op) && op != UK_E_MIN && op != UK_E_MAX && op != UK_E_ABS);
+    return op == UK_E_DIV || uk_is_function_of_class(op, UK_FUNCTION_REAL) ||
+           uk_is_function_of_class(op, UK_FUNCTION_WHOLE);
 }
 
 static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_type type) {
@@ -40,10 +41,10 @@ static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_ty
     if (floats_only(op) && !uk_type_is_float(type))
         return uk_program_fail(p, UK_REFUSED, e->at,
                                "%s is not defined for %s; convert to a float type first", name_of(op),
-                               uk_type_names[type]);
+                               uk_type_name(type));
     if (shift && uk_type_is_float(type))
         return uk_program_fail(p, UK_REFUSED, e->at, "%s is not defined for %s; shift integers only",
-                               name_of(op), uk_type_names[type]);
+                               name_of(op), uk_type_name(type));
     return true;
 }
 
@@ -79,7 +80,7 @@ static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type
     if (e->op == UK_E_NUMBER && !fits(e, type))
         return uk_program_fail(p, UK_REFUSED, e->at,
                                "the literal does not fit into %s; cast, or take another literal",
-                               uk_type_names[type]);
+                               uk_type_name(type));
     if (!is_defined(p, e, type))
         return false;
     e->type = type;
@@ -118,8 +119,8 @@ static bool unify(struct uk_program *p, struct uk_expr *e, int i, int k) {
     if (e->arg[i]->type != e->arg[k]->type)
         return uk_program_fail(p, UK_REFUSED, e->at,
                                "%s of %s and %s; convert one side, for instance by %s(...)", name_of(e->op),
-                               uk_type_names[e->arg[i]->type], uk_type_names[e->arg[k]->type],
-                               uk_type_names[e->arg[k]->type]);
+                               uk_type_name(e->arg[i]->type), uk_type_name(e->arg[k]->type),
+                               uk_type_name(e->arg[k]->type));
     e->type = e->arg[i]->type;
     return true;
 }
@@ -211,6 +212,6 @@ bool uk_check_types(struct uk_program *p, struct uk_statement *s) {
     if (s->right->type != type)
         return uk_program_fail(
             p, UK_REFUSED, s->right->at, "%s is %s and the right side is %s; convert it by %s(...)",
-            s->left.tensor->name, uk_type_names[type], uk_type_names[s->right->type], uk_type_names[type]);
+            s->left.tensor->name, uk_type_name(type), uk_type_name(s->right->type), uk_type_name(type));
     return true;
 }

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the language's functions. */
+/* The language's functions: the table of functions.def. */
+#include <math.h>
 #include "language.h"
 
-const char *const uk_function_names[UK_FUNCTIONS] = {"min", "max",  "pow", "exp",   "log",   "tanh",
-                                                     "erf", "sqrt", "abs", "round", "floor", "ceil"};
+const struct uk_function_row uk_functions[UK_FUNCTIONS] = {
+#define UK_FUNCTION1(id, name, class, ulps, limit, zero, ...) \
+    {name, UK_FUNCTION_##class, 1, ulps, limit, zero},
+#define UK_FUNCTION2(id, name, class, ulps, limit, zero, ...) \
+    {name, UK_FUNCTION_##class, 2, ulps, limit, zero},
+#include "functions.def"
+};
+
+const char *uk_function_name(int i) {
+    return uk_functions[i].name;
+}

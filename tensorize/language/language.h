@@ -179,18 +179,9 @@ enum uk_expr_op {
     UK_E_SHL,
     UK_E_SHR,
     UK_E_NEG,
-    UK_E_MIN, /* the first function; the last one is UK_E_CEIL */
-    UK_E_MAX,
-    UK_E_POW, /* to UK_E_ERF: those that are not correctly rounded */
-    UK_E_EXP,
-    UK_E_LOG,
-    UK_E_TANH,
-    UK_E_ERF,
-    UK_E_SQRT,
-    UK_E_ABS,
-    UK_E_ROUND,
-    UK_E_FLOOR,
-    UK_E_CEIL,
+#define UK_FUNCTION1(id, ...) UK_E_##id,
+#define UK_FUNCTION2(id, ...) UK_E_##id,
+#include "functions.def"
     UK_E_CAST,   /* to .type */
     UK_E_PAD,    /* arg[0] is an ACCESS; outside the tensor's shape the value is arg[1] */
     UK_E_SELECT, /* arg[0] ? arg[1] : arg[2] */
@@ -205,17 +196,46 @@ enum uk_expr_op {
     UK_E_NOT, /* only under SELECT */
 };
 
-/* The names of the functions: of UK_E_MIN + i at i. */
-enum { UK_FUNCTIONS = UK_E_CEIL - UK_E_MIN + 1 };
-extern const char *const uk_function_names[UK_FUNCTIONS];
+/* What a function's result is. */
+enum uk_function_class {
+    UK_FUNCTION_CHOICE, /* one of its arguments */
+    UK_FUNCTION_SIZE,   /* its argument, without the sign */
+    UK_FUNCTION_WHOLE,  /* an integer next to its argument */
+    UK_FUNCTION_REAL,   /* rounded to the type */
+};
+
+/* A row of functions.def, which says what the columns are. */
+struct uk_function_row {
+    const char *name;
+    enum uk_function_class class;
+    int arguments; /* 1 or 2 */
+    int ulps;
+    double limit;
+    bool zero_at_zero;
+};
+
+enum {
+    UK_E_FUNCTION = UK_E_NEG + 1, /* the first one */
+    UK_FUNCTIONS = UK_E_CAST - UK_E_FUNCTION,
+};
+extern const struct uk_function_row uk_functions[UK_FUNCTIONS];
 
 static inline bool uk_is_function(enum uk_expr_op op) {
-    return op >= UK_E_MIN && op <= UK_E_CEIL;
+    return op >= UK_E_FUNCTION && op < UK_E_CAST;
 }
 
-/* Whether results may be some units in the last place apart where they are computed by other means. */
-static inline bool uk_is_approximate(enum uk_expr_op op) {
-    return op >= UK_E_POW && op <= UK_E_ERF;
+/* The operator's row; NULL if it is no function. */
+static inline const struct uk_function_row *uk_function_of(enum uk_expr_op op) {
+    return uk_is_function(op) ? &uk_functions[op - UK_E_FUNCTION] : NULL;
+}
+
+static inline bool uk_is_function_of_class(enum uk_expr_op op, enum uk_function_class class) {
+    return uk_is_function(op) && uk_function_of(op)->class == class;
+}
+
+/* Units in the last place that generated code and the interpreter may be apart; 0: they round alike. */
+static inline int uk_ulps(enum uk_expr_op op) {
+    return uk_is_function(op) ? uk_function_of(op)->ulps : 0;
 }
 
 struct uk_expr {
@@ -264,25 +284,39 @@ struct uk_assume {
 };
 
 enum uk_step_kind {
-    UK_STEP_SPLIT,
-    UK_STEP_TILE,
-    UK_STEP_FUSE,
-    UK_STEP_REORDER,
-    UK_STEP_UNROLL,
-    UK_STEP_VECTORIZE,
-    UK_STEP_PARALLEL,
-    UK_STEP_BIND,
-    UK_STEP_PIPELINE,
-    UK_STEP_PACK,
-    UK_STEP_CACHE_READ,
-    UK_STEP_CACHE_WRITE,
-    UK_STEP_COMPUTE_AT,
-    UK_STEP_REVERSE_COMPUTE_AT,
-    UK_STEP_COMPUTE_INLINE,
-    UK_STEP_RFACTOR,
-    UK_STEP_TENSORIZE,
-    UK_STEP_IMPORT,
+#define UK_STEP_ROW(id, ...) UK_STEP_##id,
+#include "steps.def"
+    UK_STEPS,
 };
+
+/* What a step does to the loops around it. */
+enum uk_step_role {
+    UK_STEP_ROLE_LOOPS,  /* makes loops of loops: its new names are loops */
+    UK_STEP_ROLE_COPY,   /* makes a copy of a tensor at a place */
+    UK_STEP_ROLE_ATTACH, /* computes a stage inside another's loops */
+    UK_STEP_ROLE_OTHER,
+};
+
+enum uk_step_argument {
+    UK_STEP_ARGUMENT_NONE, /* ends a row's */
+#define UK_STEP_ARGUMENT(name) UK_STEP_ARGUMENT_##name,
+#include "steps.def"
+    UK_STEP_ARGUMENTS,
+};
+
+enum { UK_MAX_STEP_ARGUMENTS = 6 };
+
+/* A row of steps.def, which says what the columns are. */
+struct uk_step_row {
+    const char *word;
+    enum uk_step_role role;
+    int names;
+    enum uk_step_argument argument[UK_MAX_STEP_ARGUMENTS + 1];
+};
+
+extern const struct uk_step_row uk_steps[UK_STEPS];
+/* How many arguments of this kind the step has. */
+int uk_step_arguments(enum uk_step_kind kind, enum uk_step_argument argument);
 
 struct uk_loop_name {
     const char *stage; /* or NULL */
@@ -309,8 +343,7 @@ struct uk_step {
     const char *subject; /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */
     int subscripts;      /* pack, cache_read: of the accesses that are meant; 0: of all */
     struct uk_index **subscript;
-    const char *bind_kind; /* "block" or "thread" */
-    char bind_axis;        /* 'x' 'y' 'z' */
+    const char *axis; /* bind: "block.x" to "thread.z" */
     struct uk_import *import;
     struct uk_step *next;
 };
@@ -389,13 +422,15 @@ struct uk_intrinsic {
 
 #include "loops.h"
 
-/* ---- as text (print.c, print_program.c, print_loops.c) ---- */
+/* ---- as text (print.c, print_step.c, print_program.c, print_loops.c) ---- */
 
 /* Value expressions and accesses as text; the same printer serves programs, loops and messages. */
 void uk_print_index(struct uk_text *t, const struct uk_index *e);
 void uk_print_expr(struct uk_text *t, const struct uk_expr *e);
 void uk_print_access(struct uk_text *t, const struct uk_access *a, int dims);
 void uk_print_map(struct uk_text *t, const struct uk_map *m);
+void uk_print_import(struct uk_text *t, const struct uk_import *i);
+void uk_print_step(struct uk_text *t, const struct uk_step *s);
 void uk_print_steps(struct uk_text *t, const struct uk_program *p);
 void uk_print_program(struct uk_text *t, const struct uk_program *p);
 void uk_print_loops(struct uk_text *t, const struct uk_function *f);
@@ -443,7 +478,6 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
 bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index *const from[],
                  struct uk_index *to[]);
 struct uk_expr *uk_literal(struct uk_program *p, int64_t value);
-extern const char *const uk_type_names[UK_TYPES];
 /* program_query.c: are there sizes that are no constants? */
 bool uk_has_size_arguments(const struct uk_program *p);
 /* -1: the statement has no such iterator. */
@@ -456,8 +490,15 @@ static inline int uk_iterator_number(const struct uk_statement *s, const struct 
 static inline bool uk_is_zero(const struct uk_expr *e) {
     return e->op == UK_E_NUMBER && (e->is_integer ? e->integer == 0 : e->number == 0);
 }
-size_t uk_type_bytes(enum uk_type t);
 bool uk_type_is_float(enum uk_type t);
+extern const char *const uk_scope_names[UK_SCOPE_REGISTER + 1];
+/* words.c: the n names that name(0), name(1), .. are, with `and` before the last one, in the arena: "a, b and
+ * c"; NULL: no memory. */
+char *uk_list_words(struct uk_arena *a, int n, const char *name(int i));
+/* "f64, f32 .. and u8" after that text. */
+char *uk_list_types(struct uk_arena *a, const char *before);
+const char *uk_step_word(int i);
+const char *uk_function_name(int i);
 
 /* ---- parse.c: parts of a program that the C API takes as text ---- */
 

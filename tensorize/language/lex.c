@@ -17,109 +17,6 @@ struct lexer {
     int depth;
 };
 
-/* The words in quotes of the grammar, but for those of one letter, `ll` (both only after `import` or a dot).
- */
-static const char *const reserved[] = {
-    "size",
-    "tensor",
-    "temp",
-    "layout",
-    "stride",
-    "align",
-    "over",
-    "in",
-    "constant",
-    "finite",
-    "lane",
-    "scalar",
-    "assume",
-    "and",
-    "or",
-    "not",
-    "scan",
-    "sum",
-    "prod",
-    "max",
-    "min",
-    "where",
-    "inf",
-    "pad",
-    "select",
-    "index",
-    "pow",
-    "exp",
-    "log",
-    "tanh",
-    "erf",
-    "sqrt",
-    "abs",
-    "round",
-    "floor",
-    "ceil",
-    "intrinsic",
-    "requires",
-    "scope",
-    "thread",
-    "wave",
-    "block",
-    "end",
-    "compute",
-    "reset",
-    "update",
-    "ptr",
-    "void",
-    "pragma",
-    "import",
-    "schedule",
-    "split",
-    "parts",
-    "tile",
-    "fuse",
-    "reorder",
-    "unroll",
-    "vectorize",
-    "parallel",
-    "bind",
-    "pack",
-    "at",
-    "panel",
-    "along",
-    "cache_read",
-    "cache_write",
-    "compute_at",
-    "root",
-    "reverse_compute_at",
-    "auto",
-    "rfactor",
-    "tensorize",
-    "compute_inline",
-    "pipeline",
-    "global",
-    "shared",
-    "register",
-    "f64",
-    "f32",
-    "f16",
-    "bf16",
-    "i64",
-    "i32",
-    "i16",
-    "i8",
-    "u8",
-    "wrap",
-};
-
-const char *uk_reserved_word(size_t i) {
-    return i < sizeof reserved / sizeof *reserved ? reserved[i] : NULL;
-}
-
-bool uk_is_reserved(const char *s, size_t n) {
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strlen(reserved[i]) == n && !memcmp(reserved[i], s, n))
-            return true;
-    return false;
-}
-
 bool uk_token_is(const struct uk_token *t, const char *word) {
     return (t->kind == UK_T_WORD || t->kind == UK_T_MARK) && strlen(word) == t->n &&
            !memcmp(word, t->s, t->n);
@@ -315,14 +212,22 @@ static enum uk_status bracket(struct lexer *x) {
     return UK_OK;
 }
 
+/* Of two bytes, then those that lex_word makes. */
+static const char *const long_marks[] = {"->", "<=", ">=", "==",   "!=",   "<<",
+                                         ">>", "+=", "*=", "max=", "min=", NULL};
+enum { TWO = 9 };
+
+const char *uk_long_mark(size_t i) {
+    return long_marks[i];
+}
+
 static enum uk_status lex_mark(struct lexer *x) {
-    static const char *const two[] = {"->", "<=", ">=", "==", "!=", "<<", ">>", "+=", "*="};
     struct uk_position at = here(x);
     enum uk_status status;
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
-        if (x->end - x->s >= 2 && !memcmp(x->s, two[i], 2))
+    for (size_t i = 0; i < TWO; i++)
+        if (x->end - x->s >= 2 && !memcmp(x->s, long_marks[i], 2))
             n = 2;
     if (!n && *x->s && strchr("()[],=+-*/%<>.:", *x->s))
         n = 1;

@@ -27,10 +27,12 @@ struct uk_token {
 /* Splits the text; *tokens is freed by the caller, also on failure. The list ends with NEWLINE, END. */
 enum uk_status uk_lex(struct uk_context *c, const char *text, size_t length, struct uk_token **tokens);
 bool uk_token_is(const struct uk_token *t, const char *word);
-/* A word of the grammar, which cannot be a name. */
+/* words.c: a word of the grammar, which cannot be a name. */
 bool uk_is_reserved(const char *s, size_t n);
 /* All of them, for i = 0, 1, ... until NULL. */
 const char *uk_reserved_word(size_t i);
+/* The marks of more than one byte, likewise. */
+const char *uk_long_mark(size_t i);
 /* As strtod and %g in the "C" locale, whatever the process has set. `s` ends in a NUL; false: out of memory.
  */
 bool uk_text_to_double(const char *s, double *value);

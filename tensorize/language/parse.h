@@ -51,6 +51,8 @@ struct uk_expr *uk_parse_expression(struct uk_parser *ps);
 struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]);
 bool uk_parse_statement(struct uk_parser *ps);
 bool uk_parse_tensor(struct uk_parser *ps);
+/* global, shared or register */
+bool uk_parse_scope(struct uk_parser *ps, enum uk_scope *scope);
 bool uk_parse_scalar(struct uk_parser *ps);
 bool uk_parse_assume(struct uk_parser *ps);
 struct uk_import *uk_parse_import(struct uk_parser *ps);

@@ -248,7 +248,7 @@ static void put_expr(struct uk_text *t, const struct uk_expr *e, int least) {
         uk_put(t, ")");
         return;
     case UK_E_CAST:
-        put_call(t, uk_type_names[e->type], e);
+        put_call(t, uk_type_name(e->type), e);
         return;
     case UK_E_PAD:
     case UK_E_SELECT:
@@ -256,7 +256,7 @@ static void put_expr(struct uk_text *t, const struct uk_expr *e, int least) {
         return;
     default:
         if (uk_is_function(e->op))
-            put_call(t, uk_function_names[e->op - UK_E_MIN], e);
+            put_call(t, uk_function_of(e->op)->name, e);
         else
             put_operator(t, e, least);
     }

@@ -154,7 +154,7 @@ static void put_function(struct uk_text *t, const struct uk_function *f) {
     for (const struct uk_entry_check *c = f->checks; c; c = c->next)
         uk_put(t, "  check %s\n", c->text);
     for (const struct uk_buffer *b = f->buffers; b; b = b->next) {
-        uk_put(t, "  buffer %s %s [", b->tensor->name, uk_type_names[b->tensor->type]);
+        uk_put(t, "  buffer %s %s [", b->tensor->name, uk_type_name(b->tensor->type));
         uk_print_index(t, b->elements);
         uk_put(t, "] %s",
                b->tensor->scope == UK_SCOPE_SHARED     ? "in shared"

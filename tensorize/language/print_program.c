@@ -4,8 +4,6 @@
 #include <string.h>
 #include "language.h"
 
-static const char *const scopes[] = {"global", "shared", "register"};
-
 static void put_list(struct uk_text *t, struct uk_index *const list[], int n) {
     uk_put(t, "[");
     for (int i = 0; i < n; i++) {
@@ -40,7 +38,7 @@ void uk_print_map(struct uk_text *t, const struct uk_map *m) {
 }
 
 static void put_tensor(struct uk_text *t, const struct uk_tensor *x) {
-    uk_put(t, "%s %s %s ", x->kind == UK_TENSOR_TEMP ? "temp" : "tensor", x->name, uk_type_names[x->type]);
+    uk_put(t, "%s %s %s ", x->kind == UK_TENSOR_TEMP ? "temp" : "tensor", x->name, uk_type_name(x->type));
     put_list(t, x->shape, x->dims);
     if (x->layout) {
         uk_put(t, " layout ");
@@ -61,7 +59,7 @@ static void put_tensor(struct uk_text *t, const struct uk_tensor *x) {
         put_list(t, x->over, x->dims);
     }
     if (x->scope != UK_SCOPE_GLOBAL)
-        uk_put(t, " in %s", scopes[x->scope]);
+        uk_put(t, " in %s", uk_scope_names[x->scope]);
     uk_put(t, "%s%s\n", x->is_constant ? " constant" : "", x->is_finite ? " finite" : "");
 }
 
@@ -102,15 +100,8 @@ static void put_statement(struct uk_text *t, const struct uk_statement *s) {
     uk_put(t, "\n");
 }
 
-static void put_import(struct uk_text *t, const struct uk_import *i) {
-    if (i->kind == UK_IMPORT_FILE)
-        uk_put(t, "pragma import \"%s\"\n", i->text);
-    else
-        uk_put(t, "pragma import %s \"\"\"%s\"\"\"\n", i->kind == UK_IMPORT_LL_TEXT ? "ll" : "c", i->text);
-}
-
 static const char *ctype_name(int ctype) {
-    return ctype == UK_CTYPE_PTR ? "ptr" : ctype == UK_CTYPE_VOID ? "void" : uk_type_names[ctype];
+    return ctype == UK_CTYPE_PTR ? "ptr" : ctype == UK_CTYPE_VOID ? "void" : uk_type_name(ctype);
 }
 
 static void put_argument(struct uk_text *t, const struct uk_argument *a) {
@@ -143,7 +134,7 @@ static void put_items(struct uk_text *t, const struct uk_program *p, const char 
         put_tensor(t, x);
     }
     for (const struct uk_scalar *s = p->scalars; s; s = s->next)
-        uk_put(t, "%sscalar %s %s\n", indent, s->name, uk_type_names[s->type]);
+        uk_put(t, "%sscalar %s %s\n", indent, s->name, uk_type_name(s->type));
     for (const struct uk_assume *a = p->assumes; a; a = a->next) {
         uk_put(t, "%sassume ", indent);
         uk_print_index(t, a->relation);
@@ -216,93 +207,10 @@ static void put_sizes(struct uk_text *t, const struct uk_program *p) {
         uk_put(t, "\n");
 }
 
-static void put_loop(struct uk_text *t, const struct uk_loop_name *l) {
-    uk_put(t, " %s%s%s", l->stage ? l->stage : "", l->stage ? "." : "", l->loop);
-}
-
-static void put_names(struct uk_text *t, const struct uk_step *s) {
-    for (int i = 0; i < s->names; i++)
-        uk_put(t, "%s%s", i ? " " : " -> ", s->name[i]);
-}
-
-/* What stands between a pack's or cache's place and its name. */
-static void put_storage(struct uk_text *t, const struct uk_step *s) {
-    if (s->has_scope)
-        uk_put(t, " in %s", scopes[s->scope]);
-    if (s->has_panel)
-        uk_put(t, " panel %" PRId64, s->number[0]);
-    if (s->has_along)
-        uk_put(t, " along %" PRId64, s->along);
-    if (s->layout) {
-        uk_put(t, " layout ");
-        uk_print_map(t, s->layout);
-    }
-    for (int i = 0; i < s->strides; i++)
-        uk_put(t, "%s%" PRId64 "%s", i ? ", " : " stride [", s->stride[i], i + 1 < s->strides ? "" : "]");
-}
-
-static void put_step(struct uk_text *t, const struct uk_step *s) {
-    static const char *const words[] = {
-        [UK_STEP_SPLIT] = "split",
-        [UK_STEP_TILE] = "tile",
-        [UK_STEP_FUSE] = "fuse",
-        [UK_STEP_REORDER] = "reorder",
-        [UK_STEP_UNROLL] = "unroll",
-        [UK_STEP_VECTORIZE] = "vectorize",
-        [UK_STEP_PARALLEL] = "parallel",
-        [UK_STEP_BIND] = "bind",
-        [UK_STEP_PIPELINE] = "pipeline",
-        [UK_STEP_PACK] = "pack",
-        [UK_STEP_CACHE_READ] = "cache_read",
-        [UK_STEP_CACHE_WRITE] = "cache_write",
-        [UK_STEP_COMPUTE_AT] = "compute_at",
-        [UK_STEP_REVERSE_COMPUTE_AT] = "reverse_compute_at",
-        [UK_STEP_COMPUTE_INLINE] = "compute_inline",
-        [UK_STEP_RFACTOR] = "rfactor",
-        [UK_STEP_TENSORIZE] = "tensorize",
-    };
-    bool copies = s->kind == UK_STEP_PACK || s->kind == UK_STEP_CACHE_READ || s->kind == UK_STEP_CACHE_WRITE;
-
-    if (s->kind == UK_STEP_IMPORT) {
-        put_import(t, s->import);
-        return;
-    }
-    uk_put(t, "%s", words[s->kind]);
-    if (s->subject && s->kind != UK_STEP_TENSORIZE)
-        uk_put(t, " %s", s->subject);
-    for (int d = 0; d < s->subscripts; d++) {
-        uk_put(t, d ? ", " : "[");
-        uk_print_index(t, s->subscript[d]);
-    }
-    uk_put(t, "%s%s", s->subscripts ? "]" : "", copies ? " at" : "");
-    for (int i = 0; i < s->loops; i++)
-        put_loop(t, &s->loop[i]);
-    if (s->kind == UK_STEP_SPLIT || s->kind == UK_STEP_TILE)
-        uk_put(t, "%s %" PRId64, s->parts ? " parts" : "", s->number[0]);
-    if (s->kind == UK_STEP_PIPELINE)
-        uk_put(t, " %" PRId64, s->number[0]);
-    if (s->kind == UK_STEP_TILE)
-        uk_put(t, " %" PRId64, s->number[1]);
-    if (s->kind == UK_STEP_BIND)
-        uk_put(t, " %s.%c", s->bind_kind, s->bind_axis);
-    if (s->kind == UK_STEP_TENSORIZE)
-        uk_put(t, " %s", s->subject);
-    put_storage(t, s);
-    put_names(t, s);
-    uk_put(t, "\n");
-}
-
-void uk_print_steps(struct uk_text *t, const struct uk_program *p) {
-    for (const struct uk_step *s = p->steps; s; s = s->next) {
-        uk_put(t, "  ");
-        put_step(t, s);
-    }
-}
-
 void uk_print_program(struct uk_text *t, const struct uk_program *p) {
     put_sizes(t, p);
     for (const struct uk_import *i = p->imports; i; i = i->next)
-        put_import(t, i);
+        uk_print_import(t, i);
     for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
         put_intrinsic(t, i);
     put_items(t, p, "");

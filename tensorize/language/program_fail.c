@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that make and check programs build on: types, failures, objects by name. */
+/* The failure of a program: its first one, with a message. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include "language.h"
-
-const char *const uk_type_names[UK_TYPES] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
-
-size_t uk_type_bytes(enum uk_type t) {
-    static const unsigned char bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
-
-    return bytes[t];
-}
-
-bool uk_type_is_float(enum uk_type t) {
-    return t <= UK_BF16;
-}
 
 /* Where a call is that makes a part of a later statement. */
 static struct uk_position next_statement(const struct uk_program *p) {
@@ -74,34 +61,4 @@ bool uk_is_own(struct uk_program *p, const char *what, const void *handle) {
                     "%s is another program's, or of none; pass what the builders return for this program",
                     what);
     return false;
-}
-
-struct uk_var *uk_find_var(struct uk_var *list, const char *name) {
-    while (list && strcmp(list->name, name))
-        list = list->next;
-    return list;
-}
-
-struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name) {
-    struct uk_tensor *t = p->tensors;
-
-    while (t && strcmp(t->name, name))
-        t = t->next;
-    return t;
-}
-
-struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name) {
-    struct uk_scalar *s = p->scalars;
-
-    while (s && strcmp(s->name, name))
-        s = s->next;
-    return s;
-}
-
-int uk_scalar_number(const struct uk_scalar *list, const struct uk_scalar *s) {
-    int n = 0;
-
-    for (; list && list != s; list = list->next)
-        n++;
-    return n;
 }

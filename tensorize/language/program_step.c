@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps, intrinsics and imports by calls. Steps are written as text and parsed: the text is their one
- * definition. */
+/* Steps, intrinsics and imports by calls. A step's function fills a struct uk_step with what it is given;
+ * that is printed by the step's row, and parsed: the text is its one definition. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include "language.h"
 
@@ -38,81 +37,61 @@ static void fail_step(struct uk_program *p, const char *what) {
     p->at = before;
 }
 
-/* A name that is pasted into a step: a loop may have one dot; nothing else is let through. */
-static const char *word(struct uk_program *p, const char *s) {
-    if (uk_may_build(p) &&
-        (!s || !*s || s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")]))
-        fail_step(
-            p,
-            uk_format(
-                &p->arena,
-                "a name of a step, %s%s%s, is no identifier; take letters, digits, _ and one dot for loops",
-                s ? "\"" : "", s ? s : "NULL", s ? "\"" : ""));
-    return s ? s : "";
+/* Is it a name that may be pasted into a text? Loops and axes may have one dot; nothing else is let through.
+ */
+static bool is_word(struct uk_program *p, const char *s) {
+    if (s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")])
+        return true;
+    fail_step(
+        p,
+        uk_format(&p->arena,
+                  "a name of a step, %s%s%s, is no identifier; take letters, digits, _ and one dot for loops",
+                  s ? "\"" : "", s ? s : "NULL", s ? "\"" : ""));
+    return false;
 }
 
-static void step(struct uk_program *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void step(struct uk_program *p, const char *format, ...) {
-    char *text;
-    va_list ap;
-
-    if (!uk_may_build(p))
-        return;
-    va_start(ap, format);
-    int n = vsnprintf(NULL, 0, format, ap);
-    va_end(ap);
-    text = n < 0 ? NULL : uk_program_made(p, uk_alloc(&p->arena, (size_t)n + 1));
-    if (!text)
-        return;
-    va_start(ap, format);
-    vsnprintf(text, (size_t)n + 1, format, ap);
-    va_end(ap);
-    uk_step(p, text);
-}
-
-/* A number that is pasted into a step: the text has no sign for it. */
-static int64_t above_zero(struct uk_program *p, const char *what, int64_t n) {
-    if (uk_may_build(p) && n < 1)
+/* A number that is pasted: the text has no sign for it. */
+static bool is_above_zero(struct uk_program *p, const char *what, int64_t n) {
+    if (n < 1)
         fail_step(p, uk_format(&p->arena, "%s is %" PRId64 "; take 1 or more", what, n));
-    return n;
+    return n >= 1;
 }
 
-void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner) {
-    step(p, "split %s %" PRId64 " -> %s %s", word(p, loop), above_zero(p, "the factor", factor),
-         word(p, outer), word(p, inner));
+static bool is_given(enum uk_step_kind kind, enum uk_step_argument argument) {
+    return uk_step_arguments(kind, argument) > 0;
 }
 
-void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer,
-                    const char *inner) {
-    step(p, "split %s parts %" PRId64 " -> %s %s", word(p, loop), above_zero(p, "the number of parts", parts),
-         word(p, outer), word(p, inner));
+#define HAS(argument) is_given(s->kind, UK_STEP_ARGUMENT_##argument)
+
+static bool are_numbers(struct uk_program *p, const struct uk_step *s) {
+    const int factors = uk_step_arguments(s->kind, UK_STEP_ARGUMENT_factor) + HAS(factor_or_parts);
+
+    for (int i = 0; i < factors; i++)
+        if (!is_above_zero(p, s->parts ? "the number of parts" : "the factor", s->number[i]))
+            return false;
+    return (!HAS(slots) || is_above_zero(p, "the number of slots", s->number[0])) &&
+           (!s->has_panel || is_above_zero(p, "the panel width", s->number[0]));
 }
 
-void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
-             const char *const names[4]) {
-    step(p, "tile %s %s %" PRId64 " %" PRId64 " -> %s %s %s %s", word(p, a), word(p, b),
-         above_zero(p, "the factor", factor_a), above_zero(p, "the factor", factor_b),
-         word(p, names ? names[0] : NULL), word(p, names ? names[1] : NULL), word(p, names ? names[2] : NULL),
-         word(p, names ? names[3] : NULL));
+static bool are_words(struct uk_program *p, const struct uk_step *s) {
+    for (int i = 0; i < s->loops; i++)
+        if (!is_word(p, s->loop[i].loop))
+            return false;
+    for (int i = 0; i < s->names; i++)
+        if (!is_word(p, s->name[i]))
+            return false;
+    const bool named = HAS(tensor) || HAS(access) || HAS(stage) || HAS(kernel);
+
+    return (!named || is_word(p, s->subject)) && (!HAS(axis) || is_word(p, s->axis));
 }
 
-void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *name) {
-    step(p, "fuse %s %s -> %s", word(p, a), word(p, b), word(p, name));
-}
-
-static void step_of_loops(struct uk_program *p, const char *what, int n, const char *const loops[]) {
+/* The step, whose loops are "L" or "S.L" and whose names are as many as its row says. */
+static void add(struct uk_program *p, const struct uk_step *s) {
     struct uk_text t = {0};
 
-    if (!uk_may_build(p))
+    if (!uk_may_build(p) || !are_words(p, s) || !are_numbers(p, s))
         return;
-    if (n < 1 || n > MOST_LOOPS) {
-        fail_step(p, uk_format(&p->arena, "%s of %d loops; name 1 to %d", what, n, MOST_LOOPS));
-        return;
-    }
-    uk_put(&t, "%s", what);
-    for (int i = 0; i < n; i++)
-        uk_put(&t, " %s", word(p, loops ? loops[i] : NULL));
+    uk_print_step(&t, s);
     if (t.text)
         uk_step(p, t.text);
     else
@@ -120,34 +99,76 @@ static void step_of_loops(struct uk_program *p, const char *what, int n, const c
     uk_text_free(t.text);
 }
 
+#define LOOPS(...)                                \
+    .loop = (struct uk_loop_name[]){__VA_ARGS__}, \
+    .loops = sizeof((struct uk_loop_name[]){__VA_ARGS__}) / sizeof(struct uk_loop_name)
+#define LOOP(name) {.loop = (name)}
+#define NAMES(...) \
+    .name = (const char *[]){__VA_ARGS__}, .names = sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)
+#define ADD(p, step, ...) add(p, &(struct uk_step){.kind = UK_STEP_##step, __VA_ARGS__})
+
+void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner) {
+    ADD(p, SPLIT, LOOPS(LOOP(loop)), .number = {factor}, NAMES(outer, inner));
+}
+
+void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer,
+                    const char *inner) {
+    ADD(p, SPLIT, LOOPS(LOOP(loop)), .parts = true, .number = {parts}, NAMES(outer, inner));
+}
+
+void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
+             const char *const names[4]) {
+    static const char *const none[4];
+    const char *const *n = names ? names : none;
+
+    ADD(p, TILE, LOOPS(LOOP(a), LOOP(b)), .number = {factor_a, factor_b}, NAMES(n[0], n[1], n[2], n[3]));
+}
+
+void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *name) {
+    ADD(p, FUSE, LOOPS(LOOP(a), LOOP(b)), NAMES(name));
+}
+
+static void add_of_loops(struct uk_program *p, enum uk_step_kind kind, int n, const char *const loops[]) {
+    struct uk_loop_name loop[MOST_LOOPS] = {{.loop = NULL}};
+
+    if (!uk_may_build(p))
+        return;
+    if (n < 1 || n > MOST_LOOPS) {
+        fail_step(p,
+                  uk_format(&p->arena, "%s of %d loops; name 1 to %d", uk_steps[kind].word, n, MOST_LOOPS));
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        loop[i].loop = loops ? loops[i] : NULL;
+    add(p, &(struct uk_step){.kind = kind, .loop = loop, .loops = n});
+}
+
 void uk_reorder(struct uk_program *p, int n, const char *const loops[]) {
-    step_of_loops(p, "reorder", n, loops);
+    add_of_loops(p, UK_STEP_REORDER, n, loops);
 }
 
 void uk_unroll(struct uk_program *p, const char *loop) {
-    step(p, "unroll %s", word(p, loop));
+    ADD(p, UNROLL, LOOPS(LOOP(loop)));
 }
 
 void uk_vectorize(struct uk_program *p, const char *loop) {
-    step(p, "vectorize %s", word(p, loop));
+    ADD(p, VECTORIZE, LOOPS(LOOP(loop)));
 }
 
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]) {
-    step_of_loops(p, "parallel", n, loops);
+    add_of_loops(p, UK_STEP_PARALLEL, n, loops);
 }
 
 void uk_bind(struct uk_program *p, const char *loop, const char *axis) {
-    step(p, "bind %s %s", word(p, loop), word(p, axis));
+    ADD(p, BIND, LOOPS(LOOP(loop)), .axis = axis);
 }
 
 void uk_pipeline(struct uk_program *p, const char *loop, int slots) {
-    step(p, "pipeline %s %" PRId64, word(p, loop), above_zero(p, "the number of slots", slots));
+    ADD(p, PIPELINE, LOOPS(LOOP(loop)), .number = {slots});
 }
 
 void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
              const char *name) {
-    char direction[32] = "";
-
     if (uk_may_build(p) && along < -1) {
         fail_step(
             p, uk_format(&p->arena,
@@ -155,54 +176,55 @@ void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_
                          along));
         return;
     }
-    if (along >= 0)
-        snprintf(direction, sizeof direction, " along %d", along);
-    step(p, "pack %s at %s panel %" PRId64 "%s%s%s", word(p, tensor), word(p, place),
-         above_zero(p, "the panel width", panel), direction, name ? " -> " : "", name ? word(p, name) : "");
+    ADD(p, PACK, LOOPS(LOOP(place)), .subject = tensor, .has_panel = true, .number = {panel},
+        .has_along = along >= 0, .along = along, .name = &name, .names = name ? 1 : 0);
 }
 
-static void cache(struct uk_program *p, const char *what, const char *tensor, const char *place,
+static void cache(struct uk_program *p, enum uk_step_kind kind, const char *tensor, const char *place,
                   enum uk_scope scope, const char *name) {
-    static const char *const scopes[] = {"global", "shared", "register"};
-
     if (!uk_may_build(p))
         return;
     if ((unsigned)scope > UK_SCOPE_REGISTER)
         fail_step(
             p, uk_format(&p->arena, "there is no such scope as %d; take one of enum uk_scope", (int)scope));
     else
-        step(p, "%s %s at %s in %s%s%s", what, word(p, tensor), word(p, place), scopes[scope],
-             name ? " -> " : "", name ? word(p, name) : "");
+        add(p, &(struct uk_step){.kind = kind,
+                                 LOOPS(LOOP(place)),
+                                 .subject = tensor,
+                                 .has_scope = true,
+                                 .scope = scope,
+                                 .name = &name,
+                                 .names = name ? 1 : 0});
 }
 
 void uk_cache_read(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
                    const char *name) {
-    cache(p, "cache_read", tensor, place, scope, name);
+    cache(p, UK_STEP_CACHE_READ, tensor, place, scope, name);
 }
 
 void uk_cache_write(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
                     const char *name) {
-    cache(p, "cache_write", tensor, place, scope, name);
+    cache(p, UK_STEP_CACHE_WRITE, tensor, place, scope, name);
 }
 
 void uk_compute_at(struct uk_program *p, const char *stage, const char *loop) {
-    step(p, "compute_at %s %s", word(p, stage), word(p, loop));
+    ADD(p, COMPUTE_AT, LOOPS(LOOP(loop)), .subject = stage);
 }
 
 void uk_reverse_compute_at(struct uk_program *p, const char *stage, const char *loop) {
-    step(p, "reverse_compute_at %s %s", word(p, stage), word(p, loop));
+    ADD(p, REVERSE_COMPUTE_AT, LOOPS(LOOP(loop)), .subject = stage);
 }
 
 void uk_compute_inline(struct uk_program *p, const char *stage) {
-    step(p, "compute_inline %s", word(p, stage));
+    ADD(p, COMPUTE_INLINE, .subject = stage);
 }
 
 void uk_rfactor(struct uk_program *p, const char *loop, const char *name) {
-    step(p, "rfactor %s -> %s", word(p, loop), word(p, name));
+    ADD(p, RFACTOR, LOOPS(LOOP(loop)), NAMES(name));
 }
 
 void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel) {
-    step(p, "tensorize %s %s", word(p, loop), word(p, kernel));
+    ADD(p, TENSORIZE, LOOPS(LOOP(loop)), .subject = kernel);
 }
 
 void uk_intrinsic(struct uk_program *p, const char *text) {

@@ -77,7 +77,7 @@ struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, str
     if (uk_type_is_float(t->type))
         return uk_program_fail(p, UK_REFUSED, p->at,
                                "%s is %s, and its elements are no subscripts; take a tensor of integers",
-                               t->name, uk_type_names[t->type]);
+                               t->name, uk_type_name(t->type));
     at = t->dims ? list[t->dims - 1] : uk_index_int(&p->arena, 0);
     for (int d = t->dims - 2; d >= 0; d--)
         at = uk_index_op(&p->arena, UK_I_LIST, list[d], at);
@@ -225,19 +225,28 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
     return node(p, UK_E_NEG, 1, &a);
 }
 
-/* min and max of two or more, pow of two, all else of one. */
-static bool takes(struct uk_program *p, enum uk_expr_op op, int n) {
-    const bool any = op == UK_E_MIN || op == UK_E_MAX;
-    const int least = any || op == UK_E_POW ? 2 : 1;
+/* Functions of class CHOICE take two or more values. */
+static bool takes(struct uk_program *p, const struct uk_function_row *f, int n) {
+    const bool any = f->class == UK_FUNCTION_CHOICE;
 
-    if (n >= least && n <= (any ? UK_MAX_DEPTH : least))
+    if (n >= f->arguments && n <= (any ? UK_MAX_DEPTH : f->arguments))
         return true;
-    return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s",
-                           uk_function_names[op - UK_E_MIN], n, n == 1 ? "" : "s",
+    return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s", f->name, n,
+                           n == 1 ? "" : "s",
                            any && n > UK_MAX_DEPTH ? "fewer than 4096"
                            : any                   ? "two or more"
-                           : least == 2            ? "two"
+                           : f->arguments == 2     ? "two"
                                                    : "one");
+}
+
+static struct uk_expr *no_function(struct uk_program *p, const char *name, const char *near) {
+    const char *all = uk_program_made(p, uk_list_words(&p->arena, UK_FUNCTIONS, uk_function_name));
+
+    return all ? uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                                 "there is no function %s%s%s%s%s; there are %s", name ? "\"" : "",
+                                 name ? name : "NULL", name ? "\"" : "", near ? "; did you mean " : "",
+                                 near ? near : "", all)
+               : NULL;
 }
 
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]) {
@@ -246,20 +255,16 @@ struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struc
 
     if (!uk_may_build(p))
         return NULL;
-    for (; f < UK_FUNCTIONS && strcmp(uk_function_names[f], near.word); f++)
-        uk_nearer(&near, uk_function_names[f]);
+    for (; f < UK_FUNCTIONS && strcmp(uk_function_name(f), near.word); f++)
+        uk_nearer(&near, uk_function_name(f));
     if (f == UK_FUNCTIONS)
-        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "there is no function %s%s%s%s%s; there are min, max, pow, exp, log, tanh, "
-                               "erf, sqrt, abs, round, floor and ceil",
-                               function ? "\"" : "", function ? function : "NULL", function ? "\"" : "",
-                               near.name ? "; did you mean " : "", near.name ? near.name : "");
-    const enum uk_expr_op op = (enum uk_expr_op)(UK_E_MIN + f);
+        return no_function(p, function, near.name);
+    const enum uk_expr_op op = (enum uk_expr_op)(UK_E_FUNCTION + f);
 
     if (!argument)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "the arguments of %s are NULL; pass an array of %d", uk_function_names[f], n);
-    if (!takes(p, op, n))
+                               "the arguments of %s are NULL; pass an array of %d", uk_function_name(f), n);
+    if (!takes(p, &uk_functions[f], n))
         return NULL;
     if (n == 1)
         return node(p, op, 1, argument);

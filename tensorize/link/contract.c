@@ -19,14 +19,14 @@ static bool has(const struct uk_expr *e, bool (*is)(const struct uk_expr *)) {
 }
 
 static bool has_no_one_result(const struct uk_expr *e) {
-    return uk_is_approximate(e->op);
+    return uk_ulps(e->op) > 0;
 }
 
 /* Rounds a product by itself: what adds it, or makes an integer of it. */
 static bool needs_rounded(const struct uk_expr *e) {
     if (e->op == UK_E_CAST)
         return !uk_type_is_float(e->type) && uk_type_is_float(e->arg[0]->type);
-    return e->op == UK_E_ROUND || e->op == UK_E_FLOOR || e->op == UK_E_CEIL ||
+    return uk_is_function_of_class(e->op, UK_FUNCTION_WHOLE) ||
            ((e->op == UK_E_ADD || e->op == UK_E_SUB) && uk_type_is_float(e->type));
 }
 

@@ -100,7 +100,7 @@ static enum uk_status condition_of(struct uk_schedule *s, const struct uk_stage 
             s->context, UK_REFUSED, st->statement->at,
             "stage %s: %s is called with %s = %lld, but takes it as %s, which ends at %lld; declare a wider "
             "argument, or split the loop",
-            st->name, f->symbol, a->size->name, (long long)c, uk_type_names[a->ctype], (long long)limit);
+            st->name, f->symbol, a->size->name, (long long)c, uk_type_name(a->ctype), (long long)limit);
     *condition = uk_index_op(s->arena, UK_I_LE, n, uk_index_int(s->arena, limit));
     return *condition ? UK_OK : uk_out_of_memory(s->context);
 }

@@ -17,18 +17,6 @@ static const char *operation_name(const struct uk_expr *e) {
         [UK_E_SHL] = "<<",
         [UK_E_SHR] = ">>",
         [UK_E_NEG] = "unary -",
-        [UK_E_MIN] = "min",
-        [UK_E_MAX] = "max",
-        [UK_E_POW] = "pow",
-        [UK_E_EXP] = "exp",
-        [UK_E_LOG] = "log",
-        [UK_E_TANH] = "tanh",
-        [UK_E_ERF] = "erf",
-        [UK_E_SQRT] = "sqrt",
-        [UK_E_ABS] = "abs",
-        [UK_E_ROUND] = "round",
-        [UK_E_FLOOR] = "floor",
-        [UK_E_CEIL] = "ceil",
         [UK_E_CAST] = "a conversion",
         [UK_E_PAD] = "pad",
         [UK_E_SELECT] = "select",
@@ -43,7 +31,7 @@ static const char *operation_name(const struct uk_expr *e) {
         [UK_E_NOT] = "not",
     };
 
-    return name[e->op];
+    return uk_is_function(e->op) ? uk_function_of(e->op)->name : name[e->op];
 }
 
 /* ---- operands ---- */
@@ -59,7 +47,7 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
                          o->tensor->name);
     if (want->type != o->tensor->type)
         return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
-                         uk_type_names[o->tensor->type], want->name, uk_type_names[want->type]);
+                         uk_type_name(o->tensor->type), want->name, uk_type_name(want->type));
     if (!uk_match_scope(t, want, operand))
         return false;
     if (t->first[n] >= 0 && t->st->operand[t->m.operand[n]].tensor != o->tensor)
@@ -143,7 +131,7 @@ static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, cons
 
     if (want->type != e->type)
         return uk_differ(t, "the scalar %s of the kernel has the type %s, what stands here has %s",
-                         want->name, uk_type_names[want->type], uk_type_names[e->type]);
+                         want->name, uk_type_name(want->type), uk_type_name(e->type));
     if (reads_gathered(t, e))
         return uk_differ(
             t, "the scalar %s of the kernel would be read with an element of a tensor as a subscript",
@@ -174,8 +162,9 @@ static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
 static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
     while (e->op == UK_E_PAD && is_left_out(t->st, e))
         e = e->arg[0];
-    bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL || k->op == UK_E_MIN || k->op == UK_E_MAX ||
-                    k->op == UK_E_EQ || k->op == UK_E_NE || k->op == UK_E_AND || k->op == UK_E_OR;
+    bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL ||
+                    uk_is_function_of_class(k->op, UK_FUNCTION_CHOICE) || k->op == UK_E_EQ ||
+                    k->op == UK_E_NE || k->op == UK_E_AND || k->op == UK_E_OR;
 
     if (k->op == UK_E_SCALAR)
         return bind_scalar(t, k->scalar, e);
@@ -193,8 +182,8 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
         return uk_differ(t, "index() stands in the kernel's expression; it is computed by no kernel");
     case UK_E_CAST:
         if (k->type != e->type)
-            return uk_differ(t, "a conversion to %s here, to %s in the kernel", uk_type_names[e->type],
-                             uk_type_names[k->type]);
+            return uk_differ(t, "a conversion to %s here, to %s in the kernel", uk_type_name(e->type),
+                             uk_type_name(k->type));
         break;
     case UK_E_PAD:
         t->padded[uk_tensor_number(t->k->declaration, k->arg[0]->access.tensor)] = true;

@@ -4,6 +4,7 @@
  * applied, the nests must be kernels: loops over blocks outside of everything else but serial loops of the
  * host, each thread's part its own.
  */
+#include <string.h>
 #include "schedule.h"
 
 static const char axes[] = "xyz";
@@ -63,13 +64,13 @@ static enum uk_status check_free(struct uk_schedule *s, const struct uk_stage *s
                        l->var->name);
     if (uk_is_bound(l))
         return uk_fail(s->context, UK_REFUSED, step->at,
-                       "bind %s %s.%c: the loop is bound to %s.%c already; bind it once", l->var->name,
-                       step->bind_kind, step->bind_axis, kind_name(l->kind), axes[l->axis]);
+                       "bind %s %s: the loop is bound to %s.%c already; bind it once", l->var->name,
+                       step->axis, kind_name(l->kind), axes[l->axis]);
     if (l->kind != UK_LOOP_SERIAL)
         return uk_fail(s->context, UK_REFUSED, step->at,
-                       "bind %s %s.%c: the loop is parallel, unrolled or vectorized already; leave that step "
+                       "bind %s %s: the loop is parallel, unrolled or vectorized already; leave that step "
                        "out, or split the loop and take one of the two",
-                       l->var->name, step->bind_kind, step->bind_axis);
+                       l->var->name, step->axis);
     return UK_OK;
 }
 
@@ -79,17 +80,16 @@ static enum uk_status check_copies(struct uk_schedule *s, const struct uk_loop *
     for (const struct uk_stage *c = s->stages; c; c = c->next)
         for (int i = 0; i < c->prefix && c->operand[0].tensor->scope == UK_SCOPE_SHARED; i++)
             if (c->loop[i] == l)
-                return uk_fail(
-                    s->context, UK_REFUSED, step->at,
-                    "bind %s thread.%c: %s in shared is inside of the loop, and threads share it; put "
-                    "the bind before the step that made %s",
-                    l->var->name, step->bind_axis, c->name, c->name);
+                return uk_fail(s->context, UK_REFUSED, step->at,
+                               "bind %s %s: %s in shared is inside of the loop, and threads share it; put "
+                               "the bind before the step that made %s",
+                               l->var->name, step->axis, c->name, c->name);
     return UK_OK;
 }
 
-enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step) {
-    const enum uk_loop_kind kind = *step->bind_kind == 'b' ? UK_LOOP_BLOCK : UK_LOOP_THREAD;
-    const int axis = step->bind_axis - 'x';
+enum uk_status uk_apply_bind(struct uk_schedule *s, struct uk_step *step) {
+    const enum uk_loop_kind kind = *step->axis == 'b' ? UK_LOOP_BLOCK : UK_LOOP_THREAD;
+    const int axis = step->axis[strlen(step->axis) - 1] - 'x';
     struct uk_stage *st;
     int position;
 
@@ -104,11 +104,10 @@ enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step) 
     struct uk_loop *l = st->loop[position];
     const struct uk_loop *other = find_axis(st, l, kind, axis);
     if (other)
-        return uk_fail(
-            s->context, UK_REFUSED, step->at,
-            "bind %s %s.%c: loop %s of the stage is bound to that axis already; take another axis, "
-            "or fuse the two loops before",
-            l->var->name, step->bind_kind, step->bind_axis, other->var->name);
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "bind %s %s: loop %s of the stage is bound to that axis already; take another axis, "
+                       "or fuse the two loops before",
+                       l->var->name, step->axis, other->var->name);
     if ((kind == UK_LOOP_THREAD &&
          ((status = check_threads(s, st, l, axis, step->at)) || (status = check_copies(s, l, step)))) ||
         (status = uk_check_parallel(s, st, position, false, step->at, "bind")))

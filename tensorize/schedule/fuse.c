@@ -454,7 +454,7 @@ bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position) {
     return view;
 }
 
-enum uk_status uk_apply_fuse(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_fuse(struct uk_schedule *s, struct uk_step *step) {
     struct fusion u = {.s = s, .step = step};
     enum uk_status status = find(&u);
 

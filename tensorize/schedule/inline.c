@@ -211,7 +211,7 @@ static enum uk_status keep_condition(const struct inlining *i, struct uk_stage *
     return UK_OK;
 }
 
-enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_inline(struct uk_schedule *s, struct uk_step *step) {
     struct inlining i = {.s = s, .step = step, .stage = uk_stage_find(s, step->subject)};
     const char *near = i.stage ? NULL : uk_near_stage(s, step->subject);
 

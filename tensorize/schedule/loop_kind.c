@@ -70,7 +70,7 @@ static enum uk_status check_vector(struct uk_schedule *s, struct uk_stage *st, i
         return uk_fail(s->context, UK_REFUSED, at,
                        "%s %s: it carries a reduction into %s, and %s is rounded after each operation; "
                        "vectorize a loop of an output axis, or reduce in f32",
-                       step, l->var->name, st->operand[0].tensor->name, uk_type_names[type]);
+                       step, l->var->name, st->operand[0].tensor->name, uk_type_name(type));
     return uk_check_parallel(s, st, position, true, at, step);
 }
 
@@ -124,8 +124,8 @@ enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, st
                    step, l->var->name, done[l->kind]);
 }
 
-enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, enum uk_loop_kind kind) {
-    static const char *const name[] = {"", "parallel", "unroll", "vectorize"};
+static enum uk_status apply_kind(struct uk_schedule *s, const struct uk_step *step, enum uk_loop_kind kind) {
+    const char *name = uk_steps[step->kind].word;
 
     for (int i = 0; i < step->loops; i++) {
         struct uk_stage *st;
@@ -140,17 +140,29 @@ enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, 
             return uk_fail(s->context, UK_REFUSED, at,
                            "%s %s: the loop is inside a kernel; take one outside of it, or put the step "
                            "before tensorize",
-                           name[kind], l->var->name);
+                           name, l->var->name);
         if (l->kind != UK_LOOP_SERIAL && l->kind != kind)
             return uk_fail(s->context, UK_REFUSED, at,
-                           "%s %s: the loop is %s already; split it and take one of the two loops",
-                           name[kind], l->var->name, done[l->kind]);
-        if ((status = check_kind(s, st, position, kind, at, name[kind])))
+                           "%s %s: the loop is %s already; split it and take one of the two loops", name,
+                           l->var->name, done[l->kind]);
+        if ((status = check_kind(s, st, position, kind, at, name)))
             return status;
         l->kind = kind;
         l->at = at;
     }
     return UK_OK;
+}
+
+enum uk_status uk_apply_parallel(struct uk_schedule *s, struct uk_step *step) {
+    return apply_kind(s, step, UK_LOOP_PARALLEL);
+}
+
+enum uk_status uk_apply_unroll(struct uk_schedule *s, struct uk_step *step) {
+    return apply_kind(s, step, UK_LOOP_UNROLLED);
+}
+
+enum uk_status uk_apply_vectorize(struct uk_schedule *s, struct uk_step *step) {
+    return apply_kind(s, step, UK_LOOP_VECTOR);
 }
 
 /* The extent for which a loop is worth code of its own: constant but at the edges, in a loop that is unrolled

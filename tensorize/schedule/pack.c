@@ -264,7 +264,7 @@ enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step) {
         return uk_out_of_memory(s->context);
     p->s = s;
     p->step = step;
-    p->what = step->kind == UK_STEP_PACK ? "pack" : "cache_read";
+    p->what = uk_steps[step->kind].word;
     if ((status = uk_check_scope(s, step, p->what)) || (status = find_consumer(p)) ||
         (step->scope == UK_SCOPE_SHARED &&
          (status = uk_sink_threads(s, p->consumer, &p->prefix, step->at))) ||

@@ -72,7 +72,7 @@ static enum uk_status add_slots(struct uk_schedule *s, struct uk_tensor *t, cons
     return slot ? UK_OK : uk_out_of_memory(s->context);
 }
 
-enum uk_status uk_apply_pipeline(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_pipeline(struct uk_schedule *s, struct uk_step *step) {
     struct uk_stage *st;
     int position;
 

@@ -30,7 +30,7 @@ enum uk_status uk_reorder_loops(struct uk_schedule *s, struct uk_stage *st, stru
     return UK_OK;
 }
 
-enum uk_status uk_apply_reorder(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_reorder(struct uk_schedule *s, struct uk_step *step) {
     struct uk_stage *st = NULL, *first = NULL;
     struct uk_loop *want[UK_MAX_LOOPS];
 

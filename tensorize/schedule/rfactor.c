@@ -201,7 +201,7 @@ static enum uk_status become_partial(struct factoring *f) {
     return uk_add_bound(f->s, st, &of_loop, f->extent);
 }
 
-enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_rfactor(struct uk_schedule *s, struct uk_step *step) {
     struct factoring f = {.s = s, .step = step};
     enum uk_status status = uk_find_loop(s, &step->loop[0], &f.stage, &f.position);
 

@@ -8,8 +8,11 @@
 
 #include "polyhedra/polyhedra.h"
 
-/* pipeline.c */
-enum uk_status uk_apply_pipeline(struct uk_schedule *s, const struct uk_step *step);
+/* What applies a step, by its kind: a file each; of tensorize and import, match/apply.c. */
+#define UK_STEP_ROW(id, word, role, apply, ...) \
+    enum uk_status apply(struct uk_schedule *s, struct uk_step *step);
+#include "language/steps.def"
+
 /* scope.c: `in shared` and `in register` are for GPUs, inside loops; and of constant extents: NULL, or why
  * not. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
@@ -45,23 +48,17 @@ bool uk_is_meant(const struct uk_step *step, const struct uk_operand *o);
 struct uk_stage *uk_find_shared(const struct uk_schedule *s, const struct uk_stage *reader, const char *name,
                                 const struct uk_tensor *from, const struct uk_copied *what);
 
-/* ---- a step each ---- */
+/* ---- what several steps share ---- */
 
-enum uk_status uk_apply_split(struct uk_schedule *s, const struct uk_step *step);
-enum uk_status uk_apply_reorder(struct uk_schedule *s, const struct uk_step *step);
-enum uk_status uk_apply_tile(struct uk_schedule *s, const struct uk_step *step);
 /* The n loops `want` of the stage in this order, in the places that they have. */
 enum uk_status uk_reorder_loops(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **want, int n,
                                 struct uk_position at);
-enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
 /* pack_share.c: has the access these subscripts, but for spelling? The first stage that reads a copy; or
  * NULL. */
 bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript, int subscripts);
 const struct uk_stage *uk_first_reader(const struct uk_stage *copy);
 /* The name of the stage that is probably meant by a word that names none, or NULL. */
 const char *uk_near_stage(const struct uk_schedule *s, const char *word);
-enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step);
-enum uk_status uk_apply_attach(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);
 /* Refuses to change a loop of a stage that is tensorized, or inside which a copy is attached. */
@@ -71,24 +68,19 @@ enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer, const char *inner, struct uk_position at);
 
-/* ---- rfactor.c, inline.c, fuse.c ---- */
+/* ---- fuse.c ---- */
 
 /* Are loops `position` and the next one of the stage one loop over all that it accesses? */
 bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position);
-enum uk_status uk_apply_fuse(struct uk_schedule *s, const struct uk_step *step);
-enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step);
-enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
 
 /* ---- loop_kind.c ---- */
 
-enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, enum uk_loop_kind kind);
 /* In another order, may all of the stage's loops still run as they are to? */
 enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
 /* Has nothing been attached inside the stage's vector loop since? */
 enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
-/* bind.c; uk_check_kernels: once all steps are applied, what bound loops make must be kernels; tells the
+/* bind.c: once all steps are applied, what bound loops make must be kernels; tells the
  * loops their weights. */
-enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_check_kernels(struct uk_schedule *s);
 /* The stage's loops [host, inside) are over blocks, if any is. */
 void uk_blocks_of(const struct uk_stage *st, int *host, int *inside);

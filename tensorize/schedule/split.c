@@ -64,7 +64,7 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
     return UK_OK;
 }
 
-enum uk_status uk_apply_split(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_split(struct uk_schedule *s, struct uk_step *step) {
     struct uk_stage *st;
     int position;
     int64_t factor = step->number[0];

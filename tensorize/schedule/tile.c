@@ -3,7 +3,7 @@
 #include "schedule.h"
 
 /* tile x y a b -> xo yo xi yi: both splits, and xo yo xi yi where x and y stood. */
-enum uk_status uk_apply_tile(struct uk_schedule *s, const struct uk_step *step) {
+enum uk_status uk_apply_tile(struct uk_schedule *s, struct uk_step *step) {
     struct uk_stage *x, *y;
     int px, py;
     enum uk_status status;

@@ -18,17 +18,10 @@ static bool vanishes(const struct uk_expr *e, const struct uk_tensor *t) {
     case UK_E_MUL:
         return vanishes(e->arg[0], t) || vanishes(e->arg[1], t);
     case UK_E_NEG:
-    case UK_E_ABS:
     case UK_E_CAST:
-    case UK_E_SQRT:
-    case UK_E_TANH:
-    case UK_E_ERF:
-    case UK_E_ROUND:
-    case UK_E_FLOOR:
-    case UK_E_CEIL:
         return vanishes(e->arg[0], t);
     default:
-        return false;
+        return uk_is_function(e->op) && uk_function_of(e->op)->zero_at_zero && vanishes(e->arg[0], t);
     }
 }
 
@@ -257,7 +250,7 @@ union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *in
 /* ---- comparing ---- */
 
 bool uk_verify_is_inexact(const struct uk_expr *e) {
-    if (uk_is_approximate(e->op))
+    if (uk_ulps(e->op) > 0)
         return true;
     for (int i = 0; i < 3; i++)
         if (e->arg[i] && uk_verify_is_inexact(e->arg[i]))

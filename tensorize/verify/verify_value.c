@@ -97,7 +97,24 @@ static struct range range_of_number(const struct uk_expr *e) {
     return (struct range){fabsl(n), ldexpl(1, exponent)};
 }
 
+static struct range range_of_function(struct weighing *w, enum uk_expr_op op, const struct range *a) {
+    switch (uk_function_of(op)->class) {
+    case UK_FUNCTION_CHOICE:
+        return join(a[0], a[1]);
+    case UK_FUNCTION_WHOLE:
+        return (struct range){a[0].bound + 1, fmaxl(a[0].quantum, 1)};
+    case UK_FUNCTION_REAL:
+        w->rounds = true;
+        break;
+    case UK_FUNCTION_SIZE:
+        break;
+    }
+    return a[0];
+}
+
 static struct range range_of_operator(struct weighing *w, const struct uk_expr *e, const struct range *a) {
+    if (uk_is_function(e->op))
+        return range_of_function(w, e->op, a);
     switch (e->op) {
     case UK_E_ADD:
     case UK_E_SUB:
@@ -106,27 +123,14 @@ static struct range range_of_operator(struct weighing *w, const struct uk_expr *
         if (a[0].bound == 0 || a[1].bound == 0)
             return (struct range){0, HUGE_VALL};
         return (struct range){a[0].bound * a[1].bound, a[0].quantum * a[1].quantum};
-    case UK_E_MIN:
-    case UK_E_MAX:
     case UK_E_PAD:
         return join(a[0], a[1]);
     case UK_E_SELECT:
         return join(a[1], a[2]);
-    case UK_E_ROUND:
-    case UK_E_FLOOR:
-    case UK_E_CEIL:
-        return (struct range){a[0].bound + 1, fmaxl(a[0].quantum, 1)};
     case UK_E_NEG:
-    case UK_E_ABS:
     case UK_E_CAST:
         return a[0];
     case UK_E_DIV:
-    case UK_E_POW:
-    case UK_E_EXP:
-    case UK_E_LOG:
-    case UK_E_TANH:
-    case UK_E_ERF:
-    case UK_E_SQRT:
         w->rounds = true;
         return a[0];
     default: /* comparisons, shifts, indices */
@@ -297,12 +301,13 @@ static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
     case UK_E_MUL:
         return significant(v, e->arg[0]) + significant(v, e->arg[1]);
     case UK_E_NEG:
-    case UK_E_ABS:
     case UK_E_CAST:
     case UK_E_PAD:
         n = significant(v, e->arg[0]);
         break;
     default:
+        if (uk_is_function_of_class(e->op, UK_FUNCTION_SIZE))
+            n = significant(v, e->arg[0]);
         break;
     }
     return n < all ? n : all;

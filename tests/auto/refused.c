@@ -181,7 +181,7 @@ static void each_kind(void **state) {
     refused = ALL_OF_KIND;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++)
-            for (number = 0; number <= UK_STEP_BIND && is_tried(i, t); number++)
+            for (number = 0; number < UK_STEPS && is_tried(i, t); number++)
                 must_be_right(i, targets[t]);
 }
 

@@ -149,10 +149,6 @@ static struct uk_program *parse(const struct shape *s, const char *text) {
 
 /* ---- its operands, and what is wanted ---- */
 
-static size_t bytes_of(enum uk_type t) {
-    return t == UK_I64 ? 8 : t == UK_I32 ? 4 : t == UK_I16 ? 2 : 1;
-}
-
 static int64_t product(const int64_t *extent, int from, int to) {
     int64_t n = 1;
 
@@ -163,8 +159,8 @@ static int64_t product(const int64_t *extent, int from, int to) {
 
 static void set_index(const struct shape *s, struct data *d, int64_t at, int64_t v) {
     v = (int64_t)((uint64_t)v - s->temp);
-    memcpy(d->index + at * (int64_t)bytes_of(s->type), &v,
-           bytes_of(s->type)); /* little endian, as all hosts */
+    memcpy(d->index + at * (int64_t)uk_type_bytes(s->type), &v,
+           uk_type_bytes(s->type)); /* little endian, as all hosts */
 }
 
 /* As the type has it. */
@@ -179,7 +175,7 @@ static int64_t narrowed(enum uk_type t, int64_t v) {
 static int64_t index_at(const struct shape *s, const struct data *d, int64_t at) {
     int64_t v = 0;
 
-    memcpy(&v, d->index + at * (int64_t)bytes_of(s->type), bytes_of(s->type));
+    memcpy(&v, d->index + at * (int64_t)uk_type_bytes(s->type), uk_type_bytes(s->type));
     return narrowed(s->type, (int64_t)((uint64_t)v + s->temp));
 }
 

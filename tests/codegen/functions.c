@@ -301,9 +301,35 @@ static void powers(void **state) {
     }
 }
 
+/* Each row of functions.def that rounds is compared with a more exact function above, to within the row's
+ * units; sqrt is an instruction. */
+static void rows_are_compared(void **state) {
+    static const struct {
+        const char *name, *class;
+        double ulps;
+    } rows[] = {
+#define UK_FUNCTION1(id, name, class, ulps, ...) {name, #class, ulps},
+#define UK_FUNCTION2(id, name, class, ulps, ...) {name, #class, ulps},
+#include "language/functions.def"
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t k = 0;
+
+        if (!strcmp(rows[i].class, "CHOICE") || !strcmp(rows[i].class, "SIZE") ||
+            !strcmp(rows[i].name, "pow") || !strcmp(rows[i].name, "sqrt"))
+            continue;
+        while (k < FUNCTIONS && strcmp(functions[k].name, rows[i].name))
+            k++;
+        if (k == FUNCTIONS || functions[k].most_double != rows[i].ulps)
+            fail_msg("%s: no row of `functions` compares it within %.0f units", rows[i].name, rows[i].ulps);
+    }
+}
+
 int main(int count, char **words) {
-    const struct CMUnitTest sampled[] = {cmocka_unit_test(singles), cmocka_unit_test(doubles),
-                                         cmocka_unit_test(powers)},
+    const struct CMUnitTest sampled[] = {cmocka_unit_test(rows_are_compared), cmocka_unit_test(singles),
+                                         cmocka_unit_test(doubles), cmocka_unit_test(powers)},
                             single[] = {cmocka_unit_test(all_singles)}, more[] = {cmocka_unit_test(powers)};
 
     chosen = count > 1 ? words[1] : "";

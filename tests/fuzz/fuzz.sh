@@ -3,14 +3,16 @@
 # Runs a libFuzzer target on the programs of golden/, which the program UK_GOLDEN writes into a folder, and of examples/, or on what the
 # program UK_SEEDS writes, and on what it makes of them. What crashes is left beside the target as crash-*, and its path printed.
 #
-#     fuzz.sh TARGET SOURCE CORPUS OPTION...: CORPUS is the folder that keeps what reached new code; "" keeps nothing
+#     fuzz.sh TARGET SOURCE DICTIONARY CORPUS OPTION...: the program DICTIONARY prints the words of the inputs; CORPUS is the folder that keeps
+#     what reached new code; "" keeps nothing
 set -euo pipefail
-target=$1 source=$2 corpus=$3
-shift 3
+target=$1 source=$2 dictionary=$3 corpus=$4
+shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/seeds" "$work/corpus"
+"$dictionary" >"$work/dictionary"
 if [[ ${UK_SEEDS-} ]]; then
     "$UK_SEEDS" --write "$work/seeds"
 else
@@ -22,7 +24,7 @@ if [[ $corpus ]]; then
 fi
 
 status=0
-"$target" "$@" -timeout=200 -rss_limit_mb=4096 -max_len=4096 -dict="$source/tests/fuzz/uk.dict" \
+"$target" "$@" -timeout=200 -rss_limit_mb=4096 -max_len=4096 -dict="$work/dictionary" \
     -artifact_prefix="$(dirname "$target")/crash-" "${corpus:-$work/corpus}" "$work/seeds" >"$work/log" 2>&1 || status=$?
 if ((status)); then
     { grep -B 40 'Test unit written' "$work/log" || cat "$work/log"; } | tail -n 60

@@ -266,16 +266,16 @@ static void blocks_are_exact(const char *type, const char *from, const char *lef
 
 /* Many elements at a time: bit for bit what one at a time gives. */
 static void blocks(void **state) {
-    static const char *const types[] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
-
     (void)state;
-    for (int i = 0; i < 9; i++) {
-        blocks_are_exact(types[i], types[i], "C[m, n] = sum(k", ") A[m, n] * B[k, n]");
-        blocks_are_exact(types[i], types[i], "C[m, n] += sum(k", ") A[m, n] * B[k, N - 1 - n] - B[k, n]");
-        blocks_are_exact(types[i], types[i], "C[m, n] = max(k", ") pad(A[m, k - 2], 3) + B[k, n]");
-        blocks_are_exact(types[i], types[i], "C[m, n] = sum(k", ") pad(A[m + k - 3, n], 0) * B[k, n]");
-        blocks_are_exact(types[i], types[i], "C[m, n] = sum(k", ") pad(A[m, n + k - 3], 0) * B[k, n]");
-        blocks_are_exact(types[i], types[i], "C[m, n] = prod(k", ") min(A[m, n], B[k, n])");
+    for (int i = 0; i < UK_TYPES; i++) {
+        const char *type = uk_type_name((enum uk_type)i);
+
+        blocks_are_exact(type, type, "C[m, n] = sum(k", ") A[m, n] * B[k, n]");
+        blocks_are_exact(type, type, "C[m, n] += sum(k", ") A[m, n] * B[k, N - 1 - n] - B[k, n]");
+        blocks_are_exact(type, type, "C[m, n] = max(k", ") pad(A[m, k - 2], 3) + B[k, n]");
+        blocks_are_exact(type, type, "C[m, n] = sum(k", ") pad(A[m + k - 3, n], 0) * B[k, n]");
+        blocks_are_exact(type, type, "C[m, n] = sum(k", ") pad(A[m, n + k - 3], 0) * B[k, n]");
+        blocks_are_exact(type, type, "C[m, n] = prod(k", ") min(A[m, n], B[k, n])");
     }
     blocks_are_exact("i32", "i8", "C[m, n] = sum(k", ") i32(A[m, n]) * i32(B[k, n])");
     blocks_are_exact("i32", "u8", "C[m, n] = sum(k", ") i32(A[m, n]) + i32(B[k, n]) * i32(A[m, 2])");

@@ -242,7 +242,7 @@ static void arithmetic(void **state) {
     (void)state;
     for (enum uk_type t = UK_F64; t < UK_TYPES; t++)
         for (int o = 0; o < COUNT(operation); o++) {
-            const char *name = uk_type_names[t];
+            const char *name = uk_type_name(t);
             struct job j = {.result = t};
 
             if (is_float(t) ? o == 4 || o == 5 : o == 3)
@@ -279,11 +279,11 @@ static void comparisons(void **state) {
             j.operand[2] = memory_of(UK_I8);
             for (int i = 0; i < j.n; i++)
                 wanted[i] = (struct value){.i = holds(o, t, a[i], b[i]) ? 1 : -1};
-            snprintf(j.what, sizeof j.what, "A %s B of %s", relation[o], uk_type_names[t]);
+            snprintf(j.what, sizeof j.what, "A %s B of %s", relation[o], uk_type_name(t));
             snprintf(j.text, sizeof j.text,
                      "tensor A %s [N]\ntensor B %s [N]\ntensor C i8 [N]\n"
                      "C[i] = select(not (A[i] %s B[i] and A[i] %s B[i]) or not A[i] %s B[i], -1, 1)\n",
-                     uk_type_names[t], uk_type_names[t], relation[o], relation[o], relation[o]);
+                     uk_type_name(t), uk_type_name(t), relation[o], relation[o], relation[o]);
             run(&j, wanted);
             free_job(&j);
         }
@@ -302,9 +302,9 @@ static void conversions(void **state) {
                 put_value(from, j.operand[0], i, v[i]);
                 wanted[i] = converted(from, to, v[i]);
             }
-            snprintf(j.what, sizeof j.what, "%s to %s", uk_type_names[from], uk_type_names[to]);
+            snprintf(j.what, sizeof j.what, "%s to %s", uk_type_name(from), uk_type_name(to));
             snprintf(j.text, sizeof j.text, "tensor A %s [N]\ntensor C %s [N]\nC[i] = %s(A[i])\n",
-                     uk_type_names[from], uk_type_names[to], uk_type_names[to]);
+                     uk_type_name(from), uk_type_name(to), uk_type_name(to));
             run(&j, wanted);
             free_job(&j);
         }
@@ -334,9 +334,9 @@ static void functions(void **state) {
                 put_value(t, j.operand[0], i, v[i]);
                 wanted[i] = unary_of(t, f, v[i]);
             }
-            snprintf(j.what, sizeof j.what, "%s of %s", form[f], uk_type_names[t]);
-            snprintf(j.text, sizeof j.text, "tensor A %s [N]\ntensor C %s [N]\nC[i] = %s\n", uk_type_names[t],
-                     uk_type_names[t], form[f]);
+            snprintf(j.what, sizeof j.what, "%s of %s", form[f], uk_type_name(t));
+            snprintf(j.text, sizeof j.text, "tensor A %s [N]\ntensor C %s [N]\nC[i] = %s\n", uk_type_name(t),
+                     uk_type_name(t), form[f]);
             run(&j, wanted);
             free_job(&j);
         }
@@ -374,7 +374,7 @@ static void literals(void **state) {
         snprintf(j.what, sizeof j.what, "literal %s", literal[i].text);
         snprintf(j.text, sizeof j.text,
                  "tensor A f32 [N]\ntensor C %s [N]\nC[i] = select(A[i] == 0, %s, 0)\n",
-                 uk_type_names[j.result], literal[i].text);
+                 uk_type_name(j.result), literal[i].text);
         run(&j, wanted);
         free_job(&j);
     }
@@ -387,7 +387,7 @@ static void nan_in_reductions(void **state) {
     (void)state;
     for (enum uk_type t = UK_F64; t <= UK_BF16; t++)
         for (int max = 0; max < 2; max++) {
-            const char *f = max ? "max" : "min", *type = uk_type_names[t];
+            const char *f = max ? "max" : "min", *type = uk_type_name(t);
             struct job j = {.result = t, .n = COUNT(term)};
 
             j.operand[0] = memory_of(t);
@@ -450,9 +450,9 @@ static void approximate(void **state) {
             put_value(t, in, 0, (struct value){.d = NAN});
             put_value(t, in, 1, (struct value){.d = INFINITY});
             put_value(t, in, 2, (struct value){.d = -INFINITY});
-            snprintf(j.what, sizeof j.what, "%s of %s", function[f].form, uk_type_names[t]);
-            snprintf(j.text, sizeof j.text, "tensor A %s [N]\ntensor C %s [N]\nC[i] = %s\n", uk_type_names[t],
-                     uk_type_names[t], function[f].form);
+            snprintf(j.what, sizeof j.what, "%s of %s", function[f].form, uk_type_name(t));
+            snprintf(j.text, sizeof j.text, "tensor A %s [N]\ntensor C %s [N]\nC[i] = %s\n", uk_type_name(t),
+                     uk_type_name(t), function[f].form);
             assert_int_equal(uk_program_parse(context, "f.uk", j.text, strlen(j.text), &p), UK_OK);
             interpret(p, &j, (void *[]){in, out[0]});
             compile_and_call(p, &j, (void *[]){in, out[1]});

@@ -133,7 +133,7 @@ static bool is_approximate(const struct uk_expr *e) {
     for (int i = 0; i < 3; i++)
         if (e->arg[i] && is_approximate(e->arg[i]))
             return true;
-    return uk_is_approximate(e->op);
+    return (uk_ulps(e->op) > 0);
 }
 
 /* What exp and the like may make different, in the last places of f64, is as good as equal. */

@@ -126,7 +126,7 @@ static struct uk_expr *make_operator(struct maker *m, const struct uk_expr *e) {
     for (; n < 3 && e->arg[n]; n++)
         arg[n] = make_value(m, e->arg[n]);
     if (uk_is_function(e->op))
-        return uk_call(m->p, uk_function_names[e->op - UK_E_MIN], n, arg);
+        return uk_call(m->p, uk_function_of(e->op)->name, n, arg);
     if (e->op >= UK_E_EQ && e->op <= UK_E_GE)
         return uk_compare(m->p, (enum uk_relation)(e->op - UK_E_EQ), arg[0], arg[1]);
     switch (e->op) {
@@ -258,7 +258,7 @@ static void make_copy_step(struct maker *m, const struct uk_step *s) {
 }
 
 static void make_loop_step(struct maker *m, const struct uk_step *s) {
-    char text[MAX_MADE][NAME], axis[NAME];
+    char text[MAX_MADE][NAME];
     const char *loop[MAX_MADE];
 
     assert_true(s->loops <= MAX_MADE);
@@ -290,8 +290,7 @@ static void make_loop_step(struct maker *m, const struct uk_step *s) {
         uk_pipeline(m->p, loop[0], (int)s->number[0]);
         break;
     case UK_STEP_BIND:
-        snprintf(axis, sizeof axis, "%s.%c", s->bind_kind, s->bind_axis);
-        uk_bind(m->p, loop[0], axis);
+        uk_bind(m->p, loop[0], s->axis);
         return;
     case UK_STEP_COMPUTE_AT:
         uk_compute_at(m->p, s->subject, loop[0]);
@@ -314,7 +313,7 @@ static void make_loop_step(struct maker *m, const struct uk_step *s) {
 }
 
 static void make_step(struct maker *m, const struct uk_step *s) {
-    if (s->kind == UK_STEP_PACK || s->kind == UK_STEP_CACHE_READ || s->kind == UK_STEP_CACHE_WRITE)
+    if (uk_steps[s->kind].role == UK_STEP_ROLE_COPY)
         make_copy_step(m, s);
     else
         make_loop_step(m, s);

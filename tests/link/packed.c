@@ -90,12 +90,6 @@ struct operands {
     size_t bytes[TENSORS];
 };
 
-static size_t bytes_of(enum uk_type t) {
-    static const size_t bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
-
-    return bytes[t];
-}
-
 static void *allocate(size_t bytes, size_t align) {
     void *at = aligned_alloc(align, (bytes + align) / align * align);
 
@@ -124,12 +118,12 @@ static void make(struct operands *o, const struct uk_program *p, const int64_t *
         const int64_t n = uk_program_tensor_elements(p, i, size);
 
         assert_true(n >= 0 && i < TENSORS);
-        o->bytes[i] = (size_t)n * bytes_of(t);
+        o->bytes[i] = (size_t)n * uk_type_bytes(t);
         o->memory[i] = allocate(o->bytes[i] + 4 * MARGIN, 2 * MARGIN);
         memset(o->memory[i], 0x5a, o->bytes[i] + 4 * MARGIN);
         o->origin[i] = (char *)o->memory[i] + 2 * MARGIN;
         for (int64_t k = 0; k < n && !uk_program_tensor_written(p, i); k++)
-            store(t, (char *)o->origin[i] + (size_t)k * bytes_of(t), (int)((k * 7 + k / 5 + i) % 4));
+            store(t, (char *)o->origin[i] + (size_t)k * uk_type_bytes(t), (int)((k * 7 + k / 5 + i) % 4));
     }
 }
 

@@ -114,7 +114,7 @@ static int wrong(const struct uk_network_layer *l, int layer, int64_t element, d
 static int check(struct uk_net_job *j, struct checked *c, int layer, const char *result) {
     const struct uk_network_layer *l = uk_network_layer(j->network, layer);
     const enum uk_type type = l->output.type;
-    const size_t bytes = uk_bytes_of(type);
+    const size_t bytes = uk_type_bytes(type);
     int64_t *element;
     const int64_t count = choose_elements(&l->output, j->arguments->check_all, &element);
     char *expected = malloc((size_t)count * bytes + 1);

@@ -13,7 +13,7 @@ static void put_layers(const struct uk_net_job *j, struct uk_text *t) {
 
     uk_put(t, "# number operators function type shape bytes offset multiply-adds\n");
     for (int i = 0; (l = uk_network_layer(j->network, i)); i++)
-        uk_put(t, "%d %s %s %s %s %zu %zu %.0f\n", i, l->operators, l->function, uk_type_text(l->output.type),
+        uk_put(t, "%d %s %s %s %s %zu %zu %.0f\n", i, l->operators, l->function, uk_type_name(l->output.type),
                uk_net_shape(&l->output), l->output.bytes, l->offset, l->multiply_adds);
 }
 

@@ -115,7 +115,7 @@ static int raw_input(const struct uk_network_tensor *t, const char *path, void *
         return UK_EXIT_WRONG;
     if (length != t->bytes)
         status = uk_complain(UK_EXIT_WRONG, "%s has %zu bytes, and input %s, %s %s, has %zu", path, length,
-                             t->name, uk_type_text(t->type), uk_net_shape(t), t->bytes);
+                             t->name, uk_type_name(t->type), uk_net_shape(t), t->bytes);
     else
         memcpy(to, bytes, length);
     free(bytes);
@@ -136,7 +136,7 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
     uk_text_free(data);
     return same ? UK_EXIT_OK
                 : uk_complain(UK_EXIT_WRONG, "%s is %s %s, and input %s is %s %s", path,
-                              uk_type_text(found.type), uk_net_shape(&found), t->name, uk_type_text(t->type),
+                              uk_type_name(found.type), uk_net_shape(&found), t->name, uk_type_name(t->type),
                               uk_net_shape(t));
 }
 
@@ -169,7 +169,7 @@ void uk_net_print_inputs(const struct uk_net_job *j) {
     const struct uk_network_tensor *t;
 
     for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_INPUT, i)); i++)
-        printf("input %s %s %s: %s\n", t->name, uk_type_text(t->type), uk_net_shape(t), j->sources[i]);
+        printf("input %s %s %s: %s\n", t->name, uk_type_name(t->type), uk_net_shape(t), j->sources[i]);
 }
 
 void uk_net_fill(const struct uk_net_job *j) {
@@ -214,7 +214,7 @@ static void print(const struct uk_network_tensor *t, const void *data) {
     enum { SHOWN = 6 };
     double sum = 0;
 
-    printf("output %s %s %s:", t->name, uk_type_text(t->type), uk_net_shape(t));
+    printf("output %s %s %s:", t->name, uk_type_name(t->type), uk_net_shape(t));
     for (size_t i = 0; i < t->elements; i++) {
         const double v = uk_net_element(t->type, data, i);
         sum += v;

@@ -73,7 +73,7 @@ static void print_layer(const struct uk_network_layer *l, int layer) {
     for (int i = 0; i < stored.rank; i++)
         stored.shape[i] = l->output.shape[l->order[i]];
     printf("layer %d: %s %s\n    %s %s, in memory ", layer, l->operators, l->name,
-           uk_type_text(l->output.type), uk_net_shape(&l->output));
+           uk_type_name(l->output.type), uk_net_shape(&l->output));
     if (memcmp(stored.shape, l->output.shape, sizeof stored.shape) != 0)
         printf("as %s, ", uk_net_shape(&stored));
     printf("%zu bytes at %zu", l->output.bytes, l->offset);

@@ -40,7 +40,7 @@ LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef t = uk_math_where(m, LLVMRealOGT, size, end, uk_math_number(m, end), size);
 
     t = far_series(m, uk_math_subtract(m, t, one));
-    t = uk_math_subtract(m, one, uk_math_exp(m, (struct uk_math_pair){t, NULL}));
+    t = uk_math_subtract(m, one, uk_math_exp(m, t));
     near = uk_math_where(m, LLVMRealOLT, size, 1, near, t);
     return uk_math_with_sign(m, near, x);
 }

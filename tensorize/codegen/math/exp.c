@@ -27,7 +27,7 @@ static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
     return uk_math_polynomial(m, r, &UK_POLYNOMIAL(single, twice));
 }
 
-LLVMValueRef uk_math_exp(const struct uk_math *m, struct uk_math_pair x) {
+LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     /* Beyond these the result is infinite, or 0; so it is at them, by the same arithmetic. */
     const double most = m->is_double ? 710 : 89, least = m->is_double ? -746 : -104;
     LLVMValueRef large = uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23), zero = uk_math_number(m, 0);
@@ -59,6 +59,10 @@ LLVMValueRef uk_math_exp(const struct uk_math *m, struct uk_math_pair x) {
     return uk_math_multiply(m, e, power_of_two(m, rest));
 }
 
+LLVMValueRef uk_math_exp(const struct uk_math *m, LLVMValueRef x) {
+    return uk_math_exp_pair(m, (struct uk_math_pair){x, NULL});
+}
+
 /* (tanh(x) - x) / x^3, of x^2 */
 static LLVMValueRef tanh_series(const struct uk_math *m, LLVMValueRef s) {
     static const double single[] = {-0x1.76af7cfb7a136p-8, 0x1.52580abd1aac8p-6, -0x1.b8448ed72b497p-5,
@@ -74,7 +78,7 @@ static LLVMValueRef tanh_series(const struct uk_math *m, LLVMValueRef s) {
 LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef size = uk_math_size(m, x), s = uk_math_multiply(m, x, x), one = uk_math_number(m, 1);
     LLVMValueRef small = uk_math_multiply_add(m, x, uk_math_multiply(m, s, tanh_series(m, s)), x);
-    LLVMValueRef large = uk_math_exp(m, (struct uk_math_pair){uk_math_add(m, size, size), NULL});
+    LLVMValueRef large = uk_math_exp(m, uk_math_add(m, size, size));
 
     large = uk_math_divide(m, uk_math_number(m, 2), uk_math_add(m, large, one));
     large = uk_math_subtract(m, one, large);

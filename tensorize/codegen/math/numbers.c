@@ -48,6 +48,19 @@ LLVMValueRef uk_math_size(const struct uk_math *m, LLVMValueRef a) {
     return uk_cg_intrinsic(m->g, "llvm.fabs", m->type, &a, 1);
 }
 
+LLVMValueRef uk_math_sqrt(const struct uk_math *m, LLVMValueRef a) {
+    return uk_cg_intrinsic(m->g, "llvm.sqrt", m->type, &a, 1);
+}
+
+/* As C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */
+LLVMValueRef uk_math_min(const struct uk_math *m, LLVMValueRef l, LLVMValueRef r) {
+    return LLVMBuildSelect(m->g->b, LLVMBuildFCmp(m->g->b, LLVMRealOLT, l, r, ""), l, r, "");
+}
+
+LLVMValueRef uk_math_max(const struct uk_math *m, LLVMValueRef l, LLVMValueRef r) {
+    return LLVMBuildSelect(m->g->b, LLVMBuildFCmp(m->g->b, LLVMRealOGT, l, r, ""), l, r, "");
+}
+
 LLVMValueRef uk_math_with_sign(const struct uk_math *m, LLVMValueRef a, LLVMValueRef sign) {
     return uk_cg_intrinsic(m->g, "llvm.copysign", m->type, (LLVMValueRef[]){a, sign}, 2);
 }

@@ -35,7 +35,6 @@ LLVMValueRef uk_math_divide(const struct uk_math *m, LLVMValueRef a, LLVMValueRe
 /* a * b + c, rounded once or twice. */
 LLVMValueRef uk_math_multiply_add(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef uk_math_negate(const struct uk_math *m, LLVMValueRef a);
-LLVMValueRef uk_math_size(const struct uk_math *m, LLVMValueRef a); /* without the sign */
 LLVMValueRef uk_math_with_sign(const struct uk_math *m, LLVMValueRef a, LLVMValueRef sign);
 LLVMValueRef uk_math_where(const struct uk_math *m, LLVMRealPredicate is, LLVMValueRef a, double b,
                            LLVMValueRef then, LLVMValueRef other);
@@ -54,23 +53,16 @@ LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const s
 /* Exact: of |a| >= |b|, or a = 0; and of products that do not leave the range of normal numbers. */
 struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
-/* To integers: the nearest (ties to even), the next below, the next above. */
-LLVMValueRef uk_math_round(const struct uk_math *m, LLVMValueRef x);
-LLVMValueRef uk_math_floor(const struct uk_math *m, LLVMValueRef x);
-LLVMValueRef uk_math_ceil(const struct uk_math *m, LLVMValueRef x);
-
 /* exp.c: of a pair, whose second part may be NULL. */
-LLVMValueRef uk_math_exp(const struct uk_math *m, struct uk_math_pair x);
-LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x);
-
-/* log.c: log as a pair is of finite numbers above 0. */
-LLVMValueRef uk_math_log(const struct uk_math *m, LLVMValueRef x);
+LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x);
+/* log.c: log as a pair, of finite numbers above 0. */
 struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x);
 
-/* erf.c */
-LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x);
-
-/* pow.c */
-LLVMValueRef uk_math_pow(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y);
+/* The language's functions. */
+#define UK_FUNCTION1(id, name, class, ulps, limit, zero, real, code) \
+    LLVMValueRef code(const struct uk_math *m, LLVMValueRef x);
+#define UK_FUNCTION2(id, name, class, ulps, limit, zero, real, code) \
+    LLVMValueRef code(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y);
+#include "language/functions.def"
 
 #endif

@@ -23,7 +23,7 @@ static LLVMValueRef magnitude(const struct uk_math *m, LLVMValueRef x, LLVMValue
     struct uk_math_pair p = uk_math_product(m, y, log.high);
 
     p.low = uk_math_multiply_add(m, y, log.low, p.low);
-    return uk_math_exp(m, uk_math_sum(m, p.high, p.low));
+    return uk_math_exp_pair(m, uk_math_sum(m, p.high, p.low));
 }
 
 /* The special cases are C's (Annex F), each overriding those before it. */

@@ -425,8 +425,8 @@ static struct uk_expr *primary(struct uk_parser *ps) {
     if (uk_accept(ps, "index"))
         return index_value(ps);
     for (int i = 0; i < UK_FUNCTIONS; i++)
-        if (uk_next_is(ps, uk_function_names[i]))
-            return function(ps, uk_function_names[i]);
+        if (uk_next_is(ps, uk_function_name(i)))
+            return function(ps, uk_function_name(i));
     if (uk_next_is(ps, "sum") || uk_next_is(ps, "prod") || uk_next_is(ps, "scan"))
         return uk_program_fail(ps->p, UK_SYNTAX, at,
                                "a reduction stands first on the right side; use a temp");

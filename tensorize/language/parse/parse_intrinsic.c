@@ -8,7 +8,7 @@
 static const char *expect_feature(struct uk_parser *ps) {
     enum uk_type type = uk_accept_type(ps);
 
-    return type == UK_TYPES ? uk_expect_name(ps, "a feature") : uk_type_names[type];
+    return type == UK_TYPES ? uk_expect_name(ps, "a feature") : uk_type_name(type);
 }
 
 static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
@@ -46,9 +46,11 @@ static bool parse_ctype(struct uk_parser *ps, int *ctype) {
         *ctype = UK_CTYPE_PTR;
     else if (uk_accept(ps, "void"))
         *ctype = UK_CTYPE_VOID;
-    else
-        return uk_expected(ps, "a C type",
-                           "they are ptr, void, f64, f32, f16, bf16, i64, i32, i16, i8 and u8");
+    else {
+        const char *types = uk_program_made(ps->p, uk_list_types(&ps->p->arena, "they are ptr, void, "));
+
+        return types && uk_expected(ps, "a C type", types);
+    }
     return true;
 }
 
@@ -66,7 +68,7 @@ static bool parse_number_argument(struct uk_parser *ps, struct uk_argument *a) {
     }
     if (!uk_type_is_float((enum uk_type)a->ctype))
         return uk_program_fail(ps->p, UK_REFUSED, t->at, "%.*s is no integer; its type is %s",
-                               (int)(t->n < 40 ? t->n : 40), t->s, uk_type_names[a->ctype]);
+                               (int)(t->n < 40 ? t->n : 40), t->s, uk_type_name(a->ctype));
     char *text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
 
     if (!text || !uk_text_to_double(text, &a->real))
@@ -104,7 +106,7 @@ static bool resolve_argument(struct uk_parser *ps, struct uk_argument *a, const 
                                name);
     if (a->scalar && a->ctype != (int)a->scalar->type)
         return uk_program_fail(ps->p, UK_REFUSED, at, "%s is a scalar of type %s; pass it as that", name,
-                               uk_type_names[a->scalar->type]);
+                               uk_type_name(a->scalar->type));
     return true;
 }
 

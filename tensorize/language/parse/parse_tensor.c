@@ -42,11 +42,9 @@ static bool parse_strides(struct uk_parser *ps, struct uk_tensor *t, int *count)
     return uk_expect(ps, "]", "a stride is a product of an integer and sizes; separate strides by commas");
 }
 
-static bool parse_scope(struct uk_parser *ps, enum uk_scope *scope) {
-    static const char *const names[] = {"global", "shared", "register"};
-
-    for (int i = 0; i < 3; i++)
-        if (uk_accept(ps, names[i])) {
+bool uk_parse_scope(struct uk_parser *ps, enum uk_scope *scope) {
+    for (int i = 0; i <= UK_SCOPE_REGISTER; i++)
+        if (uk_accept(ps, uk_scope_names[i])) {
             *scope = (enum uk_scope)i;
             return true;
         }
@@ -89,7 +87,7 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
                 t->dims, n);
         return t->has_over = n >= 0;
     case 4:
-        return parse_scope(ps, &t->scope);
+        return uk_parse_scope(ps, &t->scope);
     case 5:
         return t->is_constant = true;
     default:

@@ -109,7 +109,7 @@ bool uk_expect_newline(struct uk_parser *ps) {
 
 enum uk_type uk_accept_type(struct uk_parser *ps) {
     for (int i = 0; i < UK_TYPES; i++)
-        if (uk_accept(ps, uk_type_names[i]))
+        if (uk_accept(ps, uk_type_name(i)))
             return (enum uk_type)i;
     return UK_TYPES;
 }
@@ -128,16 +128,20 @@ static const struct {
 };
 
 enum uk_type uk_expect_type(struct uk_parser *ps) {
-    static const char types[] = "types are f64, f32, f16, bf16, i64, i32, i16, i8 and u8";
     enum uk_type type = uk_accept_type(ps);
 
-    for (size_t i = 0; type == UK_TYPES && i < sizeof foreign_types / sizeof *foreign_types; i++)
+    if (type != UK_TYPES)
+        return type;
+    const char *types = uk_program_made(ps->p, uk_list_types(&ps->p->arena, "types are "));
+    if (!types)
+        return UK_TYPES;
+
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++)
         if (uk_next_is(ps, foreign_types[i].word)) {
             uk_program_fail(ps->p, UK_SYNTAX, ps->t->at, "expected a type, found '%s'; did you mean '%s'? %s",
-                            foreign_types[i].word, uk_type_names[foreign_types[i].type], types);
+                            foreign_types[i].word, uk_type_name(foreign_types[i].type), types);
             return UK_TYPES;
         }
-    if (type == UK_TYPES)
-        uk_expected(ps, "a type", types);
-    return type;
+    uk_expected(ps, "a type", types);
+    return UK_TYPES;
 }

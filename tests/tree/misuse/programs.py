@@ -249,6 +249,8 @@ def compiled(*rest):
 GOOD = {
     "uk_tensorize_version": Good(lambda w: ()),
     "uk_target_name": Good(lambda w: (0,)),
+    "uk_type_name": Good(lambda w: (1,)),
+    "uk_type_bytes": Good(lambda w: (1,)),
     "uk_context_create": Good(lambda w: ()),
     "uk_context_destroy": Good(lambda w: (w.api.uk_context_create(),)),
     "uk_context_message": Good(lambda w: (w.c,)),
@@ -424,7 +426,7 @@ def is_refused(w, name, i, value, status):
 
 # What the functions return that cannot fail, for a program, a module or a context that is NULL or an argument that is out of range.
 NOTHING = {"int": 0, "int64_t": -1, "const char *": None, "void *": None, "_Bool": False, "enum uk_type": 9, "struct uk_context *": None}
-RETURNED = {"uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1, "uk_module_pack": 1}
+RETURNED = {"uk_type_name": b"no type", "uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1, "uk_module_pack": 1}
 
 
 def judge(w, name, i, value, result):
