@@ -182,6 +182,26 @@ static void tiles_pack_the_next_panel(void **state) {
     }
 }
 
+/*
+ * The first rows of A, if their tiles pack B and they share sets of L1, are copied in front of the panels of
+ * the others: every block of columns reads them, so that they must not overlap. The rows of that copy are
+ * longer than those of a panel, by an amount that depends on k.
+ */
+static void first_rows_keep_clear_of_panels(void **state) {
+    const struct uk_machine before = smaller;
+
+    (void)state;
+    smaller.cache[UK_L2].size /= 16;
+    smaller.cache[UK_LLC].size /= 16;
+    for (int64_t k = 65; k <= 160; k += part() > 1 ? 9 : 3) {
+        const struct shape s = of_form(0, (int64_t[]){70, 200, k}, 1, k % 2);
+
+        splaced(&s, 8192, false, NULL);
+        dplaced(&s, 8192, false, NULL);
+    }
+    smaller = before;
+}
+
 /* The first and the last line of each operand are 6 GiB apart. */
 static void offsets_need_more_than_32_bits(void **state) {
     static const int64_t size[][3] = {{3, 5, 4},     {1, 40, 9},      {40, 1, 9},    {1, 900, 40},
@@ -272,9 +292,9 @@ static void blocks_are_large_enough(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_lie_between_pages),        cmocka_unit_test(tiles_pack_the_next_panel),
-        cmocka_unit_test(offsets_need_more_than_32_bits), cmocka_unit_test(batches_go_down_and_far),
-        cmocka_unit_test(blocks_are_large_enough),
+        cmocka_unit_test(lines_lie_between_pages),         cmocka_unit_test(tiles_pack_the_next_panel),
+        cmocka_unit_test(first_rows_keep_clear_of_panels), cmocka_unit_test(offsets_need_more_than_32_bits),
+        cmocka_unit_test(batches_go_down_and_far),         cmocka_unit_test(blocks_are_large_enough),
     };
 
     begin_seed();

@@ -149,7 +149,8 @@ static void block(struct gemm_plan *p, const struct uk_gemm_way *c) {
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = uk_ceil_div(uk_ceil_div(rows, uk_ceil_div(rows, p->mc)), p->rows) * p->rows;
     p->first = has_fused_packing(p) ? p->tile->kernel[GEMM_RAP] : NULL;
-    p->a_padding = p->first && c->a == UK_PANELS && first_conflicts(p) ? mr * (GEMM_LINE / size) : 0;
+    /* The rows of the copy are up to two lines longer than those of the panel (uk_gemm_leading). */
+    p->a_padding = p->first && c->a == UK_PANELS && first_conflicts(p) ? mr * 2 * (GEMM_LINE / size) : 0;
     p->a_block = c->a == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_LEFT, p->a_padding);
     p->b_block = c->b == UK_IN_PLACE ? 0 : elements_of_block(p, GEMM_RIGHT, 0);
 }

@@ -82,7 +82,7 @@ struct uk_core {
                               nor loads from L1 */
     double alias;          /* cycles that a load waits for an earlier store a multiple of 4 KiB away */
     double store_miss;     /* additional cycles per store that misses L1 and L2 and hits the last-level cache,
-                          back to     back */
+                          back to back */
     struct {
         int first, second; /* entries of each level; second == 0: one level only */
         double latency;    /* additional cycles of a load that misses the first level and hits the second */
