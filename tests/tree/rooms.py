@@ -33,6 +33,8 @@ ALSO = {"simulate/amdgpu": ("driver.h",), "simulate/rvp": ("names.h",)}
 # Rooms of which this machine's build has no object: programs for RISC-V are linked with them.
 ELSEWHERE = {"simulate/rvp"}
 MOST_IN_A_CIRCLE = 4
+# Programs that measure from inside, as tests do: no room.
+MEASURE = pathlib.Path("bench/programs")
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "python", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
@@ -66,7 +68,7 @@ def head_of(room):
 def files(*tops):
     for top in tops:
         for path in sorted((source / top).rglob("*")):
-            if path.suffix in (".c", ".h"):
+            if path.suffix in (".c", ".h") and not path.is_relative_to(source / MEASURE):
                 yield path.relative_to(source)
 
 
@@ -144,7 +146,7 @@ def objects():
     for unit in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = (build / unit["file"]).resolve()
         output = pathlib.Path(unit["output"])
-        if not path.is_relative_to(source.resolve()) or output.parts[0] not in TOPS:
+        if not path.is_relative_to(source.resolve()) or output.parts[0] not in TOPS or output.is_relative_to(MEASURE):
             continue
         room = room_of(path.relative_to(source.resolve()))
         if room in rank and (build / output).is_file():

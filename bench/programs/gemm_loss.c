@@ -4,7 +4,7 @@
  * each way is timed in turns with the plan's own. It decides nothing, as times are those of the machine at
  * that moment.
  *
- *     loss [--seed=N] [--count=N] [--worst=N] [M N K FORM]...    FORM: NN, NT, TN or TT
+ *     gemm_loss [--seed=N] [--count=N] [--worst=N] [M N K FORM]...    FORM: NN, NT, TN or TT
  *
  * The loss of a shape is 1 less the time of the best way over the time of the plan, the median of several
  * pairs.
