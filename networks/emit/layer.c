@@ -208,19 +208,21 @@ enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memo
 enum uk_status uk_network_interpret_elements(struct uk_network *n, const struct uk_options *options,
                                              const void *memory, int layer, int64_t count,
                                              const int64_t *element, void *result, double *error) {
+    /* The interpreter takes no more than INT32_MAX; it refuses other numbers before it reads an element. */
+    const int64_t listed = count > 0 && count <= INT32_MAX ? count : 0;
     struct interpreted in;
     enum uk_status s = begin(n, memory, layer, &in);
 
-    if (!s && (count < 0 || !element || !result || !error))
+    if (!s && (!element || !result || !error))
         s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "elements, result or error is NULL");
-    int64_t *at = s ? NULL : uk_alloc(&in.arena, ((size_t)count + 1) * sizeof *at);
+    int64_t *at = s ? NULL : uk_alloc(&in.arena, ((size_t)listed + 1) * sizeof *at);
     if (!s && !at)
         s = uk_graph_no_memory(&n->graph);
     const struct uk_graph_value *v = s ? NULL : in.layer->result;
     int64_t stride[UK_RANK];
     if (!s)
         uk_value_strides(v, stride);
-    for (int64_t i = 0; i < count && !s; i++)
+    for (int64_t i = 0; i < listed && !s; i++)
         at[i] = element[i] < 0 || element[i] >= uk_value_elements(v) ? -1 : stored(v, stride, element[i]);
     if (!s)
         s = uk_program_interpret_elements(in.program, options, NULL, NULL, in.tensor, in.layer->arguments - 1,

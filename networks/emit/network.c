@@ -128,6 +128,8 @@ enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, st
                                       void **data) {
     enum uk_status s = uk_network_enter(n, false);
 
+    if (data)
+        *data = NULL;
     if (s)
         return s;
     if (!path || !t || !data)
@@ -137,7 +139,6 @@ enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, st
     struct uk_graph_value v = {.type = UK_TYPES};
     char *name = NULL;
     v.name = path;
-    *data = NULL;
     s = uk_file_tensor(g, path, &v);
     if (!s) {
         uk_tensor_show(t, &v, path);

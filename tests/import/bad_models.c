@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models that are wrong, strange or empty, as texts (data/onnx_text.h): each is read, or refused with a line
- * that says what is wrong and, where it is about a node, which one.
+ * that says what is wrong and, where it is about a node, which one. Texts of schedules for a model, likewise.
  *
  *     bad_models [--write FOLDER]: the models as files, as seeds of libFuzzer
  */
@@ -58,6 +58,53 @@ static void models(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+static void takes(struct uk_network *n, const char *schedules, enum uk_status expected, const char *what) {
+    const enum uk_status s = uk_network_schedule(n, "text", schedules, strlen(schedules), NULL);
+
+    if (s != expected || !strstr(uk_network_message(n), what))
+        fail_msg("status %d, not \"%s\": %s", s, what, uk_network_message(n));
+}
+
+/* Texts of schedules, whole and cut anywhere; one that is refused changes nothing. The network's name is
+ * longer than functions may be named. */
+static void schedules(void **state) {
+    struct uk_network *n = uk_network_create();
+    char whole[128], one[64], name[10000];
+    size_t length;
+    unsigned char *bytes = onnx_of_text("input x f32 2,4\nExp x -> y\nRelu y -> z\noutput z\n", &length);
+    int unused = -1;
+
+    (void)state;
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = 0;
+    assert_int_equal(uk_network_read(n, name, bytes, length, NULL, NULL), UK_OK);
+    assert_int_equal(strlen(uk_network_name(n)), 180);
+    const struct uk_network_layer *l = uk_network_layer(n, 0);
+    assert_int_equal(strlen(l->key), 16);
+    assert_null(l->schedule);
+    const int count =
+        snprintf(whole, sizeof whole, "\t# a comment\r\n\n layer %s\r\n  # none\nlayer none", l->key);
+    assert_int_equal(uk_network_schedule(n, "text", whole, (size_t)count, &unused), UK_OK);
+    assert_int_equal(unused, 1);
+    assert_string_equal(l->schedule, "  # none\n");
+    snprintf(one, sizeof one, "layer %s\nlayer %s\n", l->key, l->key);
+    takes(n, one, UK_SYNTAX, "text:2: layer");
+    assert_string_equal(l->schedule, "  # none\n");
+    takes(n, "layers x\n", UK_SYNTAX, "text:1: expected 'layer'");
+    takes(n, "layer", UK_SYNTAX, "text:1: expected 'layer'");
+    for (int i = 0; i <= count; i++) {
+        char *cut = malloc((size_t)i + 1);
+        memcpy(cut, whole, (size_t)i);
+        uk_network_schedule(n, "text", cut, (size_t)i, NULL);
+        free(cut);
+    }
+    assert_int_equal(uk_network_schedule(n, "text", "", 0, &unused), UK_OK);
+    assert_null(l->schedule);
+    assert_int_equal(unused, 0);
+    free(bytes);
+    uk_network_destroy(n);
+}
+
 static int write_all(const char *folder) {
     for (int i = 0; i < CASES; i++) {
         char path[4096];
@@ -90,7 +137,7 @@ static int write_all(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(models)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(models), cmocka_unit_test(schedules)};
 
     if (argc == 3 && !strcmp(argv[1], "--write"))
         return write_all(argv[2]);

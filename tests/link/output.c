@@ -181,12 +181,38 @@ static void shared_object(void **state) {
     uk_text_free(bytes);
 }
 
+/* Sizes that are defined are constants of the header, named after the function; a function's name stays the
+ * function's. */
+static void constants_of_headers(void **state) {
+    const struct uk_options work = {.target = TARGET, .workspace_argument = true};
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p =
+        parsed(c, "add.uk", "tensor X f32 [N, M]\ntensor Y f32 [N, M]\nY[i, j] = X[i, j]\n");
+    size_t length;
+    char *header;
+
+    (void)state;
+    assert_int_equal(uk_program_define(p, "N", 1024), UK_OK);
+    assert_int_equal(uk_emit(p, &work, UK_EMIT_HEADER, &header, &length), UK_OK);
+    assert_non_null(strstr(header, "int add(int64_t M, "));
+    assert_non_null(strstr(header, "\nenum { add_N = 1024 };\n"));
+    assert_null(strstr(header, "add_M"));
+    uk_text_free(header);
+    assert_int_equal(uk_program_define(p, "M", INT64_C(1) << 31), UK_OK);
+    assert_int_equal(uk_emit(p, &work, UK_EMIT_HEADER, &header, &length), UK_OK);
+    assert_non_null(strstr(header, "\n#define add_M INT64_C(2147483648)\n"));
+    uk_text_free(header);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_in_one_module),
         cmocka_unit_test(refusals),
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(shared_object),
+        cmocka_unit_test(constants_of_headers),
     };
 
     if (!__builtin_cpu_supports("avx2"))

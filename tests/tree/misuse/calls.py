@@ -89,6 +89,14 @@ def is_named(value, message):
     return text[:20] in message or f"'{text.split(' ')[0]}'" in message
 
 
+def left(kinds, arguments):
+    """What a call that was refused leaves where it would have put a pointer; None: NULL everywhere."""
+    for i, (kind, at) in enumerate(zip(kinds, arguments)):
+        if re.fullmatch(r"(char|void|struct \w+) \*\*", kind) and at and ctypes.c_void_p.from_address(at).value:
+            return f"leaves a pointer in argument {i + 1}"
+    return None
+
+
 def run_apart(name, cases):
     """Runs the cases, each of which returns what is wrong with it or None, in a child process, so that a crash is a result."""
     read, write = os.pipe()

@@ -5,7 +5,7 @@ import ctypes
 import re
 from dataclasses import dataclass
 
-from calls import INT64_MAX, INT_MAX, INT_MIN, is_named, label
+from calls import INT64_MAX, INT_MAX, INT_MIN, is_named, label, left
 
 TEXT = b"""tensor A f32 [M, K]
 tensor B f32 [K, N]
@@ -192,7 +192,8 @@ class World:
         if kind == "const struct uk_options *":
             return [("no target", self.options(target=b""), "target"), ("unknown target", self.options(target=b"riscv46"), "riscv46"),
                     ("unknown feature", self.options(target=b"x86_64-avx2+none"), "none"), ("-1 threads", self.options(threads=-1), "-1"),
-                    ("least threads", self.options(threads=INT_MIN), str(INT_MIN)), ("most threads", self.options(threads=INT_MAX), str(INT_MAX))]
+                    ("least threads", self.options(threads=INT_MIN), str(INT_MIN)), ("most threads", self.options(threads=INT_MAX), str(INT_MAX)),
+                    ("-1 threads, interpreted", self.options(target=b"interp", threads=-1), "-1")]
         if kind == "const struct uk_verify_options *":
             return [("no target", self.keep(VerifyOptions(target=b"")), "target"), ("unknown target", self.keep(VerifyOptions(target=b"riscv46")), "riscv46"),
                     ("-1 cases", self.keep(VerifyOptions(cases=-1)), "-1"), ("-1 seconds", self.keep(VerifyOptions(seconds=-1)), "-1"),
@@ -363,6 +364,8 @@ GOOD = {
     "uk_schedule_cost": Good(compiled(b"reorder C.n C.m\n", "out")),
 }
 
+# Bad values beside those of the type.
+MORE = {("uk_step", 1): [(name, text, "the step is empty") for name, text in (("blanks", b"  "), ("a newline", b"\n"), ("a comment", b"# unroll C.m"))]}
 # Of the bad values, those that are harmless, by function and place of the argument.
 ANY = "any"
 NULL, EMPTY, MOST, A_LONG_NAME = ("NULL",), ("b''",), (str(INT64_MAX),), ("b'long'",)
@@ -429,7 +432,7 @@ NOTHING = {"int": 0, "int64_t": -1, "const char *": None, "void *": None, "_Bool
 RETURNED = {"uk_type_name": b"no type", "uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1, "uk_module_pack": 1}
 
 
-def judge(w, name, i, value, result):
+def judge(w, name, i, arguments, value, result):
     kind = w.api.functions[name][0]
     allowed = HARMLESS.get((name, i), ())
     if value is None and is_builder(w.api, name) and i == 0:
@@ -439,22 +442,26 @@ def judge(w, name, i, value, result):
             return f"is listed as harmless: {w.message()}" if result else None
         return None
     if kind == "enum uk_status" or is_builder(w.api, name):
-        return is_refused(w, name, i, value, result)
+        return is_refused(w, name, i, value, result) or left(w.api.functions[name][1], arguments)
     expected = RETURNED.get(name, NOTHING.get(kind, 0))
     return None if kind == "void" or result == expected else f"returns {result}, not {expected}"
+
+
+def bad_values(interface, name, i, w):
+    return [*interface.bad(interface.functions[name][1][i], w), *MORE.get((name, i), ())]
 
 
 def one_case(interface, name, i, number):
     good = GOOD[name]
     w = World(interface, good.text, good.steps)
     arguments = list(good.arguments(w))
-    value = list(interface.bad(interface.functions[name][1][i], w))[number]
+    value = bad_values(interface, name, i, w)[number]
     arguments[i] = value[1] if isinstance(value, tuple) else value
     if callable(arguments[i]):
         arguments[i] = arguments[i]()
     if interface.functions[name][1][i + 1:i + 2] == ["size_t"] and isinstance(value, bytes):
         arguments[i + 1] = len(value)
-    return judge(w, name, i, value, outcome(w, name, arguments, good.target))
+    return judge(w, name, i, arguments, value, outcome(w, name, arguments, good.target))
 
 
 def good_case(interface, name):
@@ -471,5 +478,5 @@ def cases(interface, name):
     yield "good arguments", lambda: good_case(interface, name)
     w = World(interface)
     for i, kind in enumerate(interface.functions[name][1]):
-        for number, value in enumerate(interface.bad(kind, w)):
+        for number, value in enumerate(bad_values(interface, name, i, w)):
             yield f"argument {i + 1}, {kind}: {label(value)}", lambda i=i, number=number: one_case(interface, name, i, number)

@@ -2,7 +2,9 @@
 """Every public function with one bad argument after the other: each is refused, with a status, and a message that says what was wrong and does
 not ask for a report, or is listed as harmless. A function of tests/tree/abi.txt that has no entry in the tables is a failure.
 
-    sweep.py SOURCE NM LIBUKERNELS LIBUKTENSORIZE LIBUKGPUSIM LIBUKBLAS [FUNCTION...]
+    sweep.py SOURCE NM LIBUKERNELS LIBUKTENSORIZE LIBUKGPUSIM LIBUKBLAS LIBUKNETWORKS [FUNCTION...]
+
+LIBUKNETWORKS is "" where it is not built.
 """
 
 import ctypes
@@ -13,11 +15,12 @@ import sys
 from calls import Interface, covered, run_apart
 import blas
 import gpus
+import networks
 import products
 import programs
 
-source, nm, *libraries = sys.argv[1:7]
-only = sys.argv[7:]
+source, nm, *libraries = sys.argv[1:8]
+only = sys.argv[8:]
 listed = pathlib.Path(source, "tests/tree/abi.txt").read_text(encoding="utf-8")
 failures, cases = [], 0
 
@@ -41,6 +44,10 @@ of_gpus = kernels.part(lambda name: name.startswith("uk_gpu_"))
 sweep(gpus.GOOD, of_gpus, gpus.cases)
 sweep(products.GOOD, kernels.part(lambda name: name not in of_gpus.functions), products.cases)
 sweep(programs.GOOD, tensorize, programs.cases)
+if libraries[4]:
+    of_networks = Interface(listed, "libuknetworks.so", libraries[4])
+    of_networks.kernels = kernels
+    sweep(networks.GOOD, of_networks, networks.cases)
 of_blas = blas.Functions(libraries[3], subprocess.run([nm, "-D", "--defined-only", libraries[3]], check=True, capture_output=True, text=True).stdout)
 failures += [f"{name}: tests/tree/misuse/blas.py knows no function of such a name" for name, known in of_blas.functions.items() if not known]
 sweep({name: True for name, known in of_blas.functions.items() if known}, of_blas, blas.cases)
