@@ -6,25 +6,11 @@
  *
  *     import_words CLANG
  */
-#define _GNU_SOURCE /* mkdtemp, asprintf */
-#include <setjmp.h>
-#include <stdarg.h>
+#define _GNU_SOURCE /* asprintf */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include "tensorize.h"
+#include "importing.h"
 
-static struct uk_context *context;
-static const char *clang;
-static char folder[] = "/tmp/uk-words-XXXXXX";
-
-#define PROGRAM                                                                                           \
-    "intrinsic add_4\n  tensor a f32 [4]\n  tensor b f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i] + b[i]\n" \
-    "  compute void add_4(ptr a, ptr b, ptr c)\nend\n"                                                    \
-    "tensor X f32 [N]\ntensor Y f32 [N]\ntensor Z f32 [N]\nZ[i] = X[i] + Y[i]\n"                          \
-    "schedule\n  split Z.i 4 -> io ii\n  tensorize ii add_4\n"
 #define ADD_4(...) "void add_4(const float *a, const float *b, float *c) {\n" __VA_ARGS__ "\n}\n"
 #define ASM(text) "__asm__ volatile(\"" text "\" ::: \"a4\", \"memory\");"
 #define SMAQA_SU "smaqa.su a4, a4, a5"
@@ -33,24 +19,11 @@ static char folder[] = "/tmp/uk-words-XXXXXX";
     ", and target riscv64 has no rvp; compile the kernel without it, or take a target with +rvp"
 
 /* An object is emitted, or the message has these words. NULL: it is emitted. */
-static void emits(const char *import, const char *target, const char *says) {
-    const struct uk_options options = {.target = target, .require_kernels = true};
-    char *text, *object = NULL, path[256];
-    struct uk_program *p;
-    size_t length;
+static void emits_import(const char *import, const char *target, const char *words) {
+    char *text;
 
-    assert_true(asprintf(&text, "%s%s", import, PROGRAM) > 0);
-    snprintf(path, sizeof path, "%s/sum.uk", folder);
-    if (uk_program_parse(context, path, text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
-
-    const enum uk_status status = uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length);
-
-    if (status != (says ? UK_UNSUPPORTED : UK_OK) || (says && !strstr(uk_context_message(context), says)))
-        fail_msg("%s, for %s: status %d, not '%s', but: %s", import, target, status, says ? says : "",
-                 uk_context_message(context));
-    uk_text_free(object);
-    uk_program_destroy(p);
+    assert_true(asprintf(&text, "%s" PLAIN PROGRAM, import) > 0);
+    emits(text, target, words ? UK_UNSUPPORTED : UK_OK, (const char *const[]){words, NULL});
     free(text);
 }
 
@@ -83,9 +56,9 @@ static void refused(void **state) {
 
     (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        emits(words[i].import, "riscv64", words[i].says);
-        emits(words[i].import, "riscv64-p", NULL);
-        emits(words[i].import, "riscv64+rvp", NULL);
+        emits_import(words[i].import, "riscv64", words[i].says);
+        emits_import(words[i].import, "riscv64-p", NULL);
+        emits_import(words[i].import, "riscv64+rvp", NULL);
     }
 }
 
@@ -104,37 +77,22 @@ static void taken(void **state) {
 
     (void)state;
     for (size_t i = 0; i < sizeof imports / sizeof *imports; i++)
-        emits(imports[i], "riscv64", NULL);
-}
-
-static void write_file(const char *name, const char *text) {
-    char path[256];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
+        emits_import(imports[i], "riscv64", NULL);
 }
 
 /* Machine code that is not inlined. */
 static void objects(void **state) {
-    char command[1024];
-
     (void)state;
     write_file("add.s", ".text\n.type other, @function\nother: ret\n.globl add_4\n.type add_4, @function\n"
                         "add_4: nop\n.insn r 0x77, 0, 0x65, a4, a4, a5\nret\n");
     write_file("nameless.s", ".text\n.globl add_4\nadd_4: .insn r 0x77, 0, 0x65, a4, a4, a5\nret\n");
     write_file("plain.s", ".text\n.globl add_4\n.type add_4, @function\nadd_4: nop\nret\n");
-    snprintf(command, sizeof command, "cd %s && %s --target=riscv64-linux-gnu -march=rv64gc -c add.s", folder,
-             clang);
-    assert_int_equal(system(command), 0);
-    emits("pragma import \"add.s\"\n", "riscv64", "import \"add.s\": " SAYS(SMAQA_SU));
-    emits("pragma import \"add.o\"\n", "riscv64", "import \"add.o\": " SAYS(SMAQA_SU));
-    emits("pragma import \"nameless.s\"\n", "riscv64", "its code has an instruction of RISC-V P");
-    emits("pragma import \"plain.s\"\n", "riscv64", NULL);
-    emits("pragma import \"add.o\"\n", "riscv64-p", NULL);
+    run("cd %s && %s --target=riscv64-linux-gnu -march=rv64gc -c add.s", folder, clang);
+    emits_import("pragma import \"add.s\"\n", "riscv64", "import \"add.s\": " SAYS(SMAQA_SU));
+    emits_import("pragma import \"add.o\"\n", "riscv64", "import \"add.o\": " SAYS(SMAQA_SU));
+    emits_import("pragma import \"nameless.s\"\n", "riscv64", "its code has an instruction of RISC-V P");
+    emits_import("pragma import \"plain.s\"\n", "riscv64", NULL);
+    emits_import("pragma import \"add.o\"\n", "riscv64-p", NULL);
 }
 
 /* Where .insn is no directive: in what language it comes, through macros, and by what is known of the word.
@@ -179,13 +137,13 @@ static void elsewhere(void **state) {
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
         snprintf(says, sizeof says, "and target %s is none of RISC-V; compile for riscv64", targets[t]);
         for (size_t i = 0; i < sizeof insns / sizeof *insns; i++) {
-            emits(insns[i].import, targets[t], insns[i].says);
-            emits(insns[i].import, targets[t], says);
+            emits_import(insns[i].import, targets[t], insns[i].says);
+            emits_import(insns[i].import, targets[t], says);
         }
         /* What the preprocessor leaves out, and other directives. */
-        emits(C("#ifdef __riscv\n" ADD_4(ASM(".insn r 0x77, 0, 0x65, a4, a4, a5")) "#else\n" ADD_4(
-                  "for (int i = 0; i < 4; i++) c[i] = a[i] + b[i]; /* .insn */") "#endif\n"),
-              targets[t], NULL);
+        emits_import(C("#ifdef __riscv\n" ADD_4(ASM(".insn r 0x77, 0, 0x65, a4, a4, a5")) "#else\n" ADD_4(
+                         "for (int i = 0; i < 4; i++) c[i] = a[i] + b[i]; /* .insn */") "#endif\n"),
+                     targets[t], NULL);
     }
 }
 
@@ -198,9 +156,10 @@ static void headers(void **state) {
 
     (void)state;
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
-        emits(import, targets[t],
-              t == 1 ? "add_4 has an instruction of RISC-V P, add32 a0, a0, a1, and target riscv64" : NULL);
-    emits(C("#include <ukernels/registry/half.h>\n" ADD_4("c[0] = 1;")), "x86_64-avx2", NULL);
+        emits_import(import, targets[t],
+                     t == 1 ? "add_4 has an instruction of RISC-V P, add32 a0, a0, a1, and target riscv64"
+                            : NULL);
+    emits_import(C("#include <ukernels/registry/half.h>\n" ADD_4("c[0] = 1;")), "x86_64-avx2", NULL);
 }
 
 int main(int argc, char **argv) {
@@ -208,15 +167,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(refused),   cmocka_unit_test(taken),   cmocka_unit_test(objects),
         cmocka_unit_test(elsewhere), cmocka_unit_test(headers),
     };
-    char command[256];
 
     clang = argc > 1 ? argv[1] : "clang";
-    context = uk_context_create();
-    if (!context || !mkdtemp(folder))
-        return 1;
-    const int failed = cmocka_run_group_tests_name("import_words", tests, NULL, NULL);
-
-    uk_context_destroy(context);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command) ? 1 : failed;
+    return cmocka_run_group_tests_name("import_words", tests, make_folder, remove_folder);
 }
