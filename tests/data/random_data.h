@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, scalars and operands for a random program, and what its interpreter makes of them. */
+/* Sizes, scalars and operands for a program, drawn from a seed, and what the interpreter makes of them. */
 #ifndef RANDOM_DATA_H
 #define RANDOM_DATA_H
 
@@ -16,24 +16,34 @@ enum {
 };
 
 struct random_data {
+    bool small; /* set before: all elements and scalars are integers of magnitude at most 4, not any bits */
+    uint64_t seed; /* that the operands were drawn from */
     int tensors;
     int64_t size[RANDOM_DATA_SIZES];
     double scalar[RANDOM_DATA_SCALARS];
     size_t bytes[RANDOM_DATA_TENSORS];
     /* each in margins */
     char *start[RANDOM_DATA_TENSORS], *wanted[RANDOM_DATA_TENSORS], *got[RANDOM_DATA_TENSORS];
-    void *origin[RANDOM_DATA_TENSORS]; /* of wanted, then of got */
-    enum uk_status status;             /* of the interpreter */
+    void *origin[RANDOM_DATA_TENSORS];   /* of wanted, then of got */
+    double allowed[RANDOM_DATA_TENSORS]; /* largest difference from `wanted`; 0: equal */
+    enum uk_status status;               /* of the interpreter */
 };
 
-/* From x, for the sizes in d->size. */
+/* From x, for the sizes in d->size. Outputs that no statement reads start as NaN, or as integers of all ones.
+ */
 void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x);
 /* From x; `which` of the shapes: small extents, all of them 1, one of them 0. */
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
+/* Allows operand i a difference of that many units in the last place of its largest value, and that much
+ * more. */
+void random_data_allow(struct random_data *d, const struct uk_program *p, int i, double ulps,
+                       double absolute);
 /* What `got` is before a run. */
 void random_data_begin(struct random_data *d);
-/* Whether `got` is `wanted` within untouched margins; else where it is not. */
+/* Whether `got` is `wanted` within untouched margins; else the first place where it is not. */
 bool random_data_same(const struct random_data *d, struct uk_program *p, char where[64]);
+/* Element `e` of memory of the type, as a number. */
+double random_data_value(enum uk_type type, const void *from, size_t e);
 /* The sizes, as " M=3 N=4". */
 void random_data_shape(const struct uk_program *p, const struct random_data *d, char *to, size_t room);
 /* Bits of the type's mantissa; 0: it is an integer's. */

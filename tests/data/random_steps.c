@@ -237,19 +237,75 @@ struct random_steps *random_steps_make(struct random_program *p) {
 
         kinds[kind].make(r);
         if (r->steps > before) {
-            r->kind[before] = kind;
+            r->kind[before] = kind + 1;
             made[kind]++;
         }
     }
     return r;
 }
 
-void random_steps_leave_out(struct random_steps *r, int i, bool refused) {
-    if (refused)
-        refused_steps[r->kind[i]]++;
+/* ---- applied ---- */
+
+/* The steps begin at a line that no program has, so that a refusal's line shows whether it is about a step.
+ */
+enum { FIRST_LINE = 1000 };
+
+static void leave_out(struct random_steps *r, int i) {
     r->steps--;
     memmove(r->step[i], r->step[i + 1], sizeof r->step[0] * (size_t)(r->steps - i));
     memmove(&r->kind[i], &r->kind[i + 1], sizeof r->kind[0] * (size_t)(r->steps - i));
+}
+
+static enum outcome try_steps(const struct random_steps *r, random_steps_try *try, void *user, bool quiet) {
+    char newlines[FIRST_LINE];
+    struct uk_text text = {0};
+
+    memset(newlines, '\n', sizeof newlines - 1);
+    newlines[sizeof newlines - 1] = 0;
+    uk_put(&text, "%s", newlines);
+    for (int i = 0; i < r->steps; i++)
+        uk_put(&text, "%s\n", r->step[i]);
+    if (!text.text)
+        exit(99);
+    const enum outcome o = try(user, r->steps ? text.text : "", quiet);
+    uk_text_free(text.text);
+    return o;
+}
+
+/* The fewest steps that still go wrong, printed. */
+static void shrink(const struct random_steps *all, random_steps_try *try, void *user) {
+    struct random_steps least = *all;
+
+    for (int i = 0; i < least.steps;) {
+        struct random_steps r = least;
+
+        leave_out(&r, i);
+        if (try_steps(&r, try, user, true) == WRONG)
+            least = r;
+        else
+            i++;
+    }
+    try_steps(&least, try, user, false);
+}
+
+enum outcome random_steps_apply(struct random_steps *r, const struct uk_context *c, random_steps_try *try,
+                                void *user, int *refused) {
+    for (;;) {
+        int line = 0;
+        const enum outcome o = try_steps(r, try, user, true);
+
+        if (o == WRONG)
+            shrink(r, try, user);
+        if (o != REFUSED)
+            return o;
+        if (sscanf(uk_context_message(c), "steps:%d:", &line) != 1 || line < FIRST_LINE ||
+            line - FIRST_LINE >= r->steps)
+            return REFUSED; /* the program is */
+        if (r->kind[line - FIRST_LINE])
+            refused_steps[r->kind[line - FIRST_LINE] - 1]++;
+        leave_out(r, line - FIRST_LINE);
+        ++*refused;
+    }
 }
 
 void random_steps_report(void) {

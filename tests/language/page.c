@@ -11,7 +11,6 @@
  *     page UK.5
  */
 #include <ctype.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,9 +18,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include "manual.h"
-#include "random_data.h"
-#include "random_program.h"
 #include "lower/lower.h"
+#include "random.h"
+#include "run_program.h"
 
 static const char *page;
 static struct manual_block *blocks;
@@ -136,55 +135,28 @@ static bool is_approximate(const struct uk_expr *e) {
     return (uk_ulps(e->op) > 0);
 }
 
-/* What exp and the like may make different, in the last places of f64, is as good as equal. */
-static void take_what_is_near(const struct random_data *d, const struct uk_program *p) {
+/* exp and the like may differ in the last places of f64, and what is computed from them. */
+static void allow_approximate(struct random_data *d, const struct uk_program *p) {
     const struct uk_statement *s = p->statements;
-    const struct uk_tensor *t = p->tensors;
 
     while (s && !is_approximate(s->right))
         s = s->next;
-    for (int i = 0; s && i < d->tensors; i++, t = t->next) {
-        double *got = (double *)(void *)(d->got[i] + RANDOM_DATA_MARGIN);
-        const double *wanted = (const double *)(const void *)(d->wanted[i] + RANDOM_DATA_MARGIN);
-
-        for (size_t k = 0; t->type == UK_F64 && k < d->bytes[i] / sizeof *got; k++)
-            if (fabs(got[k] - wanted[k]) <= 0x1p-48 * fabs(wanted[k]))
-                got[k] = wanted[k];
-    }
+    for (int i = 0; s && i < d->tensors; i++)
+        if (uk_program_tensor_type(p, i) == UK_F64)
+            random_data_allow(d, p, i, 16, 0);
 }
 
 /* Returns whether the sizes are legal: if not, the function must refuse them too. */
-static bool run(const struct manual_block *b, struct uk_program *p, struct uk_module *m, int shape) {
-    struct random_data d;
-    char where[64], sizes[256];
-    void *argument[RANDOM_DATA_TENSORS], *packed[RANDOM_DATA_TENSORS] = {NULL};
-    int status = UK_OK;
+static bool run(const struct manual_block *b, struct run *r, int shape) {
+    struct random_data d = {0};
 
-    choose_sizes(p, shape, d.size);
-    random_data_fill(&d, p, (uint64_t)b->line);
-    random_data_begin(&d);
-    for (int i = 0; i < d.tensors; i++) {
-        const int64_t bytes = uk_module_packed_bytes(m, d.size, i);
-
-        argument[i] = d.origin[i];
-        if (bytes < 0) /* it is not constant */
-            continue;
-        assert_non_null(argument[i] = packed[i] = aligned_alloc(64, (size_t)bytes + 64));
-        status |= uk_module_pack(m, d.size, i, d.origin[i], packed[i]);
-    }
-    if (!status)
-        status = uk_module_call(m, d.size, d.scalar, argument);
-    for (int i = 0; i < d.tensors; i++)
-        free(packed[i]);
-    random_data_shape(p, &d, sizes, sizeof sizes);
-    if (status != (int)d.status)
-        fail_msg("%s:%d:%s: the function returns %d, the interpreter %d", page, b->line, sizes, status,
-                 (int)d.status);
-    take_what_is_near(&d, p);
-    if (!status && !random_data_same(&d, p, where))
-        fail_msg("%s:%d:%s: %s is not what the interpreter has", page, b->line, sizes, where);
+    choose_sizes(r->program, shape, d.size);
+    random_data_fill(&d, r->program, (uint64_t)b->line);
+    allow_approximate(&d, r->program);
+    if (!run_is_right(r, &d))
+        fail_msg("%s:%d", page, b->line);
     random_data_free(&d);
-    return !status;
+    return !d.status;
 }
 
 static void programs_run(void **state) {
@@ -192,21 +164,20 @@ static void programs_run(void **state) {
     int programs = 0, runs = 0;
 
     for (struct manual_block *b = blocks; b < blocks + block_count; b++) {
-        struct uk_module *m;
-
         if (!is_program(b) || is_refused(b))
             continue;
         struct uk_context *c = uk_context_create();
-        struct uk_program *p = parse(c, b);
-        const struct uk_options device = {.target = "interp"};
-        if (uk_compile(p, strstr(b->text, "\n  bind ") ? &device : NULL, &m))
+        struct run r = {.context = c,
+                        .program = parse(c, b),
+                        .options.target = strstr(b->text, "\n  bind ") ? "interp" : NULL,
+                        .again = "page"};
+        if (run_compile(&r))
             fail_msg("%s:%d: %s", page, b->line, uk_context_message(c));
-        if (!run(b, p, m, 0))
+        if (!run(b, &r, 0))
             fail_msg("%s:%d: the sizes of the example are refused", page, b->line);
         for (int shape = 1; shape < SHAPES; shape++)
-            runs += run(b, p, m, shape);
-        uk_module_destroy(m);
-        uk_program_destroy(p);
+            runs += run(b, &r, shape);
+        run_end(&r);
         uk_context_destroy(c);
         programs++;
     }

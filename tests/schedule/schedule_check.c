@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "link/link.h"
 #include "gpu/gpu.h"
-#include "random.h"
+#include "run_program.h"
 #include "schedule_check.h"
-#include "target/target.h"
-#include "interpret/interpret.h"
-
-enum { MAX_TENSORS = 3, NAN_BYTE = 0xff };
 
 struct uk_context *check_context;
 int check_wrong, check_unsimulated;
 bool check_quiet, check_compile;
+const char *check_again = "schedules";
 
 /* ---- programs ---- */
 
@@ -68,20 +64,6 @@ static void put_program(struct uk_text *t, const struct kind *k) {
     }
 }
 
-const char *const kind_loops[SHAPES][4] = {{"m", "n", "k"}, {"q", "m", "n", "k"}, {"m"}, {"m", "n"}};
-
-static struct uk_program *parse(const struct kind *k) {
-    struct uk_text t = {0};
-    struct uk_program *p;
-
-    put_program(&t, k);
-    assert_non_null(t.text);
-    if (uk_program_parse(check_context, "program.uk", t.text, t.length, &p))
-        fail_msg("%s\n%s", uk_context_message(check_context), t.text);
-    uk_text_free(t.text);
-    return p;
-}
-
 /* ---- data ---- */
 
 static int64_t size_value(const char *name, const int64_t mnk[3], const struct kind *k) {
@@ -100,50 +82,64 @@ static int64_t size_value(const char *name, const int64_t mnk[3], const struct k
     return name[0] == 'M' ? m : name[0] == 'N' ? n : p;
 }
 
-struct data {
-    int tensors;
-    int64_t size[8];
-    size_t bytes[MAX_TENSORS];
-    float *start[MAX_TENSORS], *wanted[MAX_TENSORS], *got[MAX_TENSORS];
+static const int64_t all_sizes[CHECK_SIZES][3] = {
+    {0, 5, 4},   {5, 0, 4},   {5, 4, 0},   {1, 1, 1},   {2, 3, 5},   {14, 32, 16}, {15, 33, 17},
+    {13, 31, 3}, {29, 65, 4}, {16, 48, 8}, {7, 17, 33}, {6, 16, 48}, {4, 24, 8},   {64, 1, 2},
+    {1, 70, 7},  {3, 2, 70},  {28, 64, 3}, {17, 49, 5}, {41, 20, 6}, {7, 96, 9},
 };
 
-/* Integers up to 4: sums of a hundred products are exact. */
-static void fill(struct data *d, struct uk_program *p, const struct kind *k, const int64_t mnk[3]) {
-    uint64_t x = 1;
-    int i = 0;
+/* Of one schedule, by number. */
+static struct random_data data[CHECK_SIZES];
 
-    for (; i < uk_program_sizes(p); i++)
-        d->size[i] = size_value(uk_program_size_name(p, i), mnk, k);
-    d->tensors = uk_program_tensors(p);
-    assert_true(d->tensors <= MAX_TENSORS);
-    for (i = 0; i < d->tensors; i++) {
-        int64_t elements = uk_program_tensor_elements(p, i, d->size);
-
-        assert_true(elements >= 0);
-        d->bytes[i] = (size_t)elements * sizeof(float);
-        d->start[i] = malloc(d->bytes[i] + 1);
-        d->wanted[i] = malloc(d->bytes[i] + 1);
-        d->got[i] = malloc(d->bytes[i] + 1);
-        assert_true(d->start[i] && d->wanted[i] && d->got[i]);
-        for (int64_t e = 0; e < elements; e++)
-            d->start[i][e] = (float)(random_below(&x, 9) - 4);
-        if (uk_program_tensor_written(p, i) && !k->accumulate)
-            memset(d->start[i], NAN_BYTE, d->bytes[i]);
-        memcpy(d->wanted[i], d->start[i], d->bytes[i]);
+static void fill(const struct kind *k, struct uk_program *p, const int *sizes, int n) {
+    for (int i = 0; i < n; i++) {
+        data[i] = (struct random_data){0};
+        for (int s = 0; s < uk_program_sizes(p); s++)
+            data[i].size[s] = size_value(uk_program_size_name(p, s), all_sizes[sizes[i]], k);
+        random_data_fill(&data[i], p, 1);
+        assert_int_equal(data[i].status, UK_OK);
     }
-    if (uk_program_interpret(p, d->size, NULL, (void *const *)d->wanted))
-        fail_msg("%s", uk_context_message(check_context));
 }
 
-static void free_data(struct data *d) {
+/* ---- GPUs ---- */
+
+/* The simulator's GPU that the target's code is for: opened when one is wanted first, and not closed. */
+static struct uk_gpu *gpu_of(const char *target) {
+    static struct uk_gpu *gpu[2];
+    const int ordinal = !strcmp(target, "amdgcn-gfx90a");
+    char why[UK_GPU_MESSAGE];
+
+    if (!gpu[ordinal] && uk_gpu_open("sim", ordinal, &gpu[ordinal], why))
+        fail_msg("%s", why);
+    return gpu[ordinal];
+}
+
+/* Through device memory of just the tensors' bytes. */
+static int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d) {
+    struct uk_gpu *gpu = gpu_of(r->options.target);
+    uk_gpu_address at[RANDOM_DATA_TENSORS];
+    void *argument[RANDOM_DATA_TENSORS + 1] = {gpu};
+
     for (int i = 0; i < d->tensors; i++) {
-        free(d->start[i]);
-        free(d->wanted[i]);
-        free(d->got[i]);
+        assert_int_equal(uk_gpu_alloc(gpu, d->bytes[i], &at[i]), UK_OK);
+        assert_int_equal(uk_gpu_upload(gpu, at[i], d->origin[i], d->bytes[i]), UK_OK);
+        argument[i + 1] = (void *)(uintptr_t)at[i];
     }
+    const int status = uk_module_call(r->module, sizes, d->scalar, argument);
+    const bool unknown = status && strstr(uk_gpu_message(gpu), "is not simulated");
+    if (status && !unknown && !r->quiet)
+        print_error("status %d: %s\n", status, uk_gpu_message(gpu));
+    check_unsimulated += unknown;
+    for (int i = 0; i < d->tensors; i++) {
+        assert_int_equal(uk_gpu_download(gpu, d->origin[i], at[i], d->bytes[i]), UK_OK);
+        assert_int_equal(uk_gpu_free(gpu, at[i]), UK_OK);
+        if (unknown)
+            memcpy(d->origin[i], d->wanted[i] + RANDOM_DATA_MARGIN, d->bytes[i]);
+    }
+    return unknown ? UK_OK : status;
 }
 
-/* ---- one schedule ---- */
+/* ---- parallel loops ---- */
 
 /* for v in l .. u becomes: for w in l .. u; let v = l + u - 1 - w. */
 static void reverse_parallel(struct uk_arena *a, struct uk_node *n) {
@@ -165,143 +161,6 @@ static void reverse_parallel(struct uk_arena *a, struct uk_node *n) {
     }
 }
 
-struct attempt {
-    struct uk_program *program;
-    const struct kind *kind;
-    const char *target;
-    int threads;
-};
-
-/* Prints the first few; the test goes on, so that one run shows all there is. */
-static void complain(const struct attempt *t, const char *what, const int64_t mnk[3]) {
-    char *text;
-
-    if (check_quiet || ++check_wrong > 5)
-        return;
-    print_error("target %s, threads %d: %s (M=%" PRId64 " N=%" PRId64 " K=%" PRId64 ")\n", t->target,
-                t->threads, what, mnk[0], mnk[1], mnk[2]);
-    print_error("%s\n", uk_context_message(check_context));
-    if (!uk_program_print(t->program, &text)) {
-        print_error("%s", text);
-        uk_text_free(text);
-    }
-}
-
-/* The simulator's GPU that the target's code is for: opened when one is wanted first, and not closed. */
-static struct uk_gpu *gpu_of(const char *target) {
-    static struct uk_gpu *gpu[2];
-    const int ordinal = !strcmp(target, "amdgcn-gfx90a");
-    char why[UK_GPU_MESSAGE];
-
-    if (!gpu[ordinal] && uk_gpu_open("sim", ordinal, &gpu[ordinal], why))
-        fail_msg("%s", why);
-    return gpu[ordinal];
-}
-
-/* Through device memory of just the tensors' bytes. */
-static bool call_on_gpu(const struct attempt *t, const struct uk_module *code, struct data *d) {
-    struct uk_gpu *gpu = gpu_of(t->target);
-    uk_gpu_address at[MAX_TENSORS];
-    void *argument[MAX_TENSORS + 1] = {gpu};
-
-    for (int i = 0; i < d->tensors; i++) {
-        assert_int_equal(uk_gpu_alloc(gpu, d->bytes[i], &at[i]), UK_OK);
-        assert_int_equal(uk_gpu_upload(gpu, at[i], d->got[i], d->bytes[i]), UK_OK);
-        argument[i + 1] = (void *)(uintptr_t)at[i];
-    }
-    const int status = uk_module_call(code, d->size, NULL, argument);
-    const bool unknown = status && strstr(uk_gpu_message(gpu), "is not simulated");
-    if (status && !unknown && !check_quiet)
-        print_error("status %d: %s\n", status, uk_gpu_message(gpu));
-    check_unsimulated += unknown;
-    for (int i = 0; i < d->tensors; i++) {
-        assert_int_equal(uk_gpu_download(gpu, d->got[i], at[i], d->bytes[i]), UK_OK);
-        assert_int_equal(uk_gpu_free(gpu, at[i]), UK_OK);
-    }
-    for (int i = 0; i < d->tensors && unknown; i++)
-        memcpy(d->got[i], d->wanted[i], d->bytes[i]);
-    return !status || unknown;
-}
-
-/* The loops are interpreted, or called where they are compiled. */
-static bool run_and_compare(const struct attempt *t, struct uk_function *f, const struct uk_module *code,
-                            const int64_t mnk[3], const char *how) {
-    struct data d;
-
-    fill(&d, t->program, t->kind, mnk);
-    for (int i = 0; i < d.tensors; i++)
-        memcpy(d.got[i], d.start[i], d.bytes[i]);
-    uk_context_enter(check_context, "program.uk");
-    bool right = code && !strncmp(t->target, "amdgcn", 6) ? call_on_gpu(t, code, &d)
-                 : code
-                     ? !uk_module_call(code, d.size, NULL, (void *const *)d.got)
-                     : !uk_interpret_function(
-                           f, &(struct uk_values){.size = d.size, .tensor = (void *const *)d.got}, NAN_BYTE);
-    for (int i = 0; i < d.tensors; i++)
-        right = right && !memcmp(d.got[i], d.wanted[i], d.bytes[i]);
-    if (!right)
-        complain(t, how, mnk);
-    free_data(&d);
-    return right;
-}
-
-static enum uk_status lower(const struct attempt *t, struct uk_text *steps, struct uk_function **f) {
-    const struct uk_target *target;
-    const struct uk_options o = {.target = t->target, .threads = t->threads};
-
-    uk_context_enter(check_context, "program.uk");
-    if (uk_target_find(check_context, t->target, &target))
-        fail_msg("%s", uk_context_message(check_context));
-    return uk_lower(t->program, target, &o, NULL, steps, f);
-}
-
-static const int64_t all_sizes[CHECK_SIZES][3] = {
-    {0, 5, 4},   {5, 0, 4},   {5, 4, 0},   {1, 1, 1},   {2, 3, 5},   {14, 32, 16}, {15, 33, 17},
-    {13, 31, 3}, {29, 65, 4}, {16, 48, 8}, {7, 17, 33}, {6, 16, 48}, {4, 24, 8},   {64, 1, 2},
-    {1, 70, 7},  {3, 2, 70},  {28, 64, 3}, {17, 49, 5}, {41, 20, 6}, {7, 96, 9},
-};
-
-static bool compiled_is_right(const struct attempt *t, struct uk_function *f, const int *sizes, int n) {
-    const struct uk_target *target;
-    struct uk_module *code = uk_module_create();
-    const int64_t none[3] = {0};
-
-    assert_non_null(code);
-    uk_context_enter(check_context, "program.uk");
-    bool right = !uk_target_find(check_context, t->target, &target) &&
-                 !uk_module_build(check_context, f, target, code);
-    if (!right)
-        complain(t, "it does not compile", none);
-    for (int i = 0; i < n && right; i++)
-        right = run_and_compare(t, f, code, all_sizes[sizes[i]], "wrong when compiled");
-    uk_module_destroy(code);
-    return right;
-}
-
-/* The steps that were applied, as text, give the same loops. */
-static bool check_printed_steps(const struct attempt *t, const char *steps, const struct uk_text *loops) {
-    const int64_t none[3] = {0};
-    struct uk_text again = {0};
-    struct uk_function *f;
-
-    if (uk_program_schedule(t->program, "steps", steps, strlen(steps)) || lower(t, NULL, &f)) {
-        complain(t, "the printed steps are refused", none);
-        return false;
-    }
-    uk_print_loops(&again, f);
-    bool same = again.text && !strcmp(again.text, loops->text);
-    if (!same)
-        complain(t, "the printed steps give other loops", none);
-    uk_text_free(again.text);
-    return same;
-}
-
-static bool any_fixed(const struct kind *k) {
-    return k->fixed[0] || k->fixed[1] || k->fixed[2];
-}
-
-/* ---- races ---- */
-
 static struct uk_node *parallel_loop(struct uk_node *n, int *number) {
     for (; n; n = n->next) {
         /* Copies fill buffers, which do not outlive a run; C_init is a nest before. */
@@ -318,48 +177,39 @@ static struct uk_node *parallel_loop(struct uk_node *n, int *number) {
 }
 
 /* The output after iterations [from, to) of the loop and all of the others. */
-static bool run_part(const struct attempt *t, struct uk_function *f, struct uk_node *loop, int from, int to,
-                     struct data *d, float *out) {
+static bool run_part(const struct run *r, struct random_data *d, struct uk_node *loop, int from, int to,
+                     float *out) {
     const struct uk_node saved = *loop;
-    struct uk_arena *a = &t->program->arena;
-    const int c = d->tensors - 1;
+    struct uk_arena *a = &r->program->arena;
 
     loop->lower = uk_index_op(a, UK_I_ADD, saved.lower, uk_index_int(a, from));
     loop->upper =
         uk_index_op(a, UK_I_MIN, saved.upper, uk_index_op(a, UK_I_ADD, saved.lower, uk_index_int(a, to)));
-    memcpy(d->got[c], d->start[c], d->bytes[c]);
-    uk_context_enter(check_context, "program.uk");
-    bool ran = !uk_interpret_function(
-        f, &(struct uk_values){.size = d->size, .tensor = (void *const *)d->got}, NAN_BYTE);
-    memcpy(out, d->got[c], d->bytes[c]);
+    const bool ran = !run_call(r, d);
+    memcpy(out, d->origin[d->tensors - 1], d->bytes[d->tensors - 1]);
     loop->lower = saved.lower;
     loop->upper = saved.upper;
     return ran;
 }
 
 /* The first iterations of each parallel loop, each alone: none changes what another one does. */
-static bool no_race(const struct attempt *t, struct uk_function *f, const int64_t mnk[3]) {
+static bool no_race(struct run *r, struct random_data *d) {
     enum { ITERATIONS = 3 };
-    struct data d;
-    bool apart = true;
-
-    fill(&d, t->program, t->kind, mnk);
-    for (int i = 0; i < d.tensors; i++)
-        memcpy(d.got[i], d.start[i], d.bytes[i]);
-    const size_t bytes = d.bytes[d.tensors - 1], elements = bytes / sizeof(float);
+    const size_t bytes = d->bytes[d->tensors - 1], elements = bytes / sizeof(float);
     float *none = malloc(bytes + 1), *one = malloc(bytes + 1);
-    bool *changed = calloc(elements + 1, sizeof *changed);
+    bool *changed = calloc(elements + 1, sizeof *changed), apart = true;
+
     assert_true(none && one && changed);
     for (int number = 0; apart; number++) {
         int left = number;
-        struct uk_node *loop = parallel_loop(f->body, &left);
+        struct uk_node *loop = parallel_loop(r->loops->body, &left);
 
         if (!loop)
             break;
         memset(changed, 0, elements * sizeof *changed);
-        apart = run_part(t, f, loop, 0, 0, &d, none);
+        apart = run_part(r, d, loop, 0, 0, none);
         for (int i = 0; i < ITERATIONS && apart; i++) {
-            apart = run_part(t, f, loop, i, i + 1, &d, one);
+            apart = run_part(r, d, loop, i, i + 1, one);
             for (size_t e = 0; e < elements; e++)
                 if (memcmp(&one[e], &none[e], sizeof *one)) {
                     apart = apart && !changed[e];
@@ -368,55 +218,84 @@ static bool no_race(const struct attempt *t, struct uk_function *f, const int64_
         }
     }
     if (!apart)
-        complain(t, "two iterations of a parallel loop store to one element", mnk);
+        run_complain(r, d, "two iterations of a parallel loop store to one element");
     free(none);
     free(one);
     free(changed);
-    free_data(&d);
     return apart;
 }
 
-static enum outcome outcome_of(const struct attempt *t, const int *sizes, int n) {
-    struct uk_text steps = {0}, loops = {0};
-    struct uk_function *f;
-    const int64_t none[3] = {0};
+/* ---- one schedule ---- */
+
+static bool all_right(struct run *r, int n) {
     bool right = true;
 
-    enum uk_status status = lower(t, &steps, &f);
-    if (status) {
+    for (int i = 0; i < n && right; i++)
+        right = run_is_right(r, &data[i]);
+    return right;
+}
+
+static bool runs_right(struct run *r, int n) {
+    bool right = (!r->loops->is_parallel || no_race(r, &data[n - 1])) && all_right(r, n);
+
+    if (right && r->loops->is_parallel) {
+        reverse_parallel(&r->program->arena, r->loops->body);
+        right = all_right(r, n);
+    }
+    if (!right || !check_compile)
+        return right;
+    if (run_code(r)) {
+        run_complain(r, NULL, "it does not compile");
+        return false;
+    }
+    r->call = strncmp(r->options.target, "amdgcn", 6) ? NULL : call_on_gpu;
+    return all_right(r, n);
+}
+
+static enum outcome outcome_of(struct run *r, const struct kind *k, const int *sizes, int n) {
+    struct uk_text steps = {0};
+    const enum uk_status status = run_loops(r, &steps);
+    bool right = !status;
+
+    if (status && (status == UK_REFUSED || status == UK_NO_MATCH) && *uk_context_message(check_context)) {
         uk_text_free(steps.text);
-        if ((status == UK_REFUSED || status == UK_NO_MATCH) && *uk_context_message(check_context))
-            return REFUSED;
-        complain(t, "a refusal without a reason", none);
-        return WRONG;
+        return REFUSED;
     }
-    uk_print_loops(&loops, f);
-    assert_non_null(loops.text);
-    if (f->is_parallel)
-        right = no_race(t, f, all_sizes[sizes[n - 1]]);
-    for (int backwards = 0; backwards <= f->is_parallel; backwards++) {
-        if (backwards)
-            reverse_parallel(&t->program->arena, f->body);
-        for (int i = 0; i < n && right; i++)
-            right = run_and_compare(t, f, NULL, all_sizes[sizes[i]],
-                                    backwards ? "wrong, parallel loops backwards" : "wrong");
+    if (status)
+        run_complain(r, NULL, "a refusal without a reason");
+    if (right && steps.text && steps.length &&
+        !run_gives_loops(r->program, &r->options, steps.text, r->loops)) {
+        run_complain(r, NULL, "the steps as applied give other loops");
+        right = false;
     }
-    if (right && check_compile)
-        right = compiled_is_right(t, f, sizes, n);
-    if (right && steps.text && steps.length)
-        right = check_printed_steps(t, steps.text, &loops);
     uk_text_free(steps.text);
-    uk_text_free(loops.text);
+    if (!right)
+        return WRONG;
+    fill(k, r->program, sizes, n);
+    right = runs_right(r, n);
+    for (int i = 0; i < n; i++)
+        random_data_free(&data[i]);
     return right ? RIGHT : WRONG;
+}
+
+static bool any_fixed(const struct kind *k) {
+    return k->fixed[0] || k->fixed[1] || k->fixed[2];
 }
 
 enum outcome check_schedule(const struct kind *k, const char *target, int threads, const char *steps,
                             const int *sizes, int n) {
-    struct attempt t = {.program = parse(k), .kind = k, .target = target, .threads = threads};
+    struct uk_text text = {0};
+    struct run r = {.context = check_context,
+                    .options = {.target = target, .threads = threads},
+                    .again = check_again,
+                    .quiet = check_quiet};
 
-    if (*steps && uk_program_schedule(t.program, "program.uk", steps, strlen(steps)))
-        fail_msg("%s\n%s", uk_context_message(check_context), steps);
-    enum outcome o = outcome_of(&t, sizes, any_fixed(k) ? 1 : n);
-    uk_program_destroy(t.program);
+    put_program(&text, k);
+    assert_non_null(text.text);
+    r.program = run_parse(check_context, "program.uk", text.text, steps);
+    uk_text_free(text.text);
+    const enum outcome o = outcome_of(&r, k, sizes, any_fixed(k) ? 1 : n);
+    check_wrong += r.wrong;
+    run_end(&r);
     return o;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "random_steps.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -22,7 +23,6 @@ struct kind {
     int64_t fixed[3]; /* M, N, K as constants; 0: a size */
 };
 
-extern const char *const kind_loops[SHAPES][4];
 /* M, N, K to run with; the first three have an empty one. */
 enum { CHECK_SIZES = 20 };
 
@@ -35,10 +35,10 @@ extern int check_wrong;
 extern int check_unsimulated;
 /* Print nothing and count nothing. */
 extern bool check_quiet;
+/* For messages: how the random schedules are repeated. */
+extern const char *check_again;
 /* Run the machine code too; the target must be one that this machine runs. */
 extern bool check_compile;
-
-enum outcome { RIGHT, REFUSED, WRONG };
 
 /* Applies the steps (text, or "" for a schedule that the compiler chooses) and checks the result for some
  * sizes, by their numbers. What is wrong is printed; a refusal's reason is in the context. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "random.h"
 #include "schedule_draw.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +8,7 @@
 #include "schedule_check.h"
 
 static char *add_step(struct random_steps *r) {
-    assert_true(r->steps < MAX_STEPS);
+    assert_true(r->steps < RANDOM_STEPS);
     return r->step[r->steps++];
 }
 
@@ -17,7 +16,7 @@ static __attribute__((format(printf, 2, 3))) void put_step(struct random_steps *
     va_list ap;
 
     va_start(ap, format);
-    vsnprintf(add_step(r), STEP_LENGTH, format, ap);
+    vsnprintf(add_step(r), RANDOM_STEP_TEXT, format, ap);
     va_end(ap);
 }
 
@@ -25,43 +24,6 @@ static int factor(struct random_steps *r) {
     static const int of[] = {1, 2, 3, 4, 5, 6, 7, 8, 14, 16, 18, 24, 28, 32, 48, 64};
 
     return of[random_below(&r->x, COUNT(of))];
-}
-
-static void random_split(struct random_steps *r) {
-    int i = random_below(&r->x, r->loops);
-
-    put_step(r, "split C.%s %d -> x%d y%d", r->loop[i], factor(r), r->names, r->names);
-    memmove(r->loop[i + 1], r->loop[i], sizeof r->loop[0] * (size_t)(r->loops - i));
-    r->loops++;
-    snprintf(r->loop[i], sizeof r->loop[0], "x%d", r->names);
-    snprintf(r->loop[i + 1], sizeof r->loop[0], "y%d", r->names++);
-}
-
-static void random_order(struct random_steps *r) {
-    char *step = add_step(r);
-    size_t n = (size_t)snprintf(step, STEP_LENGTH, "reorder");
-
-    for (int i = r->loops - 1; i > 0; i--) {
-        int j = random_below(&r->x, i + 1);
-        char other[16];
-
-        memcpy(other, r->loop[i], sizeof other);
-        memcpy(r->loop[i], r->loop[j], sizeof other);
-        memcpy(r->loop[j], other, sizeof other);
-    }
-    for (int i = 0; i < r->loops && n < STEP_LENGTH; i++)
-        n += (size_t)snprintf(step + n, STEP_LENGTH - n, " C.%s", r->loop[i]);
-}
-
-static void random_pack(struct random_steps *r) {
-    char *step = add_step(r), along[16] = "";
-    int place = random_below(&r->x, r->loops + 1);
-    const char *stage = place < r->loops ? "C." : "", *loop = place < r->loops ? r->loop[place] : "root";
-
-    if (random_below(&r->x, 2))
-        snprintf(along, sizeof along, " along %d", random_below(&r->x, 2));
-    snprintf(step, STEP_LENGTH, "pack %c at %s%s panel %d%s -> p%d", 'A' + random_below(&r->x, 2), stage,
-             loop, factor(r), along, r->names++);
 }
 
 void kernel_steps(struct random_steps *r, bool avx512) {
@@ -128,68 +90,9 @@ void bind_steps(struct random_steps *r) {
     for (int i = 0; i < COUNT(bound); i++)
         if (i < 2 || random_below(&r->x, 4)) {
             char *step = add_step(r);
-            const size_t n = (size_t)snprintf(step, STEP_LENGTH, "bind ");
+            const size_t n = (size_t)snprintf(step, RANDOM_STEP_TEXT, "bind ");
 
-            snprintf(step + n, STEP_LENGTH - n, (i < 2 ? grid : threads)[(first + i) % 3], bound[i]);
+            snprintf(step + n, RANDOM_STEP_TEXT - n, (i < 2 ? grid : threads)[(first + i) % 3], bound[i]);
         }
     random_buffers(r);
-}
-
-/* Ways to run loops: often the last one in vectors, sometimes others unrolled. */
-static void random_kinds(struct random_steps *r) {
-    if (random_below(&r->x, 2))
-        put_step(r, "vectorize C.%s", r->loop[r->loops - 1]);
-    while (!random_below(&r->x, 3))
-        put_step(r, "unroll C.%s", r->loop[random_below(&r->x, r->loops)]);
-}
-
-/* Two neighbours become one, as often as that is legal. */
-static void random_fuse(struct random_steps *r) {
-    int i = random_below(&r->x, r->loops - 1);
-
-    put_step(r, "fuse C.%s C.%s -> f%d", r->loop[i], r->loop[i + 1], r->names);
-    snprintf(r->loop[i], sizeof r->loop[0], "f%d", r->names++);
-    memmove(r->loop[i + 1], r->loop[i + 2], sizeof r->loop[0] * (size_t)(r->loops - i - 2));
-    r->loops--;
-}
-
-/* A reduction in two stages, and how the first of them runs. */
-static void random_rfactor(struct random_steps *r) {
-    put_step(r, "rfactor C.%s -> R%d", r->loop[random_below(&r->x, r->loops)], r->names);
-    if (random_below(&r->x, 2))
-        put_step(r, "parallel R%d.%s", r->names, r->loop[random_below(&r->x, r->loops)]);
-    if (random_below(&r->x, 2))
-        put_step(r, "vectorize R%d.%s", r->names, r->loop[r->loops - 1]);
-    r->names++;
-}
-
-void any_steps(struct random_steps *r) {
-    int n = 1 + random_below(&r->x, 8);
-
-    if (r->loops > 1 && !random_below(&r->x, 3))
-        random_fuse(r);
-    while (n-- > 0)
-        switch (random_below(&r->x, 6)) {
-        case 0:
-        case 1:
-        case 2:
-            if (r->loops < 8)
-                random_split(r);
-            break;
-        case 3:
-            if (r->loops > 1)
-                random_order(r);
-            break;
-        default:
-            random_pack(r);
-            break;
-        }
-    if (!random_below(&r->x, 3))
-        random_rfactor(r);
-    else
-        random_kinds(r);
-    while (!random_below(&r->x, 3))
-        put_step(r, "parallel C.%s", r->loop[random_below(&r->x, r->loops)]);
-    if (!random_below(&r->x, 3))
-        put_step(r, "tensorize C.%s auto", r->loop[random_below(&r->x, r->loops)]);
 }

@@ -16,15 +16,17 @@
 #include <cmocka.h>
 #include "language/language.h"
 #include "random.h"
+#include "run_program.h"
 #include "schedule_check.h"
 #include "schedule_draw.h"
-#include "seed.h"
+#include "test_options.h"
 
 /* COMPILE_EVERY: how often a random schedule runs as machine code too. */
 enum { COMPILE_EVERY = 4 };
 
 static uint64_t seed = 1;
 static int random_schedules = 200, gpu_every;
+static char again[96];
 
 /* ---- each primitive ---- */
 
@@ -210,15 +212,15 @@ static void without_a_schedule(void **state) {
 
     (void)state;
     for (int i = 0; i < 32 + 4; i++)
-        for (int t = 0; t < COUNT(target); t++)
-            for (int threads = 1; threads <= 2; threads++) {
-                const struct kind k = i < 32 ? matmul_kind(i)
-                                             : (struct kind){.shape = i < 34    ? ADD
-                                                                      : i == 34 ? MATMUL_BATCH
-                                                                                : ADD_ROWS,
-                                                             .fixed = {i == 33 ? 37 : 0}};
-                must_apply(&k, target[t], threads, "");
-            }
+        for (int t = 0; t < COUNT(target); t++) {
+            const struct kind k = i < 32 ? matmul_kind(i)
+                                         : (struct kind){.shape = i < 34    ? ADD
+                                                                  : i == 34 ? MATMUL_BATCH
+                                                                            : ADD_ROWS,
+                                                         .fixed = {i == 33 ? 37 : 0}};
+
+            must_apply(&k, target[t], 1 + (i + t) % 2, "");
+        }
 }
 
 /* ---- blocks and threads ---- */
@@ -254,7 +256,7 @@ static void blocks_and_threads(void **state) {
     for (int i = 0; i < 32; i++) {
         const struct kind k = matmul_kind(i);
 
-        for (int s = 0; s < COUNT(bound_steps); s++)
+        for (int s = i % 4; s < COUNT(bound_steps); s += 4)
             must_apply(&k, "interp", 1, bound_steps[s]);
     }
 }
@@ -316,130 +318,77 @@ static void on_gpus(void **state) {
 
 /* ---- random schedules ---- */
 
-static enum outcome outcome_of_steps(const struct kind *k, const struct random_steps *r, const char *target) {
-    struct uk_text t = {0};
+struct drawn {
+    struct kind kind;
+    const char *target;
+    int size[3]; /* by their numbers */
+};
 
-    uk_put(&t, "schedule\n");
-    for (int i = 0; i < r->steps; i++)
-        uk_put(&t, "%s\n", r->step[i]);
-    assert_non_null(t.text);
-    enum outcome o = check_schedule(k, target, 1, r->steps ? t.text : "", r->size, COUNT(r->size));
-    uk_text_free(t.text);
+static enum outcome try_drawn(void *user, const char *steps, bool quiet) {
+    const struct drawn *d = user;
+
+    check_quiet = quiet;
+    const enum outcome o = check_schedule(&d->kind, d->target, 1, steps, d->size, COUNT(d->size));
+    check_quiet = false;
     return o;
 }
 
-static void leave_out(struct random_steps *r, int step) {
-    memmove(r->step[step], r->step[step + 1], sizeof r->step[0] * (size_t)(r->steps - step - 1));
-    r->steps--;
+/* Draws a schedule of the n-th kind and checks it, compiled if that is wanted; RIGHT: it was applied. */
+static enum outcome draw(uint64_t x, const char *target, void (*make)(struct random_steps *), bool compile,
+                         bool fixed, int *steps) {
+    static const int64_t extents[] = {0, 1, 2, 5, 14, 20, 29, 32, 33, 48};
+    struct random_steps r = {.x = x};
+    struct drawn d = {.kind = matmul_kind(random_below(&r.x, 32)), .target = target};
+    int refused = 0;
+
+    for (int i = 0; i < COUNT(d.kind.fixed) && fixed; i++)
+        d.kind.fixed[i] = extents[random_below(&r.x, COUNT(extents))];
+    for (int i = 0; i < COUNT(d.size); i++)
+        d.size[i] = random_below(&r.x, i ? CHECK_SIZES : 4);
+    make(&r);
+    check_compile = compile;
+    const enum outcome o = random_steps_apply(&r, check_context, try_drawn, &d, &refused);
+    check_compile = false;
+    *steps += r.steps;
+    return o;
 }
 
-/* The fewest steps that still go wrong, printed. */
-static void shrink(const struct kind *k, const struct random_steps *all, const char *target) {
-    struct random_steps least = *all;
-
-    check_quiet = true;
-    for (int i = 0; i < least.steps;) {
-        struct random_steps r = least;
-
-        leave_out(&r, i);
-        if (outcome_of_steps(k, &r, target) == WRONG)
-            least = r;
-        else
-            i++;
-    }
-    check_quiet = false;
-    outcome_of_steps(k, &least, target);
+static void for_avx2(struct random_steps *r) {
+    kernel_steps(r, false);
 }
 
-/* Applies the steps without those that are refused; counts these. -1: no step is to blame, or it went wrong.
- */
-static int apply_random(const struct kind *k, struct random_steps *r, const char *target) {
-    for (int refused = 0;; refused++) {
-        int line = 0;
-
-        check_quiet = true;
-        enum outcome o = outcome_of_steps(k, r, target);
-        check_quiet = false;
-        if (o == RIGHT)
-            return refused;
-        if (o == WRONG)
-            shrink(k, r, target);
-        if (o == WRONG || sscanf(uk_context_message(check_context), "program.uk:%d:", &line) != 1 ||
-            line < 2 || line - 2 >= r->steps)
-            return -1;
-        leave_out(r, line - 2);
-    }
+static void for_avx512(struct random_steps *r) {
+    kernel_steps(r, true);
 }
 
 static void random_ones(void **state) {
-    static const char *const target[] = {"interp", "x86_64-avx2", "x86_64-avx512"};
-    const bool runs_here[] = {false, uk_cpu_has("avx2") && uk_cpu_has("fma"), uk_cpu_has("avx512f")};
-    int applied = 0, refused = 0, steps = 0, compiled = 0;
+    static const struct {
+        const char *target;
+        void (*make)(struct random_steps *);
+    } way[] = {{"interp", bind_steps}, {"x86_64-avx2", for_avx2}, {"x86_64-avx512", for_avx512}};
+    int applied = 0, steps = 0;
     uint64_t x = seed * 0x9e3779b97f4a7c15 | 1;
 
     (void)state;
-    print_message("--seed %" PRIu64 "\n", seed);
     for (int n = 0; n < random_schedules; n++) {
-        struct random_steps r = {.x = random_next(&x) | 1};
-        struct kind k = matmul_kind(random_below(&r.x, 32));
-        static const int64_t extents[] = {0, 1, 2, 5, 14, 20, 29, 32, 33, 48};
-        const int t = random_below(&r.x, 3);
+        const int w = n % COUNT(way);
+        const bool compile = w && n % COMPILE_EVERY == 0 && run_is_possible(way[w].target);
 
-        for (int i = 0; i < COUNT(k.fixed) && n % 2; i++)
-            k.fixed[i] = extents[random_below(&r.x, COUNT(extents))];
-
-        for (int i = 0; i < COUNT(r.size); i++)
-            r.size[i] = random_below(&r.x, i ? CHECK_SIZES : 4);
-
-        if (!t && random_below(&r.x, 4)) {
-            bind_steps(&r);
-        } else if (t && random_below(&r.x, 2)) {
-            kernel_steps(&r, t == 2);
-        } else {
-            k.shape = random_below(&r.x, 3) ? MATMUL : (enum shape)random_below(&r.x, SHAPES);
-            if (k.shape == ADD)
-                k.accumulate = k.strided = false;
-            for (int i = 0; i < 4 && kind_loops[k.shape][i]; i++)
-                snprintf(r.loop[r.loops++], sizeof r.loop[0], "%s", kind_loops[k.shape][i]);
-            any_steps(&r);
-        }
-        check_compile = false;
-        int left_out = apply_random(&k, &r, target[t]);
-        check_compile = n % COMPILE_EVERY == 0 && runs_here[t];
-        if (left_out >= 0 && check_compile && outcome_of_steps(&k, &r, target[t]) == WRONG)
-            shrink(&k, &r, target[t]);
-        compiled += left_out >= 0 && check_compile;
-        check_compile = false;
-        applied += left_out >= 0;
-        refused += left_out > 0 ? left_out : 0;
-        steps += r.steps;
+        applied += draw(random_next(&x) | 1, way[w].target, way[w].make, compile, n / 3 % 2, &steps) == RIGHT;
     }
-    print_message("%d of %d schedules applied, with %d steps; %d steps refused; %d compiled\n", applied,
-                  random_schedules, steps, refused, compiled);
+    print_message("%d of %d schedules applied, with %d steps\n", applied, random_schedules, steps);
     assert_true(applied > random_schedules / 2);
 }
 
 static void random_on_gpus(void **state) {
-    int applied = 0;
+    int applied = 0, steps = 0;
     uint64_t x = seed * 0x9e3779b97f4a7c15 | 1;
 
     (void)state;
-    print_message("--seed %" PRIu64 "\n", seed);
     for (int n = 0; n < random_schedules; n++) {
-        struct random_steps r = {.x = random_next(&x) | 1};
-        const struct kind k = matmul_kind(random_below(&r.x, 32));
-        const char *target = gpus[random_below(&r.x, 2)];
+        const uint64_t one = random_next(&x) | 1;
 
-        for (int i = 0; i < COUNT(r.size); i++)
-            r.size[i] = random_below(&r.x, i ? CHECK_SIZES : 4);
-        bind_steps(&r);
-        if (apply_random(&k, &r, target) < 0)
-            continue;
-        check_compile = true;
-        if (outcome_of_steps(&k, &r, target) == WRONG)
-            shrink(&k, &r, target);
-        check_compile = false;
-        applied++;
+        applied += draw(one, gpus[one >> 1 & 1], bind_steps, true, false, &steps) == RIGHT;
     }
     print_message("%d of %d schedules compiled; %d calls not simulated\n", applied, random_schedules,
                   check_unsimulated);
@@ -480,18 +429,15 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(random_on_gpus, make_context, destroy_context),
     };
 
-    for (int i = 1; i < argc; i += 2) {
-        if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
-            seed = seed_of(argv[i + 1]);
-        } else if (i + 1 < argc && !strcmp(argv[i], "--schedules")) {
-            random_schedules = atoi(argv[i + 1]);
-        } else if (i + 1 < argc && !strcmp(argv[i], "--gpu")) {
-            gpu_every = atoi(argv[i + 1]);
-        } else {
-            fprintf(stderr, "usage: schedules [--seed N|new] [--schedules N] [--gpu N]\n");
-            return 2;
-        }
-    }
+    take_options(argc, argv,
+                 (struct test_option[]){{.name = "--seed", .seed = &seed},
+                                        {.name = "--schedules", .number = &random_schedules},
+                                        {.name = "--gpu", .number = &gpu_every},
+                                        {0}});
+    snprintf(again, sizeof again, "--seed %" PRIu64 " --schedules %d --gpu %d", seed, random_schedules,
+             gpu_every);
+    check_again = again;
+    print_message("%s\n", again);
     return gpu_every > 0 ? cmocka_run_group_tests_name("gpu_schedules", gpu_tests, NULL, NULL)
                          : cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
 }
