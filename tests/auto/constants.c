@@ -9,22 +9,21 @@
  *
  * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is and with what the program
  * assumes to be equal made so. Every tuple is compiled, run and compared here, and scheduled for the targets
- * that this machine cannot run, with and without plain loops. The reference is the interpreter, as for `uk
- * run --check`; where that would take long, the function with sizes as arguments, which is compared with the
- * interpreter too where that is quick. Without --all some of the tuples, with --few fewer, always the same.
+ * that this machine cannot run, with and without plain loops: without --all for one of them, by turns. The
+ * reference is the interpreter, as for `uk run --check`; where that would take long, the function with sizes
+ * as arguments, which is compared with the interpreter too where that is quick. Without --all some of the
+ * tuples, with --few fewer, always the same.
  */
-#define _POSIX_C_SOURCE 200809L /* strdup */
-#include <dirent.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "command.h"
 #include "random.h"
-#include "seed.h"
+#include "test_options.h"
 #include "uk.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 enum {
     SIZES = 24,
@@ -36,53 +35,27 @@ enum {
     MOST_INTERPRETED = 300 * 1000, /* operations */
 };
 
-static const char *directory, *only;
+static const char *directory, *only, *given;
 static bool few, all;
 static uint64_t seed = 1;
-static int64_t given[SIZES];
-static int givens;
 
 static const char *const elsewhere[] = {"aarch64-neon", "aarch64-neon+dotprod+i8mm+f16+bf16", "armv7-neon",
                                         "x86_64-avx2"};
 
-int uk_complain(int status, const char *format, ...) {
-    va_list ap;
-
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return status;
-}
-
 struct example {
     struct uk_context *context;
-    char path[512], *text;
-    struct uk_program *program; /* with sizes as arguments */
-    struct uk_module *module;
-    bool by_kernels; /* compiled without plain loops */
-    bool fits[sizeof elsewhere / sizeof *elsewhere]
-             [2]; /* with sizes as arguments: may plain loops run, must they not */
+    const char *path;
+    char *text, again[64];
+    struct run run;                 /* with sizes as arguments */
+    bool fits[COUNT(elsewhere)][2]; /* so too: may plain loops run, must they not */
     uint64_t random;
-    int tuples, run, refused, wrong;
+    int tuples, refused;
 };
 
 /* ---- programs ---- */
 
-static struct uk_program *parse(const struct example *e) {
-    struct uk_program *p;
-
-    if (uk_program_parse(e->context, e->path, e->text, strlen(e->text), &p))
-        fail_msg("%s", uk_context_message(e->context));
-    return p;
-}
-
-static struct uk_options options_for(const char *target, bool strict) {
-    return (struct uk_options){.target = target, .require_kernels = strict, .threads = 1};
-}
-
 static enum uk_status schedule(struct uk_program *p, const char *target, bool strict) {
-    struct uk_options o = options_for(target, strict);
+    const struct uk_options o = {.target = target, .require_kernels = strict, .threads = 1};
     char *bytes;
     size_t length;
     enum uk_status status = uk_emit(p, &o, UK_EMIT_LOOPS, &bytes, &length);
@@ -91,154 +64,91 @@ static enum uk_status schedule(struct uk_program *p, const char *target, bool st
     return status;
 }
 
-/* False: the program names a kernel that this CPU cannot run. */
-static bool begin(struct example *e, const char *name) {
-    struct uk_options o = options_for(NULL, true);
-    size_t length;
+/* By kernels alone, if that is possible. False: the program names a kernel that this CPU cannot run. */
+static bool compile(struct example *e) {
+    struct run *r = &e->run;
 
-    *e = (struct example){.context = uk_context_create(), .random = seed};
+    r->options = (struct uk_options){.require_kernels = true, .threads = 1};
+    if (!run_compile(r))
+        return true;
+    r->options.require_kernels = false;
+    if (!run_compile(r))
+        return true;
+    if (!strstr(uk_context_message(e->context), ", which the target native lacks"))
+        fail_msg("%s", uk_context_message(e->context));
+    print_message("constants: skipped, %s\n", uk_context_message(e->context));
+    return false;
+}
+
+static void begin(struct example *e, const char *path) {
+    *e = (struct example){
+        .context = uk_context_create(), .path = path, .text = read_text(path), .random = seed};
     assert_non_null(e->context);
-    snprintf(e->path, sizeof e->path, "%s/%s", directory, name);
-    e->text = uk_read_file(e->path, &length);
-    assert_non_null(e->text);
-    e->program = parse(e);
-    e->by_kernels = !uk_compile(e->program, &o, &e->module);
-    o.require_kernels = false;
-    if (!e->by_kernels && uk_compile(e->program, &o, &e->module)) {
-        if (!strstr(uk_context_message(e->context), ", which the target native lacks"))
-            fail_msg("%s", uk_context_message(e->context));
-        print_message("constants: skipped, %s\n", uk_context_message(e->context));
-        return false;
-    }
-    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        for (int strict = 0; strict < 2; strict++)
-            e->fits[i][strict] = !schedule(e->program, elsewhere[i], strict);
-    assert_true(uk_program_sizes(e->program) <= SIZES);
-    return true;
+    snprintf(e->again, sizeof e->again, "--seed %" PRIu64 " --only %.30s", seed, strrchr(path, '/') + 1);
+    e->run = (struct run){
+        .context = e->context, .program = run_parse(e->context, path, e->text, NULL), .again = e->again};
+    assert_true(uk_program_sizes(e->run.program) <= SIZES);
 }
 
 static void end(struct example *e) {
-    uk_module_destroy(e->module);
-    uk_program_destroy(e->program);
+    run_end(&e->run);
     uk_context_destroy(e->context);
     free(e->text);
 }
 
 /* ---- one tuple ---- */
 
-static void wrong(struct example *e, const int64_t *size, const char *what, const char *why) {
-    print_error("%s:", e->path);
-    for (int i = 0; i < uk_program_sizes(e->program); i++)
-        print_error(" %s=%" PRId64, uk_program_size_name(e->program, i), size[i]);
-    print_error(": %s: %s\n", what, why);
-    e->wrong++;
-}
+/* The reference is the interpreter, or the function with sizes as arguments where that would take long. */
+static void make_data(struct example *e, const int64_t *size, struct random_data *d) {
+    struct uk_program *p = e->run.program;
 
-static int call(struct uk_program *p, const struct uk_module *m, const int64_t *size, struct uk_data *data) {
-    int64_t argument[SIZES];
-    double scalar[16];
-    int n = 0;
-
-    for (const struct uk_var *v = p->sizes; v; v = v->next)
-        if (!v->defined)
-            argument[n++] = size[v->number];
-    for (int i = 0; i < uk_program_scalars(p); i++)
-        scalar[i] = i + 2;
-    assert_int_equal(uk_data_create(data, p, size), 0);
-    uk_data_integers(data);
-    return uk_module_call(m, argument, scalar, data->origins);
-}
-
-/* Are both results those of the interpreter, or, if it would take long, each other's? */
-static bool is_right(struct example *e, struct uk_program *p, const int64_t *size, const struct uk_data *got,
-                     const struct uk_data *by_sizes) {
-    struct uk_data expected;
-    double scalar[16];
-
-    for (int i = 0; i < uk_program_scalars(p); i++)
-        scalar[i] = i + 2;
-    struct uk_tolerance *each = uk_tolerances(p, size);
-    assert_non_null(each);
-    if (uk_operations(p, size) > MOST_INTERPRETED) {
-        bool same = uk_data_equal(got, by_sizes, size, each);
-        free(each);
-        return same;
+    *d = (struct random_data){.small = true, .uninterpreted = uk_operations(p, size) > MOST_INTERPRETED};
+    memcpy(d->size, size, sizeof *size * SIZES);
+    random_data_fill(d, p, 1);
+    if (d->uninterpreted) {
+        d->status = (enum uk_status)run_call(&e->run, d);
+        for (int i = 0; i < d->tensors; i++)
+            memcpy(d->wanted[i] + RANDOM_DATA_MARGIN, d->origin[i], d->bytes[i]);
     }
-    assert_int_equal(uk_data_create(&expected, p, size), 0);
-    uk_data_integers(&expected);
-    assert_int_equal(uk_program_interpret(e->program, size, scalar, expected.origins), UK_OK);
-    bool same = uk_data_equal(got, &expected, size, each) && uk_data_equal(by_sizes, &expected, size, each);
-    uk_data_free(&expected);
-    free(each);
-    return same;
+    allow_roundings(d, p);
+    if (!d->uninterpreted)
+        run_is_right(&e->run, d);
 }
 
-static void run(struct example *e, struct uk_program *p, const int64_t *size, const struct uk_data *by_sizes,
-                bool taken) {
-    struct uk_options o = options_for(NULL, e->by_kernels);
-    struct uk_module *m;
-    struct uk_data data;
-
-    if (uk_compile(p, &o, &m)) {
-        if (taken)
-            wrong(e, size, "refused as constants", uk_context_message(e->context));
-        return;
-    }
-    int status = call(p, m, size, &data);
-    if (!taken && !status)
-        wrong(e, size, "taken as constants", "the function with sizes as arguments refuses them");
-    else if (taken && status)
-        wrong(e, size, "refused when called", uk_status_text((enum uk_status)status));
-    else if (taken && !is_right(e, p, size, &data, by_sizes))
-        wrong(e, size, "wrong",
-              "not what the interpreter, or the function with sizes as arguments, computes");
-    uk_data_free(&data);
-    uk_module_destroy(m);
-    e->run += taken;
-}
-
-static void check_elsewhere(struct example *e, struct uk_program *p, const int64_t *size, bool taken) {
-    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+static void check_elsewhere(struct example *e, struct run *r, const struct random_data *d) {
+    for (int i = 0; i < COUNT(elsewhere); i++)
         for (int strict = 0; strict < 2; strict++)
-            if (e->fits[i][strict] && taken && schedule(p, elsewhere[i], strict))
-                wrong(e, size, elsewhere[i], uk_context_message(e->context));
+            if ((all || (i * 2 + strict) % 8 == e->tuples % 8) && e->fits[i][strict] && !d->status &&
+                schedule(r->program, elsewhere[i], strict))
+                run_complain(r, d, elsewhere[i]);
 }
 
 static void check(struct example *e, const int64_t *size) {
-    struct uk_program *p = parse(e);
-    struct uk_data by_sizes;
-    bool taken = !call(e->program, e->module, size, &by_sizes);
+    struct run r = {.context = e->context,
+                    .program = run_parse(e->context, e->path, e->text, NULL),
+                    .options = e->run.options,
+                    .again = e->again};
+    struct random_data d;
 
-    for (int i = 0; i < uk_program_sizes(p); i++)
-        assert_int_equal(uk_program_define(p, uk_program_size_name(p, i), size[i]), UK_OK);
-    run(e, p, size, &by_sizes, taken);
-    check_elsewhere(e, p, size, taken);
-    uk_data_free(&by_sizes);
-    uk_program_destroy(p);
+    make_data(e, size, &d);
+    for (int i = 0; i < uk_program_sizes(r.program); i++)
+        assert_int_equal(uk_program_define(r.program, uk_program_size_name(r.program, i), size[i]), UK_OK);
+    if (!run_compile(&r))
+        run_is_right(&r, &d);
+    else if (!d.status)
+        run_complain(&r, &d, "refused as constants");
+    check_elsewhere(e, &r, &d);
+    e->run.wrong += r.wrong;
     e->tuples++;
-    e->refused += !taken;
+    e->refused += d.status != UK_OK;
+    random_data_free(&d);
+    run_end(&r);
 }
 
 /* ---- tuples ---- */
 
 static int below(struct example *e, int n) {
     return random_below(&e->random, n);
-}
-
-/* What the program assumes to be equal to something; did that change anything? */
-static bool assume(const struct uk_program *p, int64_t *size) {
-    bool any = false;
-
-    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
-        const struct uk_index *x = a->relation->a;
-
-        if (a->relation->op != UK_I_EQ || x->op != UK_I_VAR)
-            continue;
-        int64_t n = uk_value(a->relation->b, size);
-        any |= n != size[x->var->number];
-        size[x->var->number] = n;
-    }
-    return any;
 }
 
 static bool is_small(struct uk_program *p, const int64_t *size) {
@@ -250,7 +160,7 @@ static bool is_small(struct uk_program *p, const int64_t *size) {
 
 static void check_both(struct example *e, int64_t *size) {
     check(e, size);
-    if (assume(e->program, size))
+    if (run_assume(e->run.program, size))
         check(e, size);
 }
 
@@ -270,7 +180,7 @@ static void check_equal(struct example *e) {
 static void check_empty(struct example *e) {
     int64_t size[SIZES];
 
-    for (int i = 0; i < uk_program_sizes(e->program); i += few ? 3 : 1) {
+    for (int i = 0; i < uk_program_sizes(e->run.program); i += few ? 3 : 1) {
         for (int k = 0; k < SIZES; k++)
             size[k] = k == i ? 0 : 20;
         check_both(e, size);
@@ -284,118 +194,62 @@ static void check_random(struct example *e) {
         do
             for (int k = 0; k < SIZES; k++)
                 size[k] = below(e, below(e, 2) ? MOST : 12);
-        while (!is_small(e->program, size));
+        while (!is_small(e->run.program, size));
         check_both(e, size);
     }
 }
 
-/* Its schedule is one for GPUs, which the test devices runs. */
-static bool is_for_gpus(const char *name) {
-    struct example e = {.context = uk_context_create()};
-    size_t length;
-    bool found = false;
+static void check_given(struct example *e) {
+    int64_t size[SIZES] = {0};
+    char *at = (char *)(uintptr_t)given;
 
-    assert_non_null(e.context);
-    snprintf(e.path, sizeof e.path, "%s/%s", directory, name);
-    e.text = uk_read_file(e.path, &length);
-    assert_non_null(e.text);
-    e.program = parse(&e);
-    for (const struct uk_step *s = e.program->steps; s; s = s->next)
-        found |= s->kind == UK_STEP_BIND;
-    end(&e);
-    return found;
+    for (int i = 0; *at && i < SIZES; at += *at == ',')
+        size[i++] = strtoll(at, &at, 10);
+    check(e, size);
 }
 
-static void check_program(const char *name) {
+static bool is_for_gpus(const struct uk_program *p) {
+    for (const struct uk_step *s = p->steps; s; s = s->next)
+        if (s->kind == UK_STEP_BIND)
+            return true;
+    return false;
+}
+
+static void check_program(void **state) {
     struct example e;
 
-    if (is_for_gpus(name))
-        return;
-    if (!begin(&e, name)) {
-        end(&e);
-        return;
+    begin(&e, *state);
+    if (!is_for_gpus(e.run.program) && compile(&e)) {
+        for (int i = 0; i < COUNT(elsewhere); i++)
+            for (int strict = 0; strict < 2; strict++)
+                e.fits[i][strict] = !schedule(e.run.program, elsewhere[i], strict);
+        if (given) {
+            check_given(&e);
+        } else {
+            check_equal(&e);
+            check_empty(&e);
+            check_random(&e);
+        }
+        print_message("%d tuples, %d refused, %d wrong%s\n", e.tuples, e.refused, e.run.wrong,
+                      e.run.options.require_kernels ? "" : ", with plain loops");
     }
-    if (givens) {
-        check(&e, given);
-    } else {
-        check_equal(&e);
-        check_empty(&e);
-        check_random(&e);
-    }
-    print_message("%s: %d tuples, %d run, %d refused, %d wrong%s\n", name, e.tuples, e.run, e.refused,
-                  e.wrong, e.by_kernels ? "" : ", with plain loops");
-    int failures = e.wrong;
+    const int failures = e.run.wrong;
     end(&e);
     assert_int_equal(failures, 0);
 }
 
-static void check_one(void **state) {
-    check_program(*state);
-}
-
-/* ---- which programs ---- */
-
-static int by_name(const void *a, const void *b) {
-    const struct CMUnitTest *x = a, *y = b;
-
-    return strcmp(x->name, y->name);
-}
-
-static int find_programs(struct CMUnitTest *tests) {
-    DIR *d = opendir(directory);
-    const struct dirent *entry;
-    int n = 0;
-
-    while (d && (entry = readdir(d))) {
-        const char *dot = strrchr(entry->d_name, '.');
-
-        if (!dot || strcmp(dot, ".uk") || (only && strcmp(only, entry->d_name)) || n == PROGRAMS)
-            continue;
-        char *name = strdup(entry->d_name);
-        tests[n++] = (struct CMUnitTest){.name = name, .test_func = check_one, .initial_state = name};
-    }
-    if (d)
-        closedir(d);
-    qsort(tests, (size_t)n, sizeof *tests, by_name);
-    return n;
-}
-
-static bool take_argument(const char *name, char *value) {
-    if (!strcmp(name, "--seed")) {
-        seed = seed_of(value);
-    } else if (!strcmp(name, "--only")) {
-        only = value;
-    } else if (!strcmp(name, "--sizes")) {
-        for (char *at = value; *at && givens < SIZES; at += *at == ',')
-            given[givens++] = strtoll(at, &at, 10);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 int main(int argc, char **argv) {
     struct CMUnitTest tests[PROGRAMS];
-    bool known = argc > 1;
 
-    for (int i = 2; i < argc && known; i++)
-        if (!strcmp(argv[i], "--all"))
-            all = true;
-        else if (!strcmp(argv[i], "--few"))
-            few = true;
-        else
-            known = i + 1 < argc && take_argument(argv[i], argv[i + 1]) && i++;
-    if (!known) {
-        fprintf(
-            stderr,
-            "usage: constants DIRECTORY [--few | --all] [--seed N|new] [--only PROGRAM] [--sizes V,V,...]\n");
-        return 2;
-    }
-    directory = argv[1];
-    int n = find_programs(tests);
+    take_options(argc, argv,
+                 (struct test_option[]){{.text = &directory},
+                                        {.name = "--few", .flag = &few},
+                                        {.name = "--all", .flag = &all},
+                                        {.name = "--seed", .seed = &seed},
+                                        {.name = "--only", .text = &only},
+                                        {.name = "--sizes", .text = &given},
+                                        {0}});
+    const int n = find_tests(directory, only, check_program, tests, PROGRAMS);
     print_message("%d programs, seed %" PRIu64 "\n", n, seed);
-    int failed = n ? _cmocka_run_group_tests("constants", tests, (size_t)n, NULL, NULL) : 1;
-    for (int i = 0; i < n; i++)
-        free((void *)(uintptr_t)tests[i].name);
-    return failed;
+    return _cmocka_run_group_tests("constants", tests, (size_t)n, NULL, NULL);
 }

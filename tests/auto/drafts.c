@@ -5,42 +5,36 @@
  *
  *     drafts [DIRECTORY] [--all] [--ways N] [--count N] [--seed N|new] [--only N] [--objects FOLDER]
  *
- * Each program is scheduled with 1 and 3 threads, with its sizes as arguments and as constants; the loops run
- * in the interpreter (which knows kernels by their declarations, and reports races between a GPU's threads),
- * and those for x86-64 as machine code, too. Every program takes some of these ways, 3 unless more are
- * wanted, so that each way is taken by several programs; where it takes more, one target's code is made to
- * the end. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs
- * here; what tests/cross/programs.c runs on other architectures goes there.
+ * Each program is scheduled with 1 and 3 threads, with its sizes as arguments, as constants and some of them
+ * as constants; the loops run in the interpreter (which knows kernels by their declarations, and reports
+ * races between a GPU's threads), and those for x86-64 as machine code, too. Every program takes some of
+ * these ways, 3 unless more are wanted, so that each way is taken by several programs; where it takes more,
+ * one target's code is made to the end. DIRECTORY: its programs in the place of random ones, without their
+ * schedules. FOLDER: nothing runs here; what tests/cross/programs.c runs on other architectures goes there.
  */
-#define _POSIX_C_SOURCE 200809L /* strdup */
-#include <dirent.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "command.h"
+#include "loop_work.h"
 #include "random.h"
 #include "random_objects.h"
 #include "random_sums.h"
-#include "seed.h"
 #include "test_context.h"
-#include "loop_work.h"
+#include "test_options.h"
 #include "uk.h"
-#include "interpret/interpret.h"
 #include "lower/lower.h"
 
 enum {
-    SIZES = 24,
-    SCALARS = 16,
-    TENSORS = 64,
     PROGRAMS = 64,
     STAGES = 64,
-    TUPLES = 4,
-    MOST_OPERATIONS = 40 * 1000,   /* of the program as it is written, */
-    MOST_INTERPRETED = 400 * 1000, /* and statements of its loops: a GPU's tiles have many beyond the edges */
-    WAYS_OF_FEW = 3,               /* that a program takes by itself */
+    TUPLES = 5,
+    MOST_OPERATIONS = 40 * 1000, /* of the program as it is written, */
+    MOST_AT_EDGES = 200 * 1000,  /* with sizes at a GPU's tiles' edges, */
+    MOST_INTERPRETED =
+        1000 * 1000, /* and statements of its loops: a GPU's tiles have many beyond the edges */
+    WAYS_OF_FEW = 3, /* that a program takes by itself */
 };
 
 /* One of each architecture and instruction set that has kernels of its own, or none. */
@@ -53,17 +47,7 @@ enum { TARGETS = sizeof targets / sizeof *targets, FIRST_DEVICE = 7, X86 = 2, WA
 static const char *directory, *objects;
 static int ways_of_each = WAYS_OF_FEW;
 static uint64_t seed = 1;
-static int count = 20, only = -1;
-
-int uk_complain(int status, const char *format, ...) {
-    va_list ap;
-
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return status;
-}
+static int count = 40, only = -1;
 
 static bool takes_many(void) {
     return ways_of_each > WAYS_OF_FEW;
@@ -98,64 +82,63 @@ enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step
 
 struct trial {
     const char *name, *text;
+    char again[96];
     int number;
     uint64_t random;
-    int64_t size[TUPLES][SIZES];
+    struct random_data data[TUPLES];
     int tuples;
     int schedules, run, failed; /* counted */
 };
 
 /* ---- sizes ---- */
 
-/* What the program assumes to be equal to something is made so. */
-static void assume(const struct uk_program *p, int64_t *size) {
-    for (const struct uk_assume *a = p->assumes; a; a = a->next)
-        if (a->relation->op == UK_I_EQ && a->relation->a->op == UK_I_VAR)
-            size[a->relation->a->var->number] = uk_value(a->relation->b, size);
+/* Below three tiles, one tile, nothing along one size, ones, and at the edges of a GPU's tile. */
+static int64_t draw_size(struct trial *t, int tuple, int most, bool is_none) {
+    static const int64_t edges[] = {1, 7, 17, 40, 63, 64, 65, 129};
+
+    switch (tuple) {
+    case 0:
+        return 1 + random_below(&t->random, 3 * most);
+    case 1:
+        return most;
+    case 2:
+        return is_none ? 0 : 1 + random_below(&t->random, most);
+    case 3:
+        return 1 + (random_below(&t->random, 4) == 0);
+    default:
+        return edges[random_below(&t->random, sizeof edges / sizeof *edges)];
+    }
 }
 
-static bool is_extent(const struct uk_program *p, const struct uk_var *v) {
-    for (const struct uk_tensor *x = p->tensors; x; x = x->next)
-        for (int d = 0; d < x->dims; d++)
-            if (uk_mentions(x->shape[d], v))
-                return true;
-    return false;
-}
-
-static bool is_assumed(const struct uk_program *p, const int64_t *size) {
-    for (const struct uk_assume *a = p->assumes; a; a = a->next)
-        if (!uk_value(a->relation, size))
-            return false;
-    return true;
-}
-
-/* Around tiles, below a tile, nothing along one size, and one. */
-static void draw_sizes(struct trial *t, struct uk_program *p) {
+/* False: too large, or not what the program assumes. Leading dimensions hold the rows. */
+static bool draw_sizes(struct trial *t, struct uk_program *p, int tuple, int try, int64_t *size) {
     static const int below[] = {20, 10, 6, 6, 4, 4, 3, 1};
+    const int none = random_below(&t->random, 8);
 
-    t->tuples = 0;
-    for (int n = 0; n < TUPLES; n++) {
-        int64_t *size = t->size[t->tuples];
-        const int none = random_below(&t->random, SIZES / 3);
+    for (const struct uk_var *v = p->sizes; v; v = v->next) {
+        int64_t *at = &size[v->number];
 
-        for (int try = 0; try < (int)(sizeof below / sizeof *below); try++) {
-            for (const struct uk_var *v = p->sizes; v; v = v->next) {
-                const int i = v->number, most = below[try];
+        *at = draw_size(t, tuple, below[try % 8], v->number == none) + (run_is_extent(p, v) ? 0 : 130);
+        if (try % 2) /* what is assumed to be a multiple, is one of 8 */
+            *at = (*at + 7) / 8 * 8;
+    }
+    run_assume(p, size);
+    return uk_operations(p, size) <= (tuple == 4 ? MOST_AT_EDGES : MOST_OPERATIONS) &&
+           run_is_assumed(p, size);
+}
 
-                size[i] = n == 0   ? 1 + random_below(&t->random, 3 * most)
-                          : n == 1 ? most
-                          : n == 2 ? i == none ? 0 : 1 + random_below(&t->random, most)
-                                   : 1 + (random_below(&t->random, 4) == 0);
-                if (!is_extent(p, v)) /* leading dimensions hold the rows */
-                    size[i] += 4 * below[0];
-                if (try % 2) /* what is assumed to be a multiple, is one of 8 */
-                    size[i] = (size[i] + 7) / 8 * 8;
-            }
-            assume(p, size);
-            if (uk_operations(p, size) <= MOST_OPERATIONS && is_assumed(p, size))
+static void draw_data(struct trial *t, struct uk_program *p) {
+    for (int tuple = 0; tuple < TUPLES; tuple++) {
+        struct random_data *d = &t->data[t->tuples];
+
+        *d = (struct random_data){.small = true};
+        for (int try = 0; try < 16; try++)
+            if (draw_sizes(t, p, tuple, try, d->size)) {
+                random_data_fill(d, p, t->random);
+                allow_roundings(d, p);
+                t->tuples++;
                 break;
-        }
-        t->tuples += uk_operations(p, size) <= MOST_OPERATIONS && is_assumed(p, size);
+            }
     }
 }
 
@@ -166,99 +149,6 @@ struct way {
     bool constants, native;
 };
 
-static void wrong(struct trial *t, const struct way *w, const struct uk_program *p, const int64_t *size,
-                  const char *what) {
-    print_error("%s, %s, %d threads%s:", t->name, targets[w->target], w->threads,
-                w->native ? ", machine code" : "");
-    for (int i = 0; size && i < uk_program_sizes(p); i++)
-        print_error(" %s%s%" PRId64, uk_program_size_name(p, i), w->constants ? " always " : "=", size[i]);
-    print_error(": %s\n%s", what, t->failed++ ? "" : t->text);
-}
-
-static struct uk_program *parse(const struct trial *t) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, t->name, t->text, strlen(t->text), &p))
-        fail_msg("%s\n%s", uk_context_message(context), t->text);
-    p->steps = NULL;
-    return p;
-}
-
-/* The sizes that are arguments, in order. */
-static int pass(const struct uk_program *p, const int64_t *size, int64_t *argument) {
-    int n = 0;
-
-    for (const struct uk_var *v = p->sizes; v; v = v->next)
-        if (!v->defined)
-            argument[n++] = size[v->number];
-    return n;
-}
-
-/* What a schedule made: loops for the interpreter, or machine code. */
-struct made {
-    struct uk_function *loops;
-    struct uk_module *code;
-};
-
-static int call(struct uk_program *p, const struct made *m, const int64_t *size, const double *scalar,
-                struct uk_data *data) {
-    void *tensor[TENSORS] = {NULL};
-    int64_t argument[SIZES];
-    int n = 0, i = 0;
-
-    pass(p, size, argument);
-    if (m->code)
-        return uk_module_call(m->code, argument, scalar, data->origins);
-    for (const struct uk_tensor *x = p->tensors; x; x = x->next, n++) {
-        assert_true(n < TENSORS);
-        if (x->kind == UK_TENSOR_ARGUMENT)
-            tensor[n] = data->origins[i++];
-    }
-    return (int)uk_interpret_function(
-        m->loops, &(struct uk_values){.size = size, .scalar = scalar, .tensor = tensor}, 0xff);
-}
-
-static void compare(struct trial *t, const struct way *w, struct uk_program *p, const struct made *m,
-                    const int64_t *size) {
-    struct uk_data got, expected;
-    double scalar[SCALARS];
-
-    for (int i = 0; i < SCALARS; i++)
-        scalar[i] = i + 2;
-    assert_int_equal(uk_data_create(&got, p, size), 0);
-    assert_int_equal(uk_data_create(&expected, p, size), 0);
-    uk_data_integers(&got);
-    uk_data_integers(&expected);
-    struct uk_tolerance *each = uk_tolerances(p, size);
-    assert_non_null(each);
-    const enum uk_status status = uk_program_interpret(p, size, scalar, expected.origins);
-    const int returned = call(p, m, size, scalar, &got);
-    if ((status != UK_OK) != (returned != 0))
-        wrong(t, w, p, size, returned ? "refused when called" : "taken, and the interpreter refuses it");
-    else if (!status && !uk_data_equal(&got, &expected, size, each))
-        wrong(t, w, p, size, "not what the program computes");
-    free(each);
-    uk_data_free(&got);
-    uk_data_free(&expected);
-    t->run++;
-}
-
-/* Does the interpreter take the sizes? Those that it refuses are refused as constants. */
-static bool is_taken(struct uk_program *p, const int64_t *size) {
-    const double scalar[SCALARS] = {0};
-    struct uk_data data;
-    char *why = strdup(uk_context_message(p->context));
-
-    assert_int_equal(uk_data_create(&data, p, size), 0);
-    uk_data_integers(&data);
-    const bool taken = !uk_program_interpret(p, size, scalar, data.origins);
-    uk_data_free(&data);
-    uk_context_enter(p->context, NULL);
-    uk_fail_again(p->context, UK_REFUSED, why);
-    free(why);
-    return taken;
-}
-
 /* C that a program imports may be for one architecture only, as its #include says; f16 needs instructions
  * that some lack. */
 static bool is_for_others(const struct uk_context *c) {
@@ -268,68 +158,58 @@ static bool is_for_others(const struct uk_context *c) {
 
 /* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; of one target the code is made
  * to the end. */
-static void check_code(struct trial *t, const struct way *w, struct uk_program *p, const int64_t *size) {
-    const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
+static void check_code(struct trial *t, const struct way *w, struct run *r) {
     const bool is_device = w->target >= FIRST_DEVICE,
                whole = takes_many() && w->target == t->number % TARGETS;
+    const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
     char *bytes;
     size_t length;
 
     if (!is_device && !whole)
         return;
-    if (uk_emit(p, &o,
+    if (uk_emit(r->program, &o,
                 !whole      ? UK_EMIT_LLVM
                 : is_device ? UK_EMIT_DEVICE
                             : UK_EMIT_OBJECT,
                 &bytes, &length) &&
-        !is_for_others(p->context))
-        wrong(t, w, p, size, uk_context_message(p->context));
+        !is_for_others(context))
+        run_complain(r, NULL, "no code is made of it");
     uk_text_free(bytes);
 }
 
-static enum uk_status make(struct uk_program *p, const struct way *w, struct made *m) {
-    const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
-    const struct uk_target *target;
-    struct uk_function *f;
-    enum uk_status status;
-
-    *m = (struct made){0};
-    if (w->native)
-        return uk_compile(p, &o, &m->code);
-    if (!(status = uk_program_check(p)) && !(status = uk_target_find(p->context, o.target, &target)) &&
-        !(status = uk_lower(p, target, &o, NULL, NULL, &f)))
-        m->loops = f;
-    return status;
-}
-
-/* `tuple`: of the constants; or the function with sizes as arguments, on all tuples. */
+/* `tuple`: of the constants, which are all sizes or every other one; or the function with sizes as arguments,
+ * on all tuples. */
 static void schedule(struct trial *t, const struct way *w, int tuple) {
-    const int64_t *size = w->constants ? t->size[tuple] : NULL;
-    struct made m;
+    struct random_data *d = w->constants ? &t->data[tuple] : NULL;
+    struct run r = {.context = context,
+                    .program = run_parse(context, t->name, t->text, NULL),
+                    .options = {.target = targets[w->target], .threads = w->threads},
+                    .again = t->again};
 
-    struct uk_program *p = parse(t);
-    for (int i = 0; size && i < uk_program_sizes(p); i++)
-        assert_int_equal(uk_program_define(p, uk_program_size_name(p, i), size[i]), UK_OK);
-    if (make(p, w, &m)) {
-        if (!is_for_others(context) && (!size || is_taken(p, size)))
-            wrong(t, w, p, size, uk_context_message(context));
+    r.program->steps = NULL;
+    for (int i = 0; d && i < uk_program_sizes(r.program); i++)
+        if (i % 2 || (t->number + tuple) % 2)
+            assert_int_equal(uk_program_define(r.program, uk_program_size_name(r.program, i), d->size[i]),
+                             UK_OK);
+    if (w->native ? run_compile(&r) : run_loops(&r, NULL)) {
+        /* Sizes that the interpreter refuses are refused as constants. */
+        if (!is_for_others(context) && (!d || !d->status))
+            run_complain(&r, d, "refused");
     } else {
         for (int i = 0; i < t->tuples; i++)
-            if ((!w->constants || i == tuple) &&
-                (m.code || loop_work(m.loops, t->size[i]) <= MOST_INTERPRETED))
-                compare(t, w, p, &m, t->size[i]);
-        uk_module_destroy(m.code);
-        check_code(t, w, p, size);
+            if ((!d || i == tuple) &&
+                (w->native || loop_work(r.loops, t->data[i].size) <= MOST_INTERPRETED)) {
+                run_is_right(&r, &t->data[i]);
+                t->run++;
+            }
+        check_code(t, w, &r);
     }
     t->schedules++;
-    uk_program_destroy(p);
+    t->failed += r.wrong;
+    run_end(&r);
 }
 
 /* ---- one program ---- */
-
-static bool runs_here(int target) {
-    return target < X86 && uk_cpu_has(target ? "avx512dq" : "avx2");
-}
 
 /* Kernels that the program declares need what other targets lack, or their numbers of extents: plain loops
  * are fitting too. */
@@ -337,9 +217,9 @@ static void check_program(const char *name, const char *text, int number) {
     struct trial t = {.name = name, .text = text, .number = number, .random = seed + (uint64_t)number};
     int n = 0;
 
-    struct uk_program *p = parse(&t);
-    assert_true(uk_program_sizes(p) <= SIZES && uk_program_scalars(p) <= SCALARS);
-    draw_sizes(&t, p);
+    snprintf(t.again, sizeof t.again, "--seed %" PRIu64 " --ways %d --only %d", seed, ways_of_each, number);
+    struct uk_program *p = run_parse(context, name, text, NULL);
+    draw_data(&t, p);
     uk_program_destroy(p);
     for (int target = 0; target < TARGETS; target++)
         for (int threads = 1; threads <= 3; threads += 2)
@@ -352,17 +232,18 @@ static void check_program(const char *name, const char *text, int number) {
             }
     const struct way native = {
         .target = number / 2 % X86, .threads = 3, .constants = number / 4 % 2, .native = true};
-    if (runs_here(native.target) && t.tuples && (takes_many() || number % 2))
+    if (run_is_possible(targets[native.target]) && t.tuples)
         schedule(&t, &native, number % t.tuples);
+    for (int i = 0; i < t.tuples; i++)
+        random_data_free(&t.data[i]);
     print_message("%s: %d schedules, %d results, %d wrong\n", name, t.schedules, t.run, t.failed);
     assert_int_equal(t.failed, 0);
 }
 
 static void make_objects(const char *name, const char *text, int number) {
-    const struct trial t = {.name = name, .text = text};
+    struct uk_program *p = run_parse(context, name, text, NULL);
     const char *target = "";
 
-    struct uk_program *p = parse(&t);
     if (!random_objects_add(p, seed + (uint64_t)number, name, &target))
         fail_msg("%s for %s: %s\n%s", name, target, uk_context_message(context), text);
     uk_program_destroy(p);
@@ -382,85 +263,45 @@ static void run_random(void **state) {
         check_program(name, text, number);
 }
 
-static const char *programs[PROGRAMS];
-
 static void run_example(void **state) {
-    const int number = (int)(intptr_t)*state;
-    char path[512];
-    size_t length;
+    static int number;
+    char *text = read_text(*state);
 
-    snprintf(path, sizeof path, "%s/%s", directory, programs[number]);
-    char *text = uk_read_file(path, &length);
-    assert_non_null(text);
-    check_program(path, text, number);
+    if (only < 0 || number == only)
+        check_program(*state, text, number);
+    number++;
     free(text);
 }
 
-/* ---- which ---- */
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int find_examples(void) {
-    DIR *d = opendir(directory);
-    const struct dirent *entry;
-    int n = 0;
-
-    while (d && (entry = readdir(d))) {
-        const char *dot = strrchr(entry->d_name, '.');
-
-        if (dot && !strcmp(dot, ".uk") && n < PROGRAMS)
-            programs[n++] = strdup(entry->d_name);
-    }
-    if (d)
-        closedir(d);
-    qsort(programs, (size_t)n, sizeof *programs, by_name);
-    return n;
-}
-
 int main(int argc, char **argv) {
-    bool known = true;
+    bool all = false;
 
-    for (int i = 1; i < argc && known; i++)
-        if (!strcmp(argv[i], "--all"))
-            ways_of_each = WAYS;
-        else if (i + 1 < argc && !strcmp(argv[i], "--ways"))
-            ways_of_each = atoi(argv[++i]);
-        else if (i + 1 < argc && !strcmp(argv[i], "--seed"))
-            seed = seed_of(argv[++i]);
-        else if (i + 1 < argc && !strcmp(argv[i], "--count"))
-            count = atoi(argv[++i]);
-        else if (i + 1 < argc && !strcmp(argv[i], "--only"))
-            only = atoi(argv[++i]);
-        else if (i + 1 < argc && !strcmp(argv[i], "--objects"))
-            objects = argv[++i];
-        else if (*argv[i] != '-' && !directory)
-            directory = argv[i];
-        else
-            known = false;
-    if (!known) {
-        fprintf(stderr, "usage: drafts [DIRECTORY] [--all] [--ways N] [--count N] [--seed N|new] [--only N] "
-                        "[--objects FOLDER]\n");
-        return 2;
-    }
-    const int n = directory ? find_examples() : count;
-    struct CMUnitTest *tests = calloc((size_t)n + 1, sizeof *tests);
-    int chosen = 0;
+    take_options(argc, argv,
+                 (struct test_option[]){{.text = &directory},
+                                        {.name = "--all", .flag = &all},
+                                        {.name = "--ways", .number = &ways_of_each},
+                                        {.name = "--seed", .seed = &seed},
+                                        {.name = "--count", .number = &count},
+                                        {.name = "--only", .number = &only},
+                                        {.name = "--objects", .text = &objects},
+                                        {0}});
+    ways_of_each = all ? WAYS : ways_of_each;
+    const int most = directory ? PROGRAMS : count;
+    struct CMUnitTest *tests = calloc((size_t)most + 1, sizeof *tests);
+    int n = 0;
     if (!tests)
         return 99;
-    for (int i = 0; i < n; i++)
+    if (directory)
+        n = find_tests(directory, NULL, run_example, tests, PROGRAMS);
+    for (int i = 0; i < count && !directory; i++)
         if (only < 0 || only == i)
-            tests[chosen++] = (struct CMUnitTest){.name = directory ? programs[i] : "random",
-                                                  .test_func = directory ? run_example : run_random,
-                                                  .initial_state = (void *)(intptr_t)i};
+            tests[n++] = (struct CMUnitTest){
+                .name = "random", .test_func = run_random, .initial_state = (void *)(intptr_t)i};
     print_message("--seed %" PRIu64 "\n", seed);
     random_objects_begin(objects);
     const int failed =
-        chosen ? _cmocka_run_group_tests("drafts", tests, (size_t)chosen, make_context, destroy_context) : 1;
+        n ? _cmocka_run_group_tests("drafts", tests, (size_t)n, make_context, destroy_context) : 1;
     random_objects_end();
-    for (int i = 0; directory && i < n; i++)
-        free((void *)(uintptr_t)programs[i]);
     free(tests);
     return failed;
 }

@@ -4,17 +4,14 @@
  * it: another is taken, plain loops at last, and what it computes is right. Refusals are made here, in the
  * place of functions of the compiler.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "link/link.h"
-#include "interpret/interpret.h"
-#include "random.h"
+#include "lower/lower.h"
+#include "run_program.h"
 #include "test_context.h"
 
-enum { SIZES = 3, MOST = 2500, TENSORS = 6 };
+enum { SIZES = 3 };
 
 static const struct {
     const char *text;
@@ -97,66 +94,62 @@ enum uk_status __wrap_uk_optimize(struct uk_build *b) {
 
 /* ---- a program, compiled and run ---- */
 
-static struct uk_program *parse_as(int i, const char *file) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, file, programs[i].text, strlen(programs[i].text), &p))
-        fail_msg("%s", uk_context_message(context));
-    return p;
+static struct uk_program *parse(int i) {
+    return run_parse(context, "drafted.uk", programs[i].text, NULL);
 }
 
-static struct uk_program *parse(int i) {
-    return parse_as(i, "drafted.uk");
+static void keep_report(struct uk_text *t) {
+    *report = 0;
+    strncat(report, t->text ? t->text : "", sizeof report - 1);
+    uk_text_free(t->text);
 }
 
 static enum uk_status lower(struct uk_program *p, const char *name, bool strict, struct uk_function **f) {
     const struct uk_options o = {.target = name, .threads = 3, .require_kernels = strict};
-    const struct uk_target *target;
     struct uk_text t = {0};
+    const enum uk_status status = run_lower(p, &o, &t, NULL, f);
 
-    assert_int_equal(uk_target_find(context, name, &target), UK_OK);
-    const enum uk_status status = uk_lower(p, target, &o, &t, NULL, f);
-    *report = 0;
-    strncat(report, t.text ? t.text : "", sizeof report - 1);
-    uk_text_free(t.text);
+    keep_report(&t);
     return status;
 }
 
-static void fill(char (*data)[MOST * 4]) {
-    uint64_t state = 7;
+/* The operands of each program, with what it computes. */
+static struct random_data data[PROGRAMS];
 
-    for (int t = 0; t < TENSORS; t++)
-        for (int i = 0; i < MOST; i++) {
-            const float x = (float)(random_below(&state, 8) - 3);
+static int make_data(void **state) {
+    make_context(state);
+    for (int i = 0; i < PROGRAMS; i++) {
+        struct uk_program *p = parse(i);
 
-            memcpy(&data[t][4 * i], &x, sizeof x);
-        }
+        memcpy(data[i].size, programs[i].size, sizeof programs[i].size);
+        random_data_fill(&data[i], p, 7);
+        assert_int_equal(data[i].status, UK_OK);
+        uk_program_destroy(p);
+    }
+    return 0;
+}
+
+static int free_data(void **state) {
+    for (int i = 0; i < PROGRAMS; i++)
+        random_data_free(&data[i]);
+    return destroy_context(state);
 }
 
 /* The program computes what it says, although what is refused is. */
 static void must_be_right(int i, const char *target) {
-    static char got[TENSORS][MOST * 4], expected[TENSORS][MOST * 4];
-    struct uk_program *p = parse(i);
-    struct uk_function *f = NULL;
-    void *got_at[TENSORS], *expected_at[TENSORS];
+    struct uk_text t = {0};
+    struct run r = {.context = context,
+                    .program = parse(i),
+                    .options = {.target = target, .threads = 3},
+                    .report = &t};
 
-    fill(got);
-    fill(expected);
-    for (int t = 0; t < TENSORS; t++) {
-        got_at[t] = got[t];
-        expected_at[t] = expected[t];
-    }
     steps = 0;
-    if (lower(p, target, false, &f))
+    const bool made = !run_loops(&r, NULL);
+    keep_report(&t);
+    if (!made || !run_is_right(&r, &data[i]))
         fail_msg("program %d, %s, refusal %d of %d: %s\n%s", i, target, (int)refused, number,
                  uk_context_message(context), report);
-    const struct uk_values values = {.size = programs[i].size, .tensor = got_at};
-    assert_int_equal(uk_interpret_function(f, &values, 0xff), UK_OK);
-    assert_int_equal(uk_program_interpret(p, programs[i].size, NULL, expected_at), UK_OK);
-    if (memcmp(got, expected, sizeof got))
-        fail_msg("program %d, %s, refusal %d of %d: another result\n%s", i, target, (int)refused, number,
-                 report);
-    uk_program_destroy(p);
+    run_end(&r);
 }
 
 /* ---- the tests ---- */
@@ -266,7 +259,8 @@ static void code(void **state) {
         for (int t = 0; t < TARGETS; t++) {
             if (i && (i + t) % TARGETS)
                 continue;
-            struct uk_program *const p[] = {parse(i), parse_as(0, "another.uk")};
+            struct uk_program *const p[] = {parse(i),
+                                            run_parse(context, "another.uk", programs[0].text, NULL)};
 
             for (int count = 1; count <= 2; count++) {
                 if (emit(p, count, targets[t], false))
@@ -280,31 +274,16 @@ static void code(void **state) {
 }
 
 static void code_runs(void **state) {
-    static char got[TENSORS][MOST * 4], expected[TENSORS][MOST * 4];
-    const struct uk_options o = {.threads = 3};
-    void *got_at[TENSORS], *expected_at[TENSORS];
-
     (void)state;
     refused = CODE;
     for (int i = 0; i < PROGRAMS; i++) {
-        struct uk_program *p = parse(i);
-        struct uk_module *m;
+        struct run r = {.context = context, .program = parse(i), .options.threads = 3};
 
-        fill(got);
-        fill(expected);
-        for (int t = 0; t < TENSORS; t++) {
-            got_at[t] = got[t];
-            expected_at[t] = expected[t];
-        }
-        if (uk_compile(p, &o, &m))
+        if (run_compile(&r))
             fail_msg("program %d: %s", i, uk_context_message(context));
-        assert_null(uk_module_kernel(m, 0));
-        assert_int_equal(uk_module_call(m, programs[i].size, NULL, got_at), UK_OK);
-        assert_int_equal(uk_program_interpret(p, programs[i].size, NULL, expected_at), UK_OK);
-        if (memcmp(got, expected, sizeof got))
-            fail_msg("program %d: another result", i);
-        uk_module_destroy(m);
-        uk_program_destroy(p);
+        assert_null(uk_module_kernel(r.module, 0));
+        assert_true(run_is_right(&r, &data[i]));
+        run_end(&r);
     }
 }
 
@@ -434,5 +413,5 @@ int main(int argc, char **argv) {
     };
 
     third = argc > 1 && !strcmp(argv[1], "--third");
-    return cmocka_run_group_tests(tests, make_context, destroy_context);
+    return cmocka_run_group_tests(tests, make_data, free_data);
 }

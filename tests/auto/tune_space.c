@@ -9,21 +9,15 @@
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-#include "random.h"
+#include "run_program.h"
 #include "seed.h"
-#include "target/target.h"
-#include "tune/tune.h"
-#include "interpret/interpret.h"
-#include "lower/lower.h"
 #include "test_context.h"
+#include "tune/tune.h"
 
-enum { MOST = 37 * 41, CHANGES = 60, TENSORS = 4 };
+enum { CHANGES = 60 };
 
 static uint64_t seed = 1;
 static const struct {
@@ -56,46 +50,31 @@ static const struct {
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 static struct uk_program *parse(int i) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "tuned.uk", programs[i].text, strlen(programs[i].text), &p))
-        fail_msg("%s", uk_context_message(context));
-    return p;
-}
-
-static void fill(float (*data)[MOST], int tensors) {
-    uint64_t state = 7;
-
-    for (int t = 0; t < tensors; t++)
-        for (int i = 0; i < MOST; i++)
-            data[t][i] = (float)(random_below(&state, 8) - 3);
+    return run_parse(context, "tuned.uk", programs[i].text, NULL);
 }
 
 static const struct uk_options avx2 = {.target = "x86_64-avx2", .threads = 2};
 
-/* The steps, as a user would give them, compute what the statements say: kernels as they are declared. */
-static void must_be_right(int i, const char *steps) {
-    static float got[TENSORS][MOST], expected[TENSORS][MOST];
+/* The operands of program i. */
+static struct random_data draw(int i) {
+    struct random_data d = {0};
     struct uk_program *p = parse(i);
-    const struct uk_target *target;
-    struct uk_function *f = NULL;
-    void *got_at[TENSORS], *expected_at[TENSORS];
 
-    fill(got, TENSORS);
-    fill(expected, TENSORS);
-    for (int t = 0; t < TENSORS; t++) {
-        got_at[t] = got[t];
-        expected_at[t] = expected[t];
-    }
-    if (uk_program_schedule(p, "steps", steps, strlen(steps)) ||
-        uk_target_find(context, avx2.target, &target) || uk_lower(p, target, &avx2, NULL, NULL, &f))
-        fail_msg("seed %" PRIu64 ": %s\n%s", seed, uk_context_message(context), steps);
-    const struct uk_values values = {.size = programs[i].sizes, .tensor = got_at};
-    assert_int_equal(uk_interpret_function(f, &values, 0xff), UK_OK);
-    assert_int_equal(uk_program_interpret(p, programs[i].sizes, NULL, expected_at), UK_OK);
+    memcpy(d.size, programs[i].sizes, sizeof programs[i].sizes);
+    random_data_fill(&d, p, 7);
     uk_program_destroy(p);
-    if (memcmp(got, expected, sizeof got))
-        fail_msg("program %d, seed %" PRIu64 ": wrong result with\n%s", i, seed, steps);
+    return d;
+}
+
+/* The steps, as a user would give them, compute what the statements say: kernels as they are declared. */
+static void must_be_right(int i, const char *steps, struct random_data *d) {
+    struct run r = {.context = context,
+                    .program = run_parse(context, "tuned.uk", programs[i].text, steps),
+                    .options = avx2};
+
+    if (run_loops(&r, NULL) || !run_is_right(&r, d))
+        fail_msg("program %d, seed %" PRIu64 ": %s\n%s", i, seed, uk_context_message(context), steps);
+    run_end(&r);
 }
 
 /* ---- starts ---- */
@@ -104,6 +83,7 @@ static void starts(void **state) {
     (void)state;
     for (int i = 0; i < PROGRAMS; i++) {
         struct uk_program *p = parse(i);
+        struct random_data d = draw(i);
         char *before, *after, *steps, *automatic;
         size_t length;
         int cursor = 0, count = 0;
@@ -116,9 +96,10 @@ static void starts(void **state) {
                 break;
             if (!count)
                 assert_string_equal(steps, automatic);
-            must_be_right(i, steps);
+            must_be_right(i, steps, &d);
             uk_text_free(steps);
         }
+        random_data_free(&d);
         assert_true(count > programs[i].kernels);
         assert_int_equal(uk_program_print(p, &after), UK_OK);
         assert_string_equal(before, after);
@@ -152,6 +133,7 @@ static void start_refused(void **state) {
 
 static void walk(int i, char *steps) {
     struct uk_program *p = parse(i);
+    struct random_data d = draw(i);
     uint64_t random = seed, again;
     char *before, *after;
     int different = 0;
@@ -169,11 +151,12 @@ static void walk(int i, char *steps) {
         assert_string_equal(changed, same);
         assert_true(random == again);
         different += strcmp(steps, changed) != 0;
-        must_be_right(i, changed);
+        must_be_right(i, changed, &d);
         uk_text_free(same);
         uk_text_free(steps);
         steps = changed;
     }
+    random_data_free(&d);
     assert_true(different > CHANGES / 2);
     assert_int_equal(uk_program_print(p, &after), UK_OK);
     assert_string_equal(before, after);

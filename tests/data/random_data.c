@@ -128,7 +128,7 @@ void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x) {
         memcpy(d->wanted[i], d->start[i], d->bytes[i] + 2 * RANDOM_DATA_MARGIN);
         d->origin[i] = d->wanted[i] + RANDOM_DATA_MARGIN;
     }
-    d->status = uk_program_interpret(p, d->size, d->scalar, d->origin);
+    d->status = d->uninterpreted ? UK_OK : uk_program_interpret(p, d->size, d->scalar, d->origin);
 }
 
 void random_data_begin(struct random_data *d) {

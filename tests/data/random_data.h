@@ -17,7 +17,9 @@ enum {
 
 struct random_data {
     bool small; /* set before: all elements and scalars are integers of magnitude at most 4, not any bits */
-    uint64_t seed; /* that the operands were drawn from */
+    bool
+        uninterpreted; /* set before: `wanted` and the status are the caller's, who has a quicker reference */
+    uint64_t seed;     /* that the operands were drawn from */
     int tensors;
     int64_t size[RANDOM_DATA_SIZES];
     double scalar[RANDOM_DATA_SCALARS];

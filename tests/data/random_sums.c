@@ -180,6 +180,8 @@ static void put_product(struct maker *m) {
             }
         put(m->text, "tensor X%d %s ", o, m->kind->operand[o]);
         put_list(m->text, extent, n);
+        if (n == 2 && !below(m, 3))
+            put(m->text, " stride [s%d, 1]", o);
         put(m->text, "\n");
         put(access[o], "X%d", o);
         put_list(access[o], item, n);
@@ -211,16 +213,18 @@ static void put_product(struct maker *m) {
 /* ---- windows ---- */
 
 struct window {
-    int dims, size[2], stride[2], padding[2];
-    bool last, depthwise, padded; /* last: the channels are */
+    int dims, size[2], stride[2], dilation[2], padding[2];
+    bool last, grouped, depthwise, padded; /* last: the channels are */
 };
 
 /* The dimensions of an image with its channels where they are. */
 static void put_image(const struct window *w, char *text, const char *channels, const char *const *pixel) {
-    const char *item[4];
+    const char *item[5];
     int n = 0;
 
     item[n++] = *channels >= 'a' ? "n" : "N";
+    if (w->grouped)
+        item[n++] = *channels >= 'a' ? "g" : "G";
     if (!w->last)
         item[n++] = channels;
     for (int d = 0; d < w->dims; d++)
@@ -232,9 +236,11 @@ static void put_image(const struct window *w, char *text, const char *channels, 
 
 static void put_filter(const struct window *w, char *text, const char *c, const char *o,
                        const char *const *tap) {
-    const char *item[4];
+    const char *item[5];
     int n = 0;
 
+    if (w->grouped)
+        item[n++] = *c >= 'a' ? "g" : "G";
     if (!w->last && !w->depthwise)
         item[n++] = o;
     if (!w->last)
@@ -252,6 +258,7 @@ static void put_convolution(struct maker *m) {
     static const char *const outputs[] = {"P", "Q"}, *const pixels[] = {"p", "q"}, *const taps[] = {"r", "s"};
     struct window w = {
         .dims = 1 + below(m, 2), .last = below(m, 2), .depthwise = below(m, 3) == 0, .padded = below(m, 2)};
+    w.grouped = !w.depthwise && !below(m, 4);
     char extent[2][32] = {"", ""}, at[2][48] = {"", ""}, size[2][8] = {"", ""}, x[128] = "", f[128] = "",
          read[192] = "", right[256] = "", where[32] = "";
     struct written out = {"", "", "", ""};
@@ -259,10 +266,12 @@ static void put_convolution(struct maker *m) {
 
     for (int d = 0; d < w.dims; d++) {
         w.size[d] = below(m, 3) ? 3 : 1 + below(m, 5);
-        w.stride[d] = below(m, 3) ? 1 : 2;
+        w.stride[d] = below(m, 3) ? 1 : 2 + below(m, 2);
+        w.dilation[d] = below(m, 4) ? 1 : 2;
         w.padding[d] = w.padded ? below(m, 3) : 0;
-        put(extent[d], "%d * %s + %d", w.stride[d], outputs[d], w.padded ? below(m, 2) : w.size[d]);
-        put(at[d], "%d * %s + %s - %d", w.stride[d], pixels[d], taps[d], w.padding[d]);
+        put(extent[d], "%d * %s + %d", w.stride[d], outputs[d],
+            w.padded ? below(m, 2) : w.dilation[d] * (w.size[d] - 1) + 1);
+        put(at[d], "%d * %s + %d * %s - %d", w.stride[d], pixels[d], w.dilation[d], taps[d], w.padding[d]);
         put(size[d], "%d", w.size[d]);
         extents[d] = extent[d];
         ats[d] = at[d];
@@ -279,7 +288,7 @@ static void put_convolution(struct maker *m) {
     put(out.channel, w.depthwise ? "[c]" : "[o]");
     put_image(&w, x, "c", ats);
     put_filter(&w, f, "c", "o", taps);
-    put(read, w.padded ? "pad(X%s, %d)" : "X%s", x, below(m, 3) ? 0 : 2);
+    put(read, w.padded ? "pad(X%s, %d)" : "X%s", x, below(m, 3) ? 0 : below(m, 5));
     put_factor(m, right, 0, read);
     read[0] = 0;
     put(read, "F%s", f);

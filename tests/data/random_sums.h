@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs around one sum, from a seed: products of one to three tensors in 0 to 4 output dimensions,
- * windows in one and two dimensions with the channels first or last, of bytes, i32 and floats of all types;
- * under pad, with conditions, with what follows element by element: bias, residual, rounding to fewer bits.
- * All extents are sizes.
+ * with strides of their own or not; convolutions in one and two dimensions with the channels first or last,
+ * in groups, depthwise, strided, dilated; of bytes, i32 and floats of all types; under pad, with conditions,
+ * with what follows element by element: bias, residual, rounding to fewer bits. All extents are sizes.
  */
 #ifndef RANDOM_SUMS_H
 #define RANDOM_SUMS_H

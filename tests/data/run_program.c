@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "link/module.h"
 #include "lower/lower.h"
 #include "run_program.h"
@@ -20,14 +17,17 @@ struct uk_program *run_parse(struct uk_context *c, const char *name, const char 
     return p;
 }
 
-enum uk_status run_lower(struct uk_program *p, const struct uk_options *o, struct uk_text *steps,
-                         struct uk_function **f) {
+enum uk_status run_lower(struct uk_program *p, const struct uk_options *o, struct uk_text *report,
+                         struct uk_text *steps, struct uk_function **f) {
     const struct uk_target *target;
+    const enum uk_status status = uk_program_check(p);
 
+    if (status)
+        return status;
     uk_context_enter(p->context, "steps");
     if (uk_target_find(p->context, o->target ? o->target : "native", &target))
         fail_msg("%s", uk_context_message(p->context));
-    return uk_lower(p, target, o, NULL, steps, f);
+    return uk_lower(p, target, o, report, steps, f);
 }
 
 bool run_gives_loops(struct uk_program *p, const struct uk_options *o, const char *steps,
@@ -36,7 +36,7 @@ bool run_gives_loops(struct uk_program *p, const struct uk_options *o, const cha
     struct uk_function *g;
 
     uk_print_loops(&loops, f);
-    bool same = !uk_program_schedule(p, "steps", steps, strlen(steps)) && !run_lower(p, o, NULL, &g);
+    bool same = !uk_program_schedule(p, "steps", steps, strlen(steps)) && !run_lower(p, o, NULL, NULL, &g);
     if (same)
         uk_print_loops(&again, g);
     same = same && loops.text && again.text && !strcmp(loops.text, again.text);
@@ -58,7 +58,7 @@ enum uk_status run_compile(struct run *r) {
 
 enum uk_status run_loops(struct run *r, struct uk_text *steps) {
     r->options.interpret = true;
-    const enum uk_status status = run_lower(r->program, &r->options, steps, &r->loops);
+    const enum uk_status status = run_lower(r->program, &r->options, r->report, steps, &r->loops);
 
     if (status)
         return status;

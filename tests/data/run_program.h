@@ -7,6 +7,10 @@
 #ifndef RUN_PROGRAM_H
 #define RUN_PROGRAM_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
 #include "random_data.h"
 
 struct run {
@@ -17,6 +21,7 @@ struct run {
     struct uk_options options;
     struct uk_module *module;
     struct uk_function *loops; /* of run_loops() */
+    struct uk_text *report;    /* what uk_lower() reports, if wanted */
     void *workspace;           /* if that is an argument */
     /* How the module is called, if not by uk_module_call(): a GPU's through its memory. */
     int (*call)(const struct run *r, const int64_t *sizes, struct random_data *d);
@@ -27,9 +32,9 @@ struct run {
 
 /* Parses the text; a schedule of its own follows where `steps` is not NULL. What is refused ends the test. */
 struct uk_program *run_parse(struct uk_context *c, const char *name, const char *text, const char *steps);
-/* The loops that the options give; the steps that were applied, if wanted. */
-enum uk_status run_lower(struct uk_program *p, const struct uk_options *o, struct uk_text *steps,
-                         struct uk_function **f);
+/* The loops that the options give; the report and the steps that were applied, if wanted. */
+enum uk_status run_lower(struct uk_program *p, const struct uk_options *o, struct uk_text *report,
+                         struct uk_text *steps, struct uk_function **f);
 /* Do these steps give the same loops? */
 bool run_gives_loops(struct uk_program *p, const struct uk_options *o, const char *steps,
                      const struct uk_function *f);

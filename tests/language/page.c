@@ -11,12 +11,9 @@
  *     page UK.5
  */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "manual.h"
 #include "lower/lower.h"
 #include "random.h"

@@ -8,12 +8,9 @@
  * kind of program with each list of steps, and as many random ones, all compiled and run by the simulator.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "language/language.h"
 #include "random.h"
 #include "run_program.h"
