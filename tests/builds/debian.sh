@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The commands of README on another release of Debian, in a root of it below the build folder, which is made once: ./uk-setup demo with
-# the packages of a fresh system and what that needs, then ./uk-setup test with the words given. Only root can make that root and
+# The commands of README on another release of Debian, in a root of it below the build folder, which is made once: ./uk-setup library on
+# a fresh system, then ./uk-setup demo, each with the packages that it needs, then ./uk-setup test with the words given. Only root can make that root and
 # enter it, and debootstrap fetches it. Arguments: the source tree, the build folder, the release, the words behind `test`.
 set -euo pipefail
 source=$1 release=$3 folder=$2/debian/$3
@@ -19,6 +19,15 @@ setup() {
         { tail -n 60 "$folder/log" >&2; echo "./uk-setup $* failed on Debian's $release; its output is in $folder/log" >&2; exit 1; }
     tail -n 3 "$folder/log"
 }
+if [[ $fresh ]]; then
+    setup library
+    if inside "$root" dpkg-query -W | grep -E '^(clang|llvm|lib(llvm|clang))'; then
+        echo "./uk-setup library installs what only the compiler needs" >&2
+        exit 1
+    fi
+    inside "$root" bash -c 'cd /root/ukernels/build-library/stage && export PKG_CONFIG_PATH=$PWD/lib/pkgconfig LD_LIBRARY_PATH=$PWD/lib &&
+        cc ../../examples/use_kernel.c $(pkg-config --cflags --libs ukernels) -o /tmp/use_kernel && /tmp/use_kernel'
+fi
 setup demo
 # The demo needs none of the tests' packages.
 if [[ $fresh ]] && inside "$root" dpkg-query -W libcmocka-dev >/dev/null 2>&1; then

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """debian/ says what the rest of the tree says: packages.py SOURCE LLVM VERSION SOVERSION.
 
-What the packages are built with is the group `build` of dependencies.txt and debhelper's; there is a package for each shared
+What the packages are built with are the groups `library` and `build` of dependencies.txt and debhelper's; there is a package for each shared
 library, named after its soname; the version is that of the build.
 """
 
@@ -16,7 +16,7 @@ failures = []
 
 control = (source / "debian/control").read_text(encoding="utf-8")
 needed = {word.replace("$LLVM", llvm) for line in (source / "dependencies.txt").read_text(encoding="utf-8").splitlines()
-          if line.startswith("build debian ") for word in line.split()[2:]}
+          if line.startswith(("library debian ", "build debian ")) for word in line.split()[2:]}
 stated = {word.split()[0] for word in re.search(r"^Build-Depends:((?:.*\n)(?: .*\n)+)", control, re.M)[1].split(",") if word.strip()}
 for name in sorted(needed ^ (stated - HELPERS)):
     failures.append(f"{name} is in {'dependencies.txt' if name in needed else 'Build-Depends of debian/control'} alone")
