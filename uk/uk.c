@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "commit.h"
 #include "remote/remote.h"
 #include "uk_options.h"
 
@@ -197,7 +198,7 @@ static int dispatch(int argc, char **argv) {
     }
     const struct uk_command *c = uk_command_named(argv[1]);
     if (!strcmp(argv[1], "--version")) {
-        printf("uk %s\n", uk_tensorize_version());
+        printf(*UK_COMMIT ? "uk %s (commit " UK_COMMIT ")\n" : "uk %s\n", uk_tensorize_version());
         return UK_EXIT_OK;
     }
     bool is_help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");

@@ -77,7 +77,9 @@ expect 0 '^usage: uk run FILE' '' run matmul.uk -h
 expect 0 '^usage: uk run FILE' '' help run
 expect 2 '' "unknown command 'rnu'; did you mean 'run'. 'uk help' lists them" help rnu
 expect 2 '' "unknown option '--verison'" --verison
-expect 0 '^uk [0-9]' '' --version
+commit=
+! git --git-dir="$source/.git" rev-parse HEAD >/dev/null 2>&1 || commit=' \(commit [0-9a-f]{12}(-dirty)?\)'
+expect 0 "^uk [0-9.]+$commit\$" '' --version
 expect 2 '' '^usage: uk COMMAND'
 expect 2 '' "unknown command 'kernls'; did you mean 'kernels'" kernls
 expect 2 '' "unknown command 'zzzzzzzz'; 'uk help' lists them" zzzzzzzz
