@@ -552,19 +552,20 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
 
 /* ---- programs, constants and C as one ----
  *
- * Functions in C that call those of programs, with read-only data; what they have is seen from outside, and
- * nothing else:
+ * Functions in C, or in LLVM's IR, that call those of programs, with read-only data; what they have is seen
+ * from outside, and nothing else:
  *
  *     struct uk_options as_argument = {.workspace_argument = true};
- *     struct uk_constant ones = {.name = "ones", .bytes = (const float[]){1, 1, 1}, .length = 3 *
- *     sizeof(float)};
+ *     const float one[3] = {1, 1, 1};
+ *     struct uk_constant ones = {.name = "ones", .bytes = one, .length = sizeof one};
  *     struct uk_bundle bundle = {
  *         .programs = &first,
  *         .count = 1,
  *         .constants = &ones,
  *         .constant_count = 1,
- *         .source = "int add_one(const float *x, float *y) { return first(3, x, (const void *)ones, y, 0);
- *         }\n",
+ *         .source = "int add_one(const float *x, float *y) {"
+ *                   "    return first(3, x, (const void *)ones, y, 0);"
+ *                   "}",
  *         .exported = (const char *const[]){"add_one"},
  *         .exported_count = 1,
  *     };
@@ -593,12 +594,16 @@ struct uk_bundle {
      * constants. It is compiled as `pragma import c` is: for the target, freestanding, with the headers of
      * the compiler alone. It may call the programs' functions, their NAME_workspace, and what code of
      * programs calls of the C library and libukernels: memcpy, memset, memmove, expf, exp, tanhf, tanh, fmaf,
-     * fma, roundevenf, roundeven, uk_parallel_for, uk_num_threads. */
+     * fma, roundevenf, roundeven, uk_parallel_for, uk_num_threads. Or LLVM's IR as text, see
+     * source_is_llvm. */
     const char *source;
     /* The functions of the source and of programs that others can call. Two bundles that export different
      * names may be linked into one program. */
     const char *const *exported;
     int exported_count;
+    /* The source is LLVM's IR: nothing is started to compile it. It declares the functions that it calls;
+     * after it stands `@NAME = external constant [LENGTH x i8]` for each constant. */
+    bool source_is_llvm;
 };
 
 /* The bundle as code in this process: uk_module_find() has the exported functions, uk_module_function() the

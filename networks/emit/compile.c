@@ -58,7 +58,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
                                      const struct building *b) {
     static const char *const suffix[] = {"memory", "input", "output", "run", "step"};
     struct uk_constants constants = {0};
-    char *source = uk_driver_text(n, b->packing, c->has_step, false), name[5][288];
+    char *source = uk_driver_llvm(n, b->packing, c->has_step), name[5][288];
     const char *exported[5];
     enum uk_status s = source ? uk_constants_make(n, b->packing, &constants) : uk_graph_no_memory(&n->graph);
 
@@ -74,6 +74,7 @@ static enum uk_status compile_bundle(struct uk_network *n, struct uk_compilation
         .source = source,
         .exported = exported,
         .exported_count = c->has_step ? 5 : 4,
+        .source_is_llvm = true,
     };
     if (!s)
         s = c->module ? uk_compile_bundle(&bundle, &c->options, c->module)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network's functions in C: calls of the layers' programs on places in one block of memory. */
+/* The network's functions in LLVM's IR: calls of the layers' programs on places in one block of memory. A
+ * pointer to the block is %m in each of them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "emit/emit.h"
@@ -11,146 +12,126 @@ struct driver {
     struct uk_module *const *packing;
 };
 
-static void put_argument(struct driver *d, const struct uk_layer *l, int i) {
-    const struct uk_graph_value *v = l->argument[i];
-    char name[UK_CONSTANT_NAME];
-
-    if (v->data && uk_value_elements(v)) {
-        uk_constant_name(d->n, d->packing, l, i, name);
-        uk_put(&d->text, "(const void *)%s", name);
-    } else {
-        uk_put(&d->text, "(%svoid *)(m + %" PRId64 ")", i == l->arguments - 1 ? "" : "const ",
-               uk_value_place(v));
-    }
-}
-
-static void put_call(struct driver *d, const struct uk_layer *l) {
-    uk_put(&d->text, "%s(", l->function->name);
-    for (int i = 0; i < l->arguments; i++) {
-        put_argument(d, l, i);
-        uk_put(&d->text, ", ");
-    }
-    uk_put(&d->text, "m + %" PRId64 ")", l->work);
-}
-
 static bool is_empty(const struct uk_layer *l) {
     return !uk_value_elements(l->result);
 }
 
+/* The type i32 (ptr, ..), with a pointer for each argument and one for the workspace. */
+static void put_declarations(struct driver *d) {
+    for (const struct uk_layer_function *f = d->n->plan.functions; f; f = f->next) {
+        const struct uk_layer *l = d->n->plan.layers;
+
+        while (l && l->function != f)
+            l = l->next;
+        uk_put(&d->text, "declare i64 @%s_workspace()\ndeclare i32 @%s(", f->name, f->name);
+        for (int i = 0; l && i < l->arguments; i++)
+            uk_put(&d->text, "ptr, ");
+        uk_put(&d->text, "ptr)\n");
+    }
+}
+
+/* Computes %s<layer>, the layer's status; %p<layer>.<argument> are the places of its arguments. */
+static void put_call(struct driver *d, const struct uk_layer *l) {
+    struct uk_text *t = &d->text;
+    char name[UK_CONSTANT_NAME];
+
+    for (int i = 0; i <= l->arguments; i++)
+        if (i == l->arguments || !l->argument[i]->data || !uk_value_elements(l->argument[i]))
+            uk_put(t, "  %%p%d.%d = getelementptr i8, ptr %%m, i64 %" PRId64 "\n", l->number, i,
+                   i == l->arguments ? l->work : uk_value_place(l->argument[i]));
+    uk_put(t, "  %%s%d = call i32 @%s(", l->number, l->function->name);
+    for (int i = 0; i < l->arguments; i++) {
+        if (l->argument[i]->data && uk_value_elements(l->argument[i])) {
+            uk_constant_name(d->n, d->packing, l, i, name);
+            uk_put(t, "ptr @%s, ", name);
+        } else {
+            uk_put(t, "ptr %%p%d.%d, ", l->number, i);
+        }
+    }
+    uk_put(t, "ptr %%p%d.%d)\n", l->number, l->arguments);
+}
+
+/* The first status that is not UK_OK ends the run. */
 static void put_run(struct driver *d) {
-    const struct uk_network *n = d->n;
     struct uk_text *t = &d->text;
 
-    uk_put(t,
-           "int %s_run(void *memory) {\n"
-           "    unsigned char *const m = memory;\n"
-           "    int status = 0;\n\n"
-           "    (void)m;\n",
-           n->name);
-    for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
+    uk_put(t, "define signext i32 @%s_run(ptr %%m) nounwind {\n", d->n->name);
+    for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
-        uk_put(t, "    status = status ? status : ");
         put_call(d, l);
-        uk_put(t, "; /* %d: %s */\n", l->number, l->shown.operators);
+        uk_put(t,
+               "  %%c%1$d = icmp eq i32 %%s%1$d, 0\n"
+               "  br i1 %%c%1$d, label %%next%1$d, label %%failed%1$d\n"
+               "failed%1$d:\n  ret i32 %%s%1$d\n"
+               "next%1$d:\n",
+               l->number);
     }
-    uk_put(t, "    return status;\n}\n");
+    uk_put(t, "  ret i32 0\n}\n");
 }
 
 /* One layer, for who looks at what is between them. */
 static void put_step(struct driver *d) {
-    const struct uk_network *n = d->n;
     struct uk_text *t = &d->text;
 
-    uk_put(t,
-           "int %s_step(void *memory, int layer) {\n"
-           "    unsigned char *const m = memory;\n\n"
-           "    (void)m;\n"
-           "    switch (layer) {\n",
-           n->name);
-    for (const struct uk_layer *l = n->plan.layers; l; l = l->next) {
+    uk_put(
+        t,
+        "define signext i32 @%s_step(ptr %%m, i32 %%layer) nounwind {\n  switch i32 %%layer, label %%none [",
+        d->n->name);
+    for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next)
+        if (!is_empty(l))
+            uk_put(t, " i32 %1$d, label %%layer%1$d", l->number);
+    uk_put(t, " ]\nnone:\n  ret i32 0\n");
+    for (const struct uk_layer *l = d->n->plan.layers; l; l = l->next) {
         if (is_empty(l))
             continue;
-        uk_put(t, "    case %d:\n        return ", l->number);
+        uk_put(t, "layer%d:\n", l->number);
         put_call(d, l);
-        uk_put(t, ";\n");
+        uk_put(t, "  ret i32 %%s%d\n", l->number);
     }
-    uk_put(t, "    default:\n        return 0;\n    }\n}\n");
+    uk_put(t, "}\n");
 }
 
 static void put_places(struct uk_text *t, const struct uk_network *n, const char *what, int count,
                        struct uk_graph_value *const *value) {
-    uk_put(t,
-           "void *%s_%s(void *memory, int i) {\n    unsigned char *const m = memory;\n\n    (void)m;\n    "
-           "switch (i) {\n",
-           n->name, what);
+    uk_put(t, "define ptr @%s_%s(ptr %%m, i32 %%i) nounwind {\n  switch i32 %%i, label %%none [", n->name,
+           what);
     for (int i = 0; i < count; i++)
-        uk_put(t, "    case %d:\n        return m + %" PRId64 ";\n", i, uk_value_place(value[i]));
-    uk_put(t, "    default:\n        return (void *)0;\n    }\n}\n");
+        uk_put(t, " i32 %1$d, label %%place%1$d", i);
+    uk_put(t, " ]\nnone:\n  ret ptr null\n");
+    for (int i = 0; i < count; i++)
+        uk_put(t, "place%1$d:\n  %%p%1$d = getelementptr i8, ptr %%m, i64 %2$" PRId64 "\n  ret ptr %%p%1$d\n",
+               i, uk_value_place(value[i]));
+    uk_put(t, "}\n");
 }
 
-/* The sizes of workspaces are known to the compiler. */
+/* The largest of the workspaces, after the plan's bytes. What C calls size_t is returned as a pointer: they
+ * have one size and one register on each target, which this text does not know. */
 static void put_memory(struct uk_text *t, const struct uk_network *n) {
-    uk_put(t, "size_t %s_memory(void) {\n    int64_t most = %" PRId64 ", bytes;\n\n    (void)bytes;\n",
+    int before = 0;
+
+    uk_put(t,
+           "declare i64 @llvm.smax.i64(i64, i64)\ndefine ptr @%s_memory() nounwind {\n  %%most0 = add i64 0, "
+           "%" PRId64 "\n",
            n->name, n->plan.bytes ? n->plan.bytes : UK_PLACE_ALIGNMENT);
-    for (const struct uk_layer_function *f = n->plan.functions; f; f = f->next)
-        uk_put(t, "    bytes = %s_workspace() + %" PRId64 ";\n    most = bytes > most ? bytes : most;\n",
-               f->name, f->work);
-    uk_put(t, "    return (size_t)most;\n}\n");
+    for (const struct uk_layer_function *f = n->plan.functions; f; f = f->next, before++)
+        uk_put(t,
+               "  %%work%1$d = call i64 @%2$s_workspace()\n"
+               "  %%bytes%1$d = add i64 %%work%1$d, %3$" PRId64 "\n"
+               "  %%most%4$d = call i64 @llvm.smax.i64(i64 %%most%1$d, i64 %%bytes%1$d)\n",
+               before, f->name, f->work, before + 1);
+    uk_put(t, "  %%p = inttoptr i64 %%most%d to ptr\n  ret ptr %%p\n}\n", before);
 }
 
-char *uk_driver_text(const struct uk_network *n, struct uk_module *const *packing, bool with_step,
-                     bool calls) {
+char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step) {
     struct driver d = {.n = n, .packing = packing};
 
-    if (!calls) {
-        uk_put(&d.text, "#include <stddef.h>\n#include <stdint.h>\n");
-        put_memory(&d.text, n);
-        put_places(&d.text, n, "input", n->graph.inputs, n->graph.input);
-        put_places(&d.text, n, "output", n->graph.outputs, n->graph.output);
-    }
+    put_declarations(&d);
+    put_memory(&d.text, n);
+    put_places(&d.text, n, "input", n->graph.inputs, n->graph.input);
+    put_places(&d.text, n, "output", n->graph.outputs, n->graph.output);
     put_run(&d);
     if (with_step)
         put_step(&d);
     return d.text.text;
-}
-
-static void put_tensor(struct uk_text *t, const char *what, int i, const struct uk_network_tensor *v) {
-    uk_put(t, " *   %s %d: %s [", what, i, uk_type_name(v->type));
-    for (int d = 0; d < v->rank; d++)
-        uk_put(t, "%s%" PRId64, d ? ", " : "", v->shape[d]);
-    uk_put(t, "]");
-    /* Names may hold anything. */
-    uk_put(t, " ");
-    for (const char *c = v->name; *c; c++)
-        uk_put(t, "%c", *c == '*' || *c == '/' || (unsigned char)*c < ' ' ? '_' : *c);
-    uk_put(t, "\n");
-}
-
-char *uk_driver_header(const struct uk_network *n) {
-    struct uk_text t = {0};
-
-    uk_put(&t,
-           "#ifndef UK_NETWORK_%1$s\n#define UK_NETWORK_%1$s\n#include <stddef.h>\n"
-           "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
-           "/* Row-major tensors:\n",
-           n->name);
-    for (int i = 0; i < n->graph.inputs; i++)
-        put_tensor(&t, "input", i, &n->input[i]);
-    for (int i = 0; i < n->graph.outputs; i++)
-        put_tensor(&t, "output", i, &n->output[i]);
-    uk_put(
-        &t,
-        " */\n"
-        "/* Bytes of the block of memory, at a multiple of 64, that a run uses. */\n"
-        "size_t %1$s_memory(void);\n"
-        "/* Where in it inputs and outputs lie. A run may overwrite inputs. NULL: there is none of that "
-        "number. */\n"
-        "void *%1$s_input(void *memory, int i);\n"
-        "void *%1$s_output(void *memory, int i);\n"
-        "/* 0, or a value of enum uk_status. Any number of runs at a time, with a block of memory each. */\n"
-        "int %1$s_run(void *memory);\n"
-        "#ifdef __cplusplus\n}\n#endif\n#endif\n",
-        n->name);
-    return t.text;
 }

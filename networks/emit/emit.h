@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room emit: the network as code. It uses graph, import, rewrite, layers, plan and link. The layers'
- * programs, the constants and a driver in C, which calls them in order, become one piece of code by
+ * programs, the constants and a driver in LLVM's IR, which calls them in order, become one piece of code by
  * libuktensorize's bundles.
  */
 #ifndef UK_EMIT_H
@@ -64,12 +64,14 @@ struct uk_compilation {
 enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *options,
                                 struct uk_compilation *c);
 
-/* ---- driver.c ---- */
+/* ---- driver.c, driver_header.c ---- */
 
-/* The driver's text: NAME_memory, NAME_input, NAME_output, NAME_run, and NAME_step if that is wanted; free it
- * with free(). NULL: no memory. packing: as for uk_constants_make(). calls: only the calls of NAME_run. */
-char *uk_driver_text(const struct uk_network *n, struct uk_module *const *packing, bool with_step,
-                     bool calls);
+/* The driver as LLVM's IR, so that a network needs no C compiler: NAME_memory, NAME_input, NAME_output,
+ * NAME_run, and NAME_step if that is wanted. Free it with free(). NULL: no memory. packing: as for
+ * uk_constants_make(). */
+char *uk_driver_llvm(const struct uk_network *n, struct uk_module *const *packing, bool with_step);
+/* NAME_run in C, for who reads it; as above. */
+char *uk_driver_calls(const struct uk_network *n);
 /* What the functions are, for C and C++. */
 char *uk_driver_header(const struct uk_network *n);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs, constants and C as one piece of code. The C is compiled by itself and linked with the programs'
- * functions when these are optimized already, so that each has the code that it has alone.
+ * Programs, constants and a source, in C or LLVM's IR, as one piece of code. It is compiled by itself and
+ * linked with the programs' functions when these are optimized already, so that each has the code that it has
+ * alone.
  *
  * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object. It
  * is given zeros of the same length, which it is not to take for the values, and the bytes are written into
@@ -200,8 +201,20 @@ static size_t alignment_of(const struct uk_constant *k) {
     return k->alignment ? k->alignment : DEFAULT_ALIGNMENT;
 }
 
-/* The source behind the declarations of what it may use. */
-static enum uk_status write_source(const struct uk_batch *b, struct uk_text *t) {
+/* LLVM's text with the constants' declarations after it, so that the numbers of its lines are the caller's.
+ */
+static enum uk_status write_llvm(const struct uk_batch *b, struct uk_text *t) {
+    uk_put(t, "%s\n", b->bundle->source);
+    for (int i = 0; i < b->bundle->constant_count; i++) {
+        const struct uk_constant *k = &b->bundle->constants[i];
+
+        uk_put(t, "@%s = external constant [%zu x i8], align %zu\n", k->name, k->length, alignment_of(k));
+    }
+    return t->failed ? uk_out_of_memory(b->context) : UK_OK;
+}
+
+/* C behind the declarations of what it may use. */
+static enum uk_status write_c(const struct uk_batch *b, struct uk_text *t) {
     enum uk_status s = uk_emit_header(b, t);
 
     for (int i = 0; i < b->bundle->constant_count; i++) {
@@ -280,13 +293,13 @@ static bool has_assembly(LLVMModuleRef m) {
 }
 
 /* Takes the source's module over. Errors in assembly are found when all is one module, where programs would
- * be to blame. */
+ * be to blame. bytes: the module, as bitcode or text. */
 static enum uk_status link_source(struct uk_build *build, const struct names *constants, LLVMModuleRef m,
-                                  const char *bitcode, size_t length) {
+                                  const char *bytes, size_t length) {
     enum uk_status s = check_source(build, constants, m);
 
     if (!s && has_assembly(m))
-        s = uk_import_try(build, source_name, nowhere, bitcode, length);
+        s = uk_import_try(build, source_name, nowhere, bytes, length);
     if (s) {
         LLVMDisposeModule(m);
         return s;
@@ -300,12 +313,25 @@ static enum uk_status link_source(struct uk_build *build, const struct names *co
                : UK_OK;
 }
 
-static enum uk_status add_source(struct uk_build *build, const struct uk_batch *b,
-                                 const struct names *constants) {
+static enum uk_status add_llvm(struct uk_build *build, const struct uk_batch *b,
+                               const struct names *constants) {
+    struct uk_source source = {.name = source_name};
+    struct uk_text text = {0};
+    enum uk_status s = write_llvm(b, &text);
+
+    if (!s)
+        s = uk_parse_source(build, &source, text.text, text.length);
+    if (!s)
+        s = link_source(build, constants, source.module, text.text, text.length);
+    free(text.text);
+    return s;
+}
+
+static enum uk_status add_c(struct uk_build *build, const struct uk_batch *b, const struct names *constants) {
     struct uk_text text = {0};
     char *bitcode = NULL;
     size_t length;
-    enum uk_status s = write_source(b, &text);
+    enum uk_status s = write_c(b, &text);
 
     if (!s)
         s = uk_source_compile(build, source_name, &text, &bitcode, &length);
@@ -419,7 +445,7 @@ enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, 
     if (!s)
         s = sort_exported(b, &a, &exported);
     if (!s && b->bundle->source)
-        s = add_source(build, b, &constants);
+        s = b->bundle->source_is_llvm ? add_llvm(build, b, &constants) : add_c(build, b, &constants);
     if (!s) {
         add_constants(build, b->bundle, what != UK_EMIT_OBJECT && what != UK_EMIT_SHARED);
         s = hide_others(build, &exported);

@@ -27,6 +27,10 @@ static enum uk_status link_failed(struct uk_build *b, enum uk_tool_end end, cons
                        "cannot start the linker's driver " UK_CLANG ": %s; install clang-" UK_LLVM
                        " and lld-" UK_LLVM ", or emit an object and link that",
                        strerror(errno));
+    if (access(UK_LLD, X_OK))
+        return uk_fail(b->context, UK_UNSUPPORTED, nowhere,
+                       "there is no linker " UK_LLD "; install lld-" UK_LLVM
+                       ", or emit an object and link that");
     if (end == UK_TOOL_TOO_LONG)
         return uk_fail(b->context, UK_LINK, nowhere, "the linker took more than %d seconds", UK_TOOL_SECONDS);
     char *said = uk_read_all(fd[2], SIZE_MAX, &length);

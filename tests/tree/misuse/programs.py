@@ -63,7 +63,7 @@ class Constant(ctypes.Structure):
 
 class Bundle(ctypes.Structure):
     _fields_ = [("programs", ctypes.c_void_p), ("count", ctypes.c_int), ("constants", ctypes.c_void_p), ("constant_count", ctypes.c_int),
-                ("source", ctypes.c_char_p), ("exported", ctypes.c_void_p), ("exported_count", ctypes.c_int)]
+                ("source", ctypes.c_char_p), ("exported", ctypes.c_void_p), ("exported_count", ctypes.c_int), ("source_is_llvm", ctypes.c_bool)]
 
 
 class World:
@@ -182,7 +182,8 @@ class World:
                     ("no constants", self.bundle(constants=None), null), ("-1 constants", self.bundle(constant_count=-1), "-1"),
                     ("most constants", self.bundle(constant_count=INT_MAX), str(INT_MAX)), ("no source", self.bundle(source=None), null),
                     ("a source that is none", self.bundle(source=b"no such thing"), "source:1:1"),
-                    ("an empty source", self.bundle(source=b""), "function run"), ("no names", self.bundle(exported=None), null),
+                    ("an empty source", self.bundle(source=b""), "function run"),
+                    ("LLVM's IR that is none", self.bundle(source=b"no such thing", source_is_llvm=True), "source:1:1"), ("no names", self.bundle(exported=None), null),
                     ("NULL names", self.bundle(exported=names(None)), null), ("-1 names", self.bundle(exported_count=-1), "-1"),
                     ("most names", self.bundle(exported_count=INT_MAX), str(INT_MAX)), ("0 names", self.bundle(exported_count=0), "0"),
                     ("unknown", self.bundle(exported=names(b"unknown")), "unknown"), ("empty", self.bundle(exported=names(b"")), '""'),
