@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Debian's packages: built by dpkg-buildpackage in a root of a release that has what debian/control names, without errors of
-# lintian; installed in another root, which has nothing else, where README's commands run, and Python finds the libraries.
-# Arguments: the source tree, the build folder, the release. UK_BITCODE: the folder with the bitcode of that build, which is half of the
+# lintian; installed in another root, which has nothing else, where README's commands run, and Python finds the libraries. With
+# `wheel`, ./uk-setup makes a wheel in the first root, which is installed in a third one that has Python, pip and NumPy alone.
+# Arguments: the source tree, the build folder, the release, `wheel` or nothing. UK_BITCODE: the folder with the bitcode of that build, which is half of the
 # time that the packages' own would take; unset: they make it.
 set -euo pipefail
 source=$1 release=$3 folder=$2/packages/$3
@@ -36,6 +37,33 @@ fi
 # Packages of what debuggers read would be built, compressed and checked, and then nobody would install them.
 logged build bash -c "cd /root/ukernels && UK_BITCODE=$taken DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -uc -us"
 inside "$folder/build" bash -c 'cd /root && lintian --allow-root --fail-on error ./*.changes'
+run_paths() {
+    python3 "$source/tests/tree/run_paths.py" readelf / "$@"
+}
+for deb in "$folder/build/root"/*.deb; do
+    dpkg-deb -x "$deb" "$folder/build/unpacked"
+done
+run_paths "$folder/build/unpacked"
+
+if [[ ${4:-} == wheel ]]; then
+    # pip trusts in a root whom it trusts on this system.
+    cp -L /etc/ssl/certs/ca-certificates.crt "$folder/build/root"
+    logged build bash -c "cd /root/ukernels && UK_BITCODE=$taken PIP_CERT=/root/ca-certificates.crt ./uk-setup wheel"
+    wheel=$(basename "$folder/build/root/ukernels/build-wheel"/*.whl)
+    [[ $wheel == ukernels-*-py3-none-manylinux_*.whl ]]
+    ls -sh "$folder/build/root/ukernels/build-wheel/$wheel"
+    python3 -m zipfile -e "$folder/build/root/ukernels/build-wheel/$wheel" "$folder/build/wheel"
+    run_paths "$folder/build/wheel"
+    again wheel
+    logged wheel apt-get update -q
+    logged wheel apt-get install -y -q --no-install-recommends python3-pip python3-numpy
+    cp "$folder/build/root/ukernels/build-wheel/$wheel" "$folder/wheel/root"
+    python3 "$source/tests/networks/small_networks.py" convolutions >"$folder/wheel/root/convolutions.onnx"
+    logged wheel bash -c "python3 -m pip install --break-system-packages --no-index /root/$wheel"
+    inside "$folder/wheel" bash -c 'cd /tmp && PATH=/usr/local/bin:$PATH python3 /root/ukernels/tests/builds/wheel.py /root/convolutions.onnx'
+    rm -rf "$folder/wheel"
+fi
+
 again bare
 cp "$folder/build/root"/*.deb "$folder/bare/root"
 logged bare apt-get update -q

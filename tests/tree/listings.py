@@ -20,7 +20,8 @@ After that word may stand:
     not run: REASON   never run
 
 The commands of a page run in one shell, in a folder that has the files of the source tree and build/stage. Before those of a
-page in docs/ stand the lines of README.md that set the shell's variables. Links between the pages lead somewhere.
+page in docs/ stand the lines of README.md that set the shell's variables and change into build/try, where all files are written.
+Links between the pages lead somewhere.
 """
 
 import concurrent.futures
@@ -37,7 +38,8 @@ SECONDS = 3000
 MARK = "@@ listing "
 FIGURE = re.compile(r"\d\s?(?:[munμ]?s|seconds|[GTM]?(?:FLOP|flop|op|B)/s|% of (?:the|its))(?![\w/])")
 NAMED = re.compile(r'(?:/\*|#|//|"""|--)\s*([\w./-]*\w)[\s:,.*]')
-VARIABLES = "export PATH="
+# Blocks of README.md that other pages take for granted contain these.
+SETUP = ("export PATH=", "mkdir -p build/try")
 # Octave 7 prints this when it ends without a display, whatever it ran.
 OCTAVE_ENDS = "error: ignoring const execution_exception&"
 
@@ -194,6 +196,7 @@ def run(page, source, stage, setup):
         for path in source.iterdir():
             if path.name not in (".git", "build"):
                 (tree / path.name).symlink_to(path)
+        before = everything(tree)
         environment = dict(
             kept, PATH=f"/usr/bin:{kept['PATH']}", HOME=folder, LC_ALL="C.UTF-8", TERM="dumb", MANPAGER="cat", MANWIDTH="100",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
@@ -201,7 +204,14 @@ def run(page, source, stage, setup):
             ["bash"], input=setup + "".join(page.script), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             cwd=tree, env=environment, check=False, timeout=SECONDS)
         page.compare(done.stdout)
+        for path in sorted(everything(tree) - before):
+            page.fail(1, f"{path} is left in the source tree; write it into build/try")
     return page
+
+
+def everything(tree):
+    """What lies in the folder where a page begins, and in its build/, but for build/try."""
+    return {str(path.relative_to(tree)) for folder in (tree, tree / "build") for path in folder.iterdir()} - {"build/try"}
 
 
 def slug(title):
@@ -239,6 +249,7 @@ def check_itself(source, stage):
         ("```picture\n| of nothing |\n```\n", "the picture shows"),
         ("[a page](nowhere.md)\n", "leads nowhere"),
         ("```console\n$ true\n", "does not end"),
+        ("```sh\n: >left\n```\n", "left in the source tree"),
     ):
         page = run(Page("docs/itself.md", text), source, stage, "")
         check_links(page, source)
@@ -259,12 +270,15 @@ def main():
     check_itself(source, stage)
     paths = [pathlib.Path(name).resolve() for name in sys.argv[3:]] or [source / "README.md", *sorted((source / "docs").glob("*.md"))]
     readme = Page("README.md", (source / "README.md").read_text(encoding="utf-8"))
-    setup = ["\n".join(block.lines) + "\n" for block in readme.blocks if any(VARIABLES in line for line in block.lines)]
-    if len(setup) != 1:
-        sys.exit(f"README.md has {len(setup)} blocks with {VARIABLES}")
+    setup = []
+    for words in SETUP:
+        found = ["\n".join(block.lines) + "\n" for block in readme.blocks if any(words in line for line in block.lines)]
+        if len(found) != 1:
+            sys.exit(f"README.md has {len(found)} blocks with {words}")
+        setup += found
     pages = [Page(str(path.relative_to(source)), path.read_text(encoding="utf-8")) for path in paths]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda page: run(page, source, stage, "" if page.name == readme.name else setup[0]), pages))
+        list(pool.map(lambda page: run(page, source, stage, "" if page.name == readme.name else "".join(setup)), pages))
     for page in pages:
         check_links(page, source)
         print(f"{page.name}: {len(page.commands)} commands, {len(page.files)} files")
