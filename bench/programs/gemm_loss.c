@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "gemm/path.h"
+#include "gemm/gemm.h"
 #include "ukernels.h"
 
 enum { WAYS_MOST = 256, SHAPES_MOST = 1000, ROUNDS = 9 };
@@ -57,9 +57,9 @@ static void describe(const struct gemm_plan *p, char *out, size_t size) {
     static const char *const sources[] = {"in place", "in rows", "in panels"};
 
     snprintf(out, size, "%s, %s, A %s, B %s, kc %lld, nc %lld%s%s", p->path->name,
-             p->path == &uk_gemm_tiles ? p->tile->kernel[p->form]->symbol : "", sources[p->a_source],
-             sources[p->b_source], (long long)p->kc, (long long)p->nc, p->prefetching ? ", prefetching" : "",
-             p->transposed ? ", C transposed" : "");
+             p->path == &uk_gemm_tiles ? p->way.tile->kernel[p->way.form]->symbol : "", sources[p->way.a],
+             sources[p->way.b], (long long)p->way.kc, (long long)p->nc, p->prefetching ? ", prefetching" : "",
+             p->product.c_columns ? ", C transposed" : "");
 }
 
 static double seconds_of(const struct gemm_plan *p, const struct gemm_operands *o, int64_t times) {
@@ -88,7 +88,7 @@ static int ways_of(const struct product *s) {
 
     if (uk_gemm_resolve(&way[n++].plan, type, &shape, &options))
         exit(2);
-    if (way[0].plan.transposed) /* whose operands are exchanged */
+    if (way[0].plan.product.c_columns) /* whose operands are exchanged */
         return n;
     for (int i = 0;; i++) {
         way[n].plan = way[0].plan;

@@ -217,7 +217,7 @@ static void threads_do_not_change_bits(void **state) {
         assert_int_equal(uk_set_num_threads(number[i]), UK_OK);
         assert_int_equal(
             uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, N, N, N, NULL), UK_OK);
-        assert_int_equal(gemm_plan_in(&plan)->threads, number[i]);
+        assert_int_equal(gemm_plan_in(&plan)->product.threads, number[i]);
         assert_int_equal(
             uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, 1, a, N, b, N, 0, to, N), UK_OK);
         assert_memory_equal(to, first, sizeof first);

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,12 +23,12 @@ MUTANTS = [
      "f(d->k - p < d->k_block ? d->k - p : d->k_block, a + p", "f(d->k - p < d->k_block ? d->k - p : d->k_block - 1, a + p",
      ELEMENT, "gemm", "same_bits"),
     ("tiles pack the next panel: as many rows as a full one has", "gemm/run.c",
-     ".parts = gemm_least(plan->rows, w->i0 + w->m - after)", ".parts = plan->rows", ["gemm/run.c"], "gemm_places",
+     ".parts = uk_min(plan->way.rows, w->i0 + w->m - after)", ".parts = plan->way.rows", ["gemm/run.c"], "gemm_places",
      "tiles_pack_the_next_panel"),
     ("tiles pack the next panel: a last row has another beside it", "gemm/element.h",
      "next->parts > 1 ? next->stride : 0", "next->stride", ELEMENT, "gemm_places", "tiles_pack_the_next_panel"),
     ("alpha = 0: a transposed C is scaled as if it were not", "gemm/paths.c",
-     "plan->type->scale(plan->n, plan->m, o->c", "plan->type->scale(plan->m, plan->n, o->c",
+     "p->type->scale(p->n, p->m, o->c", "p->type->scale(p->m, p->n, o->c",
      ["gemm/paths.c"], "gemm", "nothing_outside_is_touched"),
     ("batches: a stride that goes down goes up", "gemm/batch.c", "t->first_a + i * t->stride_a * size",
      "t->first_a + i * (t->stride_a < 0 ? -t->stride_a : t->stride_a) * size", ["gemm/batch.c"], "gemm_places",
@@ -40,28 +41,28 @@ MUTANTS = [
      "v->epilogue, v->row, i)", ELEMENT, "gemm", "epilogues"),
     ("vectors: each thread takes the first rows' bias", "gemm/element.h", "v->epilogue, v->row + i, v->column)",
      "v->epilogue, i, v->column)", ELEMENT, "gemm", "epilogues"),
-    ("packed B of a vector: rows are apart as in B", "gemm/vector.c", "packed  ? uk_gemm_leading(width, type->size)",
-     "packed  ? width", ["gemm/vector.c"], "gemm", "same_bits"),
+    ("packed B of a vector: rows are apart as in B", "gemm/vector.c", "packed   ? uk_gemm_leading(width, p->type->size)",
+     "packed   ? width", ["gemm/vector.c"], "gemm", "same_bits"),
     ("packed panels of A: as long as a block of k", "gemm/run.c", "x->copy = uk_gemm_packed(plan, side);",
      "x->copy = uk_gemm_block(plan, side);", ["gemm/run.c"], "gemm", "same_bits"),
     ("tiles: offsets of 32 bits", "view/view.h", "uk_lattice_at(m, line, k) * uk_element_bytes(m->element);",
      "(int32_t)(uk_lattice_at(m, line, k) * uk_element_bytes(m->element));", ["gemm/run.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
-    ("vectors: offsets of 32 bits", "gemm/path.h", "return (const char *)base + index * plan->type->size;",
-     "return (const char *)base + (int32_t)(index * plan->type->size);", ["gemm/vector.c"], "gemm_places",
+    ("vectors: offsets of 32 bits", "gemm/plan.h", "return (const char *)base + index * plan->product.type->size;",
+     "return (const char *)base + (int32_t)(index * plan->product.type->size);", ["gemm/vector.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
-    ("tiles that pack B: panels are as long as the last block of k", "gemm/run.c", "gemm_padded(plan->type, plan->kc)",
-     "gemm_padded(plan->type, w->k)", ["gemm/run.c"], "gemm", "large"),
+    ("tiles that pack B: panels are as long as the last block of k", "gemm/run.c", "gemm_padded(plan->product.type, plan->way.kc)",
+     "gemm_padded(plan->product.type, w->k)", ["gemm/run.c"], "gemm", "large"),
     ("the first rows' copy: in the place of the other panels", "gemm/run.c", "a ? a + plan->a_padding * size : NULL", "a",
      ["gemm/run.c"], "gemm_places", "tiles_pack_the_next_panel"),
-    ("C: offsets of 32 bits", "gemm/path.h", "return (char *)base + index * plan->type->c_size;",
-     "return (char *)base + (int32_t)(index * plan->type->c_size);", ["gemm/run.c", "gemm/vector.c"], "gemm_places",
+    ("C: offsets of 32 bits", "gemm/plan.h", "return (char *)base + index * plan->product.type->c_size;",
+     "return (char *)base + (int32_t)(index * plan->product.type->c_size);", ["gemm/run.c", "gemm/vector.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
     ("kept memory: a block is given that is 64 bytes short", "runtime/memory.c", "b->size >= size", "b->size + 64 >= size",
      ["runtime/memory.c"], "gemm_places", "blocks_are_large_enough"),
     ("inner products: the bias of the first column for all", "gemm/element.h", "d->epilogue, d->row + i, d->column + j)",
      "d->epilogue, d->row + i, j)", ELEMENT, "gemm", "epilogues"),
-    ("tiles: the epilogue in every block of k", "gemm/run.c", "w->p + w->k == plan->k ? o->epilogue : NULL",
+    ("tiles: the epilogue in every block of k", "gemm/run.c", "w->p + w->k == plan->product.k ? o->epilogue : NULL",
      "o->epilogue", ["gemm/run.c"], "gemm", "epilogues"),
     ("tiles: beta in every block of k", "gemm/run.c", ".beta = w->p ? 1 : o->beta,", ".beta = o->beta,", ["gemm/run.c"],
      "gemm", "large"),
@@ -88,6 +89,8 @@ def mutate(source, build, folder, mutant):
         sys.exit(f"{what}: ukernels/{file} has {text.count(old)} times '{old}', not once; bring the mutant up to date")
     for name in [file, *units]:
         (folder / name).parent.mkdir(exist_ok=True)
+    for header in (source / "ukernels" / file).parent.glob("*.h"):  # one that includes the mutated one would find its own neighbour
+        shutil.copy(header, (folder / file).parent)
     for unit in units:
         (folder / unit).write_text((source / "ukernels" / unit).read_text(encoding="utf-8"), encoding="utf-8")
     (folder / file).write_text(text.replace(old, new), encoding="utf-8")

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "gemm/path.h"
+#include "gemm/gemm.h"
 #include "random.h"
 
 enum { SHAPES = 40000 };
@@ -69,7 +69,7 @@ static struct order order_of(int64_t index, bool packed) {
     const struct gemm_plan *plan = gemm_plan_in(&p);
 
     return plan->path == &uk_gemm_small ? (struct order){k, &uk_gemm_tiles}
-                                        : (struct order){plan->kc, plan->path};
+                                        : (struct order){plan->way.kc, plan->path};
 }
 
 /* In a process that has not called before, with so many threads. */

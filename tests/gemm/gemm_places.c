@@ -5,7 +5,7 @@
  * whose strides go down, or far. Blocks of memory that are kept, between pages, too.
  */
 #define _GNU_SOURCE
-#include "gemm/cost.h"
+#include "gemm/tiles.h"
 #include "gemm_shape.h"
 
 enum { MOST_PRODUCTS = 64 };
@@ -64,9 +64,9 @@ enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gem
                                   void *workspace) {
     const int i = atomic_fetch_add(&runs, 1);
 
-    tiles_can_pack = plan->tile && plan->tile->packing;
-    packing_runs += tiles_can_pack && plan->prefetching && plan->form == GEMM_PANELS && plan->a_step == 1 &&
-                    plan->rows == plan->tile->mr;
+    tiles_can_pack = plan->way.tile && plan->way.tile->packing;
+    packing_runs += tiles_can_pack && plan->prefetching && plan->way.form == GEMM_PANELS &&
+                    !plan->product.a_columns && plan->way.rows == plan->way.tile->mr;
     if (i < MOST_PRODUCTS) {
         workspaces[i].begin = (uintptr_t)workspace;
         workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace_of(plan) : 0);

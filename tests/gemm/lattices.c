@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "gemm/gemm.h"
+#include "gemm/pack.h"
 #include "random.h"
 
 enum { HEIGHT = 9, WIDTH = 11, CHANNELS = 12, GROUP = 4, WINDOW = 3, ELEMENTS = HEIGHT * WIDTH * CHANNELS };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "gemm/path.h"
+#include "gemm/gemm.h"
 #include "ukernels.h"
 
 enum { GAP = 3, BEHIND = 64, OUTSIDE = -77 };
@@ -98,7 +98,7 @@ static int check_all(const struct product *p) {
     for (int i = 0;; i++) {
         struct gemm_plan plan = own;
         const enum uk_status status =
-            own.transposed ? UK_INVALID_ARGUMENT : uk_gemm_plan_choice(&plan, i, &best_of);
+            own.product.c_columns ? UK_INVALID_ARGUMENT : uk_gemm_plan_choice(&plan, i, &best_of);
 
         if (status == UK_INVALID_ARGUMENT)
             break;

@@ -5,14 +5,23 @@
 
 static struct gemm_operands item(const struct gemm_batch *t, int64_t i) {
     struct gemm_operands o = t->common;
-    const int size = t->plan.type->size;
+    const int size = t->prepared.plan.product.type->size;
     const void *a = t->a ? t->a[i] : t->first_a ? t->first_a + i * t->stride_a * size : NULL;
     const void *b = t->b ? t->b[i] : t->first_b ? t->first_b + i * t->stride_b * size : NULL;
 
-    o.a = t->plan.swapped ? b : a;
-    o.b = t->plan.swapped ? a : b;
-    o.c = t->c ? t->c[i] : t->first_c ? t->first_c + i * t->stride_c * t->plan.type->c_size : NULL;
+    o.a = t->prepared.plan.swapped ? b : a;
+    o.b = t->prepared.plan.swapped ? a : b;
+    o.c = t->c         ? t->c[i]
+          : t->first_c ? t->first_c + i * t->stride_c * t->prepared.plan.product.type->c_size
+                       : NULL;
     return o;
+}
+
+/* The plan's prepared calls, or NULL. */
+static uk_small_run *resolved_in(const struct gemm_prepared *p) {
+    const int is_double = p->plan.product.type->element == UK_ELEMENT_F64;
+
+    return (p->plan.swapped ? p->resolved_swapped : p->resolved)[is_double];
 }
 
 /* A share of the products, one after another. Workspace and operands have been checked: nothing can fail. */
@@ -25,13 +34,18 @@ static void run_group(void *context, int64_t index, int64_t thread) {
         const struct gemm_operands o = item(t, i);
         void *workspace = t->workspace ? t->workspace + (size_t)index * t->slice : NULL;
 
-        uk_gemm_run(&t->plan, &o, workspace);
+        uk_small_run *resolved = resolved_in(&t->prepared);
+
+        if (resolved && o.alpha == 1 && (o.beta == 0 || o.beta == 1))
+            resolved(t->prepared.call, o.a, o.b, o.c, o.beta != 0);
+        else
+            uk_gemm_run(&t->prepared.plan, &o, workspace);
     }
 }
 
 /* A workspace for each group; false: there is no memory. */
 static bool take_workspace(struct gemm_batch *t) {
-    const size_t one = uk_gemm_workspace_of(&t->plan), lines = one / 64 + (one % 64 != 0);
+    const size_t one = uk_gemm_workspace_of(&t->prepared.plan), lines = one / 64 + (one % 64 != 0);
     size_t all;
 
     t->slice = lines * 64;
@@ -55,39 +69,42 @@ static bool is_far(int64_t stride, int bytes, int64_t count) {
  * another's first line. */
 static bool has_places(const struct gemm_batch *t, const struct gemm_shape *shape, int64_t count) {
     const int64_t line = shape->layout == UK_ROW_MAJOR ? shape->n : shape->m;
-    const int size = t->plan.type->size;
+    const int size = t->prepared.plan.product.type->size;
 
     if (!t->is_strided || count < 2)
         return !is_far(1, sizeof(void *), count);
     return !is_far(t->stride_a, size, count) && !is_far(t->stride_b, size, count) &&
-           !is_far(t->stride_c, t->plan.type->c_size, count) && (t->stride_c <= -line || t->stride_c >= line);
+           !is_far(t->stride_c, t->prepared.plan.product.type->c_size, count) &&
+           (t->stride_c <= -line || t->stride_c >= line);
 }
 
 enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *type,
                                  const struct gemm_shape *shape, int64_t count) {
-    enum uk_status status = count < 0 ? UK_INVALID_SIZE : uk_gemm_resolve(&t->plan, type, shape, NULL);
+    const struct gemm_plan *plan = &t->prepared.plan;
+    enum uk_status status = count < 0 ? UK_INVALID_SIZE : uk_gemm_prepare(&t->prepared, type, shape, NULL);
 
-    if (status || !count || !t->plan.m || !t->plan.n)
+    if (status || !count || !plan->product.m || !plan->product.n)
         return status;
     if (!has_places(t, shape, count))
         return UK_INVALID_SIZE;
     t->count = count;
     t->groups = 1;
-    if (t->plan.threads > 1 && count >= t->plan.threads && t->plan.cycles * (double)count > GEMM_TASK) {
-        t->groups = t->plan.threads;
-        status = uk_gemm_resolve(&t->plan, type, shape, &(struct uk_gemm_options){.threads = 1});
+    if (plan->product.threads > 1 && count >= plan->product.threads &&
+        plan->cycles * (double)count > GEMM_TASK) {
+        t->groups = plan->product.threads;
+        status = uk_gemm_prepare(&t->prepared, type, shape, &(struct uk_gemm_options){.threads = 1});
     }
     for (int64_t i = 0; !status && i < count; i++) {
         const struct gemm_operands o = item(t, i);
 
-        if (uk_gemm_lacks_operand(&t->plan, &o))
+        if (uk_gemm_lacks_operand(plan, &o))
             status = UK_INVALID_ARGUMENT;
     }
     if (status)
         return status;
     if (!take_workspace(t))
         return UK_OUT_OF_MEMORY;
-    uk_gemm_parallel(&t->plan, run_group, t, t->groups);
+    uk_gemm_parallel(plan, run_group, t, t->groups);
     uk_give_memory(t->workspace);
     return UK_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef GEMM_BATCH_H
 #define GEMM_BATCH_H
 
-#include "gemm.h"
+#include "plan.h"
 
 struct gemm_batch {
     struct gemm_operands common;
@@ -15,7 +15,7 @@ struct gemm_batch {
     int64_t stride_a, stride_b, stride_c;
     bool is_strided;
     /* Set by uk_gemm_run_batch. */
-    struct gemm_plan plan;
+    struct gemm_prepared prepared;
     int64_t count, groups;
     char *workspace;
     size_t slice;

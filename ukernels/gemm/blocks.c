@@ -6,10 +6,9 @@
  * through L2 as well; and half of that where kernels prefetch the next block. k is split into equal blocks of
  * about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has
  * few columns, for each of which the panels of A come from the last cache. That k is not split although it is
- * long is a way of its own, which cost.c compares. k is not split for a small product (direct.h) that is
- * computed by tiles: it has one sum for each element.
+ * long is a way of its own, which cost.c compares.
  */
-#include "cost.h"
+#include "tiles.h"
 
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
     const int64_t even = uk_ceil_div(m, uk_ceil_div(m, k->mr));
@@ -17,7 +16,7 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
     return uk_ceil_div(even, k->row_step) * k->row_step;
 }
 
-int64_t uk_gemm_columns(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t n, int parts) {
+int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts) {
     const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* beside it, prefetched */
     const int64_t room = uk_min(p->type->machine->cache[UK_L2].size / 2, GEMM_BLOCK) / p->type->size /
                          (has_next ? 2 * parts : parts);
@@ -27,20 +26,13 @@ int64_t uk_gemm_columns(const struct gemm_plan *p, const struct uk_gemm_way *w, 
     return uk_ceil_div(uk_ceil_div(n, uk_ceil_div(n, most < few ? few : most)), nr) * nr;
 }
 
-int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
+int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t) {
     const int64_t room = p->type->machine->cache[UK_L2].size / 2 / p->type->size / (4 * t->nr);
     const int64_t most = room > GEMM_KC ? GEMM_KC : room < GEMM_KC_LEAST ? GEMM_KC_LEAST : room;
 
-    if (p->whole || p->k <= uk_min(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
+    if (p->k <= uk_min(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
         return p->k;
     const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
 
     return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), group) * group;
-}
-
-bool uk_gemm_conflicts(const struct uk_lattice *v, int64_t lines, const struct uk_cache *c) {
-    const int64_t stride = uk_lattice_across(v) * uk_element_bytes(v->element), apart = stride & -stride,
-                  way = c->size / c->ways;
-
-    return uk_lattice_step(v) == 1 && lines * 3 / 2 > (apart < way ? way / apart : 1) * c->ways;
 }

@@ -16,7 +16,7 @@
  * sets of a cache, pages that are not among a TLB's, lines that come from the last cache or memory, and
  * vectors across two lines cost what the machine's row says, wherever they appear.
  */
-#include "cost.h"
+#include "tiles.h"
 #include <limits.h>
 
 /* Cycles of a k iteration of a tile. */
@@ -50,8 +50,8 @@ double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *
     return uk_cost_cycles(core, uk_core_vectors(core, INT_MAX), &n);
 }
 
-bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum uk_lattice_kind a) {
-    return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == UK_ROWS) && p->b_column == 1;
+bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile *t, enum uk_lattice_kind a) {
+    return t->kernel[GEMM_RAP] && (!p->a_columns || a == UK_ROWS) && !p->b_columns;
 }
 
 /* Cycles of a row of C for n columns and a k iteration; a narrower tile may compute the last columns. */
@@ -98,7 +98,7 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
 }
 
 /* Columns of a block of B. */
-static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+static int64_t columns_of(const struct gemm_product *p, const struct gemm_way *w) {
     return uk_min(uk_gemm_columns(p, w, p->n, 1), p->n);
 }
 
@@ -106,23 +106,23 @@ static int64_t columns_of(const struct gemm_plan *p, const struct uk_gemm_way *w
  * k iteration accesses a tile's rows, of B its columns, of C the tile. */
 enum { BLOCKS = 2, LOOPS = 5 };
 
-static void add_a(const struct gemm_plan *p, const struct uk_gemm_way *w, const struct uk_nest_loop *loop,
+static void add_a(const struct gemm_product *p, const struct gemm_way *w, const struct uk_nest_loop *loop,
                   struct uk_loop_nest *n) {
     const bool copied = w->a != UK_IN_PLACE;
-    const struct uk_lattice v = copied ? uk_gemm_copy(p, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows)
+    const struct uk_lattice v = copied ? uk_gemm_copy(p->type, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows)
                                        : gemm_in_place(p, GEMM_LEFT);
 
     uk_nest_add(n, loop, LOOPS, &(struct uk_nest_access){&v, GEMM_M, GEMM_K, w->rows, 1, copied ? BLOCKS : 0})
         ->is_prefetched = w->prefetches && w->form == GEMM_PANELS;
 }
 
-static struct uk_loop_operand *add_b(const struct gemm_plan *p, const struct uk_gemm_way *w,
+static struct uk_loop_operand *add_b(const struct gemm_product *p, const struct gemm_way *w,
                                      enum uk_lattice_kind kind, const struct uk_nest_loop *loop,
                                      struct uk_loop_nest *n) {
     const bool copied = kind != UK_IN_PLACE;
     const int nr = w->tile->nr;
-    const struct uk_lattice v =
-        copied ? uk_gemm_copy(p, w->tile, GEMM_RIGHT, kind, p->n, w->kc, nr) : gemm_in_place(p, GEMM_RIGHT);
+    const struct uk_lattice v = copied ? uk_gemm_copy(p->type, w->tile, GEMM_RIGHT, kind, p->n, w->kc, nr)
+                                       : gemm_in_place(p, GEMM_RIGHT);
 
     return uk_nest_add(
         n, loop, LOOPS,
@@ -130,10 +130,10 @@ static struct uk_loop_operand *add_b(const struct gemm_plan *p, const struct uk_
 }
 
 /* If transposed, columns of a tile lie together, not rows. */
-static void add_c(const struct gemm_plan *p, const struct uk_gemm_way *w, const struct uk_nest_loop *loop,
+static void add_c(const struct gemm_product *p, const struct gemm_way *w, const struct uk_nest_loop *loop,
                   struct uk_loop_nest *n) {
-    const struct uk_lattice v = uk_lattice_matrix(p->type->element, p->m, p->n, p->transposed ? 1 : p->ldc,
-                                                  p->transposed ? p->ldc : 1);
+    const struct uk_lattice v =
+        uk_lattice_matrix(p->type->element, p->m, p->n, p->c_columns ? 1 : p->ldc, p->c_columns ? p->ldc : 1);
     struct uk_loop_operand *c = uk_nest_add(
         n, loop, LOOPS, &(struct uk_nest_access){&v, GEMM_M, GEMM_N, w->rows, uk_min(w->tile->nr, p->n), 0});
 
@@ -143,7 +143,7 @@ static void add_c(const struct gemm_plan *p, const struct uk_gemm_way *w, const 
 
 /* Cycles of the tiles of so many panels of rows, with B of that kind; packs: they copy it into panels, too.
  * */
-static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w, int64_t panels,
+static double tiles_cost(const struct gemm_product *p, const struct gemm_way *w, int64_t panels,
                          enum uk_lattice_kind kind, bool packs) {
     const struct gemm_tile *t = w->tile;
     const int size = p->type->size;
@@ -155,8 +155,9 @@ static double tiles_cost(const struct gemm_plan *p, const struct uk_gemm_way *w,
                                              {uk_min(w->kc, p->k), {[GEMM_K] = 1}}};
     const double vectors = (double)uk_ceil_div(uk_min(t->nr, p->n), t->lanes),
                  iterations = (double)panels * (double)uk_ceil_div(p->n, t->nr) * (double)p->k;
-    const double splits =
-        kind == UK_IN_PLACE ? iterations * vectors * uk_cost_splits(t->lanes * size, p->b_step * size) : 0;
+    const double splits = kind == UK_IN_PLACE
+                              ? iterations * vectors * uk_cost_splits(t->lanes * size, gemm_b_step(p) * size)
+                              : 0;
     struct uk_loop_nest n = {.operands = 0};
 
     n.loads =
@@ -189,7 +190,7 @@ static int64_t lines_of_panel(const struct copy *c) {
 
 /* Its instructions. Where lines become columns or the other way, a square of vectors takes a shuffle a vector
  * for each doubling. */
-static double copy_instructions(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c,
+static double copy_instructions(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
     const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->lines, lines) : 1,
                   wide = uk_ceil_div(lines ? lines : c->lines, t->lanes);
@@ -205,7 +206,7 @@ static double copy_instructions(const struct gemm_plan *p, const struct gemm_til
 
 /* A step of the copy is a k iteration of a panel whose lines are contiguous in the source, or as many as a
  * vector has elements of other ones; of rows a vector, or a square of vectors that is transposed. */
-static double copy_cost(const struct gemm_plan *p, const struct gemm_tile *t, const struct copy *c) {
+static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c) {
     const int64_t across = uk_lattice_across(&c->from), block = uk_min(c->block, c->lines),
                   taken = lines_of_panel(c),
                   lines = taken                            ? taken
@@ -228,26 +229,26 @@ static double copy_cost(const struct gemm_plan *p, const struct gemm_tile *t, co
 }
 
 /* Of A as the way wants it, and of B in panels. */
-static struct copy copy_of_a(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+static struct copy copy_of_a(const struct gemm_product *p, const struct gemm_way *w) {
     return (struct copy){gemm_in_place(p, GEMM_LEFT),
-                         uk_gemm_copy(p, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows),
+                         uk_gemm_copy(p->type, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows),
                          p->m,
                          p->m,
                          w->kc,
                          false};
 }
 
-static struct copy copy_of_b(const struct gemm_plan *p, const struct gemm_tile *t, int64_t columns,
+static struct copy copy_of_b(const struct gemm_product *p, const struct gemm_tile *t, int64_t columns,
                              int64_t kc) {
     return (struct copy){gemm_in_place(p, GEMM_RIGHT),
-                         uk_gemm_copy(p, t, GEMM_RIGHT, UK_PANELS, p->n, kc, t->nr),
+                         uk_gemm_copy(p->type, t, GEMM_RIGHT, UK_PANELS, p->n, kc, t->nr),
                          p->n,
                          columns,
                          kc,
                          false};
 }
 
-double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) {
+double uk_gemm_way_cost(const struct gemm_product *p, const struct gemm_way *w) {
     const struct gemm_tile *t = w->tile;
     const int64_t panels = uk_ceil_div(p->m, w->rows);
     double copy = 0;
@@ -269,13 +270,14 @@ double uk_gemm_way_cost(const struct gemm_plan *p, const struct uk_gemm_way *w) 
            (panels > 1 ? tiles_cost(p, w, panels - 1, UK_PANELS, false) : 0);
 }
 
-double uk_gemm_transposed_c_cost(const struct gemm_plan *p) {
-    const int64_t tiles = uk_ceil_div(p->m, p->rows) * uk_ceil_div(p->n, p->tile->nr);
+double uk_gemm_transposed_c_cost(const struct gemm_product *p, const struct gemm_way *w) {
+    const int64_t panels = uk_ceil_div(p->m, w->rows);
 
-    return (double)tiles * GEMM_CALL + (double)(uk_ceil_div(p->m, p->rows) * p->n) * GEMM_COLUMN;
+    return (double)(panels * uk_ceil_div(p->n, w->tile->nr)) * GEMM_CALL +
+           (double)(panels * p->n) * GEMM_COLUMN;
 }
 
-double uk_gemm_transposed_b_cost(const struct gemm_plan *p, int64_t columns) {
+double uk_gemm_transposed_b_cost(const struct gemm_product *p, int64_t columns) {
     const struct copy c = {gemm_in_place(p, GEMM_RIGHT),
                            uk_lattice_panels(p->type->element, p->n, p->k, columns, (int)columns, 1),
                            p->n,

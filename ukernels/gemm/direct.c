@@ -23,8 +23,7 @@
  * multiply-adds beside it (`split` of the vectors): where rows of B are no whole lines, a part of the vectors
  * of B, once for each group of rows.
  */
-#include "cost.h"
-#include "direct.h"
+#include "small.h"
 
 #include <stddef.h>
 

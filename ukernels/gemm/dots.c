@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products with a column-major B as inner products: which, and what they cost.
+ * Inner products of rows of A and columns of B, both contiguous.
  *
  * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows
  * some lanes, or most, are unused, a k iteration takes the latency of its sums at least, and one operand is
  * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (GEMM_TREE
  * cycles for each group of rows), and where rows or columns do not begin with lines each load may cost more
- * (split in cost.h). If one operand is not contiguous along k, but has few columns or rows, it is transposed
+ * (uk_core.split). If one operand is not contiguous along k, but has few columns or rows, it is transposed
  * into the workspace.
- *
- * This decision is part of every small product's time: it has no divisions, and its arguments are in
- * registers.
  */
-#include "path.h"
+#include <math.h>
+#include "pack.h"
+#include "small.h"
 
 static double vectors(const struct gemm_type *t, int64_t n) {
-    return (double)((n + (1 << t->nt_shift) - 1) >> t->nt_shift);
+    return (double)uk_ceil_div(n, t->nt_lanes);
 }
 
-double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
-                           int64_t ldb) {
-    const double crossing = t->machine->core.split;
-    const double groups = t->nt->mr == 4 ? (double)((m + 3) / 4) : (double)(2 * m + 3) / 6,
-                 fours = (double)((n + 3) / 4);
-    const double a = lda * t->size % GEMM_LINE ? crossing * (double)m : 0,
-                 b = ldb * t->size % GEMM_LINE ? crossing * groups * 4 : 0;
-    const bool is_far = (m + n) * k > 4 * t->l2_quarter;
+/* Elements from row to row of A, and from column to column of B, as the kernel reads them. */
+static int64_t rows_apart(const struct gemm_product *p) {
+    return p->a_columns ? uk_gemm_leading(p->k, p->type->size) : p->lda;
+}
 
-    return (is_far ? GEMM_STREAMS : 1) * fours *
-           (vectors(t, k) * (4 * t->fma_cycles * (double)m + a + b) + groups * GEMM_TREE);
+static int64_t columns_apart(const struct gemm_product *p) {
+    return p->b_columns ? p->ldb : uk_gemm_leading(p->k, p->type->size);
+}
+
+/* Groups of rows that a call of the kernel computes; for kernels that end with a group of one row or two,
+ * whose tree takes less, the mean over all m. */
+static double groups_of(const struct gemm_type *t, int64_t m) {
+    const int mr = t->nt->mr;
+
+    return mr & (mr - 1) ? ((double)m + (double)mr / 2) / mr : (double)uk_ceil_div(m, mr);
+}
+
+static double dots_cycles(const struct gemm_product *p) {
+    const struct gemm_type *t = p->type;
+    const double crossing = t->machine->core.split, groups = groups_of(t, p->m);
+    const int nr = t->nt->nr;
+    const double a = rows_apart(p) * t->size % GEMM_LINE ? crossing * (double)p->m : 0,
+                 b = columns_apart(p) * t->size % GEMM_LINE ? crossing * groups * nr : 0;
+    const bool is_far = (p->m + p->n) * p->k > 4 * t->l2_quarter;
+
+    return (is_far ? GEMM_STREAMS : 1) * (double)uk_ceil_div(p->n, nr) *
+           (vectors(t, p->k) * (nr * t->fma_cycles * (double)p->m + a + b) + groups * GEMM_TREE);
 }
 
 /* Cycles by kernels with vectors of columns, B in place or transposed first. */
@@ -36,76 +51,63 @@ static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t co
                              bool transposed) {
     const double multiply = (double)rows * vectors(t, columns) * t->fma_cycles;
 
-    return (double)k * ((multiply < t->fma_latency ? t->fma_latency : multiply) +
+    return (double)k * (uk_max_real(multiply, t->fma_latency) +
                         (transposed ? GEMM_TRANSPOSING * (double)columns * t->size : 0));
 }
 
-bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
-                        int64_t ldb) {
-    if (!t->nt || k < GEMM_DOTS_LEAST || m < 2 || n < 2 || (m | n | k) >= GEMM_MOST)
-        return false;
-    const double rows = columns_cycles(t, m, n, k, true), columns = columns_cycles(t, n, m, k, true),
-                 least = rows < columns ? rows : columns;
+/* If one operand is transposed first, it has few rows or columns, at most nr columns of B: with more, other
+ * kernels use half vectors. The copy takes as long as 4 to 8 rows of those. */
+bool uk_gemm_suits_dots(const struct gemm_product *p) {
+    const struct gemm_type *t = p->type;
+    const int64_t m = p->m, n = p->n, k = p->k, few = p->a_columns ? m : n, many = p->a_columns ? n : m;
+    const bool transposes = p->a_columns == p->b_columns;
 
-    return uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+    if (!t->nt || (p->a_columns && !p->b_columns) || m < 2 || n < 2 || (m | n | k) >= GEMM_MOST ||
+        k < (transposes ? GEMM_WIDTHS : GEMM_DOTS_LEAST))
+        return false;
+    if (!transposes)
+        return dots_cycles(p) <
+               uk_min_real(columns_cycles(t, m, n, k, true), columns_cycles(t, n, m, k, true));
+    if (many < 8 * few || (p->a_columns ? 2 * m > t->nt_lanes : n > t->nt->nr))
+        return false;
+    const double rows = columns_cycles(t, m, n, k, p->a_columns), columns = columns_cycles(t, n, m, k, false);
+
+    return dots_cycles(p) < (p->a_columns ? uk_min_real(rows, columns) : rows) -
+                                GEMM_TRANSPOSING * (double)(few * k) * t->size;
 }
 
-/* For at most nr columns of B: with more, other kernels use half vectors. The copy takes as long as 4 to 8
- * rows of those. */
-bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
-                                   bool transposes_a) {
-    const int64_t few = transposes_a ? m : n, many = transposes_a ? n : m;
+static double cycles(struct gemm_plan *plan) {
+    const struct gemm_product *p = &plan->product;
+    const bool is_possible = p->type->nt && !(p->a_columns && !p->b_columns) && p->m >= 2 && p->n >= 2;
 
-    if (!t->nt || k < GEMM_WIDTHS || few < 2 || many < 8 * few || (m | n | k) >= GEMM_MOST ||
-        (transposes_a ? 2 * m > 1 << t->nt_shift : n > t->nt->nr))
-        return false;
-    const int64_t leading = uk_gemm_leading(k, t->size), lda = transposes_a ? leading : ld,
-                  ldb = transposes_a ? ld : leading;
-    const double transposing = GEMM_TRANSPOSING * (double)(few * k) * t->size;
-    const double rows = columns_cycles(t, m, n, k, transposes_a), columns = columns_cycles(t, n, m, k, false),
-                 least = (transposes_a && columns < rows ? columns : rows) - transposing;
-
-    return uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+    if (!is_possible || (!plan->is_wanted && !uk_gemm_suits_dots(p)))
+        return HUGE_VAL;
+    plan->is_certain = true;
+    return dots_cycles(p);
 }
 
-int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
+/* k iterations that are summed at a time. */
+static int64_t k_block(const struct gemm_product *p) {
+    const struct gemm_type *t = p->type;
+    enum { MULTIPLE = 16 };
     const int64_t most = t->machine->cache[UK_L1].size / 4 / t->size;
 
-    if (m <= t->nt->mr || k <= most)
-        return k;
-    return uk_ceil_div(uk_ceil_div(k, uk_ceil_div(k, most)), 16) * 16;
+    if (p->m <= t->nt->mr || p->k <= most)
+        return p->k;
+    return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), MULTIPLE) * MULTIPLE;
 }
 
-/* ---- the path ---- */
-
-/* Inner products, if they are faster; at most one operand is transposed. */
-static enum uk_status plan_dots(struct gemm_plan *p) {
+/* Threads share rows, or columns. */
+static enum uk_status plan_dots(struct gemm_plan *plan) {
+    const struct gemm_product *p = &plan->product;
     const struct uk_kernel *k = p->type->nt;
-    const bool transposes_a = p->a_step != 1, transposes_b = p->b_step != 1;
-    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
-
-    if ((transposes_a && transposes_b) || !k || p->m < 2 || p->n < 2)
-        return UK_NO_MATCH;
-    if (!p->is_wanted &&
-        !(transposes_a || transposes_b
-              ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
-                                              transposes_a ? p->b_column : p->a_row, transposes_a)
-              : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
-        return UK_NO_MATCH;
-    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, transposes_a ? leading : p->a_row,
-                                    transposes_b ? leading : p->b_column);
-    p->a_block = transposes_a && !p->a_packed ? p->m * leading : 0;
-    p->b_block = transposes_b && !p->b_packed ? p->n * leading : 0;
-    p->kc = uk_gemm_dots_block(p->type, p->m, p->k);
-    /* Of rows, or of columns. */
-    const int64_t threads =
-        p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
     const int64_t rows = uk_ceil_div(p->m, k->mr), columns = uk_ceil_div(p->n, k->nr);
-    int64_t *tasks = rows > columns ? &p->row_tasks : &p->column_tasks;
 
-    p->rows = k->mr;
-    *tasks = uk_min(threads, rows > columns ? rows : columns);
-    *tasks = *tasks < 1 ? 1 : *tasks;
+    plan->a_block = p->a_columns && !p->a_packed ? p->m * rows_apart(p) : 0;
+    plan->b_block = !p->b_columns && !p->b_packed ? p->n * columns_apart(p) : 0;
+    plan->way.kc = k_block(p);
+    *(rows > columns ? &plan->row_tasks : &plan->column_tasks) =
+        uk_min(gemm_threads(plan), uk_max(rows, columns));
     return UK_OK;
 }
 
@@ -113,50 +115,29 @@ static enum uk_status plan_dots(struct gemm_plan *p) {
 static void run_dots(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
+    const struct gemm_product *p = &plan->product;
     const struct gemm_operands *o = t->o;
-    const int64_t leading = uk_gemm_leading(plan->k, plan->type->size);
-    struct gemm_dots d = {.kernel = plan->type->nt,
-                          .k = plan->k,
-                          .k_block = plan->kc,
-                          .lda = plan->a_packed || plan->a_block ? leading : plan->a_row,
-                          .ldb = plan->b_packed || plan->b_block ? leading : plan->b_column,
-                          .ldc = plan->ldc,
+    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
+    struct gemm_dots d = {.kernel = p->type->nt,
+                          .k = p->k,
+                          .k_block = plan->way.kc,
+                          .lda = p->a_packed ? leading : rows_apart(p),
+                          .ldb = p->b_packed ? leading : columns_apart(p),
+                          .ldc = p->ldc,
                           .alpha = o->alpha,
                           .beta = o->beta,
                           .epilogue = o->epilogue};
     int64_t rows, columns;
 
     (void)thread;
-    gemm_share(plan->row_tasks == 1 ? 0 : index, plan->row_tasks, plan->m, d.kernel->mr, &d.row, &rows);
-    gemm_share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, plan->n, d.kernel->nr, &d.column,
-               &columns);
+    gemm_share(plan->row_tasks == 1 ? 0 : index, plan->row_tasks, p->m, d.kernel->mr, &d.row, &rows);
+    gemm_share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, p->n, d.kernel->nr, &d.column, &columns);
     d.m = rows - d.row;
     d.n = columns - d.column;
     d.a = gemm_at(plan, plan->a_block ? t->work : o->a, d.row * d.lda);
     d.b = gemm_at(plan, plan->b_block ? t->work : o->b, d.column * d.ldb);
     d.c = gemm_at_written(plan, o->c, d.row * d.ldc + d.column);
-    plan->type->dots(&d);
-}
-
-bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_product *p, const void *a, const void *b,
-                      double beta, void *c) {
-    GEMM_REQUIRE(!p->a_columns && p->b_columns);
-    GEMM_REQUIRE(uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb));
-    GEMM_REQUIRE(uk_is_alone() || uk_gemm_dots_cycles(t, p->m, p->n, p->k, p->lda, p->ldb) < 2 * GEMM_TASK);
-    t->dots(&(struct gemm_dots){.kernel = t->nt,
-                                .m = p->m,
-                                .n = p->n,
-                                .k = p->k,
-                                .k_block = uk_gemm_dots_block(t, p->m, p->k),
-                                .a = a,
-                                .lda = p->lda,
-                                .b = b,
-                                .ldb = p->ldb,
-                                .c = c,
-                                .ldc = p->ldc,
-                                .alpha = 1,
-                                .beta = beta});
-    return true;
+    p->type->dots(&d);
 }
 
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
@@ -169,12 +150,12 @@ static void run(const struct gemm_plan *plan, const struct gemm_operands *o, voi
     uk_gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
 }
 
-static void explain(struct gemm_text *t, const struct gemm_plan *p) {
+static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
     uk_gemm_add(t, "path: inner products of rows of A and columns of B%s\nkernel: %s\nblocks: kc %lld\n",
-                p->a_block   ? ", A transposed first"
-                : p->b_block ? ", B transposed first"
-                             : "",
-                p->type->nt->symbol, (long long)p->kc);
+                plan->a_block   ? ", A transposed first"
+                : plan->b_block ? ", B transposed first"
+                                : "",
+                plan->product.type->nt->symbol, (long long)plan->way.kc);
 }
 
-const struct gemm_path uk_gemm_dots = {"dots", GEMM_PACKS_ALONG_K, plan_dots, run, explain};
+const struct gemm_path uk_gemm_dots = {"dots", GEMM_PACKS_ALONG_K, cycles, plan_dots, run, explain};

@@ -2,7 +2,7 @@
 /* What depends on the element type: included with ELEMENT (float or double), REGISTERED (its enum
  * uk_element), TYPE (the gemm_type to define) and NAME. */
 #include <string.h>
-#include "gemm.h"
+#include "types.h"
 
 typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                              int64_t acc, int64_t mr, int64_t nr);
@@ -76,13 +76,10 @@ static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, in
             ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
-        if (!is_tail && s->next->parts > 0) {
+        if (!is_tail && s->next->parts > 0)
             call_prefetching(s, b, c, ldc, acc, nr);
-            break;
-        }
-        /* fallthrough */
-    case GEMM_SMALL:
-        ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
+        else
+            ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAP:
         ((rap_function *)f)(s->k, s->a, s->a_row, b, s->b_step,
@@ -230,6 +227,11 @@ static void tile_row(const struct gemm_tile_row *s) {
         if (s->epilogue)
             finish(s->rows, nr, c + j, s->ldc, s->epilogue, s->row, s->column + j);
     }
+}
+
+static void merge_real(int64_t m, int64_t n, double alpha, const void *t, int64_t ldt, double beta, void *c,
+                       int64_t ldc) {
+    merge(m, n, (ELEMENT)alpha, t, ldt, (ELEMENT)beta, c, ldc);
 }
 
 static void scale(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const struct gemm_epilogue *e) {
@@ -402,6 +404,16 @@ static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const voi
     }
 }
 
+static void transpose_some(const struct uk_kernel *kernel, int64_t k, const void *s, int64_t lds, void *d,
+                           int64_t ldd, int64_t lines) {
+    ((transpose_function *)kernel->function)(k, s, lds, d, ldd, lines);
+}
+
+static void transpose_all(const struct uk_kernel *kernel, int64_t k, const void *s, int64_t lds, void *d,
+                          int64_t lines) {
+    ((pack_function *)kernel->function)(k, s, lds, d, lines);
+}
+
 struct gemm_type TYPE = {
     .name = NAME,
     .element = REGISTERED,
@@ -412,7 +424,10 @@ struct gemm_type TYPE = {
     .vector_n = vector_n,
     .vector_t = vector_t,
     .dots = dots,
+    .merge = merge_real,
     .scale = scale,
+    .transpose_some = transpose_some,
+    .transpose_all = transpose_all,
     .pack = pack,
     .copy_rows = copy_rows,
 };

@@ -1,54 +1,152 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products: what the calls of both element types share, and then the functions that programs call. */
+/* Matrix products: what the calls of all types share, the shortcut of the smallest products, and then the
+ * functions that programs call. */
 #include <math.h>
 #include "batch.h"
-#include "path.h"
+#include "pack.h"
+#include "small.h"
+
+static enum uk_status run(const struct gemm_plan *plan, double alpha, const void *a, const void *b,
+                          double beta, void *c, struct gemm_epilogue *e, void *workspace) {
+    struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
+
+    if (e && e->scale == 0) /* what is scaled is not read */
+        o.alpha = o.beta = 0;
+    if (e && plan->swapped)
+        *e = gemm_transposed_epilogue(e);
+    return uk_gemm_run(plan, &o, workspace);
+}
 
 enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
                               const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
                               void *workspace) {
-    struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
+    return plan->product.type == type ? run(plan, alpha, a, b, beta, c, e, workspace) : UK_INVALID_ARGUMENT;
+}
 
-    if (plan->type != type)
-        return UK_INVALID_ARGUMENT;
-    if (e && e->scale == 0) /* what is scaled is not read */
-        o.alpha = o.beta = 0;
-    if (e && plan->swapped) {
-        const void *rows = e->row_bias;
+enum uk_status uk_gemm_call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
+                            const void *a, const void *b, double beta, void *c) {
+    const struct gemm_arguments x = {.type = type, .shape = *s, .threads = uk_count_threads()};
+    const struct gemm_plan *plan;
+    const enum uk_status status = uk_gemm_planned(&x, &plan);
 
-        e->row_bias = e->column_bias;
-        e->column_bias = rows;
+    return status ? status : run(plan, alpha, a, b, beta, c, NULL, NULL);
+}
+
+/* ---- the shortcut: products for which checking and planning would take a good part of the time ----
+ *
+ * Those that the path of small products computes by one call of each of its kernels on one thread, with a
+ * column-major B of few columns after its transpose on the stack. What does not hold here is left to a plan,
+ * which computes the same bits. */
+
+__attribute__((noinline)) static void run_transposed(const struct gemm_type *t, const struct gemm_direct *d,
+                                                     const struct gemm_product *p, const void *a,
+                                                     const void *b, int adds, void *c) {
+    char copy[GEMM_COPY_ON_STACK] __attribute__((aligned(64)));
+    const struct uk_kernel *k = gemm_few_transpose(t, p->n);
+
+    t->transpose_all(k, p->k, b, p->ldb, copy, p->n);
+    gemm_run_direct(t, d, p, a, copy, k->mr, adds, c, p->ldc);
+}
+
+/* Products with a column-major B, of fewer k iterations than inner products have; false: nothing has been
+ * done. */
+__attribute__((noinline)) static bool run_b_columns(const struct gemm_type *t, const struct gemm_direct *d,
+                                                    const struct gemm_product *p, const void *a,
+                                                    const void *b, int adds, void *c) {
+    _Static_assert(GEMM_DOTS_LEAST * 2 * GEMM_VECTOR <= GEMM_COPY_ON_STACK, "copies have room");
+    if (gemm_b_is_rows(p))
+        gemm_run_direct(t, d, p, a, b, p->n, adds, c, p->ldc);
+    else if (p->n <= t->transpose_few[1]->mr)
+        run_transposed(t, d, p, a, b, adds, c);
+    else
+        return false;
+    return true;
+}
+
+/* Computes a product if it is so small and its arguments are valid; false: nothing has been done. */
+static inline __attribute__((always_inline)) bool run_smallest(const struct gemm_type *t,
+                                                               struct gemm_product p, const void *a,
+                                                               const void *b, int adds, void *c) {
+    GEMM_REQUIRE(a);
+    GEMM_REQUIRE(b);
+    GEMM_REQUIRE(c);
+    GEMM_REQUIRE(p.k < (p.b_columns ? GEMM_DOTS_LEAST : GEMM_WIDTHS));
+    GEMM_REQUIRE(p.n < t->blocked_columns);
+    GEMM_REQUIRE(gemm_is_small(t, &p));
+    GEMM_REQUIRE(p.m * p.k <= t->l2_quarter / 4);
+    GEMM_REQUIRE(p.m * p.n * p.k <= t->work_most);
+    const struct gemm_direct *d = gemm_direct_for(t, p.a_columns, p.m, p.n);
+
+    if (p.b_columns) {
+        const struct gemm_product copy = p; /* so that p itself stays in registers */
+
+        return run_b_columns(t, d, &copy, a, b, adds, c);
     }
-    return uk_gemm_run(plan, &o, workspace);
+    gemm_run_direct(t, d, &p, a, b, p.ldb, adds, c, p.ldc);
+    return true;
 }
 
-/* Computes a product without a plan, if that is possible and its arguments are valid. */
-static bool run_unplanned(const struct gemm_type *type, const struct gemm_shape *s, const void *a,
-                          const void *b, double beta, void *c) {
-    const struct gemm_product p = gemm_product_of(s);
-    const bool swapped = s->layout != UK_ROW_MAJOR;
-
-    GEMM_REQUIRE((uint64_t)(p.m - 1) < GEMM_MOST && (uint64_t)(p.n - 1) < GEMM_MOST);
-    GEMM_REQUIRE((uint64_t)(p.k - 1) < GEMM_MOST);
-    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
-    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.a_columns ? p.m : p.k));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldb, p.b_columns ? p.k : p.n));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
-    GEMM_REQUIRE(a && b && c);
-    return uk_gemm_run_vector(type, &p, swapped ? b : a, swapped ? a : b, beta, c) ||
-           uk_gemm_run_dots(type, &p, swapped ? b : a, swapped ? a : b, beta, c);
+/* The same for the arguments of a call. */
+static inline __attribute__((always_inline)) bool
+call_smallest(const struct gemm_type *t, enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
+              int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+              int adds, void *c, int64_t ldc) {
+    GEMM_REQUIRE(((unsigned)ta | (unsigned)tb) <= 1);
+    GEMM_REQUIRE(atomic_load_explicit(&t->ready, memory_order_acquire));
+    if (layout == UK_ROW_MAJOR)
+        return run_smallest(t,
+                            (struct gemm_product){.type = t,
+                                                  .m = m,
+                                                  .n = n,
+                                                  .k = k,
+                                                  .lda = lda,
+                                                  .ldb = ldb,
+                                                  .ldc = ldc,
+                                                  .a_columns = ta,
+                                                  .b_columns = tb},
+                            a, b, adds, c);
+    GEMM_REQUIRE(layout == UK_COLUMN_MAJOR);
+    return run_smallest(t,
+                        (struct gemm_product){.type = t,
+                                              .m = n,
+                                              .n = m,
+                                              .k = k,
+                                              .lda = ldb,
+                                              .ldb = lda,
+                                              .ldc = ldc,
+                                              .a_columns = tb,
+                                              .b_columns = ta},
+                        b, a, adds, c);
 }
 
-static enum uk_status call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
-                           const void *a, const void *b, double beta, void *c) {
-    struct gemm_plan plan;
-    enum uk_status status;
+/* ---- calls ---- */
 
-    if (alpha == 1 && run_unplanned(type, s, a, b, beta, c))
-        return UK_OK;
-    status = uk_gemm_resolve(&plan, type, s, NULL);
-    return status ? status : uk_gemm_run_as(&plan, type, alpha, a, b, beta, c, NULL, NULL);
+__attribute__((noinline)) static enum uk_status call_by_plan(bool is_double, enum uk_layout layout,
+                                                             enum uk_transpose ta, enum uk_transpose tb,
+                                                             int64_t m, int64_t n, int64_t k, double alpha,
+                                                             const void *a, int64_t lda, const void *b,
+                                                             int64_t ldb, double beta, void *c, int64_t ldc) {
+    return uk_gemm_call(is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(),
+                        &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta, c);
+}
+
+enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+                        int64_t ldb, float beta, float *c, int64_t ldc) {
+    return alpha == 1 && (beta == 0 || beta == 1) &&
+                   call_smallest(&uk_gemm_f32, layout, ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc)
+               ? UK_OK
+               : call_by_plan(false, layout, ta, tb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c,
+                              ldc);
+}
+
+enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
+                        int64_t ldb, double beta, double *c, int64_t ldc) {
+    return alpha == 1 && (beta == 0 || beta == 1) &&
+                   call_smallest(&uk_gemm_f64, layout, ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc)
+               ? UK_OK
+               : call_by_plan(true, layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /* What the caller's epilogue means; false: a flag is unknown, or missing where there is a value. */
@@ -86,7 +184,7 @@ size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
 
 enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                                     const void *from, void *to) {
-    if (!gemm_is_plan(plan) || plan->type != type ||
+    if (!gemm_is_plan(plan) || plan->product.type != type ||
         ((!from || !to) && uk_gemm_packed_bytes(plan, side_of(plan, is_b))))
         return UK_INVALID_ARGUMENT;
     uk_gemm_pack_whole(plan, side_of(plan, is_b), from, to);
@@ -105,8 +203,8 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
         return 0;
     const long long tasks = p->row_tasks * p->column_tasks;
 
-    uk_gemm_add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m,
-                (long long)p->n, (long long)p->k,
+    uk_gemm_add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->product.type->name,
+                (long long)p->product.m, (long long)p->product.n, (long long)p->product.k,
                 p->swapped ? ", of the transposes: A and B are exchanged" : "");
     p->path->explain(&t, p);
     uk_gemm_add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks,
@@ -116,30 +214,25 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
     return t.length;
 }
 
-/* ---- each element type's ---- */
+/* ---- each element type's other calls ---- */
 
 #define ELEMENT float
 #define BITS uint32_t
 #define TYPE uk_gemm_f32
 #define LOOKED_UP uk_gemm_type_f32
-#define DIRECT(name) sdirect_##name
-#define SMALL uk_gemm_small_f32
+#define LOCAL(name) s##name
 #define UK(name) uk_s##name
-#include "direct_element.h"
 #include "calls_element.h"
 #undef ELEMENT
 #undef BITS
 #undef TYPE
 #undef LOOKED_UP
-#undef DIRECT
-#undef SMALL
+#undef LOCAL
 #undef UK
 #define ELEMENT double
 #define BITS uint64_t
 #define TYPE uk_gemm_f64
 #define LOOKED_UP uk_gemm_type_f64
-#define DIRECT(name) ddirect_##name
-#define SMALL uk_gemm_small_f64
+#define LOCAL(name) d##name
 #define UK(name) uk_d##name
-#include "direct_element.h"
 #include "calls_element.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of bytes, u8 times i8, summed in i32, which wraps. */
-#include "gemm.h"
+#include "types.h"
 
 typedef void panels_function(int64_t k, const uint8_t *a, const int8_t *b, int32_t *c, int64_t ldc,
                              int64_t acc, int64_t mr, int64_t nr);

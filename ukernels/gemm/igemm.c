@@ -5,12 +5,8 @@
 enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb,
                         int32_t beta, int32_t *c, int64_t ldc) {
-    const struct gemm_type *type = uk_gemm_type_i32();
-    struct gemm_plan plan;
-    const enum uk_status status =
-        uk_gemm_resolve(&plan, type, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, NULL);
-
-    return status ? status : uk_gemm_run_as(&plan, type, 1, a, b, beta, c, NULL, NULL);
+    return uk_gemm_call(uk_gemm_type_i32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, 1,
+                        a, b, beta, c);
 }
 
 enum uk_status uk_igemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
@@ -49,7 +45,7 @@ enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return UK_INVALID_ARGUMENT;
-    return uk_gemm_resolve((struct gemm_plan *)(void *)plan, uk_gemm_type_i32(),
+    return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, uk_gemm_type_i32(),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cost.h"
-#include "direct.h"
+#include "small.h"
+#include "tiles.h"
 
 /* The rank of an instruction set: a kernel of a higher one replaces one of the same tile. */
 static int level(const struct uk_kernel *k) {
@@ -57,27 +57,6 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
         tile->prefetching[form] = uk_kernel_variant(k, UK_PREFETCHING);
         if (form == GEMM_PANELS)
             tile->packing = uk_kernel_variant(k, UK_PACKING);
-    }
-}
-
-/* Kernels of whole small products: n columns take the next wider one. */
-static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
-    if (k->edges != UK_EDGES_ANY || k->a_over || k->mr * k->nr > GEMM_TILE_MOST ||
-        t->small_tiles == GEMM_TILES_MOST)
-        return;
-    struct gemm_tile *s = &t->small[t->small_tiles++];
-
-    *s = new_tile(t, k);
-    s->kernel[GEMM_SMALL] = k;
-    const struct gemm_tile *last = NULL;
-    for (int n = 1, higher = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
-        const struct gemm_tile *old = t->small_for_columns[n];
-
-        if (old != last)
-            higher = old ? level(k) - level(old->kernel[GEMM_SMALL]) : 1;
-        last = old;
-        if (higher > 0 || (higher == 0 && k->nr < old->nr))
-            t->small_for_columns[n] = s;
     }
 }
 
@@ -149,7 +128,6 @@ static void take(struct gemm_type *t, const struct uk_kernel *k) {
         take_form(t, k, GEMM_RAP);
         break;
     case UK_OP_SMALL:
-        take_small(t, k);
         take_whole(t, k, 0);
         break;
     case UK_OP_SMALL_TA:
@@ -223,8 +201,8 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->machine = machine;
     take_kernels(t);
     drop_generic(t);
-    while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
-        t->nt_shift++;
+    if (t->nt)
+        t->nt_lanes = (int)(t->nt->mr * t->nt->nr / t->nt->fma);
     for (int n = 1; n < GEMM_WIDTHS; n++) {
         t->for_columns[n] = uk_gemm_width_for(t, n, false);
         t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
@@ -232,7 +210,7 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     const struct uk_cache *cache = t->machine->cache;
 
     t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
-    t->few_rows = (int)cache[UK_L1].ways / 2;
+    t->l1_ways = (int)cache[UK_L1].ways;
     t->l2_quarter = cache[UK_L2].size / 4 / t->size;
     t->prefetch_ahead = ahead(machine);
     set_fma(t);

@@ -7,7 +7,7 @@
  * lie together, [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is
  * copied in its order, its rows as far apart.
  */
-#include "path.h"
+#include "pack.h"
 #include <string.h>
 
 int64_t uk_gemm_leading(int64_t n, int size) {
@@ -16,49 +16,43 @@ int64_t uk_gemm_leading(int64_t n, int size) {
     return n * size < GEMM_LONG_ROW ? n : (uk_ceil_div(n, line) | 1) * line;
 }
 
-size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
-    const size_t size = (size_t)plan->type->size;
-
-    return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
-}
-
-struct uk_lattice uk_gemm_copy(const struct gemm_plan *plan, const struct gemm_tile *tile,
+struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_tile *tile,
                                enum gemm_side side, enum uk_lattice_kind kind, int64_t n, int64_t k,
                                int64_t taken) {
-    const enum uk_element element = gemm_element_of(plan->type, side);
+    const enum uk_element element = gemm_element_of(type, side);
     struct uk_lattice m;
 
     if (kind == UK_PANELS)
-        return uk_lattice_panels(element, n, k, taken, side == GEMM_LEFT ? tile->mr : tile->nr,
-                                 plan->type->kr);
-    m = uk_lattice_matrix(element, n, k, uk_gemm_leading(k, plan->type->size), 1);
+        return uk_lattice_panels(element, n, k, taken, side == GEMM_LEFT ? tile->mr : tile->nr, type->kr);
+    m = uk_lattice_matrix(element, n, k, uk_gemm_leading(k, type->size), 1);
     m.kind = UK_ROWS;
     return m;
 }
 
 struct uk_lattice uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side) {
     const enum gemm_packs packs = plan->path->packs;
-    const struct uk_lattice from = gemm_in_place(plan, side);
+    const struct uk_lattice from = gemm_in_place(&plan->product, side);
     const int64_t n = from.line->extent, k = from.k->extent;
     const bool left = side == GEMM_LEFT,
-               in_panels = packs == GEMM_PACKS_PANELS && (!left || plan->a_source == UK_PANELS);
+               in_panels = packs == GEMM_PACKS_PANELS && (!left || plan->way.a == UK_PANELS);
 
     if (packs == GEMM_PACKS_AS_STORED && (left ? from.k->stride != 1 : from.line->stride == 1)) {
-        struct uk_lattice m = uk_lattice_matrix(from.element, n, k, 1, uk_gemm_leading(n, plan->type->size));
+        struct uk_lattice m =
+            uk_lattice_matrix(from.element, n, k, 1, uk_gemm_leading(n, plan->product.type->size));
 
         m.kind = UK_ROWS;
         return m;
     }
-    return uk_gemm_copy(plan, plan->tile, side, in_panels ? UK_PANELS : UK_ROWS, n, k,
-                        in_panels && !left ? plan->tile->nr : plan->rows);
+    return uk_gemm_copy(plan->product.type, plan->way.tile, side, in_panels ? UK_PANELS : UK_ROWS, n, k,
+                        in_panels && !left ? plan->way.tile->nr : plan->way.rows);
 }
 
 struct uk_lattice uk_gemm_block(const struct gemm_plan *plan, enum gemm_side side) {
     const bool left = side == GEMM_LEFT;
 
-    return uk_gemm_copy(plan, plan->tile, side,
-                        (enum uk_lattice_kind)(left ? plan->a_source : plan->b_source),
-                        left ? plan->mc : plan->nc, plan->kc, left ? plan->rows : plan->tile->nr);
+    return uk_gemm_copy(plan->product.type, plan->way.tile, side,
+                        (enum uk_lattice_kind)(left ? plan->way.a : plan->way.b), left ? plan->mc : plan->nc,
+                        plan->way.kc, left ? plan->way.rows : plan->way.tile->nr);
 }
 
 size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
@@ -66,7 +60,10 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
         return 0;
     const struct uk_lattice m = uk_gemm_packed(plan, side);
 
-    return uk_gemm_bytes(plan, uk_lattice_room(&m));
+    const int64_t elements = uk_lattice_room(&m);
+    const size_t size = (size_t)plan->product.type->size;
+
+    return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
 }
 
 /* Elements [p, p + run->count) of the lines of a panel, one by one: some of them are not in the array, or not
@@ -155,10 +152,11 @@ void uk_gemm_pack(const struct gemm_type *t, const struct uk_gemm_part *s, void 
 void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const void *from, void *to) {
     if (plan->path->packs == GEMM_PACKS_NOTHING)
         return;
-    const struct uk_lattice in_place = gemm_in_place(plan, side), packed = uk_gemm_packed(plan, side);
+    const struct uk_lattice in_place = gemm_in_place(&plan->product, side),
+                            packed = uk_gemm_packed(plan, side);
 
     uk_gemm_pack(
-        plan->type,
+        plan->product.type,
         &(struct uk_gemm_part){&in_place, from, 0, in_place.line->extent, 0, in_place.k->extent, &packed},
         to);
 }

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paths, and running the one that a plan has. */
-#include "path.h"
+/* The table of paths, products without terms or elements, and running a plan. */
+#include "plan.h"
+#include <math.h>
 
-static enum uk_status plan_scale(struct gemm_plan *p) {
-    return p->m && p->n && p->k ? UK_NO_MATCH : UK_OK;
+/* ---- no product at all ---- */
+
+static double cycles_of_scale(struct gemm_plan *plan) {
+    const struct gemm_product *p = &plan->product;
+
+    plan->is_certain = !p->m || !p->n || !p->k;
+    return plan->is_certain ? 0 : HUGE_VAL;
+}
+
+static enum uk_status plan_scale(struct gemm_plan *plan) {
+    (void)plan;
+    return UK_OK;
 }
 
 static void run_scale(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    const struct gemm_product *p = &plan->product;
+
     (void)workspace;
-    if (plan->transposed) {
+    if (p->c_columns) {
         struct gemm_epilogue e;
 
         if (o->epilogue)
             e = gemm_transposed_epilogue(o->epilogue);
-        plan->type->scale(plan->n, plan->m, o->c, plan->ldc, o->beta, o->epilogue ? &e : NULL);
+        p->type->scale(p->n, p->m, o->c, p->ldc, o->beta, o->epilogue ? &e : NULL);
     } else {
-        plan->type->scale(plan->m, plan->n, o->c, plan->ldc, o->beta, o->epilogue);
+        p->type->scale(p->m, p->n, o->c, p->ldc, o->beta, o->epilogue);
     }
 }
 
@@ -24,22 +37,34 @@ static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
     uk_gemm_add(t, "path: C is scaled, A and B are not read\n");
 }
 
-const struct gemm_path uk_gemm_scale = {"scale", GEMM_PACKS_NOTHING, plan_scale, run_scale, explain_scale};
+const struct gemm_path uk_gemm_scale = {"scale",    GEMM_PACKS_NOTHING, cycles_of_scale,
+                                        plan_scale, run_scale,          explain_scale};
 
-const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_small, &uk_gemm_vector,
-                                                 &uk_gemm_dots,  &uk_gemm_tiles, NULL};
+const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector, &uk_gemm_dots,
+                                                 &uk_gemm_small, &uk_gemm_tiles,  NULL};
+
+/* ---- running ---- */
 
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
     const int64_t tasks = plan->row_tasks * plan->column_tasks;
     const bool shares = plan->path == &uk_gemm_vector || plan->path == &uk_gemm_dots;
-    const size_t blocks = uk_gemm_bytes(plan, (shares ? 1 : tasks) * (plan->a_block + plan->b_block));
-    const int64_t copy = plan->small.bytes;
+    const int64_t elements = (shares ? 1 : tasks) * (plan->a_block + plan->b_block), copy = plan->small.bytes,
+                  size = plan->product.type->size;
 
-    return copy > GEMM_COPY_ON_STACK && (size_t)copy > blocks ? (size_t)copy : blocks;
+    if (plan->path == &uk_gemm_small)
+        return copy > GEMM_COPY_ON_STACK ? (size_t)copy : 0;
+    return (uint64_t)elements > SIZE_MAX / (size_t)size ? SIZE_MAX : (size_t)(elements * size);
+}
+
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
+    const struct gemm_product *p = &plan->product;
+
+    return p->m && p->n && (!o->c || (p->k && o->alpha != 0 && (!o->a || !o->b)));
 }
 
 /* A workspace of few bytes. */
-__attribute__((noinline)) static void run_near(const struct gemm_plan *plan, const struct gemm_operands *o) {
+__attribute__((noinline)) static void run_on_stack(const struct gemm_plan *plan,
+                                                   const struct gemm_operands *o) {
     char memory[GEMM_WORK_ON_STACK] __attribute__((aligned(64)));
 
     plan->path->run(plan, o, memory);
@@ -55,11 +80,11 @@ enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_opera
     } else if (!size || workspace) {
         plan->path->run(plan, o, workspace);
     } else if (size <= GEMM_WORK_ON_STACK) {
-        run_near(plan, o);
+        run_on_stack(plan, o);
     } else {
         void *memory = uk_take_memory(size);
 
-        if (!memory)
+        if (!memory && plan->path != &uk_gemm_small)
             return UK_OUT_OF_MEMORY;
         plan->path->run(plan, o, memory);
         uk_give_memory(memory);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which path a product takes: the first of the table that applies; and what is wrong with its sizes.
- * Column-major products are computed as the row-major product of the transposes: C' = B' A'.
- *
- * What decides the order in which an element's products are added (the path, the tile, kc, the kernel's form)
- * depends on shape and strides only: not on threads, nor on what has been packed beforehand.
- */
+/* Arguments are checked, the product is normalized, and its path is chosen; the last plans are remembered. */
+#include "plan.h"
+#include <math.h>
 #include <string.h>
-#include "path.h"
 
-/* Panels of few lines are as wide as a tile: what is packed has up to 64 times as many elements. */
-static bool too_large(int64_t lines, int64_t ld, int size) {
+/* ---- arguments ---- */
+
+/* Whether an operand of `lines` rows (columns, if it is column-major) may exceed the addresses that there
+ * are, packed or not: panels of few lines are as wide as a tile. */
+static bool is_too_large(int64_t lines, int64_t ld, int size) {
     int64_t elements, bytes;
     ptrdiff_t last; /* where addresses have 32 bits, so has this */
 
@@ -19,12 +17,11 @@ static bool too_large(int64_t lines, int64_t ld, int size) {
            __builtin_mul_overflow(elements, size, &last);
 }
 
-/* Of an operand stored in `lines` rows (columns, if column-major) of `length`. */
-static bool stride_is_invalid(int64_t lines, int64_t length, int64_t ld, int size) {
-    return ld < 1 || ld < length || too_large(lines, ld, size);
+static bool is_stride_invalid(int64_t lines, int64_t length, int64_t ld, int size) {
+    return ld < 1 || ld < length || is_too_large(lines, ld, size);
 }
 
-static enum uk_status check(const struct gemm_shape *s, const struct gemm_type *type) {
+static enum uk_status check(const struct gemm_type *type, const struct gemm_shape *s) {
     const bool rows = s->layout == UK_ROW_MAJOR;
     const int size = type->size;
     const bool a_rows = rows == (s->ta == UK_NO_TRANSPOSE), b_rows = rows == (s->tb == UK_NO_TRANSPOSE);
@@ -35,113 +32,204 @@ static enum uk_status check(const struct gemm_shape *s, const struct gemm_type *
         return UK_INVALID_ARGUMENT;
     if (s->m < 0 || s->n < 0 || s->k < 0)
         return UK_INVALID_SIZE;
-    if (stride_is_invalid(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
-        stride_is_invalid(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
-        stride_is_invalid(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size))
+    if (is_stride_invalid(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
+        is_stride_invalid(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
+        is_stride_invalid(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size))
         return UK_INVALID_SIZE;
     return UK_OK;
 }
 
-static void set_threads(struct gemm_plan *p, const struct uk_gemm_options *o) {
-    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
-
-    p->pool = o->pool;
-    p->threads = (int)(o->threads > 0 ? uk_min(o->threads, most) : most);
+/* Whether the caller's A and B are the product's B and A. */
+static bool is_swapped(const struct gemm_arguments *x) {
+    return x->shape.layout != UK_ROW_MAJOR && !x->type->is_mixed;
 }
 
-struct gemm_plan uk_gemm_plan_of(const struct gemm_type *type, const struct gemm_product *p, bool swapped) {
-    return (struct gemm_plan){
-        .m = p->m,
-        .n = p->n,
-        .k = p->k,
-        .a_row = p->a_columns ? 1 : p->lda,
-        .a_step = p->a_columns ? p->lda : 1,
-        .b_step = p->b_columns ? 1 : p->ldb,
-        .b_column = p->b_columns ? p->ldb : 1,
-        .ldc = p->ldc,
-        .row_tasks = 1,
-        .column_tasks = 1,
-        .type = type,
-        .swapped = swapped,
-    };
+/* The product of checked arguments. An operand that is column-major and row-major at once becomes row-major.
+ */
+static struct gemm_product normalize(const struct gemm_arguments *x) {
+    const struct gemm_shape *s = &x->shape;
+    const bool rows = s->layout == UK_ROW_MAJOR, ta = s->ta == UK_TRANSPOSE, tb = s->tb == UK_TRANSPOSE;
+    struct gemm_product p = {.type = x->type, .k = s->k, .ldc = s->ldc, .threads = x->threads};
+
+    if (is_swapped(x)) {
+        p.m = s->n;
+        p.n = s->m;
+        p.lda = s->ldb;
+        p.ldb = s->lda;
+        p.a_columns = tb;
+        p.b_columns = ta;
+        p.a_packed = x->b_packed;
+        p.b_packed = x->a_packed;
+    } else {
+        p.m = s->m;
+        p.n = s->n;
+        p.lda = s->lda;
+        p.ldb = s->ldb;
+        p.a_columns = ta == rows;
+        p.b_columns = tb == rows;
+        p.c_columns = !rows;
+        p.a_packed = x->a_packed;
+        p.b_packed = x->b_packed;
+    }
+    if (p.a_columns && p.lda == 1) { /* of one row */
+        p.a_columns = false;
+        p.lda = p.k;
+    }
+    if (p.b_columns && gemm_b_is_rows(&p)) {
+        p.b_columns = false;
+        p.ldb = p.n;
+    }
+    return p;
 }
 
-/* A product whose A and B have types of their own, and cannot be exchanged: a column-major C is the
- * transposed C of the tiles. */
-static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_type *type,
-                                    const struct gemm_shape *s, const struct uk_gemm_options *options) {
-    const bool rows = s->layout == UK_ROW_MAJOR;
-    const struct gemm_product product = {s->m,
-                                         s->n,
-                                         s->k,
-                                         s->lda,
-                                         s->ldb,
-                                         s->ldc,
-                                         rows == (s->ta == UK_TRANSPOSE),
-                                         rows == (s->tb == UK_TRANSPOSE)};
-    struct gemm_plan p = uk_gemm_plan_of(type, &product, false);
-    enum uk_status status = UK_OK;
+/* ---- the choice ---- */
 
-    p.transposed = !rows;
-    p.a_packed = options->a_packed;
-    p.b_packed = options->b_packed;
-    set_threads(&p, options);
-    p.path = p.m && p.n && p.k ? &uk_gemm_tiles : &uk_gemm_scale;
-    if (p.path == &uk_gemm_tiles)
-        status = uk_gemm_plan_groups(&p);
-    if (!status)
-        *plan = p;
-    return status;
+static struct gemm_plan plan_without_path(const struct gemm_product *p) {
+    return (struct gemm_plan){.product = *p, .row_tasks = 1, .column_tasks = 1};
 }
 
-/* By the first path that applies, or by the one that is wanted. */
-static enum uk_status plan_paths(struct gemm_plan *p, const struct gemm_wanted *wanted) {
-    enum uk_status status = UK_INVALID_ARGUMENT;
+/* The plan by the path with the least cycles; of equal ones the last. */
+static enum uk_status choose(const struct gemm_product *p, struct gemm_plan *plan) {
+    *plan = plan_without_path(p);
+    plan->cycles = HUGE_VAL;
+    for (const struct gemm_path *const *path = uk_gemm_paths; *path && !plan->is_certain; path++) {
+        struct gemm_plan one = plan_without_path(p);
 
-    p->is_wanted = wanted;
-    for (const struct gemm_path *const *path = uk_gemm_paths; *path; path++) {
-        if (wanted && strcmp(wanted->path, (*path)->name))
-            continue;
-        p->path = *path;
-        status = wanted && *path == &uk_gemm_tiles ? uk_gemm_plan_wanted(p, wanted) : p->path->plan(p);
-        if (wanted || status != UK_NO_MATCH)
-            break;
+        one.path = *path;
+        one.cycles = one.path->cycles(&one);
+        if (one.cycles < HUGE_VAL && one.cycles <= plan->cycles)
+            *plan = one;
+    }
+    if (!plan->path)
+        return UK_UNSUPPORTED;
+    enum uk_status status = plan->path->plan(plan);
+
+    if (status == UK_NO_MATCH) {
+        *plan = plan_without_path(p);
+        plan->path = &uk_gemm_tiles;
+        plan->whole = true;
+        plan->cycles = plan->path->cycles(plan);
+        status = plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_UNSUPPORTED;
     }
     return status;
 }
 
-static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_type *type,
-                                   const struct gemm_shape *shape, const struct uk_gemm_options *options,
-                                   const struct gemm_wanted *wanted) {
-    const struct gemm_product product = gemm_product_of(shape);
-    struct gemm_plan p = uk_gemm_plan_of(type, &product, shape->layout != UK_ROW_MAJOR);
+static enum uk_status choose_wanted(const struct gemm_product *p, const struct gemm_wanted *wanted,
+                                    struct gemm_plan *plan) {
+    const struct gemm_path *const *path = uk_gemm_paths;
 
-    set_threads(&p, options);
-    p.a_packed = p.swapped ? options->b_packed : options->a_packed;
-    p.b_packed = p.swapped ? options->a_packed : options->b_packed;
-    p.whole = uk_gemm_is_whole(type, &product);
-    const enum uk_status status = plan_paths(&p, wanted);
-    if (!status)
-        *plan = p;
+    while (*path && strcmp((*path)->name, wanted->path))
+        path++;
+    if (!*path)
+        return UK_INVALID_ARGUMENT;
+    *plan = plan_without_path(p);
+    plan->path = *path;
+    plan->is_wanted = true;
+    if (*path == &uk_gemm_tiles)
+        return uk_gemm_plan_wanted(plan, wanted);
+    plan->cycles = plan->path->cycles(plan);
+    return plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_NO_MATCH;
+}
+
+static enum uk_status plan_new(const struct gemm_arguments *x, const struct gemm_wanted *wanted,
+                               struct gemm_plan *plan) {
+    const struct gemm_product p = normalize(x);
+    const enum uk_status status = wanted ? choose_wanted(&p, wanted, plan) : choose(&p, plan);
+
+    plan->swapped ^= is_swapped(x);
     return status;
+}
+
+/* ---- plans that are remembered: an estimate takes as long as a product of 60 cubed ---- */
+
+enum { REMEMBERED = 8 };
+static _Thread_local struct {
+    unsigned last, oldest; /* entries: used last, to be replaced next */
+    struct gemm_arguments arguments[REMEMBERED];
+    struct gemm_plan plan[REMEMBERED];
+} memory;
+
+/* Without branches: one call after another has the same arguments. */
+static inline bool is_same(const struct gemm_arguments *x, const struct gemm_arguments *y) {
+    const struct gemm_shape *s = &x->shape, *t = &y->shape;
+    const int64_t sizes = (s->m ^ t->m) | (s->n ^ t->n) | (s->k ^ t->k) | (s->lda ^ t->lda) |
+                          (s->ldb ^ t->ldb) | (s->ldc ^ t->ldc);
+    const unsigned others = (s->layout ^ t->layout) | (s->ta ^ t->ta) | (s->tb ^ t->tb) |
+                            (unsigned)(x->threads ^ y->threads) | (unsigned)(x->a_packed ^ y->a_packed) |
+                            (unsigned)(x->b_packed ^ y->b_packed);
+
+    return !(sizes | others) && x->type == y->type;
+}
+
+/* The entry of these arguments; -1: there is none. */
+static int find_entry(const struct gemm_arguments *x) {
+    for (int i = 0; i < REMEMBERED; i++)
+        if (is_same(&memory.arguments[i], x))
+            return i;
+    return -1;
+}
+
+/* Checks and plans arguments that are not remembered. */
+__attribute__((noinline)) static enum uk_status add_entry(const struct gemm_arguments *x) {
+    struct gemm_plan plan;
+    enum uk_status status = check(x->type, &x->shape);
+
+    if (status || (status = plan_new(x, NULL, &plan)))
+        return status;
+    memory.last = memory.oldest++ % REMEMBERED;
+    memory.arguments[memory.last] = *x;
+    memory.plan[memory.last] = plan;
+    return UK_OK;
+}
+
+enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan) {
+    if (!is_same(&memory.arguments[memory.last], x)) {
+        const int i = find_entry(x);
+
+        if (i >= 0) {
+            memory.last = (unsigned)i;
+        } else {
+            const enum uk_status status = add_entry(x);
+
+            if (status)
+                return status;
+        }
+    }
+    *plan = &memory.plan[memory.last];
+    return UK_OK;
+}
+
+/* ---- plans with options ---- */
+
+static int64_t threads_of(const struct uk_gemm_options *o) {
+    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
+
+    return o->threads > 0 ? uk_min(o->threads, most) : most;
 }
 
 static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *type,
                               const struct gemm_shape *shape, const struct uk_gemm_options *options,
                               const struct gemm_wanted *wanted) {
     static const struct uk_gemm_options defaults = {0};
-    enum uk_status status = check(shape, type);
+    const struct uk_gemm_options *o = options ? options : &defaults;
+    enum uk_status status = check(type, shape);
 
     if (status)
         return status;
-    if (!options)
-        options = &defaults;
-    if (options->threads < 0)
+    if (o->threads < 0)
         return UK_INVALID_ARGUMENT;
-    if (options->machine && (status = uk_gemm_type_on(options->machine, type, &type)))
+    if (o->machine && (status = uk_gemm_type_on(o->machine, type, &type)))
         return status;
-    return type->is_mixed ? resolve_mixed(plan, type, shape, options)
-                          : resolve_real(plan, type, shape, options, wanted);
+    const struct gemm_arguments x = {type, *shape, (int)threads_of(o), o->a_packed, o->b_packed};
+    struct gemm_plan own;
+    const struct gemm_plan *found = &own;
+
+    status = wanted ? plan_new(&x, wanted, &own) : uk_gemm_planned(&x, &found);
+    if (status)
+        return status;
+    *plan = *found;
+    plan->pool = o->pool;
+    return UK_OK;
 }
 
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
@@ -151,6 +239,12 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
 
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
                                const struct uk_gemm_options *options, const struct gemm_wanted *wanted) {
-    return resolve((struct gemm_plan *)(void *)plan, is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(),
-                   shape, options, wanted);
+    struct gemm_prepared *p = (struct gemm_prepared *)(void *)plan;
+    struct gemm_prepared own = {.resolved = {NULL}};
+    const enum uk_status status =
+        resolve(&own.plan, is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(), shape, options, wanted);
+
+    if (!status)
+        *p = own;
+    return status;
 }

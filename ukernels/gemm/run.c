@@ -11,7 +11,7 @@
  * So threads never wait for one another; but A is packed once for each task of a row of the grid, and B once
  * for each task of a column, which the plan's cost includes.
  */
-#include "path.h"
+#include "tiles.h"
 
 /* An operand: as the caller has it, and as tiles read it, from an array that begins with element k of a line.
  * */
@@ -42,10 +42,10 @@ static const void *place(const struct operand *x, int64_t line, int64_t k) {
 
 static void set_operand(const struct gemm_plan *plan, enum gemm_side side, const void *array,
                         const void *work, struct operand *x) {
-    const bool left = side == GEMM_LEFT, packed = left ? plan->a_packed : plan->b_packed,
-               copied = (left ? plan->a_source : plan->b_source) != UK_IN_PLACE;
+    const bool left = side == GEMM_LEFT, packed = left ? plan->product.a_packed : plan->product.b_packed,
+               copied = (left ? plan->way.a : plan->way.b) != UK_IN_PLACE;
 
-    x->in_place = gemm_in_place(plan, side);
+    x->in_place = gemm_in_place(&plan->product, side);
     x->whole = array;
     x->array = copied && !packed ? work : array;
     if (packed)
@@ -78,16 +78,16 @@ static void pack_b_fused(const struct gemm_plan *plan, const struct block *w, st
     s->kernel = plan->first;
     s->form = GEMM_RAP;
     s->tail = NULL;
-    if (plan->a_source == UK_PANELS) {
+    if (plan->way.a == UK_PANELS) {
         s->a = copied ? w->first_rows : whole_place(&w->a, w->i0, w->p);
         s->a_row = uk_lattice_across(copied ? &w->first : &w->a.in_place);
         s->a_step = 1;
     }
     s->b = whole_place(&w->b, w->j0, w->p);
-    s->b_step = plan->b_step;
-    s->b_tile = plan->tile->nr;
+    s->b_step = gemm_b_step(&plan->product);
+    s->b_tile = plan->way.tile->nr;
     s->packed = (void *)w->b.array;
-    s->packed_k = gemm_padded(plan->type, plan->kc);
+    s->packed_k = gemm_padded(plan->product.type, plan->way.kc);
 }
 
 /* What is read of B after this block, if it is worth prefetching: a line of each row, or some columns. */
@@ -96,9 +96,9 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct blo
     const bool is_last = w->j0 + w->n >= j_end;
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
     const int64_t n = uk_min(plan->nc, j_end - j), across = uk_lattice_across(&w->b.in_place),
-                  columns = across == 1 ? GEMM_LINE / plan->type->size : GEMM_PREFETCHED_ROWS;
+                  columns = across == 1 ? GEMM_LINE / plan->product.type->size : GEMM_PREFETCHED_ROWS;
 
-    if (!plan->prefetching || plan->form == GEMM_PANELS || plan->b_packed || p >= plan->k)
+    if (!plan->prefetching || plan->way.form == GEMM_PANELS || plan->product.b_packed || p >= plan->product.k)
         return (struct gemm_next){0};
     return (struct gemm_next){.prefetching = plan->prefetching,
                               .part = whole_place(&w->b, j, p),
@@ -110,8 +110,8 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct blo
 /* The micro-panel of A after row i, or after the last one the first, for the next block of columns: each tile
  * prefetches a part of it, so that few lines are in flight at once. */
 static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
-    const int64_t tiles = uk_ceil_div(w->n, plan->tile->nr), mr = plan->tile->mr;
-    const int64_t share = uk_ceil_div(mr, 2 * tiles), after = i + plan->rows;
+    const int64_t tiles = uk_ceil_div(w->n, plan->way.tile->nr), mr = plan->way.tile->mr;
+    const int64_t share = uk_ceil_div(mr, 2 * tiles), after = i + plan->way.rows;
 
     return (struct gemm_next){.prefetching = plan->prefetching,
                               .part = place(&w->a, after < w->i0 + w->m ? after : w->i0, w->p),
@@ -123,82 +123,84 @@ static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struc
 
 /* The same micro-panel, which these tiles pack. */
 static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
-    const int64_t after = i + plan->rows, across = uk_lattice_across(&w->a.in_place);
+    const int64_t after = i + plan->way.rows, across = uk_lattice_across(&w->a.in_place);
 
-    return (struct gemm_next){.prefetching = plan->tile->packing,
+    return (struct gemm_next){.prefetching = plan->way.tile->packing,
                               .part = whole_place(&w->a, after, w->p),
                               .on = 2 * across,
-                              .parts = uk_min(plan->rows, w->i0 + w->m - after),
+                              .parts = uk_min(plan->way.rows, w->i0 + w->m - after),
                               .stride = across,
                               .copy = (void *)place(&w->a, after, w->p)};
 }
 
 /* Whether the full tiles of a row can pack the next micro-panel of A, two rows each. */
 static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
-    const struct gemm_tile *t = plan->tile;
+    const struct gemm_tile *t = plan->way.tile;
 
-    return plan->prefetching && plan->form == GEMM_PANELS && t->packing && plan->a_step == 1 &&
-           plan->rows == t->mr && w->n >= t->mr / 2 * t->nr;
+    return plan->prefetching && plan->way.form == GEMM_PANELS && t->packing && !plan->product.a_columns &&
+           plan->way.rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
 /* Packs the panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack
  * B, is copied in rows, or stays in place. */
 static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t i, int64_t rows) {
-    const bool is_first = plan->first && i == w->i0 && plan->a_source == UK_PANELS;
+    const bool is_first = plan->first && i == w->i0 && plan->way.a == UK_PANELS;
     const struct uk_gemm_part part = {
         &w->a.in_place, w->a.whole, i, rows, w->p, w->k, is_first ? &w->first : w->a.view};
 
     if (!is_first)
-        uk_gemm_pack(plan->type, &part, (void *)place(&w->a, i, w->p));
+        uk_gemm_pack(plan->product.type, &part, (void *)place(&w->a, i, w->p));
     else if (plan->a_padding)
-        uk_gemm_pack(plan->type, &part, w->first_rows);
+        uk_gemm_pack(plan->product.type, &part, w->first_rows);
 }
 
 /* Computes the rows of tiles of one block. A is packed panel by panel, right before its first tiles; a
  * column-major A several panels at a time, since they share the lines and pages of their source. */
 static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
-    const int64_t group = plan->a_row == 1 && plan->a_step != 1 ? 8 * plan->rows : plan->rows;
+    const int64_t group = plan->product.a_columns ? 8 * plan->way.rows : plan->way.rows;
     const bool copies = packs_a && can_copy(plan, w);
     bool is_packed = false; /* whether the tiles of the row before have packed this micro-panel */
     struct gemm_tile_row s = {
-        .kernel = plan->tile->kernel[plan->form],
-        .form = (enum gemm_form)plan->form,
+        .kernel = plan->way.tile->kernel[plan->way.form],
+        .form = (enum gemm_form)plan->way.form,
         .tail = plan->tail,
         .tail_form = (enum gemm_form)plan->tail_form,
-        .k = gemm_padded(plan->type, w->k),
+        .k = gemm_padded(plan->product.type, w->k),
         .columns = w->n,
-        .ldc = plan->ldc,
-        .transposed = plan->transposed,
+        .ldc = plan->product.ldc,
+        .transposed = plan->product.c_columns,
         .alpha = o->alpha,
         .beta = w->p ? 1 : o->beta,
-        .epilogue = w->p + w->k == plan->k ? o->epilogue : NULL,
+        .epilogue = w->p + w->k == plan->product.k ? o->epilogue : NULL,
         .column = w->j0,
         .next = next,
     };
 
     s.b = place(&w->b, w->j0, w->p);
     s.b_step = uk_lattice_step(w->b.view);
-    s.b_tile = uk_lattice_at(w->b.view, plan->tile->nr, 0);
-    for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->rows) {
-        s.rows = uk_min(plan->rows, w->i0 + w->m - i);
+    s.b_tile = uk_lattice_at(w->b.view, plan->way.tile->nr, 0);
+    for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->way.rows) {
+        s.rows = uk_min(plan->way.rows, w->i0 + w->m - i);
         s.row = i;
         find_a(w, i, &s);
-        s.c = gemm_at_written(plan, o->c, plan->transposed ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
+        s.c = gemm_at_written(plan, o->c,
+                              plan->product.c_columns ? w->j0 * plan->product.ldc + i
+                                                      : i * plan->product.ldc + w->j0);
         if (packs_a && !is_packed && (i - w->i0) % group == 0)
             pack_a(plan, w, i, uk_min(group, w->i0 + w->m - i));
         if (plan->first && i == w->i0) {
             struct gemm_tile_row first = s;
 
             pack_b_fused(plan, w, &first);
-            plan->type->tile_row(&first);
+            plan->product.type->tile_row(&first);
         } else {
-            is_packed = copies && i + plan->rows < w->i0 + w->m;
+            is_packed = copies && i + plan->way.rows < w->i0 + w->m;
             if (is_packed)
                 *next = copy_panel(plan, w, i);
-            else if (plan->prefetching && plan->form == GEMM_PANELS && !packs_a)
+            else if (plan->prefetching && plan->way.form == GEMM_PANELS && !packs_a)
                 *next = prefetch_panel(plan, w, i);
-            plan->type->tile_row(&s);
+            plan->product.type->tile_row(&s);
         }
     }
 }
@@ -206,39 +208,40 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
 static void run_tiles(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
-    const int64_t size = plan->type->size;
+    const int64_t size = plan->product.type->size;
     char *const a = t->work ? t->work + index * (plan->a_block + plan->b_block) * size : NULL,
                 *const b = a ? a + plan->a_block * size : NULL;
     int64_t i_begin, i_end, j_begin, j_end;
     struct block w;
 
     (void)thread;
-    gemm_share(plan->column_tasks == 1 ? index : index / plan->column_tasks, plan->row_tasks, plan->m,
-               plan->rows, &i_begin, &i_end);
-    gemm_share(plan->column_tasks == 1 ? 0 : index % plan->column_tasks, plan->column_tasks, plan->n,
-               plan->tile->nr, &j_begin, &j_end);
+    gemm_share(plan->column_tasks == 1 ? index : index / plan->column_tasks, plan->row_tasks, plan->product.m,
+               plan->way.rows, &i_begin, &i_end);
+    gemm_share(plan->column_tasks == 1 ? 0 : index % plan->column_tasks, plan->column_tasks, plan->product.n,
+               plan->way.tile->nr, &j_begin, &j_end);
     set_operand(plan, GEMM_LEFT, t->o->a, a ? a + plan->a_padding * size : NULL, &w.a);
     set_operand(plan, GEMM_RIGHT, t->o->b, b, &w.b);
     w.first_rows = a;
     if (plan->a_padding)
-        w.first = uk_gemm_copy(plan, plan->tile, GEMM_LEFT, UK_ROWS, plan->rows, plan->kc, 0);
-    for (w.p = 0; w.p < plan->k; w.p += plan->kc) {
-        w.k = uk_min(plan->kc, plan->k - w.p);
+        w.first = uk_gemm_copy(plan->product.type, plan->way.tile, GEMM_LEFT, UK_ROWS, plan->way.rows,
+                               plan->way.kc, 0);
+    for (w.p = 0; w.p < plan->product.k; w.p += plan->way.kc) {
+        w.k = uk_min(plan->way.kc, plan->product.k - w.p);
         for (w.i0 = i_begin; w.i0 < i_end; w.i0 += plan->mc) {
             w.m = uk_min(plan->mc, i_end - w.i0);
             for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
                 w.n = uk_min(plan->nc, j_end - w.j0);
                 move(&w.a, w.i0, w.p);
                 move(&w.b, w.j0, w.p);
-                if (plan->b_source == UK_PANELS && !plan->b_packed && !plan->first)
+                if (plan->way.b == UK_PANELS && !plan->product.b_packed && !plan->first)
                     uk_gemm_pack(
-                        plan->type,
+                        plan->product.type,
                         &(struct uk_gemm_part){&w.b.in_place, w.b.whole, w.j0, w.n, w.p, w.k, w.b.view},
                         (void *)w.b.array);
                 struct gemm_next next = find_next(plan, &w, j_begin, j_end);
 
-                run_block(plan, t->o, &w, plan->a_source != UK_IN_PLACE && !plan->a_packed && w.j0 == j_begin,
-                          &next);
+                run_block(plan, t->o, &w,
+                          plan->way.a != UK_IN_PLACE && !plan->product.a_packed && w.j0 == j_begin, &next);
             }
         }
     }
@@ -257,18 +260,19 @@ static const char *source(int source, bool packed, bool is_b) {
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *p) {
-    const struct uk_kernel *k = p->tile->kernel[p->form];
+    const struct uk_kernel *k = p->way.tile->kernel[p->way.form];
 
-    uk_gemm_add(t, "path: tiles of %lld x %d\n", (long long)p->rows, k->nr);
-    uk_gemm_add(t, "kernel: %s%s\n", k->symbol, p->transposed ? ", transposed on the way to C" : "");
+    uk_gemm_add(t, "path: tiles of %lld x %d\n", (long long)p->way.rows, k->nr);
+    uk_gemm_add(t, "kernel: %s%s\n", k->symbol, p->product.c_columns ? ", transposed on the way to C" : "");
     if (p->tail)
         uk_gemm_add(t, "kernel of the last columns: %s\n", p->tail->symbol);
     if (p->first)
         uk_gemm_add(t, "kernel of the first rows, which packs B: %s\n", p->first->symbol);
-    uk_gemm_add(t, "A: %s\n", source(p->a_source, p->a_packed, false));
-    uk_gemm_add(t, "B: %s\n", source(p->b_source, p->b_packed, true));
+    uk_gemm_add(t, "A: %s\n", source(p->way.a, p->product.a_packed, false));
+    uk_gemm_add(t, "B: %s\n", source(p->way.b, p->product.b_packed, true));
     uk_gemm_add(t, "blocks: mc %lld, nc %lld, kc %lld\n", (long long)p->mc, (long long)p->nc,
-                (long long)p->kc);
+                (long long)p->way.kc);
 }
 
-const struct gemm_path uk_gemm_tiles = {"tiles", GEMM_PACKS_PANELS, uk_gemm_plan_tiles, run, explain};
+const struct gemm_path uk_gemm_tiles = {
+    "tiles", GEMM_PACKS_PANELS, uk_gemm_tiles_cycles, uk_gemm_plan_tiles, run, explain};

@@ -5,8 +5,8 @@
  * of A, B and C, whichever order its loops have. The kernel of the widest part of the columns stands for all
  * kernels.
  */
-#include "cost.h"
-#include "direct.h"
+#include "small.h"
+#include "tiles.h"
 
 /* The loops, the outermost first: blocks of columns of which B is copied; then, by the order of the calls,
  * blocks of columns and groups of rows, or these the other way round, in blocks of columns whose part of B
@@ -22,8 +22,9 @@ static int64_t columns_of(const struct gemm_product *p, const struct gemm_small 
     return uk_ceil_div(p->n, copies_of(p, w));
 }
 
-static void set_loops(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_small *w,
-                      int64_t mr, int64_t nr, struct uk_nest_loop *loop) {
+static void set_loops(const struct gemm_product *p, const struct gemm_small *w, int64_t mr, int64_t nr,
+                      struct uk_nest_loop *loop) {
+    const struct gemm_type *t = p->type;
     const int64_t n = columns_of(p, w), groups = uk_ceil_div(p->m, mr), calls = uk_ceil_div(n, nr),
                   blocks = uk_ceil_div(n * p->k, t->l2_quarter);
     int64_t some = t->l2_quarter / 2 / (p->k + n) / mr;
@@ -51,8 +52,8 @@ static void set_loops(const struct gemm_type *t, const struct gemm_product *p, c
 }
 
 /* Cycles of instructions of n columns. */
-static double instructions_of(const struct gemm_type *t, const struct gemm_product *p,
-                              const struct gemm_small *w, int64_t n) {
+static double instructions_of(const struct gemm_product *p, const struct gemm_small *w, int64_t n) {
+    const struct gemm_type *t = p->type;
     if (!w->width)
         return uk_gemm_direct_cycles(t, w->kernels, p->m, w->ldb, p->k);
     const int64_t last = n % w->width,
@@ -67,8 +68,8 @@ static double instructions_of(const struct gemm_type *t, const struct gemm_produ
     return (double)groups * ((double)(n / w->width) * wide + rest);
 }
 
-double uk_gemm_small_cost(const struct gemm_type *t, const struct gemm_product *p,
-                          const struct gemm_small *w) {
+double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small *w) {
+    const struct gemm_type *t = p->type;
     const struct uk_kernel *k = w->kernels->column_split[0].kernel;
     const int64_t mr = uk_min(k->mr, p->m), n = uk_min(w->columns, p->n), nr = uk_min(k->nr, n),
                   size = t->size, copies = uk_ceil_div(p->n, n), lines = uk_ceil_div(n * size, GEMM_LINE);
@@ -81,13 +82,12 @@ double uk_gemm_small_cost(const struct gemm_type *t, const struct gemm_product *
                               : w->prefetches ? (double)(p->m * lines)
                                               : 0;
 
-    set_loops(t, p, w, mr, nr, loop);
+    set_loops(p, w, mr, nr, loop);
     nest.loads =
         (double)copies * (prefetches + (double)(uk_ceil_div(n, nr) * p->m * p->k) * k->loads / k->mr) / rate;
-    nest.instructions = (double)copies * (instructions_of(t, p, w, n) + prefetches / rate);
+    nest.instructions = (double)copies * (instructions_of(p, w, n) + prefetches / rate);
     nest.instructions = nest.instructions < nest.loads ? nest.loads : nest.instructions;
-    const struct uk_lattice a = uk_lattice_matrix(t->element, p->m, p->k, p->a_columns ? 1 : p->lda,
-                                                  p->a_columns ? p->lda : 1),
+    const struct uk_lattice a = uk_lattice_matrix(t->element, p->m, p->k, gemm_a_row(p), gemm_a_step(p)),
                             b = uk_lattice_matrix(t->element, p->n, p->k, 1, w->ldb),
                             c = uk_lattice_matrix(t->element, p->m, p->n, p->ldc, 1);
 

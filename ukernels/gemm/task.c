@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all paths need: threads, operands that are missing, words. */
+/* Loops over a plan's tasks, and texts. */
 #include <stdarg.h>
 #include <stdio.h>
-#include "path.h"
+#include "plan.h"
 
 void uk_gemm_parallel(const struct gemm_plan *plan,
                       void (*task)(void *context, int64_t index, int64_t thread), void *context,
@@ -13,10 +13,6 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
         uk_pool_for(plan->pool, task, context, count);
     else
         uk_parallel_for(task, context, count);
-}
-
-bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
-    return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
 }
 
 void uk_gemm_add(struct gemm_text *t, const char *format, ...) {

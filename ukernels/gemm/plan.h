@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans: what is decided of a product, and how it runs.
+ *
+ * A path is a way to compute products; paths.c has the table. plan.c compares the cycles that each path is
+ * estimated to take on one thread, and takes the least. The order in which the terms of an element are added
+ * follows from that choice, so the cycles depend on the product's sizes and strides and on the machine's row,
+ * not on threads or on what has been packed. A chosen path that can use neither leaves the product to tiles,
+ * which then add the terms in the same order.
+ */
+#ifndef GEMM_PLAN_H
+#define GEMM_PLAN_H
+
+#include "runtime/runtime.h"
+#include "types.h"
+
+/* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows
+ * one after another, of which the next ones are prefetched; blocks of columns, all rows of each in one call;
+ * a few rows at a time, along C's rows. */
+enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
+/* What is copied of B: nothing; the transpose of all columns, which are few, or of some at a time. */
+enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
+
+/* How a small product is computed. */
+struct gemm_small {
+    const struct gemm_direct *kernels; /* of all columns, or of a block of them */
+    int64_t columns, ldb;              /* of B, or of its copy, at a time */
+    int64_t bytes;                     /* of the copy, or 0 */
+    int width;                         /* columns of a block; 0: there are no blocks of columns */
+    unsigned char order, last_order;   /* of the last columns, if they are fewer */
+    unsigned char copies;
+    bool prefetches; /* C */
+};
+
+/* How a product is computed by tiles. */
+struct gemm_way {
+    const struct gemm_tile *tile;
+    enum gemm_form form;
+    enum uk_lattice_kind a, b; /* where tiles read A and B */
+    bool prefetches;           /* by the tile's variant that does so */
+    int64_t rows;              /* of a panel of A */
+    int64_t kc;                /* of a block of k */
+    double cycles;
+};
+
+struct gemm_path;
+
+struct gemm_plan {
+    struct gemm_product product;
+    const struct gemm_path *path;
+    double cycles;                   /* estimated, on one thread */
+    bool swapped;                    /* the caller's A and B are the product's B and A */
+    bool whole;                      /* k is not split into blocks */
+    bool is_certain;                 /* set by gemm_path.cycles: no later path takes fewer cycles */
+    bool is_wanted;                  /* the caller named the path, however many cycles it takes */
+    int64_t row_tasks, column_tasks; /* the grid that threads share */
+    struct pthreadpool *pool;        /* NULL: the library's */
+    int64_t a_block, b_block;        /* elements of the copies of a task, or of all tasks */
+    struct gemm_small small;         /* where that is the path */
+    /* Tiles; inner products have way.kc. */
+    struct gemm_way way;
+    int64_t mc, nc;                       /* blocks of rows and of columns */
+    int64_t a_padding;                    /* elements after a first panel that is a copy in rows; or 0 */
+    const struct uk_kernel *tail;         /* of the last columns; NULL: the tile's */
+    const struct uk_kernel *first;        /* of the first rows, with fused packing of B; NULL: the tile's */
+    const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
+    unsigned char tail_form;
+};
+
+/* What uk_sgemm_plan writes into the caller's struct uk_gemm_plan, whose size is part of the ABI and leaves
+ * room for more. */
+struct gemm_prepared {
+    struct uk_small_call call[GEMM_COLUMN_SPLITS]; /* of the kernels of a small product; first, as it is
+                                                      passed on */
+    /* Computes a product of floats, or of doubles, by `call` alone, where alpha is 1 and beta 0 or 1; NULL:
+     * that is not possible. And the same where A and B are exchanged. */
+    uk_small_run *resolved[2];
+    uk_small_run *resolved_swapped[2];
+    struct gemm_plan plan;
+};
+_Static_assert(sizeof(struct gemm_prepared) <= sizeof(struct uk_gemm_plan) &&
+                   _Alignof(struct gemm_prepared) <= _Alignof(struct uk_gemm_plan),
+               "a plan has to fit into the caller's struct uk_gemm_plan");
+
+static inline const struct gemm_prepared *gemm_prepared_in(const struct uk_gemm_plan *callers) {
+    return (const struct gemm_prepared *)(const void *)callers;
+}
+
+static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
+    return callers ? &gemm_prepared_in(callers)->plan : NULL;
+}
+
+/* Whether the plan is filled in, and not NULL. */
+static inline bool gemm_is_plan(const struct gemm_plan *plan) {
+    return plan && plan->product.type;
+}
+
+/* ---- paths ---- */
+
+/* A text that grows as long as there is room. */
+struct gemm_text {
+    char *buffer;
+    size_t size, length;
+};
+
+/* How operands are packed beforehand. */
+enum gemm_packs {
+    GEMM_PACKS_NOTHING,
+    GEMM_PACKS_PANELS,
+    GEMM_PACKS_ALONG_K,  /* rows of A, and columns of B */
+    GEMM_PACKS_AS_STORED /* in its order, rows uk_gemm_leading apart */
+};
+
+struct gemm_path {
+    const char *name;
+    enum gemm_packs packs;
+    /* Estimated cycles on one thread of a plan that has only its product; HUGE_VAL if the path does not
+     * apply. May set what the path decides in the plan. */
+    double (*cycles)(struct gemm_plan *plan);
+    /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path uses neither,
+     * and tiles compute the product with k in one block. */
+    enum uk_status (*plan)(struct gemm_plan *plan);
+    /* Computes the product; alpha is not 0. The workspace has as many bytes as uk_gemm_workspace_of says;
+     * NULL: memory could not be allocated, which only the path of small products accepts. */
+    void (*run)(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+    void (*explain)(struct gemm_text *t, const struct gemm_plan *plan);
+};
+
+extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_gemm_dots, uk_gemm_tiles;
+/* All paths; then NULL. */
+extern const struct gemm_path *const uk_gemm_paths[];
+
+/* How many threads are worth waking: as many as have GEMM_TASK cycles each. */
+static inline int64_t gemm_threads(const struct gemm_plan *p) {
+    const double worth = p->cycles / GEMM_TASK;
+
+    return worth < 1 ? 1 : worth < p->product.threads ? (int64_t)worth : p->product.threads;
+}
+
+/* Element `index` of A or B, and of C. */
+static inline const void *gemm_at(const struct gemm_plan *plan, const void *base, int64_t index) {
+    return (const char *)base + index * plan->product.type->size;
+}
+
+static inline void *gemm_at_written(const struct gemm_plan *plan, void *base, int64_t index) {
+    return (char *)base + index * plan->product.type->c_size;
+}
+
+/* Argument of a task of a path, which computes a part of the product. */
+struct gemm_task {
+    const struct gemm_plan *plan;
+    const struct gemm_operands *o;
+    char *work;
+};
+
+/* The task's share of `count` panels of `size` of the `whole`. */
+static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_t size, int64_t *begin,
+                              int64_t *end) {
+    *begin = 0;
+    *end = whole;
+    if (tasks == 1)
+        return;
+    const int64_t count = uk_ceil_div(whole, size);
+
+    *begin = task * count / tasks * size;
+    *end = uk_min((task + 1) * count / tasks * size, whole);
+}
+
+/* ---- plan.c ---- */
+
+/* A path that a caller names instead of the one with the least cycles, and of tiles a kernel's symbol and the
+ * length of blocks of k; NULL and 0: the best ones. */
+struct gemm_wanted {
+    const char *path, *kernel;
+    int64_t kc;
+};
+
+/* A call's arguments, and what else its plan depends on. */
+struct gemm_arguments {
+    const struct gemm_type *type;
+    struct gemm_shape shape;
+    int threads;
+    bool a_packed, b_packed;
+};
+
+/* The plan of a call: from the memory of this thread if it was among the last ones. Valid until the next call
+ * on this thread. */
+enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
+/* Checks a call's arguments and makes its plan. options may be NULL. On failure *plan is not written. */
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options);
+#pragma GCC visibility push(default)
+/* The same as uk_sgemm_plan, or uk_dgemm_plan, by the path that is wanted. UK_INVALID_ARGUMENT: no path has
+ * that name; UK_NO_MATCH: it cannot compute this product. For uk gemm and tests: programs do not have this
+ * header. */
+enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
+                               const struct uk_gemm_options *options, const struct gemm_wanted *wanted);
+#pragma GCC visibility pop
+
+/* ---- prepare.c ---- */
+
+/* The same as uk_gemm_resolve for a plan that the caller keeps, whose small kernels' calls are prepared. */
+enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options);
+
+/* ---- plan_tiles.c ---- */
+
+/* Takes the i-th of all ways instead of the best, with the kernel and blocks that are wanted, in a plan by
+ * any path whose product is not exchanged: for measuring what the best one is. UK_NO_MATCH: that one is none
+ * for this product; UK_INVALID_ARGUMENT: there are fewer. */
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted);
+/* The best one of them, or UK_NO_MATCH. */
+enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted);
+
+/* ---- paths.c ---- */
+
+/* `workspace` may be NULL. */
+enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+/* Bytes; 0: none. */
+size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
+/* Whether an operand that would be read or written is NULL. */
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
+
+/* ---- task.c ---- */
+
+/* Runs `count` tasks on the plan's threads. */
+void uk_gemm_parallel(const struct gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count);
+void uk_gemm_add(struct gemm_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- gemm.c: what the calls of all types share; a, b: as the caller has them ---- */
+
+enum uk_status uk_gemm_call(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
+                            const void *a, const void *b, double beta, void *c);
+enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
+                              const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
+                              void *workspace);
+enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
+                                    const void *from, void *to);
+
+#endif

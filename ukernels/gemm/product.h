@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product: as a caller describes it, and as every path sees it. */
+#ifndef GEMM_PRODUCT_H
+#define GEMM_PRODUCT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cost/cost.h"
+#include "minmax.h"
+#include "ukernels.h"
+#include "view/view.h"
+
+struct gemm_type;
+
+/* The arguments of a call, unchecked. */
+struct gemm_shape {
+    enum uk_layout layout;
+    enum uk_transpose ta, tb;
+    int64_t m, n, k, lda, ldb, ldc;
+};
+
+/* A checked product C[m, n] = A[m, k] B[k, n], and how many threads may compute it. A column-major product is
+ * represented by the row-major product of the transposes, C' = B' A', unless A and B have different types. */
+struct gemm_product {
+    const struct gemm_type *type;
+    int64_t m, n, k;
+    int64_t lda, ldb, ldc;                /* elements from row to row, or from column to column */
+    bool a_columns, b_columns, c_columns; /* the operand is column-major; not if it is row-major as well */
+    bool a_packed, b_packed;              /* the operand was packed beforehand */
+    int threads;
+};
+
+/* Elements from row to row and from column to column of A and B. */
+static inline int64_t gemm_a_row(const struct gemm_product *p) {
+    return p->a_columns ? 1 : p->lda;
+}
+
+static inline int64_t gemm_a_step(const struct gemm_product *p) {
+    return p->a_columns ? p->lda : 1;
+}
+
+static inline int64_t gemm_b_step(const struct gemm_product *p) {
+    return p->b_columns ? 1 : p->ldb;
+}
+
+static inline int64_t gemm_b_column(const struct gemm_product *p) {
+    return p->b_columns ? p->ldb : 1;
+}
+
+/* Whether a leading dimension is less than `length`, or so large that small products leave it to a plan. */
+static inline bool gemm_leading_is_invalid(int64_t ld, int64_t length) {
+    return (uint64_t)(ld - length) >> 30;
+}
+
+/* Whether a column-major B is row-major as well: a single column, or a row whose elements are contiguous. */
+static inline bool gemm_b_is_rows(const struct gemm_product *p) {
+    return (p->n == 1 && !gemm_leading_is_invalid(p->ldb, p->k)) || (p->k == 1 && p->ldb == 1);
+}
+
+/* A line of a cache. */
+enum { GEMM_LINE = 64 };
+
+/* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's
+ * type. */
+struct gemm_epilogue {
+    double scale, low, high;
+    const void *row_bias, *column_bias;
+};
+
+/* The epilogue of the transposed C. */
+static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_epilogue *e) {
+    return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
+}
+
+/* The operands of one run, in the product's own order. */
+struct gemm_operands {
+    double alpha, beta;
+    const void *a, *b;
+    void *c;
+    const struct gemm_epilogue *epilogue; /* NULL: none */
+};
+
+#endif

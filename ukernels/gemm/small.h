@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small products: a few kernels, each with all rows of its columns, that read A and B in place.
+ *
+ * Which products. Nothing is packed, and only the calls are paid besides the multiply-adds, if
+ *   - k <= 128, so that the columns of B and the rows of A that are multiplied together stay in L1 and L2; or
+ *     columns are few and all operands stay in half of L2, or the estimate (small_cost.c) says that tiles
+ *     take longer;
+ *   - those rows do not share sets of L1 (gemm_rows_share_sets);
+ *   - rows of B are contiguous, as a kernel loads vectors of them. A may be row-major or column-major. A
+ *     column-major B is transposed, as many columns at a time as stay in L1;
+ *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory and summed in an
+ *     order of their own. Their kernels, which start with more sums, are faster from GEMM_VECTOR_MOST
+ *     elements on, and from GEMM_VECTOR_ITERATIONS k iterations on if the vector is along k or B is
+ *     column-major: a sum waits 4 cycles for each k iteration. With AVX2, transposing such a B takes longer
+ *     than inner products from GEMM_TRANSPOSE_LANE bytes along k on.
+ * One thread has to be enough for small.c; else tiles share the work.
+ *
+ * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from
+ * kernels.def.
+ *
+ * Every element is one sum in the order of k, to which C is added last, as in all tiles of a block of k.
+ */
+#ifndef GEMM_SMALL_H
+#define GEMM_SMALL_H
+
+#include "plan.h"
+
+/* Bytes: of a vector; of the columns that are computed together where there are many. */
+enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
+
+/* Whether columns of B are transposed two vectors at a time, the vectors being of GEMM_VECTOR bytes. */
+static inline bool gemm_transposes_wide(const struct gemm_type *t) {
+    return t->transpose->mr * t->size > GEMM_VECTOR;
+}
+
+/* The kernel that transposes n columns of B, of one or two vectors of them. */
+static inline const struct uk_kernel *gemm_few_transpose(const struct gemm_type *t, int64_t n) {
+    return t->transpose_few[n > t->transpose_few[0]->mr];
+}
+
+/* The kernels of n columns, or of the widest part of them. */
+static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t, bool a_columns, int64_t n) {
+    return &t->direct[a_columns][n < t->blocked_columns ? n : GEMM_WIDE / t->size];
+}
+
+/* The same for that many rows. */
+static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t, bool a_columns, int64_t m,
+                                                        int64_t n) {
+    return n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS ? &t->direct_few_rows[a_columns][n]
+                                                          : gemm_direct_at(t, a_columns, n);
+}
+
+/* Those kernels, or the ones for that many rows and k iterations. */
+static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
+    return d->many_rows && m >= d->many_rows_from && k >= d->many_iterations_from ? d->many_rows : d;
+}
+
+/* ---- dots.c ---- */
+
+/* Whether inner products take the least time of all orders in which the product's terms can be added. */
+bool uk_gemm_suits_dots(const struct gemm_product *p);
+
+/* ---- small.c ---- */
+
+/* Whether a product of k >= GEMM_WIDTHS may be a small one. */
+bool uk_gemm_may_be_long(const struct gemm_type *t, const struct gemm_product *p);
+
+/* ---- small_cost.c ---- */
+
+/* Cycles of one core for the product as planned; copying B is not among them. */
+double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small *w);
+
+/* ---- small_run.c ---- */
+
+/* Computes a product as planned; alpha is not 0. The workspace may be NULL. */
+void uk_gemm_run_small(const struct gemm_small *w, const struct gemm_product *p,
+                       const struct gemm_operands *o, void *workspace);
+
+/* ---- direct.c ---- */
+
+/* Cycles of the instructions of m rows and the kernels' own columns; rows of B are ldb elements apart. */
+double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t ldb,
+                             int64_t k);
+/* Finds the kernels for all numbers of columns. */
+void uk_gemm_direct_fill(struct gemm_type *t);
+
+/* Returns 0 where the condition does not hold. One test after another: compilers would combine several in
+ * vectors, which takes longer than the smallest products. */
+#define GEMM_REQUIRE(condition) \
+    do {                        \
+        if (!(condition))       \
+            return 0;           \
+        __asm__ volatile("");   \
+    } while (0)
+
+/* Whether the product is a small one, but for what an estimate has to say of many multiply-adds or a long k.
+ * Depends on shapes, strides and the machine's row alone. t: the product's type, whose tables are ready. */
+static inline __attribute__((always_inline)) bool gemm_is_small(const struct gemm_type *t,
+                                                                const struct gemm_product *p) {
+    const int64_t n = p->n, k = p->k, m = p->m;
+
+    GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
+    if ((uint64_t)(k - 1) >= GEMM_WIDTHS - 1) {
+        const struct gemm_product copy = *p; /* so that p itself stays in registers */
+
+        return uk_gemm_may_be_long(t, &copy);
+    }
+    GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
+    if (m == 1 || n == 1) {
+        GEMM_REQUIRE(m * n * k <= GEMM_VECTOR_MOST &&
+                     (k <= GEMM_VECTOR_ITERATIONS || (n > 1 && !p->b_columns)));
+        if (n > 1 && p->b_columns && t->transpose)
+            GEMM_REQUIRE(gemm_transposes_wide(t) || k * t->size < GEMM_TRANSPOSE_LANE);
+    }
+    if (p->b_columns && !gemm_b_is_rows(p)) {
+        GEMM_REQUIRE(t->transpose);
+        if (k >= GEMM_DOTS_LEAST && !p->a_columns) {
+            const struct gemm_product copy = *p;
+
+            GEMM_REQUIRE(!uk_gemm_suits_dots(&copy));
+        }
+    }
+    GEMM_REQUIRE(p->a_columns || !gemm_rows_share_sets(t, m, p->lda));
+    GEMM_REQUIRE(gemm_direct_for(t, p->a_columns, m, n)->column_splits);
+    return true;
+}
+
+/* Computes C = A B, or C += A B, by these kernels in one call each. t->size is a constant where t is. */
+static inline __attribute__((always_inline)) void
+gemm_run_direct(const struct gemm_type *t, const struct gemm_direct *d, const struct gemm_product *p,
+                const void *a, const void *b, int64_t ldb, int adds, void *c, int64_t ldc) {
+    struct uk_small_call s;
+    int64_t n = p->n;
+
+    d = gemm_direct_of(d, p->m, p->k);
+    const int last = d->column_splits - 1;
+
+    for (int i = 0; i < last; i++) {
+        const int columns = d->column_split[i].columns;
+
+        d->column_split[i].prepare(&s, p->k, p->lda, ldb, ldc, p->m, columns);
+        s.run(&s, a, b, c, adds);
+        b = (const char *)b + columns * t->size;
+        c = (char *)c + columns * t->size;
+        n -= columns;
+    }
+    d->column_split[last].prepare(&s, p->k, p->lda, ldb, ldc, p->m, n);
+    s.run(&s, a, b, c, adds);
+}
+
+#endif
