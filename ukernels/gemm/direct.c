@@ -99,10 +99,15 @@ static bool is_transposed(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
 }
 
+static int log2_of(int n) {
+    return 31 - __builtin_clz((unsigned)n);
+}
+
 /* Cycles of a call of such a kernel: groups of mr rows, k rounded up to whole unrolled iterations, with a
- * load into half a register beside the shuffles, and then C's shuffles; up to a lane of rows, each in a
- * vector, are computed beside the last group. With a column-major A there are only multiply-adds, which wait
- * for each other; with fewer rows than a vector has, each lane of rows has a chain of its own. */
+ * load into half a register beside the shuffles, and then C's shuffles: of each vector those that transpose
+ * it within its four lanes, and three that extract lanes; up to a lane of rows, each in a vector, are
+ * computed beside the last group. With a column-major A there are only multiply-adds, which wait for each
+ * other; with fewer rows than a vector has, each lane of rows has a chain of its own. */
 static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
                                 int iterations) {
     const struct uk_core *core = &t->machine->core;
@@ -113,8 +118,9 @@ static double transposed_cycles(const struct gemm_type *t, const struct uk_kerne
     const struct uk_counts whole = {.fma = columns * iterations,
                                     .shuffle = k->other * transposed,
                                     .merge = transposed},
-                           rest = {.fma = beyond, .merge = beyond ? 1 : 0};
-    const double c = 5 * lane * ((columns + lane - 1) / lane);
+                           rest = {.fma = beyond, .merge = beyond ? 1 : 0},
+                           stored = {.shuffle = lane * (log2_of(lane) + 3)};
+    const double c = uk_cost_cycles(core, t->vectors, &stored) * ((columns + lane - 1) / lane);
 
     if (!k->other && rows < k->mr)
         return GEMM_CALL + (double)t->fma_latency * iterations * ((rows + lane - 1) / lane);

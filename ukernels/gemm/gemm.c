@@ -23,11 +23,10 @@ enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_ty
     return plan->product.type == type ? run(plan, alpha, a, b, beta, c, e, workspace) : UK_INVALID_ARGUMENT;
 }
 
-enum uk_status uk_gemm_call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
-                            const void *a, const void *b, double beta, void *c) {
-    const struct gemm_arguments x = {.type = type, .shape = *s, .threads = uk_count_threads()};
+enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
+                            double beta, void *c) {
     const struct gemm_plan *plan;
-    const enum uk_status status = uk_gemm_planned(&x, &plan);
+    const enum uk_status status = uk_gemm_planned(x, &plan);
 
     return status ? status : run(plan, alpha, a, b, beta, c, NULL, NULL);
 }
@@ -126,8 +125,14 @@ __attribute__((noinline)) static enum uk_status call_by_plan(bool is_double, enu
                                                              int64_t m, int64_t n, int64_t k, double alpha,
                                                              const void *a, int64_t lda, const void *b,
                                                              int64_t ldb, double beta, void *c, int64_t ldc) {
-    return uk_gemm_call(is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(),
-                        &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta, c);
+    const struct gemm_type *type = is_double ? &uk_gemm_f64 : &uk_gemm_f32;
+
+    if (!atomic_load_explicit(&type->ready, memory_order_acquire))
+        uk_gemm_type_f32(); /* looks up the kernels of all types */
+    return uk_gemm_call(
+        &(struct gemm_arguments){
+            type, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false},
+        alpha, a, b, beta, c);
 }
 
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,

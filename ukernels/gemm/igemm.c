@@ -5,8 +5,12 @@
 enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb,
                         int32_t beta, int32_t *c, int64_t ldc) {
-    return uk_gemm_call(uk_gemm_type_i32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, 1,
-                        a, b, beta, c);
+    const struct gemm_type *type = uk_gemm_type_i32();
+
+    return uk_gemm_call(
+        &(struct gemm_arguments){
+            type, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false},
+        1, a, b, beta, c);
 }
 
 enum uk_status uk_igemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,

@@ -46,14 +46,15 @@ const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector
 /* ---- running ---- */
 
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
-    const int64_t tasks = plan->row_tasks * plan->column_tasks;
-    const bool shares = plan->path == &uk_gemm_vector || plan->path == &uk_gemm_dots;
-    const int64_t elements = (shares ? 1 : tasks) * (plan->a_block + plan->b_block), copy = plan->small.bytes,
+    const int64_t elements = plan->a_block + plan->b_block, copy = plan->small.bytes,
                   size = plan->product.type->size;
 
-    if (plan->path == &uk_gemm_small)
+    if (!elements)
         return copy > GEMM_COPY_ON_STACK ? (size_t)copy : 0;
-    return (uint64_t)elements > SIZE_MAX / (size_t)size ? SIZE_MAX : (size_t)(elements * size);
+    const bool shares = plan->path == &uk_gemm_vector || plan->path == &uk_gemm_dots;
+    const int64_t all = (shares ? 1 : plan->row_tasks * plan->column_tasks) * elements;
+
+    return (uint64_t)all > SIZE_MAX / (size_t)size ? SIZE_MAX : (size_t)(all * size);
 }
 
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {

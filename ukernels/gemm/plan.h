@@ -183,8 +183,13 @@ struct gemm_arguments {
     bool a_packed, b_packed;
 };
 
-/* The plan of a call: from the memory of this thread if it was among the last ones. Valid until the next call
- * on this thread. */
+/* The threads of a call, once a type's tables are ready. */
+static inline int gemm_call_threads(void) {
+    return atomic_load_explicit(&uk_threads, memory_order_relaxed);
+}
+
+/* The plan of a call, whose type's tables are ready: from the memory of this thread if it was among the last
+ * ones. Valid until the next call on this thread. */
 enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
 /* Checks a call's arguments and makes its plan. options may be NULL. On failure *plan is not written. */
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
@@ -231,8 +236,9 @@ void uk_gemm_add(struct gemm_text *t, const char *format, ...) __attribute__((fo
 
 /* ---- gemm.c: what the calls of all types share; a, b: as the caller has them ---- */
 
-enum uk_status uk_gemm_call(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
-                            const void *a, const void *b, double beta, void *c);
+/* Computes a product by the plan of its arguments. */
+enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
+                            double beta, void *c);
 enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
                               const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
                               void *workspace);

@@ -154,11 +154,16 @@ static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t 
         uk_gemm_pack(plan->product.type, &part, w->first_rows);
 }
 
+/* Panels of a column-major A that are packed together: a quarter of L2. */
+static int64_t panels_at_once(const struct gemm_plan *plan) {
+    return uk_max(1, plan->product.type->l2_quarter / (plan->way.rows * plan->way.kc));
+}
+
 /* Computes the rows of tiles of one block. A is packed panel by panel, right before its first tiles; a
  * column-major A several panels at a time, since they share the lines and pages of their source. */
 static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
-    const int64_t group = plan->product.a_columns ? 8 * plan->way.rows : plan->way.rows;
+    const int64_t group = plan->product.a_columns ? panels_at_once(plan) * plan->way.rows : plan->way.rows;
     const bool copies = packs_a && can_copy(plan, w);
     bool is_packed = false; /* whether the tiles of the row before have packed this micro-panel */
     struct gemm_tile_row s = {
