@@ -4,7 +4,6 @@
  * none has, and grows by nodes whose result has the same shape, as long as one value alone is read by others:
  * that is what the layer computes.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "plan/plan.h"
@@ -135,99 +134,6 @@ static enum uk_status group(struct grouping *gr, const int *position) {
     return UK_OK;
 }
 
-/* ---- programs ---- */
-
-/* The text without marks of constants; the same one if it has none. NULL: no memory. */
-static const char *plain(struct uk_plan *p, const char *text) {
-    const char *mark = strstr(text, UK_CONSTANT_MARK "\n");
-    char *copy = mark ? uk_strdup(&p->g->arena, text) : NULL, *to = copy;
-
-    if (!mark || !copy)
-        return mark ? NULL : text;
-    for (const char *from = text; *from;) {
-        if (!strncmp(from, UK_CONSTANT_MARK "\n", sizeof UK_CONSTANT_MARK))
-            from += sizeof UK_CONSTANT_MARK - 1;
-        *to++ = *from++;
-    }
-    *to = 0;
-    return copy;
-}
-
-/* 16 digits of FNV-1a. */
-static const char *key_of(struct uk_plan *p, const char *text) {
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return uk_format(&p->g->arena, "%016" PRIx64, h);
-}
-
-static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem, const char *text) {
-    struct uk_layer_function **at = &p->functions;
-
-    for (; *at; at = &(*at)->next)
-        if (!strcmp((*at)->text, text))
-            return *at;
-    struct uk_layer_function *f = uk_alloc(&p->g->arena, sizeof *f);
-    if (!f || !(f->name = uk_format(&p->g->arena, "%s_layer_%d", stem, p->function_count)))
-        return NULL;
-    f->text = text;
-    if (!(f->plain_text = plain(p, text)) || !(f->key = key_of(p, text)))
-        return NULL;
-    f->number = p->function_count++;
-    *at = f;
-    return f;
-}
-
-static enum uk_status arguments(struct uk_plan *p, struct uk_layer *l, const struct uk_writer *w) {
-    l->argument = uk_alloc(&p->g->arena, ((size_t)w->tensors + 1) * sizeof *l->argument);
-    if (!l->argument)
-        return uk_graph_no_memory(p->g);
-    for (int i = 0; i < w->tensors; i++)
-        if (!w->tensor[i].is_temp)
-            l->argument[l->arguments++] = w->tensor[i].value;
-    return UK_OK;
-}
-
-static const char *operators_of(struct uk_plan *p, const struct uk_layer *l) {
-    const char *text = l->node[0]->type;
-
-    for (int i = 1; i < l->nodes && text; i++)
-        text = uk_format(&p->g->arena, "%s+%s", text, l->node[i]->type);
-    return text;
-}
-
-static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
-    const struct uk_graph_value *v = l->result;
-    struct uk_network_layer *s = &l->shown;
-
-    s->name = l->node[l->nodes - 1]->name;
-    s->operators = operators_of(p, l);
-    s->function = l->function->name;
-    s->text = l->function->text;
-    s->key = l->function->key;
-    s->arguments = l->arguments;
-    s->output = (struct uk_network_tensor){.name = v->name, .type = v->type, .rank = v->rank};
-    memcpy(s->output.shape, v->extent, sizeof s->output.shape);
-    s->output.elements = (size_t)uk_value_elements(v);
-    s->output.bytes = s->output.elements * uk_type_bytes(v->type);
-    return s->operators ? uk_layer_classify(p->g, l) : uk_graph_no_memory(p->g);
-}
-
-static enum uk_status write(struct uk_plan *p, struct uk_layer *l, const char *stem) {
-    struct uk_writer w = {
-        .g = p->g, .result = l->result, .node = l->node, .nodes = l->nodes, .marks_constants = true};
-    const char *text;
-    enum uk_status s = uk_write_program(&w, &text);
-
-    if (!s && !(l->function = function_of(p, stem, text)))
-        s = uk_graph_no_memory(p->g);
-    if (!s)
-        s = arguments(p, l, &w);
-    uk_writer_end(&w);
-    return s ? s : show(p, l);
-}
-
 /* ---- all layers ---- */
 
 static enum uk_status collect(struct grouping *gr, int *position) {
@@ -252,28 +158,4 @@ enum uk_status uk_plan_layers(struct uk_plan *p) {
     free(gr.taken);
     free(position);
     return s;
-}
-
-enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) {
-    *p = (struct uk_plan){.g = g};
-    enum uk_status s = uk_plan_channels(g);
-
-    if (!s)
-        s = uk_plan_borders(g);
-    if (!s)
-        s = uk_plan_orders(g);
-    if (!s) {
-        uk_plan_slices(g);
-        s = uk_plan_layers(p);
-    }
-    p->layer = uk_alloc(&g->arena, ((size_t)p->count + 1) * sizeof *p->layer);
-    if (!s && !p->layer)
-        s = uk_graph_no_memory(g);
-    int i = 0;
-    for (struct uk_layer *l = p->layers; l && !s; l = l->next) {
-        l->number = i;
-        p->layer[i++] = l;
-        s = write(p, l, stem);
-    }
-    return s ? s : uk_plan_memory(p);
 }

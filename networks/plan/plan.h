@@ -48,6 +48,8 @@ enum { UK_PLACE_ALIGNMENT = 64 };
 /* Plans a graph whose shapes are known. stem: what names of functions begin with. */
 enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem);
 
+/* ---- node.c: nodes that a plan adds ---- */
+
 /* A node of one output; NULL: no memory. */
 struct uk_graph_node *uk_node_new(struct uk_graph *g, const struct uk_operator *op, const char *name,
                                   int inputs);
@@ -88,6 +90,11 @@ void uk_plan_slices(struct uk_graph *g);
 /* ---- fuse.c: layers ---- */
 
 enum uk_status uk_plan_layers(struct uk_plan *p);
+
+/* ---- layer.c: the program of a layer ---- */
+
+/* stem: what its function's name begins with. */
+enum uk_status uk_layer_write(struct uk_plan *p, struct uk_layer *l, const char *stem);
 
 /* ---- kind.c: what kind of work a layer is ---- */
 

@@ -4,7 +4,10 @@
 #include <limits.h>
 #include <string.h>
 #include "registry/operation.h"
-#include "tiling.h"
+#include "auto_stage.h"
+#include "copies.h"
+#include "sums.h"
+#include "costing.h"
 
 enum { MOST_TILES = 32 };
 

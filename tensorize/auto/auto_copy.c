@@ -4,7 +4,7 @@
  * for each of them; one that several stages read in the same way is copied once, for the whole program.
  */
 #include <string.h>
-#include "tiling.h"
+#include "steps.h"
 
 /* Does the stage's access to the tensor have its iterators where x has them: output by place, summed over
  * likewise? */

@@ -2,6 +2,7 @@
 /* What a stage costs by a kernel, and what of it is known before its loops are blocked. */
 #include <math.h>
 #include "registry/operation.h"
+#include "copies.h"
 #include "tiling.h"
 
 /* An element costs about 2 cycles, and a kernel computes 16 terms a cycle or more: up to a quarter of the

@@ -6,6 +6,8 @@
  * which are one vector in memory.
  */
 #include "device.h"
+#include "auto_stage.h"
+#include "steps.h"
 
 enum { VECTOR_BYTES = 16, MOST_ELEMENTS = 4 };
 

@@ -4,7 +4,8 @@
  * other along two of them, as the pixels of a row of a window do with channels innermost, a kernel takes both
  * as one long sum, and stores its tile once.
  */
-#include "tiling.h"
+#include "steps.h"
+#include "sums.h"
 
 enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position) {
     struct uk_loop *loop[] = {st->loop[position], st->loop[position + 1]};

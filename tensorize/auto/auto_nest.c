@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "registry/operation.h"
-#include "tiling.h"
+#include "costing.h"
 
 /* So many loops of a nest; those outside of them repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };

@@ -17,7 +17,10 @@
 #include <math.h>
 #include <string.h>
 #include "registry/operation.h"
-#include "tiling.h"
+#include "copies.h"
+#include "steps.h"
+#include "sums.h"
+#include "costing.h"
 
 /* The outer one of two loops of the sum that could be one if the operand were read from a copy that holds its
  * zeros; or NULL. */

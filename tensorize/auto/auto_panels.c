@@ -3,7 +3,9 @@
  * Operands that a kernel takes at any strides, as weights of a convolution in NCHW: read where they are, each
  * element of a tile is in a cache line of its own; in panels of the tile's rows they lie one after the other.
  */
-#include "tiling.h"
+#include "copies.h"
+#include "steps.h"
+#include "costing.h"
 
 /* A copy goes by so many terms of the sum: their cache lines, which hold all places of the window, stay near.
  * */

@@ -6,7 +6,9 @@
  */
 #include <string.h>
 #include "registry/operation.h"
-#include "tiling.h"
+#include "auto_stage.h"
+#include "steps.h"
+#include "sums.h"
 
 static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
     for (int o = 1; o < st->operands; o++)

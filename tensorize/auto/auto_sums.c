@@ -4,7 +4,9 @@
  * goes inside of the sum's: vectors of them are added up. What follows the sum runs row by row, so that a row
  * of it is stored, and not all.
  */
-#include "tiling.h"
+#include "auto_stage.h"
+#include "steps.h"
+#include "sums.h"
 
 /* Elements of a row that is added up: of a shorter one, vectors would be nearly empty. A longer one is taken
  * in parts, of which the sums and as many of what is read stay in a quarter of the first-level cache. */

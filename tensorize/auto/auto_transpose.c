@@ -6,7 +6,9 @@
  * once its sums are complete.
  */
 #include <string.h>
-#include "tiling.h"
+#include "copies.h"
+#include "steps.h"
+#include "costing.h"
 
 /* The only loop in the index, if it is alone there. */
 static const struct uk_loop *loop_alone(const struct uk_stage *st, const struct uk_affine *f) {

@@ -7,7 +7,8 @@
  *
  * The copy runs as plain loops: it is made where it is cheap beside the sums.
  */
-#include "tiling.h"
+#include "copies.h"
+#include "steps.h"
 
 struct windows {
     struct uk_schedule *s;

@@ -6,7 +6,8 @@
 #ifndef UK_DEVICE_H
 #define UK_DEVICE_H
 
-#include "tiling.h"
+#include "auto.h"
+#include "cost/cost.h"
 
 /* device_steps.c: steps, applied as if they had been written. */
 

@@ -7,6 +7,8 @@
 #include <float.h>
 #include <string.h>
 #include "device.h"
+#include "auto_stage.h"
+#include "steps.h"
 #include "registry/operation.h"
 
 enum {

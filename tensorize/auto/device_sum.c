@@ -6,6 +6,7 @@
  * rfactors, in one kernel.
  */
 #include "device.h"
+#include "steps.h"
 
 enum {
     LONG_ROW =

@@ -4,6 +4,8 @@
  * written. The blocks are those that blocks.c finds.
  */
 #include <string.h>
+#include "copies.h"
+#include "steps.h"
 #include "tiling.h"
 
 /* Narrow panels are packed by so many rows of B at a time: a page holds a row's part of all. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps as data, applied as if they had been written. */
 #include <string.h>
-#include "tiling.h"
+#include "steps.h"
 
 struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
                            struct uk_loop *const *loops, int n) {

@@ -8,6 +8,7 @@
  * the one is taken that costs least by the lines that it moves.
  */
 #include <float.h>
+#include "steps.h"
 #include "tiling.h"
 
 /* Terms of the sum between two visits to a tile of C that are compared, besides all of them: GEMM_KC, which

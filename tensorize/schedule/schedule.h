@@ -68,7 +68,7 @@ enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer, const char *inner, struct uk_position at);
 
-/* ---- fuse.c ---- */
+/* ---- fuse_view.c ---- */
 
 /* Are loops `position` and the next one of the stage one loop over all that it accesses? */
 bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position);
