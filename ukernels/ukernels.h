@@ -84,8 +84,8 @@ const char *uk_version(void);
  * return NULL, 0 or the first value of an enum. */
 struct uk_kernel;
 
-/* How many rows there are, those of other architectures included; and the i-th, from 0 on: NULL if there is
- * none. */
+/* How many rows there are, those of other architectures included; and the i-th, from 0 on, in the order in
+ * which kernels that are estimated to take the same time are preferred: NULL if there is none. */
 int uk_kernel_count(void);
 const struct uk_kernel *uk_kernel_at(int i);
 /* The row of that symbol, or NULL. */

@@ -38,6 +38,19 @@ static void rows_are_sound(void **state) {
     assert_null(uk_kernel_find("uk_sgemm_0x0_avx2_asm"));
 }
 
+/* uk_kernel_at lists rows by rank, which no two have; those without one come last. Where a row stands in
+ * kernels.def says nothing. */
+static void rows_are_listed_by_rank(void **state) {
+    const struct uk_kernel *before = uk_kernel_at(0), *k;
+
+    (void)state;
+    assert_true(before->rank > 0);
+    for (int i = 1; (k = uk_kernel_at(i)); before = k, i++)
+        if (before->rank ? k->rank && k->rank <= before->rank : k->rank)
+            fail_msg("%s of rank %d comes before %s of rank %d", before->symbol, before->rank, k->symbol,
+                     k->rank);
+}
+
 /* A row whose fields all differ, read by the functions that programs have. */
 static void fields_are_read(void **state) {
     static const struct uk_kernel k = {.symbol = "s",
@@ -319,6 +332,7 @@ int main(void) {
     /* First what must begin in a process that has not looked at UK_ISA. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_hides_features),
+        cmocka_unit_test(rows_are_listed_by_rank),
         cmocka_unit_test(fields_are_read),
         cmocka_unit_test(rows_are_sound),
         cmocka_unit_test(rows_of_cores_have_one_for_all),

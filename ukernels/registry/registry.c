@@ -72,12 +72,18 @@ const struct uk_variant *uk_kernel_variant(const struct uk_kernel *kernel, int v
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
+/* By rank (order.py). */
+static const short order[] = {
+#include "order.def"
+};
+_Static_assert(sizeof order / sizeof *order == ROWS, "order.def is of these rows");
+
 int uk_kernel_count(void) {
     return ROWS;
 }
 
 const struct uk_kernel *uk_kernel_at(int i) {
-    return i >= 0 && i < ROWS ? &rows[i] : NULL;
+    return i >= 0 && i < ROWS ? &rows[order[i]] : NULL;
 }
 
 const struct uk_kernel *uk_kernel_find(const char *symbol) {
