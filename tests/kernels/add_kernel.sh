@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A new kernel is a file and a row: in a copy of the tree, those of docs/kernels.md are added, and everything else must follow. The
-# same once more for Arm: its row differs by the isa. A new operation is a row and a reference: one is added with a kernel.
+# same once more for Arm: its row differs by the isa. A new operation is a row, a reference and the name of its form: one is added with
+# a kernel.
 #
 #     add_kernel.sh SOURCE
 #
@@ -25,7 +26,8 @@ block '^UK_KERNEL[(]' >>ukernels/registry/kernels.def
 arm=${kernel/generic/neon}
 sed "s/$kernel/$arm/" "intrinsics/any/$kernel.c" >"intrinsics/aarch64/$arm.c"
 sed -n '$s/generic/neon/p' ukernels/registry/kernels.def >>ukernels/registry/kernels.def
-# y[j] = the sum over i of a[i*lda + j] * x[j], in f64: operands that no operation has.
+# y[j] = the sum over i of a[i*lda + j] * x[j], in f64: a form, operands and a size that no operation has.
+sed -i 's/^    UK_OP_WINDOW,$/&\n    UK_OP_COLUMN_SUMS,/' ukernels/registry/operation.h
 added=uk_dscale_sums_1x4_generic_c
 parameters='int64_t m, const double *a, int64_t lda, const double *x, double *y, int64_t n'
 sums='    for (int64_t j = 0; j < n; j++) {
@@ -39,13 +41,13 @@ sums='    for (int64_t j = 0; j < n; j++) {
 cat >>ukernels/registry/ops.def <<END
 UK_OP_ROW(dscale_sums, ($parameters),
           "intrinsic SYMBOLREQUIRES\n"
-          "  tensor a f64 [P, J] stride [lda, 1]\n"
+          "  tensor a f64 [Q, J] stride [lda, 1]\n"
           "  tensor x f64 [J]\n"
           "  tensor y f64 [J]\n"
-          "  y[j] = sum(p) a[p, j] * x[j]\n"
-          "  compute void SYMBOL(i64 P, ptr a, i64 lda, ptr x, ptr y, i64 J)\n"
+          "  y[j] = sum(q) a[q, j] * x[j]\n"
+          "  compute void SYMBOL(i64 Q, ptr a, i64 lda, ptr x, ptr y, i64 J)\n"
           "end\n",
-          .element = UK_ELEMENT_F64, .form = UK_OP_ADD_VECTOR)
+          .element = UK_ELEMENT_F64, .form = UK_OP_COLUMN_SUMS)
 END
 printf 'void uk_reference_dscale_sums(int64_t MR, int64_t NR, int64_t KR, %s) {\n    (void)MR, (void)NR, (void)KR;\n%s\n' \
     "$parameters" "$sums" >>ukernels/registry/reference.c

@@ -54,7 +54,8 @@ bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t siz
     }
     range(op, 'I', row->mr, &op->least_rows, &op->most_rows);
     range(op, 'J', row->nr, &op->least_columns, &op->most_columns);
-    op->has_k = has(op, 'P') || has(op, 'R');
+    for (char letter = 'A'; letter <= 'Z'; letter++) /* besides the tile's, and those of panels: loops */
+        op->has_k |= has(op, letter) && !strchr("IJWG", letter);
     op->has_acc = op->is.computes && op->is.updates;
     op->adds = op->is.adds || !op->is.computes;
     op->is_wide = op->most_columns > 64;
@@ -70,6 +71,15 @@ static void put_window(const struct shape *s, struct bench_sizes *z) {
     *bench_size(z, 'R') = s->k < 5 ? s->k : s->k < MAX_K ? 1 + s->k % 5 : (s->k + width - 1) / width;
 }
 
+/* A number of an operation's own size, within what is assumed of it. */
+static int64_t within(const struct op *op, int i, int64_t n) {
+    const int64_t multiple = op->is.multiple[i] ? op->is.multiple[i] : 1;
+
+    n = n < op->is.least[i] ? op->is.least[i] : n;
+    n = (n + multiple - 1) / multiple * multiple;
+    return op->is.most[i] && n > op->is.most[i] ? op->is.most[i] : n;
+}
+
 static void put_sizes(const struct uk_kernel *row, const struct op *op, const struct shape *s,
                       struct bench_sizes *z) {
     const int64_t kr = row->kr, multiple = op->is.multiple['P' - 'A'];
@@ -77,6 +87,8 @@ static void put_sizes(const struct uk_kernel *row, const struct op *op, const st
 
     *z = (struct bench_sizes){
         .gap = s->gap, .step = s->step, .reversed = s->reversed, .updates = s->acc, .hint = s->gap};
+    for (int i = 0; i < BENCH_LETTERS; i++)
+        z->size[i] = within(op, i, s->k);
     *bench_size(z, 'I') = s->mr;
     *bench_size(z, 'J') = s->nr;
     *bench_size(z, 'P') = multiple ? (s->k + multiple - 1) / multiple * multiple : s->k;

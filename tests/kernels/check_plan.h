@@ -9,6 +9,8 @@
 #include "registry/registry.h"
 
 enum { OPERANDS = BENCH_TENSORS, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
+_Static_assert(ABI_WORDS >= 3 + BENCH_PARAMETERS,
+               "references take MR, NR and KR before the kernel's arguments");
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
 enum data { INTEGERS, RANDOM, DATA };
 

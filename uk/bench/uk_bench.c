@@ -18,7 +18,7 @@ enum { TAPS = 9 };
 /* The matrix of those that read every element once, in bytes, and half of it; and its columns. */
 enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
 /* What is done at a time where any number may be, and nothing is multiplied. */
-enum { SOME = 64 };
+enum { SOME = 64, OTHERS = 4 };
 
 struct call {
     uk_function *function; /* what a row says, read beforehand */
@@ -114,6 +114,8 @@ void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d
 
     *s = (struct bench_sizes){
         .step = uk_kernel_operation(k)->stride > 1 ? 2 : 1, .reversed = true, .updates = d->updates};
+    for (int i = 0; i < BENCH_LETTERS; i++) /* what an operation may have besides */
+        s->size[i] = some(d, (char)('A' + i), OTHERS);
     *bench_size(s, 'I') = some(d, 'I', uk_kernel_mr(k));
     *bench_size(s, 'J') = some(d, 'J', uk_kernel_nr(k));
     *bench_size(s, 'R') = *bench_size(s, 'S') = 3;
@@ -132,9 +134,9 @@ double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration 
     const int window = uk_kernel_operation(k)->window;
     double terms = window ? window * window : 1;
 
-    for (const char *letter = "IJPRST"; *letter; letter++)
-        if (d->has[*letter - 'A'])
-            terms *= (double)s->size[*letter - 'A'];
+    for (int i = 0; i < BENCH_LETTERS; i++) /* W and G are those of a panel */
+        if (d->has[i] && i != 'W' - 'A' && i != 'G' - 'A')
+            terms *= (double)s->size[i];
     return terms;
 }
 
@@ -143,9 +145,24 @@ static size_t operand_bytes(const struct bench_operand *o) {
     return up_to_multiple(elements * (int64_t)bytes_of(o->tensor), 64);
 }
 
-static bool is_depthwise(const struct uk_kernel *k) {
-    const enum uk_op_form form = uk_kernel_operation(k)->form;
-    return form == UK_OP_DEPTHWISE || form == UK_OP_DEPTHWISE_ROW;
+static bool has_extent(const struct bench_tensor *t, char letter) {
+    for (int i = 0; i < t->dims; i++)
+        if (t->dim[i].extent.name[0] == letter && has_size(&t->dim[i]))
+            return true;
+    return false;
+}
+
+/* Products in which an operand has an element for each term, as depthwise convolutions: their sums are over
+ * the taps of a window. */
+static bool is_sum_of_taps(const struct bench_declaration *d) {
+    for (int i = 0; i < d->tensors; i++) {
+        bool all = d->multiplies && !d->tensor[i].is_output;
+        for (int n = 0; n < BENCH_LETTERS; n++)
+            all &= !d->has[n] || has_extent(&d->tensor[i], (char)('A' + n));
+        if (all)
+            return true;
+    }
+    return false;
 }
 
 /* Memory for all operands, one behind the other, with numbers; their addresses become arguments. */
@@ -179,7 +196,7 @@ static enum uk_status measure(const struct uk_kernel *k, const struct bench_decl
         .kernel = k,
         .time = {.name = uk_kernel_symbol(k), .run = run_call, .user = &call},
         .plan = {.isa = bench_isa_of(uk_kernel_isa(k)), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
-    uk_bench_sizes(k, d, is_depthwise(k) ? TAPS : K, &sizes);
+    uk_bench_sizes(k, d, !streams && is_sum_of_taps(d) ? TAPS : K, &sizes);
     if (streams)
         choose_stream(d, &sizes);
     bench_arguments(d, &sizes, &call.arguments);
