@@ -216,8 +216,8 @@ static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct
     return UK_AMDGPU_OK;
 }
 
-static void uk_hidden(uint8_t *to, const struct uk_amdgpu_argument *a,
-                      const struct uk_amdgpu_launch *launch) {
+static void uk_hidden_argument(uint8_t *to, const struct uk_amdgpu_argument *a,
+                               const struct uk_amdgpu_launch *launch) {
     static const char axes[] = "xyz";
     uint64_t value = 0;
 
@@ -260,7 +260,7 @@ static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k
     for (uint32_t i = 0; i < k->n_arguments; ++i)
         memcpy(to + k->arguments[i].offset, arguments[i], k->arguments[i].size);
     for (uint32_t i = k->n_arguments; i < k->n_arguments + k->n_hidden; ++i)
-        uk_hidden(to + k->arguments[i].offset, &k->arguments[i], launch);
+        uk_hidden_argument(to + k->arguments[i].offset, &k->arguments[i], launch);
     to = uk_simt_buffer_at(&gpu->memory, run->packet)->bytes;
     for (unsigned axis = 0; axis < 3; ++axis) {
         sizes[axis] = (uint16_t)launch->block[axis];

@@ -101,14 +101,14 @@ static inline float uk_med3(float a, float b, float c) {
     return most == a ? uk_max(b, c) : most == b ? uk_max(a, c) : uk_max(a, b);
 }
 
-static inline float uk_flush(float a) {
+static inline float uk_flush_subnormal(float a) {
     return uk_subnormal(a) ? copysignf(0, a) : a;
 }
 /* The product is rounded before the sum; volatile keeps compilers from fusing both into an FMA. */
 static inline float uk_mad(float a, float b, float c) {
-    const volatile float product = uk_flush(uk_flush(a) * uk_flush(b));
+    const volatile float product = uk_flush_subnormal(uk_flush_subnormal(a) * uk_flush_subnormal(b));
 
-    return uk_flush(product + uk_flush(c));
+    return uk_flush_subnormal(product + uk_flush_subnormal(c));
 }
 static inline float uk_fract(float a) {
     return a - floorf(a);

@@ -17,9 +17,9 @@ static enum uk_amdgpu_step uk_outside(struct uk_amdgpu_wave *w, const struct uk_
                      (long long)(address - b->address));
 }
 
-static enum uk_amdgpu_step uk_race(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
-                                   bool write, const struct uk_simt_buffer *b, uint64_t address,
-                                   const struct uk_simt_access *other) {
+static enum uk_amdgpu_step uk_report_race(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
+                                          bool write, const struct uk_simt_buffer *b, uint64_t address,
+                                          const struct uk_simt_access *other) {
     const struct uk_amdgpu_inst *by = &w->block->run->code->inst[other->instruction];
 
     if (other->block != w->block->number)
@@ -143,14 +143,14 @@ static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struc
         *shared |= (uint64_t)1 << l;
         result = uk_simt_touch(&b->shadow, address[l] - b->address, size, &me, &other);
         if (result)
-            return result < 0 ? uk_no_memory(w, i) : uk_race(w, i, l, write, b, address[l], &other);
+            return result < 0 ? uk_no_memory(w, i) : uk_report_race(w, i, l, write, b, address[l], &other);
     }
     return UK_AMDGPU_STEP_NEXT;
 }
 
 /* Stores to scratch also store the undefined bits. */
-static enum uk_amdgpu_step uk_store(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
-                                    const struct uk_amdgpu_places *places) {
+static enum uk_amdgpu_step uk_store_lanes(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                          uint64_t exec, const struct uk_amdgpu_places *places) {
     const struct uk_amdgpu_operand *data = &i->o[1];
     const unsigned size = i->op->types[0] < 4 ? i->op->types[0] : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
     const uint32_t stored = (uint32_t)((UINT64_C(1) << 8 * size) - 1) << shift;
@@ -221,7 +221,7 @@ static enum uk_amdgpu_step uk_find(struct uk_amdgpu_wave *w, const struct uk_amd
         return uk_scratch_places(w, i, exec, places);
     step = uk_addresses(w, i, exec, address);
     for (int l = 0; l < UK_AMDGPU_LANES && !step && i->op->flags & F_FLAT; ++l)
-        own |= (uint64_t)uk_is_private(address[l]) << l;
+        own |= (uint64_t)uk_is_private_address(address[l]) << l;
     own &= exec;
     if (!step && own)
         step = uk_scratch_flat(w, i, own, address, places);
@@ -244,7 +244,7 @@ enum uk_amdgpu_step uk_run_global(struct uk_amdgpu_wave *w, const struct uk_amdg
     if (!step)
         step = uk_find(w, i, exec, address, &places, &shared);
     if (!step && write)
-        step = uk_store(w, i, exec, &places);
+        step = uk_store_lanes(w, i, exec, &places);
     if (step)
         return step;
     *(write ? &w->block->run->counts->store_bytes : &w->block->run->counts->load_bytes) += moved;

@@ -441,7 +441,7 @@ static const char *uk_check_salu(struct uk_amdgpu_inst *i) {
 }
 
 /* Checks the registers of data and address of a memory instruction. */
-static const char *uk_check_memory(struct uk_amdgpu_inst *i) {
+static const char *uk_check_memory_op(struct uk_amdgpu_inst *i) {
     const struct uk_amdgpu_opcode *op = i->op;
     const bool write = op->flags & F_WRITE, two = op->flags & F_TWO;
     const unsigned n = op->types[1] * (two && !write ? 2 : 1);
@@ -480,7 +480,7 @@ const char *uk_amdgpu_operands(struct uk_amdgpu_inst *i) {
     if (op->run == uk_run_salu)
         return uk_check_salu(i);
     if (op->run == uk_run_global || op->run == uk_run_lds || op->run == uk_run_smem)
-        return uk_check_memory(i);
+        return uk_check_memory_op(i);
     if (op->run == uk_run_branch) {
         if (i->n != 1 || i->o[0].kind != UK_AMDGPU_OPERAND_CONSTANT)
             return "the target of this jump";

@@ -376,7 +376,7 @@ enum { MAX_SCRATCH = 131056 }; /* bytes of a thread: the largest wave part is 81
 #define SCRATCH_ADDRESS ((uint64_t)0xf00000000000)
 /* Addresses that flat_NAME treats as scratch, as Linux sets the aperture. */
 #define PRIVATE_APERTURE ((uint64_t)2 << 48)
-static inline bool uk_is_private(uint64_t address) {
+static inline bool uk_is_private_address(uint64_t address) {
     return address >> 32 == PRIVATE_APERTURE >> 32;
 }
 /* NULL, or the name of the operand that buffer_NAME or scratch_NAME does not allow. */

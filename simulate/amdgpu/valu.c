@@ -20,7 +20,7 @@ static void uk_fill(uint32_t *lanes, uint32_t value) {
 }
 
 /* Extracts the bytes that SDWA selects. */
-static void uk_select(uint32_t *to, const uint32_t *from, uint8_t sdwa, bool sign) {
+static void uk_select_bytes(uint32_t *to, const uint32_t *from, uint8_t sdwa, bool sign) {
     const unsigned shift = 8 * (sdwa >> 4), bits = 8 * (sdwa & 15);
 
     for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
@@ -109,7 +109,7 @@ void uk_source_words(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst
 
         words[word] = uk_word(w, o, uk_first_word(i, o, part) + word, bits, to);
         if (sdwa || o->sign_extend) {
-            uk_select(to, words[word], sdwa, o->sign_extend);
+            uk_select_bytes(to, words[word], sdwa, o->sign_extend);
             words[word] = to;
         }
         if (half) {

@@ -167,7 +167,7 @@ static void uk_meet(struct uk_amdgpu_run_state *run) {
         run->waves[i]->state = UK_AMDGPU_WAVE_READY;
 }
 
-static void uk_run_block(struct uk_amdgpu_run_state *run) {
+static void uk_run_group(struct uk_amdgpu_run_state *run) {
     const uint32_t n = run->block.n_waves;
 
     for (;;) {
@@ -222,7 +222,7 @@ static void uk_run_blocks(struct uk_amdgpu_run_state *run, const struct uk_amdgp
         }
         for (uint32_t w = 0; w < run->block.n_waves; ++w)
             uk_begin_wave(run, descriptor, run->waves[w], w);
-        uk_run_block(run);
+        uk_run_group(run);
     }
 }
 

@@ -5,10 +5,11 @@
     in the same room or in one before it; another room is included by the header of its name, which says what the room
     does and, after `uses`, which rooms it needs; kernels include their contract, templates and the compiler's own headers;
     folders of tests are rooms. A tag that begins with uk_ or stands in a header, and an enumerator of a header, means one
-    thing in all of them. In a room no more than four files need one another in a circle.
+    thing in all of them; a function that objects show, or whose name begins with uk_, is defined once. In a room no more than four files need one another in a circle.
     --print: the order, with files and lines.
 """
 
+import functools
 import json
 import pathlib
 import re
@@ -168,6 +169,7 @@ def check_names():
             failures.append(f"{name} is defined in {', '.join(sorted(map(str, where)))}: two things, one name")
 
 
+@functools.cache
 def symbols():
     """(room, source, symbol, does it define it?, object) of the rooms' objects."""
     of = {str(output): (room, path) for room, path, output in objects()}
@@ -175,10 +177,8 @@ def symbols():
     if missing:
         failures.append("there are no objects of " + ", ".join(sorted(missing)))
     out = subprocess.run([nm, "--print-file-name", "--format=posix", *of], cwd=build, check=True, capture_output=True, text=True)
-    for line in out.stdout.splitlines():
-        output, symbol, kind = re.match(r"([^:]+): (\S+) (\S)", line).groups()
-        if kind in "TDRBCVWU":
-            yield *of[output], symbol, kind != "U", output
+    lines = (re.match(r"([^:]+): (\S+) (\S)", line).groups() for line in out.stdout.splitlines())
+    return [(*of[output], symbol, kind != "U", output) for output, symbol, kind in lines if kind in "TDRBCVWU"]
 
 
 def check_symbols():
@@ -201,6 +201,25 @@ def check_symbols():
                 failures.append(f"{output} uses {symbol}: {first[symbol]} stands after {room}")
     for room, graph in sorted(needs.items()):
         check_circles(room, graph)
+
+
+# A function of a header, or a static one whose name is the project's.
+HIDDEN = re.compile(r"^static (?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+ \**(uk_\w+)\([^;{}]*\)\s*\{", re.M)
+
+
+def check_functions():
+    """A name that objects show, or that begins with uk_, is defined once: in one file of what this build makes."""
+    defined = {}
+    for _, path, symbol, is_defined, _ in symbols():
+        if is_defined and symbol != "main" and not symbol.startswith(("_", ".")):
+            defined.setdefault(symbol, set()).add(path.relative_to(source.resolve()))
+    for path in files(*TOPS):
+        text = re.sub(r"/\*.*?\*/", " ", (source / path).read_text(encoding="utf-8"), flags=re.S)
+        for name in HIDDEN.findall(text):
+            defined.setdefault(name, set()).add(path)
+    for name, where in sorted(defined.items()):
+        if len(where) > 1:
+            failures.append(f"{name} is defined in {', '.join(sorted(map(str, where)))}: two functions, one name; rename one, or share it")
 
 
 def reached(graph, start):
@@ -258,6 +277,7 @@ check_headers()
 check_kernels()
 check_names()
 check_symbols()
+check_functions()
 check_heads()
 check_tests()
 check_python()
