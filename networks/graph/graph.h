@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room graph: the network as nodes and values, whatever it was read from. It uses base's arena and texts.
- * Data: struct uk_graph, which owns all of it; uk_value, a tensor; uk_node, an operator with its attributes.
+ * Room graph: the network as nodes and values, whatever it was read from. It uses base's arena and texts, and
+ * the element types of language. Data: struct uk_graph, which owns all of it; uk_value, a tensor; uk_node, an
+ * operator with its attributes.
  */
 #ifndef UK_GRAPH_H
 #define UK_GRAPH_H

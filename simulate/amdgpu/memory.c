@@ -189,8 +189,8 @@ uint32_t uk_loaded(const struct uk_amdgpu_inst *i, uint32_t before, const uint8_
 }
 
 /* Bytes of buffers are defined. A load of half a register keeps the undefined bits of the other half. */
-static void uk_load(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
-                    const struct uk_amdgpu_places *places, struct uk_amdgpu_event *e) {
+static void uk_load_lanes(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                          const struct uk_amdgpu_places *places, struct uk_amdgpu_event *e) {
     static const uint8_t defined[4];
 
     e->first = i->o[0].index;
@@ -258,7 +258,7 @@ enum uk_amdgpu_step uk_run_global(struct uk_amdgpu_wave *w, const struct uk_amdg
     }
     if (write)
         return UK_AMDGPU_STEP_NEXT;
-    uk_load(w, i, exec, &places, e);
+    uk_load_lanes(w, i, exec, &places, e);
     uk_event_marks(w, e);
     return UK_AMDGPU_STEP_NEXT;
 }
