@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loop IR to LLVM IR: the function and what is around its body.
+ * Loop IR to LLVM IR: the function and everything around its body.
  *
- * int NAME(sizes..., scalars..., tensors...) checks its arguments, has one workspace, and runs the
- * loops. A failure is recorded in the generator and generation goes on; the caller discards the module.
+ * int NAME(sizes..., scalars..., tensors...) checks its arguments, has one workspace, and runs the loops. A
+ * failure is recorded in the generator and generation continues; the caller discards the module.
  */
 #include <string.h>
 #include <llvm-c/Analysis.h>
@@ -11,10 +11,10 @@
 
 /* ---- the body ---- */
 
-/* Up to so many nests are optimized as one function. */
+/* Maximum number of nests that are optimized as one function. */
 enum { MOST_TOGETHER = 12 };
 
-/* Gives the workspace back, if the function has allocated one. */
+/* Frees the workspace if the function has allocated one. */
 static void release(struct uk_codegen *g, LLVMValueRef work) {
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
 
@@ -22,7 +22,7 @@ static void release(struct uk_codegen *g, LLVMValueRef work) {
         LLVMBuildCall2(g->b, type, uk_cg_declare(g, "free", type), &work, 1, "");
 }
 
-/* The loops of tests before a nest: where one fails, the function ends. Returns the next nest. */
+/* Generates the checks before a nest; if one fails, the function returns. Returns the next nest. */
 static const struct uk_node *checks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef work) {
     LLVMValueRef no = LLVMConstInt(g->i1, 0, false);
 
@@ -62,7 +62,7 @@ static void body(struct uk_codegen *g, LLVMValueRef work) {
 
 /* ---- the function ---- */
 
-/* For a GPU the device comes first. */
+/* The first parameter is the device if there is a GPU. */
 static LLVMTypeRef function_type(struct uk_codegen *g) {
     const struct uk_program *p = g->f->program;
     size_t n = 0, most = 3;
@@ -90,8 +90,8 @@ static LLVMTypeRef function_type(struct uk_codegen *g) {
     return LLVMFunctionType(g->i32, type, (unsigned)n, false);
 }
 
-/* Names the parameters of g->function and binds them; noalias holds because the entry checks refuse overlaps.
- */
+/* Names the parameters of g->function and binds them; noalias holds because the entry checks refuse
+ * overlaps. */
 static void bind_arguments(struct uk_codegen *g) {
     const struct uk_program *p = g->f->program;
     unsigned n = g->first;
@@ -134,7 +134,7 @@ static void bind_arguments(struct uk_codegen *g) {
     uk_cg_attribute(g, g->function, n + 1, "noalias", 0);
 }
 
-/* g->function's status, as C's callers take it. */
+/* Marks the returned status as C callers expect it. */
 static void return_int(struct uk_codegen *g) {
     if (g->target->arch->extends_int)
         uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeReturnIndex, "signext", 0);
@@ -170,8 +170,9 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
 }
 
-/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors) calls the function NAME,
- * which may have only the first of its arguments; the first of the tensors is the GPU, if there is one. */
+/* Generates int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors), which calls
+ * NAME; NAME may have only the first of these arguments. The first of the tensors is the GPU, if there is
+ * one. */
 static void trampoline(struct uk_codegen *g, LLVMValueRef target) {
     const struct uk_program *p = g->f->program;
     LLVMTypeRef type = LLVMGlobalGetValueType(target), pointers[] = {g->ptr, g->ptr, g->ptr},
@@ -256,7 +257,7 @@ static void end(struct uk_codegen *g) {
     uk_arena_free(&g->arena);
 }
 
-/* What makes the packed form of a constant tensor, and tells its size. */
+/* The function that makes the packed form of a constant tensor, and the one that returns its size. */
 static enum uk_status packing(struct uk_build *build, const struct uk_packed *k) {
     struct uk_codegen g = uk_cg_begin(build, build->target, build->module);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room codegen: loops to LLVM IR. It uses language, target, stages, what lower knows of fused values, and of
- * interpret the arithmetic for constants. Data: struct uk_build (one compilation); struct uk_codegen
+ * Room codegen: converts loops to LLVM IR. It uses language, target, stages, fused values of lower, and of
+ * interpret the arithmetic of constants. Data: struct uk_build (one compilation); struct uk_codegen
  * (generator.h).
  */
 #ifndef UK_CODEGEN_H
@@ -12,14 +12,14 @@
 #include "language/language.h"
 #include "target/target.h"
 
-/* An imported object that the build's own is linked with. */
+/* An imported object file, linked into the build's object. */
 struct uk_object {
     char *bytes;
     size_t length;
     struct uk_object *next;
 };
 
-/* One compilation: the module as it goes through code generation, linking and optimization. */
+/* One compilation: the module during code generation, linking and optimization. */
 struct uk_build {
     struct uk_context *context;
     const struct uk_function *function;
@@ -27,33 +27,32 @@ struct uk_build {
     LLVMTargetMachineRef machine;
     LLVMContextRef llvm;
     LLVMModuleRef module;
-    /* For a GPU `module` has the kernels, and this the function that launches them; else NULL. */
+    /* For a GPU `module` has the kernels, and host_module the function that launches them; else NULL. */
     LLVMModuleRef host_module;
     const struct uk_target *host;
-    struct uk_text diagnostics; /* LLVM's messages since it was last emptied */
+    struct uk_text diagnostics; /* LLVM's messages since it was last cleared */
     bool left_scalar;           /* LLVM could not vectorize a loop that a step vectorizes */
-    struct uk_object *objects;  /* those that kernels are called in */
+    struct uk_object *objects;  /* objects of kernels that are called, not inlined */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
-    bool uses_library;          /* one of the functions calls libukernels; set by uk_build_all */
-    const struct uk_bundle
-        *bundle; /* whose constants are zeros in the module, and are put into the object; or NULL */
+    bool uses_library;          /* some function calls libukernels; set by uk_build_all */
+    /* Its constants are zeros in the module, and are written into the object afterwards; or NULL. */
+    const struct uk_bundle *bundle;
 };
 
-/* Before a failure that other loops of the same program may not have. */
+/* To be called before a failure that other loops of the same program may not have. */
 static inline void uk_build_blames_loops(const struct uk_build *b) {
     b->context->refused_code = b->function;
 }
 
-/* The global of the host's module that has the kernels' image, and that with its size; both are declarations
- * yet. */
+/* Globals of the host's module: the image of the kernels and its size; only declared here. */
 #define UK_IMAGE "uk.image"
 #define UK_IMAGE_BYTES "uk.image.bytes"
 
-/* codegen.c: the function, its entry checks, its parallel tasks; kernels are declarations. */
+/* codegen.c: generates the function, its entry checks and its parallel tasks; kernels are declarations. */
 enum uk_status uk_codegen(struct uk_build *b);
-/* codegen.c: the LLVM type in memory and in signatures of a ctype or enum uk_type. */
+/* codegen.c: the LLVM type of a ctype or enum uk_type in memory and in signatures. */
 LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype);
-/* That of one of the kernel's forms, with the address spaces that its operands have on the target. */
+/* The type of one form of a kernel, with the address spaces of its operands on the target. */
 LLVMTypeRef uk_llvm_prototype(const struct uk_build *b, const struct uk_intrinsic *in,
                               const struct uk_form *form, struct uk_arena *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all files of the generator build with: failures, types, blocks, declarations, attributes. */
+/* Building blocks of all files of the generator: failures, types, blocks, declarations, attributes. */
 #include <string.h>
 #include "generator.h"
 
@@ -37,7 +37,8 @@ LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype) {
     }
 }
 
-/* Of an operand: as the row says, or by where the declaration puts its tensor. */
+/* The address space of an operand: from the kernel's row, or from the scope of its tensor in the
+ * declaration. */
 static enum uk_space space_of(const struct uk_intrinsic *in, const struct uk_tensor *tensor) {
     int i = 0;
 

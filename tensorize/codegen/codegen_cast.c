@@ -19,8 +19,7 @@ LLVMTypeRef uk_cg_memory_type(struct uk_codegen *g, enum uk_type t) {
     return is_small_float(t) ? g->i16 : uk_llvm_type(g->llvm, t);
 }
 
-/* LLVM would call a compiler-rt function to round to bf16 on most CPUs; integer arithmetic does it in place.
- */
+/* Rounds by integer arithmetic: for bf16 LLVM would call a compiler-rt function on most CPUs. */
 static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
     LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, "");
     LLVMValueRef high = LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), "");
@@ -40,7 +39,7 @@ static LLVMValueRef where(struct uk_codegen *g, LLVMIntPredicate is, LLVMValueRe
                            other, "");
 }
 
-/* The same to f16. Below 2^-14 its last bit is worth 2^-24, as that of floats from 0.5 to 1: adding 0.5
+/* The same for f16. Below 2^-14 its last bit is worth 2^-24, like that of floats from 0.5 to 1: adding 0.5
  * rounds. */
 static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
     LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, ""), half = LLVMConstReal(g->f32, 0.5);
@@ -49,7 +48,7 @@ static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
     LLVMValueRef size = LLVMBuildAnd(g->b, bits, LLVMConstInt(g->i32, 0x7fffffff, false), "");
     LLVMValueRef kept = LLVMBuildLShr(g->b, size, LLVMConstInt(g->i32, 13, false), "");
     LLVMValueRef odd = LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 1, false), "");
-    /* The exponent's bias is 15 for 127. */
+    /* Exponent bias 15 instead of 127. */
     LLVMValueRef normal = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, size, odd, ""),
                                        LLVMConstInt(g->i32, 0xfffu - (112u << 23), false), "");
     normal = LLVMBuildLShr(g->b, normal, LLVMConstInt(g->i32, 13, false), "");
@@ -64,7 +63,8 @@ static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
     return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, sign, v, ""), g->i16, "");
 }
 
-/* Without the instruction LLVM calls a function that neither libc nor libm has. */
+/* False, with a failure, if the target has no instruction: LLVM would call a function that neither libc nor
+ * libm has. */
 static bool has_half(struct uk_codegen *g) {
     const struct uk_target *t = g->target;
 
@@ -78,7 +78,7 @@ static bool has_half(struct uk_codegen *g) {
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
-    if (type == UK_F16 && g->device) /* on the host, whatever it has */
+    if (type == UK_F16 && g->device) /* on the host, with or without the instruction */
         return float_to_f16_bits(g, v);
     if (type == UK_F16 && has_half(g))
         return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
@@ -87,10 +87,10 @@ LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueR
 }
 
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    if (g->device) /* the host hands it on */
+    if (g->device) /* the host passes the bits on unchanged */
         return v;
-    /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a
-     * negated one. */
+    /* As integers LLVM 19 would select them before they become floats, and lose the sign of a negated one for
+     * AMD's GPUs. */
     if (type == UK_BF16 && g->target->arch->is_device)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
                               "");
@@ -108,8 +108,8 @@ LLVMValueRef uk_cg_rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef
     return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
 }
 
-/* An f64 as the f32 below or above it whose last bit is 1, if it is none itself: rounding that to f16 or bf16
- * gives what rounding the f64 gives, which going through the nearest f32 would not. */
+/* Converts f64 to f32 with rounding to odd: if inexact, to the neighbour whose last bit is 1. Rounding the
+ * result to f16 or bf16 equals rounding the f64; rounding the nearest f32 would not. */
 static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
     LLVMValueRef nearest = LLVMBuildFPTrunc(g->b, v, g->f32, "");
     LLVMValueRef back = LLVMBuildFPExt(g->b, nearest, g->f64, "");
@@ -124,7 +124,7 @@ static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
     return LLVMBuildBitCast(g->b, LLVMBuildSelect(g->b, inexact, odd, bits, ""), g->f32, "");
 }
 
-/* The same from an i64 to f64: beyond 2^53 the 11 bits that may not fit leave a 1 above them. */
+/* The same from i64 to f64: beyond 2^53 the 11 bits that may not fit are replaced by a 1 above them. */
 static LLVMValueRef to_odd_double(struct uk_codegen *g, LLVMValueRef v) {
     LLVMValueRef low = LLVMConstInt(g->i64, 0x7ff, false), zero = LLVMConstInt(g->i64, 0, false);
     LLVMValueRef rest = LLVMBuildAnd(g->b, v, low, "");
@@ -150,8 +150,8 @@ static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, en
     return uk_cg_rounded(g, to, to_odd_float(g, v));
 }
 
-/* Where no instruction saturates LLVM takes vectors of a conversion that does apart: clamped before, they
- * stay whole. A maximum of a NaN and an end is the end. */
+/* Without a saturating conversion instruction LLVM splits vectors of saturating conversions; clamped values
+ * keep them whole. The maximum of NaN and a bound is the bound. */
 static LLVMValueRef clamped(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
     LLVMTypeRef type = uk_llvm_type(g->llvm, from);
     const int low = to == UK_U8 ? 0 : to == UK_I8 ? INT8_MIN : INT16_MIN;
@@ -178,7 +178,7 @@ static LLVMValueRef float_to_integer(struct uk_codegen *g, enum uk_type from, en
     return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, &v, 1, "");
 }
 
-/* A cast wraps between integers, and from float to integer it truncates and saturates (NaN gives 0). */
+/* A cast between integers wraps; from float to integer it truncates and saturates (NaN gives 0). */
 LLVMValueRef uk_cg_cast(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
     LLVMTypeRef type = uk_cg_register_type(g, to);
     bool small = is_small_float(from);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entry checks, as a function of their own: NAME.check takes what NAME takes and returns a status.
+ * The entry checks as a separate function: NAME.check takes the arguments of NAME and returns a status.
  *
  * It is straight-line code: every condition becomes a bit, the bits of one status are or-ed, and one chain of
- * selects picks the answer. Optimizing it is not worth the compiler's time, so it is marked optnone.
+ * selects picks the result. Optimizing it is not worth the compile time, so it is marked optnone.
  */
 #include <string.h>
 #include "generator.h"
 
-/* An argument in memory: [begin, end), both 0 where it has no elements. */
+/* The memory of an argument: [begin, end), both 0 if it has no elements. */
 struct range {
     bool is_written;
     LLVMValueRef begin, end;
@@ -45,7 +45,7 @@ LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end) {
                                        : LLVMConstInt(g->i1, 0, false);
 }
 
-/* The largest value of a layout's subscript over the box, or the least one; the box starts at 0. */
+/* The maximum (most) or minimum of a layout's subscript over the box, which begins at 0. */
 static LLVMValueRef bound(struct uk_codegen *g, const struct uk_tensor *t, const struct uk_index *e,
                           bool most) {
     bool swap = e->op == UK_I_SUB;
@@ -70,7 +70,7 @@ static LLVMValueRef bound(struct uk_codegen *g, const struct uk_tensor *t, const
 
         return uk_cg_arithmetic(g, UK_I_MUL, l, bound(g, t, e->b, most));
     }
-    case UK_I_DIV: /* of what is not negative: rounding down is truncation */
+    case UK_I_DIV: /* the dividend is not negative: rounding down is truncation */
         return LLVMBuildSDiv(g->b, bound(g, t, e->a, most), uk_cg_index(g, e->b), "");
     case UK_I_MOD: {
         LLVMValueRef last = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, e->b), uk_cg_int(g, 1));
@@ -83,15 +83,14 @@ static LLVMValueRef bound(struct uk_codegen *g, const struct uk_tensor *t, const
     }
 }
 
-/* Extent of a stored dimension. */
+/* The extent of a stored dimension. */
 static LLVMValueRef extent(struct uk_codegen *g, const struct uk_tensor *t, int d) {
     if (!t->layout)
         return uk_cg_index(g, t->shape[d]);
     return uk_cg_arithmetic(g, UK_I_ADD, bound(g, t, t->layout->to[d], true), uk_cg_int(g, 1));
 }
 
-/* Elements from the origin to the last one, plus 1; strides that let two elements meet are refused on the
- * way. */
+/* The number of elements from the origin to the last one; sets *bad if strides let two elements overlap. */
 static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef empty,
                              LLVMValueRef *bad) {
     LLVMValueRef need = uk_cg_int(g, 1), short_stride = LLVMConstInt(g->i1, 0, false);
@@ -114,8 +113,7 @@ static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LL
     return need;
 }
 
-/* With an extent of 0 the last element would lie before the first one, and neither strides nor addresses
- * matter. */
+/* With an extent of 0 the last element would precede the first, so strides and addresses do not matter. */
 struct extents {
     LLVMValueRef empty, overflow, wrong_shape, bytes;
 };
@@ -170,7 +168,7 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
     c->ranges = r;
 }
 
-/* A temp's strides, if they are written: it has no pointer. */
+/* Checks explicit strides of a temp, which has no pointer. */
 static void check_temp(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t) {
     LLVMValueRef empty = LLVMConstInt(g->i1, 0, false), overflow = empty;
 
@@ -182,7 +180,7 @@ static void check_temp(struct uk_codegen *g, struct checks *c, const struct uk_t
     either(g, &c->size, LLVMBuildAnd(g->b, overflow, LLVMBuildNot(g->b, empty, ""), ""));
 }
 
-/* A constant tensor in whose place its packed form is. */
+/* Checks a constant tensor that is replaced by its packed form. */
 static void check_packed(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t) {
     struct extents e;
 
@@ -192,7 +190,7 @@ static void check_packed(struct uk_codegen *g, struct checks *c, const struct uk
     either(g, &c->size, LLVMBuildAnd(g->b, e.overflow, LLVMBuildNot(g->b, e.empty, ""), ""));
 }
 
-/* The workspace that the caller gives counts as an output. `bytes` is NAME_workspace. */
+/* Checks the workspace that the caller passes, which counts as an output. `bytes` is NAME_workspace. */
 static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef bytes) {
     unsigned n = LLVMCountParams(bytes);
     LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg), zero = uk_cg_int(g, 0);
@@ -224,7 +222,7 @@ static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef byte
     c->ranges = r;
 }
 
-/* Every pair with an output in it, once. */
+/* Checks every pair that includes an output, once. */
 static void check_overlaps(struct uk_codegen *g, struct checks *c) {
     for (const struct range *a = c->ranges; a; a = a->next)
         for (const struct range *b = a->next; b; b = b->next)
@@ -238,8 +236,8 @@ static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_statu
     return LLVMBuildSelect(g->b, bad, LLVMConstInt(g->i32, s, false), otherwise, "");
 }
 
-/* Grids that no device takes are refused before anything is launched; those that depend on a loop of the
- * host's, when they are launched. */
+/* Refuses grids that no device takes before anything is launched; those that depend on a loop of the host are
+ * refused at their launch. */
 static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_node *n,
                         LLVMValueRef reached) {
     static const int64_t most[UK_AXES] = {INT32_MAX, UINT16_MAX, UINT16_MAX};

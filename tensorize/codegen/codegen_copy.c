@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that are copied in rows, by registers of eight where the target's loads and stores take any address,
- * as P's kernels do. LLVM would copy short rows byte by byte and call memcpy for others.
+ * Copies rows of bytes by registers of eight bytes, if the target's loads and stores take any address, as P's
+ * kernels assume. LLVM would copy short rows byte by byte and call memcpy for others.
  */
 #include "generator.h"
 #include "stages/stages.h"
 
-enum { WORD = 8, STRAIGHT = 16 /* words, each a load and a store without a loop */ };
+enum { WORD = 8, STRAIGHT = 16 /* words that are copied without a loop, at most */ };
 
-/* Does a step of v move the access by one element? */
+/* True if a step of v moves the access by one element. */
 static bool steps_by_one(const struct uk_access *a, const struct uk_var *v) {
     const int last = a->tensor->stored_dims - 1;
     int64_t stride;
@@ -48,7 +48,7 @@ struct rows {
     LLVMValueRef from, to;
 };
 
-/* An integer of so many bytes, `at` bytes on. */
+/* Copies an integer of `bytes` bytes at offset `at`. */
 static void copy_word(const struct rows *r, LLVMValueRef at, unsigned bytes) {
     struct uk_codegen *g = r->g;
     LLVMTypeRef type = LLVMIntTypeInContext(g->llvm, 8 * bytes);
@@ -63,7 +63,7 @@ static void copy_word(const struct rows *r, LLVMValueRef at, unsigned bytes) {
     uk_cg_mark_access(g, v, r->store->target.tensor);
 }
 
-/* What is left of a word overlaps the one before it, or goes by halves. */
+/* Copies n bytes without a loop; a partial last word overlaps the one before it, or is copied in halves. */
 static void copy_straight(const struct rows *r, int64_t n) {
     int64_t i = 0;
 
@@ -80,7 +80,7 @@ static void copy_straight(const struct rows *r, int64_t n) {
         }
 }
 
-/* Whole words of n bytes. */
+/* Copies the whole words of n bytes in a loop. */
 static LLVMValueRef copy_in_loop(const struct rows *r, LLVMValueRef n) {
     struct uk_codegen *g = r->g;
     LLVMValueRef zero = uk_cg_int(g, 0), end = LLVMBuildAnd(g->b, n, uk_cg_int(g, -WORD), "words");

@@ -2,8 +2,8 @@
 /*
  * Code for value expressions and stores.
  *
- * f16 and bf16 are 16 bits in memory and floats in registers: each operation is done in f32 and its result
- * rounded, which is what the interpreter does too.
+ * f16 and bf16 are 16 bits in memory and floats in registers: each operation is computed in f32 and its
+ * result rounded, as in the interpreter.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
     return uk_cg_from_memory(g, type, v);
 }
 
-/* Rounded once, by the interpreter's own rule. */
+/* Rounded once, by the interpreter's rule. */
 static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
     LLVMTypeRef type = uk_cg_register_type(g, e->type);
 
@@ -32,7 +32,7 @@ static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
     return LLVMConstReal(type, uk_round_to(e->type, e->number));
 }
 
-/* min and max of integers. */
+/* Integer min and max. */
 static LLVMValueRef least(struct uk_codegen *g, bool min, enum uk_type type, LLVMValueRef l, LLVMValueRef r) {
     const LLVMIntPredicate is =
         type == UK_U8 ? (min ? LLVMIntULT : LLVMIntUGT) : (min ? LLVMIntSLT : LLVMIntSGT);
@@ -63,7 +63,7 @@ static LLVMValueRef function_of_one(const struct uk_math *m, enum uk_expr_op op,
     }
 }
 
-/* Counts outside the type's bits shift everything out, as if one bit were shifted at a time. */
+/* Counts outside the type's bits shift all bits out, as if one bit were shifted at a time. */
 static LLVMValueRef shift(struct uk_codegen *g, const struct uk_expr *e, LLVMValueRef l, LLVMValueRef r) {
     const bool left = e->op == UK_E_SHL;
     const enum uk_type type = e->type;
@@ -134,7 +134,7 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
     return uk_function_of(op)->class == UK_FUNCTION_REAL ? uk_cg_rounded(g, type, v) : v;
 }
 
-/* ---- conditions, and values of which only one may be computed ---- */
+/* ---- conditions, and selections that compute one side only ---- */
 
 static LLVMValueRef truth(struct uk_codegen *g, const struct uk_expr *e) {
     static const LLVMIntPredicate is_signed[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
@@ -176,7 +176,7 @@ static bool reads_memory(const struct uk_expr *e) {
     return false;
 }
 
-/* c ? yes : no. An element may exist only where its side is taken, so that reads are behind a branch. */
+/* c ? yes : no. An element may exist only if its side is chosen, so memory is read under a branch. */
 static LLVMValueRef choose(struct uk_codegen *g, LLVMValueRef c, const struct uk_expr *yes,
                            const struct uk_expr *no) {
     if (!reads_memory(yes) && !reads_memory(no)) {
@@ -215,7 +215,7 @@ static LLVMValueRef pad(struct uk_codegen *g, const struct uk_expr *e) {
     for (int d = 0; d < a->tensor->dims; d++) {
         LLVMValueRef i = uk_cg_index(g, a->index[d]), n = uk_cg_index(g, a->tensor->shape[d]);
 
-        /* Unsigned: a negative index is beyond every extent. */
+        /* Unsigned: a negative index exceeds every extent. */
         inside = LLVMBuildAnd(g->b, inside, LLVMBuildICmp(g->b, LLVMIntULT, i, n, ""), "");
     }
     return choose(g, inside, e->arg[0], e->arg[1]);
@@ -271,9 +271,9 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     }
 }
 
-/* llvm.minimum and llvm.maximum: NaN if one is NaN, and -0 is less than 0. LLVM 19 has no code for those of
- * f64 where integers have 32 bits; of equal numbers, which are zeros if they differ, one has the sign that is
- * wanted. */
+/* llvm.minimum and llvm.maximum: NaN if either is NaN, and -0 is less than 0. LLVM 19 has no f64 code for
+ * them if integers have 32 bits: then the sign is set from both operands if they are equal, which matters
+ * only for zeros. */
 static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVMValueRef r) {
     LLVMValueRef both[] = {l, r};
 
@@ -294,9 +294,8 @@ static bool is_operation(LLVMValueRef v, LLVMOpcode opcode) {
     return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == opcode;
 }
 
-/* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split
- * that; llvm.maximum it can split too. A product that is added need not be rounded before; all else is, each
- * operation by itself. */
+/* Adds one more term, like uk_reduced. A reduction has no order, so the vectorizer may split it; llvm.maximum
+ * it can split too. A product that is added need not be rounded before; every other operation is rounded. */
 static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
                             LLVMValueRef old, LLVMValueRef v) {
     if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))

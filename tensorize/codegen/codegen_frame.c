@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function inside another one, and the values that it takes from there. */
+/* Functions inside other functions, and the values that they capture. */
 #include "generator.h"
 
 /* A value of the outer function that the inner one reads from its context. */
@@ -21,8 +21,8 @@ static LLVMValueRef field_at(struct uk_codegen *g, LLVMValueRef context, unsigne
     return LLVMBuildInBoundsGEP2(g->b, g->i64, context, &at, 1, "");
 }
 
-/* The value in `function`, which frame f writes: its own, a constant, or one that its context brings. Only
- * what is used is brought, so that a function costs what is in it, and not what is in the program. */
+/* The value in `function`, which frame f generates: its own, a constant, or one that its context passes. Only
+ * used values are passed, so the cost of a function depends on its own size and not on the program's. */
 static LLVMValueRef local(struct uk_codegen *g, struct uk_cg_frame *f, LLVMValueRef function,
                           LLVMValueRef v) {
     LLVMValueRef of = v ? owner(v) : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of the forms that lower/requantize.c finds, in the target's instructions. */
+/* Generates the forms that lower/requantize.c finds with the target's instructions. */
 #include <string.h>
 #include "generator.h"
 #include "lower/lower.h"
 
-/* Fields of the words of RISC-V P, and of min, max and pack as its subset of B has them. */
+/* Fields of the instructions of RISC-V P, and of min, max and pack from B, which P includes. */
 enum {
 #define UK_RVP(name, form, funct3, funct7, ...) FUNCT3_##name = funct3, FUNCT7_##name = funct7,
 #include "registry/rvp.def"
@@ -18,7 +18,7 @@ enum {
     FUNCT3_PACK = 4
 };
 
-/* An instruction that LLVM has no name for, or not this form; it is pure arithmetic. */
+/* An instruction for which LLVM has no name, or not this form; it has no side effects. */
 static LLVMValueRef pure(struct uk_codegen *g, const char *text, const char *constraints, LLVMValueRef *args,
                          unsigned count) {
     static const char *const attribute[] = {"memory", "nounwind", "willreturn"};
@@ -48,7 +48,7 @@ static LLVMValueRef instruction(struct uk_codegen *g, unsigned opcode, unsigned 
                 "=r,r,r", (LLVMValueRef[]){l, r}, 2);
 }
 
-/* Its last operand is a number, which stands where a register would. */
+/* An instruction whose last operand is a number in the place of a register. */
 static LLVMValueRef immediate(struct uk_codegen *g, unsigned funct3, unsigned funct7, LLVMValueRef v,
                               unsigned number) {
     return pure(
@@ -69,9 +69,9 @@ static LLVMValueRef zero_of(struct uk_codegen *g, const struct uk_fused *f) {
 }
 
 /*
- * x rounded, in low - zero .. high - zero. Clamping to these integers before rounding gives what saturating
- * the sum gives, and what is left is in the range of every conversion. maxnum makes a NaN low - zero, which
- * is right where low is 0.
+ * x rounded and limited to low - zero .. high - zero. Clamping to these integers before rounding gives the
+ * same as saturating the sum, and the result is in the range of every conversion. maxnum turns NaN into low -
+ * zero, which is right if low is 0.
  */
 static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type to, LLVMValueRef x, LLVMValueRef zero) {
     for (int i = 0; i < 2; i++) {
@@ -86,8 +86,8 @@ static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type to, LLVMValueRef 
 }
 
 /*
- * x rounded to an integer, which the conversion saturates; of a NaN -zero, so that the byte is 0. The upper
- * half of the register is the sign.
+ * x rounded to an integer, which the conversion saturates; NaN becomes -zero, so that the byte is 0. The
+ * upper half of the register is the sign.
  */
 static LLVMValueRef converted(struct uk_codegen *g, const struct uk_expr *e, LLVMValueRef x,
                               LLVMValueRef zero) {
@@ -99,8 +99,7 @@ static LLVMValueRef converted(struct uk_codegen *g, const struct uk_expr *e, LLV
     return pure(g, "fcvt.w.s $0, $1, rne", "=r,f", &x, 1);
 }
 
-/* The lower word of v, or both: the zero point is added, and what is no unsigned byte becomes the nearest
- * one. */
+/* Adds the zero point to the lower word of v, or to both, and saturates to unsigned bytes. */
 static LLVMValueRef clipped(struct uk_codegen *g, LLVMValueRef v, LLVMValueRef zero, bool both) {
     if (!LLVMIsConstant(zero) || !LLVMIsNull(zero)) {
         LLVMValueRef low = LLVMBuildZExt(g->b, zero, g->i64, "");
@@ -112,7 +111,7 @@ static LLVMValueRef clipped(struct uk_codegen *g, LLVMValueRef v, LLVMValueRef z
     return immediate(g, FUNCT3_uclip32, FUNCT7_uclip32, v, 8);
 }
 
-/* Says that v, whose upper word was a sign, is a byte: what reads it masks nothing. */
+/* Marks v as a byte although its upper word was a sign, so that its users do not mask it. */
 static LLVMValueRef mark_byte(struct uk_codegen *g, LLVMValueRef v) {
     LLVMMetadataRef range[] = {LLVMValueAsMetadata(uk_cg_int(g, 0)),
                                LLVMValueAsMetadata(uk_cg_int(g, UINT8_MAX + 1))};
@@ -137,7 +136,7 @@ static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct 
 
 /* ---- rows of bytes ---- */
 
-/* i, or i and what does not depend on it. */
+/* i, or a sum of i and a term that does not depend on it. */
 static bool counts_by_one(const struct uk_index *e, const struct uk_var *i) {
     return (e->op == UK_I_VAR && e->var == i) ||
            (e->op == UK_I_ADD && ((counts_by_one(e->a, i) && !uk_mentions(e->b, i)) ||
@@ -154,7 +153,7 @@ static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
     return false;
 }
 
-/* Neighbours in memory that become bytes by one zero point, and of which none is read back. */
+/* True for adjacent bytes made with one zero point, none of which is read back. */
 static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fused *f) {
     const struct uk_access *to = &n->body->target;
     const int last = to->tensor ? to->tensor->stored_dims - 1 : 0;
@@ -175,8 +174,8 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
 
 enum { DOUBLE = 8, WORD = 4 };
 
-/* Of a row of f32(sum + bias) * factor: all three. Neighbours of the integers are read and added in pairs,
- * which pays for the shift that takes a pair apart; a sum alone is better read by itself. */
+/* A row of f32(sum + bias) * factor. Adjacent integers are loaded and added in pairs, which pays for the
+ * shift that splits a pair; a single sum is better loaded by itself. */
 struct product {
     const struct uk_expr *sum, *bias, *factor;
 };
@@ -215,7 +214,7 @@ static LLVMValueRef load_pair(struct uk_codegen *g, const struct uk_expr *e) {
     return v;
 }
 
-/* The row's value number i behind `from`; *pair: the sums of an even one and the next. */
+/* The i-th value of the row after `from`; *pair: the sums of an even value and the next one. */
 static LLVMValueRef value_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_expr *e,
                              const struct product *p, LLVMValueRef from, unsigned i, LLVMValueRef *pair) {
     struct uk_binding *outside = g->bindings;
@@ -240,15 +239,15 @@ static LLVMValueRef two_words(struct uk_codegen *g, LLVMValueRef low, LLVMValueR
     return instruction(g, OP, FUNCT3_PACK, FUNCT7_PACK, low, high);
 }
 
-/* Of each word the lower halves of both, that of `low` below the other. */
+/* The lower halves of both registers' words, that of `low` below the other. */
 static LLVMValueRef two_halves(struct uk_codegen *g, LLVMValueRef low, LLVMValueRef high) {
     return instruction(g, OP_P, FUNCT3_pkbb16, FUNCT7_pkbb16, high, low);
 }
 
 /*
- * The row's next bytes in one register, the first one lowest: `count` of them, 4 or 8. Two values are clipped
- * at once, in the words of a register; then the bytes of each word are put together, which of 4 values are
- * every second one.
+ * The row's next `count` bytes, 4 or 8, in one register, the first one lowest. Two values are clipped at
+ * once, in the words of a register; then the bytes of each word are joined; with 4 values they are every
+ * second byte.
  */
 static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
                              LLVMValueRef from, unsigned count) {
@@ -270,7 +269,7 @@ static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, cons
     return LLVMBuildOr(g->b, v[0], LLVMBuildShl(g->b, v[1], LLVMConstInt(g->i64, 8, false), ""), "");
 }
 
-/* Stores them. */
+/* Stores the next bytes. */
 static void store_bytes(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
                         LLVMValueRef from, unsigned count) {
     struct uk_binding *outside = g->bindings;
@@ -353,7 +352,7 @@ LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e) {
                  r = wide(g, f.arg[1]->type, uk_cg_expr(g, f.arg[1]));
 
     switch (f.form) {
-    case UK_FUSED_HALF: /* a word, whose upper half in the register is none */
+    case UK_FUSED_HALF: /* 32-bit result; the upper half is undefined, so sign-extend */
         l = LLVMBuildTrunc(g->b, instruction(g, OP_P, FUNCT3_kwmmul_u, FUNCT7_kwmmul_u, l, r), g->i32, "");
         return LLVMBuildSExt(g->b, l, g->i64, "");
     case UK_FUSED_SHIFT:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the optimizer may know of loops and accesses, as LLVM metadata.
+ * LLVM metadata about loops and accesses.
  *
- * No two tensors of a function overlap where one of them is written: the entry checks refuse such arguments,
- * and buffers are disjoint parts of the workspace. So each tensor is an alias scope of its own, which holds
- * in the functions of parallel loops too, where arguments come out of a struct.
+ * No two tensors of a function overlap if one of them is written: the entry checks refuse such arguments, and
+ * buffers are disjoint parts of the workspace. So each tensor has its own alias scope, which also holds in
+ * the functions of parallel loops, whose arguments come from a struct.
  */
 #include <string.h>
 #include <llvm-c/DebugInfo.h>
@@ -59,7 +59,7 @@ void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const str
         set(g, instruction, "llvm.access.group", g->group);
 }
 
-/* A node that is its own first operand, which is put in after it exists; so it equals no other. */
+/* A node that is its own first operand, set after the node exists, so that it equals no other. */
 static LLVMMetadataRef distinct(struct uk_codegen *g, LLVMMetadataRef *operand, size_t n) {
     LLVMMetadataRef self = operand[0] = LLVMTemporaryMDNode(g->llvm, NULL, 0);
     LLVMMetadataRef node = LLVMMDNodeInContext2(g->llvm, operand, n);
@@ -74,8 +74,8 @@ static LLVMMetadataRef pair(struct uk_codegen *g, const char *text, LLVMMetadata
     return LLVMMDNodeInContext2(g->llvm, both, 2);
 }
 
-/* `distinct !{}`: an access group is a node without operands, which the C API cannot make but read; and it
- * reads no text while values lose their names. */
+/* `distinct !{}`: an access group is a node without operands. The C API can only parse one, and the parser
+ * fails while value names are discarded. */
 static LLVMMetadataRef access_group(struct uk_codegen *g) {
     static const char text[] = "!group = !{!0}\n!0 = distinct !{}\n";
     LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text, sizeof text - 1, "group", true);
@@ -96,7 +96,7 @@ static LLVMMetadataRef access_group(struct uk_codegen *g) {
     return node ? LLVMValueAsMetadata(node) : NULL;
 }
 
-/* The metadata of one text. */
+/* A node with one text. */
 static LLVMMetadataRef flag(struct uk_codegen *g, const char *text) {
     LLVMMetadataRef name = text_node(g, text);
 
@@ -111,10 +111,10 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) 
     return outer;
 }
 
-enum { WORD = 8 }; /* no vectors */
+enum { WORD = 8 }; /* bytes: no vectors */
 
-/* The columns of a tile: where there are no vectors, what a column needs is kept for all rows. LLVM counts
- * instructions, and of long ones some. */
+/* True for the columns of a tile. Without vectors, unrolling keeps a column's values in registers for all
+ * rows; LLVM's own limit counts instructions. */
 static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
     enum { MOST = 8 };
 
@@ -122,7 +122,7 @@ static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) 
            n->lower->op == UK_I_INT && n->upper->op == UK_I_INT && n->upper->value - n->lower->value <= MOST;
 }
 
-/* A loop of constant length, a vector of f32 at least, that stores neighbours in memory. */
+/* True for a loop of constant length, at least a vector of f32, that stores adjacent elements. */
 static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *n) {
     enum { SINGLE = 4 };
     const struct uk_access *to = &n->body->target;
@@ -140,23 +140,23 @@ static bool is_row_of_vectors(const struct uk_codegen *g, const struct uk_node *
            uk_mentions(to->index[last], n->var);
 }
 
-/* Rows that LLVM unrolls before it looks for vectors: it would take those of the loop around them, whose
- * elements lie apart, where it finds those of a row later. */
+/* True around rows that LLVM unrolls before vectorizing: it would vectorize the outer loop, whose elements
+ * are not adjacent; it vectorizes the rows later. */
 static bool is_around_rows(const struct uk_codegen *g, const struct uk_node *n) {
     return n->body->op == UK_N_FOR && !n->body->next && is_row_of_vectors(g, n->body);
 }
 
-/* A row of bytes that are made of larger values, as whole vectors of bytes. LLVM takes as many as a vector
- * holds of the larger values, and narrows each such part by itself. */
+/* True for a row of bytes computed from larger values, to be vectorized in whole vectors of bytes. LLVM's
+ * default is as many elements as a vector holds of the larger type, with each part narrowed separately. */
 static bool is_row_of_bytes(const struct uk_codegen *g, const struct uk_node *n) {
     return !g->target->arch->flushes && is_row_of_vectors(g, n) &&
            uk_type_bytes(n->body->target.tensor->type) == 1 && n->body->expr->op != UK_E_ACCESS &&
            (n->upper->value - n->lower->value) % g->target->vectors.bytes == 0;
 }
 
-/* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. Where a GPU's
- * loop reads behind a branch, its vectors would be of conditions, at some of which LLVM 19 ends the process
- * (SIFixSGPRCopies), and read one by one anyway. */
+/* Sets the metadata of a loop. An edge fits into few vectors: masked ones are faster than a scalar remainder.
+ * A GPU's loop that reads under a condition stays scalar: its vectors of conditions make LLVM 19 abort in
+ * some cases (SIFixSGPRCopies), and their elements are read one by one anyway. */
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
     LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
@@ -184,8 +184,8 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         set(g, branch, "llvm.loop", distinct(g, operand, count));
 }
 
-/* LLVM takes half vectors where the CPU once ran slower with whole ones; the kernels use whole ones anyway.
- * */
+/* LLVM prefers half vectors because some CPUs ran slower with whole ones; the kernels use whole ones
+ * anyway. */
 void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f) {
     static const char key[] = "prefer-vector-width", bits[] = "512";
 

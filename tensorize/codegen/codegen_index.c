@@ -51,7 +51,7 @@ bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
     case UK_I_SUB:
         return false;
     default:
-        return true; /* remainders, truth values, and elements that are subscripts */
+        return true; /* remainders, truth values, and elements used as subscripts */
     }
 }
 
@@ -91,7 +91,8 @@ LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMVal
                             : LLVMBuildNSWMul(g->b, l, r, "");
 }
 
-/* Floored: unsigned where the dividend cannot be negative, else corrected by the sign of the remainder. */
+/* Floor division: unsigned if the dividend cannot be negative, else corrected by the sign of the
+ * remainder. */
 static LLVMValueRef divide(struct uk_codegen *g, const struct uk_index *e) {
     LLVMValueRef l = uk_cg_index(g, e->a), r = uk_cg_index(g, e->b);
 
@@ -123,7 +124,7 @@ static LLVMValueRef least(struct uk_codegen *g, const struct uk_index *e) {
                            2);
 }
 
-/* An element that is a subscript, plus the extent where that is wanted and it is negative. */
+/* An element used as a subscript; if it is negative and wraps, plus the extent. */
 static LLVMValueRef element(struct uk_codegen *g, const struct uk_index *e) {
     const struct uk_access a = uk_element_access(e);
     const enum uk_type type = a.tensor->type;
@@ -210,14 +211,14 @@ static const struct uk_place *find_place(struct uk_codegen *g, const struct uk_t
     return NULL;
 }
 
-/* Does the value differ between the threads of a block? */
+/* True if the value differs between the threads of a block. */
 static bool varies(const struct uk_codegen *g, const struct uk_index *e) {
     const struct uk_binding *b = e && e->op == UK_I_VAR ? find(g, e->var) : NULL;
 
     return b ? b->varies : e && (varies(g, e->a) || varies(g, e->b) || varies(g, e->c));
 }
 
-/* e * times, as what all threads of a block have alike and what they have not. */
+/* Adds e * times to sum[0], the part that is the same in all threads of a block, and sum[1], the rest. */
 static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef times,
                       LLVMValueRef sum[2]) {
     const bool own = varies(g, e);
@@ -241,9 +242,9 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
         uk_cg_arithmetic(g, UK_I_ADD, sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
 }
 
-/* In global and shared memory of a GPU: what all threads have alike is added first, by scalar instructions,
- * and what they have not is often the same in all iterations. Between the two the address may be outside of
- * the tensor. */
+/* Addresses in global and shared memory of a GPU: the part that all threads share is added first, by scalar
+ * instructions; the rest is often the same in all iterations. The intermediate address may be outside the
+ * tensor. */
 static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_access *a, LLVMTypeRef type,
                                      LLVMValueRef base) {
     const struct uk_tensor *t = a->tensor;

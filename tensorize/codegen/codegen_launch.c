@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of GPUs: the body of a launch becomes a function NAME_STAGE_NUMBER of the device's module. Its
- * parameters are all that the host's function has there: sizes, scalars, addresses of arguments and of
- * buffers in device memory, variables of loops around the launch; what a kernel does not use costs nothing
- * but its place among them. The host computes the grid, stores the arguments as the kernel takes them, each
- * at a multiple of its size, and calls uk_gpu_launch.
+ * Kernels of GPUs. The body of a launch becomes a function NAME_STAGE_NUMBER of the device's module. Its
+ * parameters are all values of the host's function at that point: sizes, scalars, addresses of arguments and
+ * of buffers in device memory, variables of loops around the launch; an unused one costs only its place in
+ * the argument list. The host computes the grid, stores the arguments in the kernel's layout, each at a
+ * multiple of its size, and calls uk_gpu_launch.
  */
 #include <string.h>
 #include "generator.h"
 
-/* What a kernel takes: an address of device memory, or a number. */
+/* A kernel parameter: an address of device memory, or a number. */
 struct parameter {
-    LLVMValueRef value; /* the host's */
+    LLVMValueRef value; /* on the host */
     const struct uk_binding *binding;
     const struct uk_given_scalar *scalar;
     const struct uk_place *place;
@@ -27,7 +27,7 @@ static void add(struct parameters *p, struct parameter one) {
     p->list[p->count++] = one;
 }
 
-/* The lists of the generator have the last one first; a variable's value is that of its innermost loop. */
+/* The generator's lists are in reverse order; a variable's value is that of its innermost loop. */
 static bool list_parameters(struct uk_codegen *g, struct parameters *p) {
     size_t most = 1;
 
@@ -76,7 +76,7 @@ static void annotate(struct uk_codegen *d, const char *key, int64_t value) {
                                 LLVMMetadataAsValue(d->llvm, LLVMMDNodeInContext2(d->llvm, entry, 3)));
 }
 
-/* LLVM learns the block's shape; and that nothing is called which would want more than the arguments. */
+/* Tells LLVM the block's shape, and that no function is called that needs hidden arguments. */
 static void mark_kernel(struct uk_codegen *d, const struct uk_node *n) {
     const struct uk_kernel_code *code = &d->target->arch->kernel;
     const int64_t *block = n->block;
@@ -132,8 +132,7 @@ static void bind_parameters(struct uk_codegen *d, const struct parameters *p) {
     }
 }
 
-/* Shared memory holds anything when a kernel begins, and so do registers; those that it does not use go when
- * it is optimized. */
+/* Shared memory and registers are uninitialized when a kernel begins; the optimizer removes unused ones. */
 static void make_buffers(struct uk_codegen *d) {
     enum { ALIGN = 16 };
 
@@ -170,7 +169,7 @@ static LLVMValueRef number(struct uk_codegen *d, const char *intrinsic) {
     return LLVMBuildZExt(d->b, n, d->i64, "");
 }
 
-/* Returns the kernel's name. */
+/* Generates the kernel; returns its name. */
 static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n, const struct parameters *p) {
     const struct uk_kernel_code *code = &d->target->arch->kernel;
     const char *name =
@@ -199,7 +198,7 @@ static const char *write_kernel(struct uk_codegen *d, const struct uk_node *n, c
 
 /* ---- the host ---- */
 
-/* The arguments in memory, as a struct would have them. */
+/* Stores the arguments like a struct. */
 static LLVMValueRef store_arguments(struct uk_codegen *g, const struct parameters *p, unsigned *bytes) {
     LLVMTypeRef type = LLVMStructTypeInContext(g->llvm, p->type, p->count, false);
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(g->module);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of the loop IR: loops, conditions and calls of kernels. */
+/* Nodes of the loop IR: loops, conditions and calls of kernels. */
 #include <string.h>
 #include "generator.h"
 #include "stages/stages.h"
 
-/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want; `times` iterations
- * at once, a divisor of their number. */
+/* A guarded loop with its test at the end, the form that LLVM's loop passes expect; `times` iterations per
+ * pass, a divisor of the trip count. */
 static void repeated_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                           LLVMValueRef upper, int times) {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
@@ -53,7 +53,8 @@ static bool reads_variable(const struct uk_codegen *g, const struct uk_expr *e, 
     return found;
 }
 
-/* Which element of a variable is used must be known, or it has to lie in memory. */
+/* True if v selects an element of a variable: unless the index is constant, the variable has to be in
+ * memory. */
 static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n, const struct uk_var *v) {
     for (; n; n = n->next)
         if (n->op == UK_N_STORE
@@ -63,7 +64,7 @@ static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n
     return false;
 }
 
-/* Unrolling is done here: kernels must not depend on what LLVM thinks of copies of an asm statement. */
+/* Unrolls here rather than in LLVM, whose decisions depend on its estimate of asm statements. */
 static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
 
@@ -82,7 +83,8 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
     }
 }
 
-/* Its full extent as a constant, and the edges, inside which no loop is doubled again. */
+/* A version with the full extent as a constant, and one for edges, in which no further loop gets two
+ * versions. */
 static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                          LLVMValueRef upper) {
     LLVMBasicBlockRef full = uk_cg_block(g, "full"), edge = uk_cg_block(g, "edge");
@@ -100,8 +102,8 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
-/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under
- * its condition; the first that is too late ends the loop. Loops begin at 0 or later. */
+/* A loop over registers, whose elements need constant indices: all possible iterations, each under its
+ * condition; the first one beyond the end leaves the loop. Loops begin at 0 or later. */
 static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                              LLVMValueRef upper) {
     const int64_t most = uk_cg_most(n->upper),
@@ -164,7 +166,7 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     if (a->scalar) {
         const struct uk_expr *e = n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, a->scalar)];
 
-        /* Small floats are 16 bits in memory; as arguments they have a type of their own. */
+        /* Small floats are 16 bits in memory, but have types of their own as arguments. */
         return LLVMBuildBitCast(g->b, uk_cg_to_memory(g, e->type, uk_cg_expr(g, e)), type, "");
     }
     if (a->ctype <= UK_BF16)
@@ -174,8 +176,8 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
 }
 
-/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by
- * what compilers do; RISC-V's has it widen an int too. */
+/* Widens small integers in the caller if the ABI may leave that to it: Arm's does, x86-64 compilers do so by
+ * convention; RISC-V's ABI also widens int. */
 static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form *form) {
     for (int i = 0; i < form->arguments; i++) {
         int type = form->argument[i].ctype;
@@ -189,7 +191,7 @@ static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form 
     }
 }
 
-/* other: NULL, or the form that it takes where the condition does not hold. */
+/* other: the form to call if the condition does not hold, or NULL. */
 static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef condition,
                  const struct uk_form *other) {
     const struct uk_form *form = &n->intrinsic->form[n->form];
@@ -211,9 +213,9 @@ static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef con
         arg[i] = kernel_argument(g, n, &form->argument[i]);
         if (form->argument[i].tensor && LLVMTypeOf(arg[i]) != wanted[i])
             arg[i] = LLVMBuildAddrSpaceCast(g->b, arg[i], wanted[i], "");
-        /* Inlined, each access of each edge of the kernel would count as one of every loop around it, and
-         * LLVM's strength reduction takes more than linear time of these. This hides what the address is made
-         * of. */
+        /* After inlining, each access in each edge of the kernel would become an induction candidate of every
+         * loop around it, and LLVM's strength reduction takes more than linear time in these. The freeze
+         * hides how the address is computed. */
         if (form->argument[i].tensor && !g->target->arch->is_device &&
             uk_has_size_arguments(g->build->function->program))
             arg[i] = LLVMBuildFreeze(g->b, arg[i], "");
@@ -229,7 +231,7 @@ static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef con
         widen(g, LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, ""), form);
 }
 
-/* Of a call in one of two forms: whether both are one function, whose arguments differ in numbers at most. */
+/* True if both forms of a call are one function, whose arguments differ at most in numbers. */
 static bool is_one_function(const struct uk_form *a, const struct uk_form *b) {
     bool same = !strcmp(a->symbol, b->symbol) && a->arguments == b->arguments && a->result == b->result;
 
@@ -271,7 +273,7 @@ static void condition(struct uk_codegen *g, const struct uk_node *n) {
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
-/* Noted, so that the loop can run in vectors: the function returns behind it. */
+/* Records the result, so that the loop can be vectorized; the function returns after it. */
 static void check(struct uk_codegen *g, const struct uk_node *n) {
     LLVMValueRef v = uk_cg_index(g, n->value);
     LLVMValueRef low = LLVMBuildICmp(g->b, LLVMIntSLT, v, uk_cg_index(g, n->lower), ""),
@@ -281,7 +283,8 @@ static void check(struct uk_codegen *g, const struct uk_node *n) {
     LLVMBuildStore(g->b, LLVMBuildOr(g->b, before, LLVMBuildOr(g->b, low, high, ""), ""), g->bad_index);
 }
 
-/* What the host of a GPU runs itself: loops around launches. */
+/* False, with a failure, for nodes that the host of a GPU cannot run itself: it runs only loops around
+ * launches. */
 static bool is_for_host(struct uk_codegen *g, const struct uk_node *n) {
     if (n->op != UK_N_STORE && n->op != UK_N_CALL && n->op != UK_N_CHECK)
         return true;

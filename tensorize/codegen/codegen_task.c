@@ -2,8 +2,8 @@
 /*
  * A parallel loop becomes a function task(context, index, thread); the context is an array on the caller's
  * stack with every value that the body uses, eight bytes each. Two perfectly nested parallel loops become one
- * grid. In a long program every nest is a function of its own as well: what LLVM takes for a function grows
- * faster than it.
+ * grid. In a long program every nest is a separate function as well, because LLVM's time grows faster than
+ * the size of a function.
  */
 #include <string.h>
 #include "generator.h"

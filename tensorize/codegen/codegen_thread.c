@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside a kernel each thread runs all that is there, and a loop over threads or blocks is one iteration of
- * it: that of the thread's or the block's number. What loops over threads do not spread over all of them, as
- * an element that one thread stores, is for those threads whose number in what is left is 0, as if the loops
- * ran one after the other.
+ * Threads of a kernel. Each thread runs the whole body, and a loop over threads or blocks is a single
+ * iteration: that of the thread's or block's number. Code that loops over threads do not distribute over all
+ * threads, such as a store by one thread, runs only in threads whose remaining number is 0, as if the loops
+ * ran sequentially.
  */
 #include <string.h>
 #include <llvm-c/IRReader.h>
@@ -14,7 +14,7 @@ static int64_t threads(const struct uk_node *launch) {
     return launch->block[0] * launch->block[1] * launch->block[2];
 }
 
-/* Of an axis in the thread's number, x fastest. */
+/* The weight of an axis in the thread's number, x fastest. */
 static int64_t axis_weight(const struct uk_node *launch, int axis) {
     int64_t weight = 1;
 
@@ -34,7 +34,7 @@ static LLVMValueRef thread_number(struct uk_codegen *g) {
     return n;
 }
 
-/* number / weight % extent; `whole` is all that number / weight can be. */
+/* number / weight % extent; `whole` bounds number / weight. */
 static LLVMValueRef digit(struct uk_codegen *g, int64_t weight, int64_t extent, int64_t whole) {
     LLVMValueRef n = thread_number(g);
 
@@ -64,8 +64,8 @@ static const struct uk_spread *next_spread(const struct uk_codegen *g, int64_t f
     return next;
 }
 
-/* Whether the thread's number is 0 in all that the loops around do not spread over; NULL: there is nothing
- * left. */
+/* The condition that the thread's number is 0 in all positions over which the enclosing loops do not
+ * distribute; NULL: there are none. */
 static LLVMValueRef is_first(struct uk_codegen *g) {
     const int64_t all = threads(g->launch);
     LLVMValueRef first = NULL, zero = uk_cg_int(g, 0);
@@ -135,8 +135,8 @@ static LLVMValueRef both(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef on
     return all ? LLVMBuildAnd(g->b, all, one, "") : one;
 }
 
-/* The iteration of this number, below `numbers`; where the loop has that many, as the grid is a loop's end,
- * none is left out behind it. Conditions may let the loop begin at another value than 0. */
+/* The iteration with this number, which is below `numbers`. No end check if the loop has that many, as for
+ * blocks, whose grid is the loop's extent. Conditions may make the loop begin after 0. */
 static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at, int64_t numbers) {
     struct uk_binding *outside = g->bindings;
     LLVMValueRef upper = uk_cg_index(g, n->upper), some = NULL;
@@ -200,8 +200,8 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
     g->spread = here.outer;
 }
 
-/* LLVM's C interface makes no fence of a block's threads, but it reads one; and it reads no text while values
- * lose their names. */
+/* LLVM's C API cannot create a fence of a block's threads, so it is parsed from text; the parser fails while
+ * value names are discarded. */
 static LLVMValueRef barrier_function(struct uk_codegen *g) {
     static const char name[] = "uk.barrier";
     LLVMValueRef f = LLVMGetNamedFunction(g->module, name);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that moves neighbours in memory is one load of a vector, and one store where it moves them to
- * neighbours. LLVM would merge single ones; but where the other side of a condition has the last of them too,
- * it makes one of those two first, and addresses of which it does not see that they are aligned keep stores
- * of shared memory apart.
+ * A loop that moves adjacent elements is one vector load, and one vector store if they stay adjacent. LLVM
+ * merges single accesses only in part: if the other side of a condition contains the last of them too, it
+ * merges those two first, and it does not merge stores to shared memory whose alignment it cannot see.
  */
 #include "generator.h"
 
-/* One access to n elements; what is in shared memory is aligned to all of them. */
+/* One access to n elements; in shared memory it is aligned to all of them. */
 static void mark(struct uk_codegen *g, LLVMValueRef access, const struct uk_tensor *t, int64_t n) {
     const unsigned bytes = (unsigned)uk_type_bytes(t->type);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workspace: all buffers of a function one after the other, in one allocation or in memory that the
- * caller gives. For the latter NAME_workspace(sizes...) tells how much that is; the entry checks ask it too.
+ * The workspace: all buffers of a function one after the other, in one allocation or in memory from the
+ * caller. For the latter NAME_workspace(sizes...) returns its size; the entry checks call it too.
  *
- * On a target without vectors a tile that fits into its registers is a variable instead: where LLVM sees the
- * stores of the kernel that is inlined, and the loops after it are unrolled, its elements are never in
- * memory.
+ * On a target without vectors a tile that fits into registers is a variable instead: if LLVM sees the stores
+ * of the inlined kernel, and the loops after it are unrolled, its elements never go to memory.
  */
 #include <string.h>
 #include "generator.h"
@@ -42,7 +41,7 @@ bool uk_cg_is_variable(const struct uk_codegen *g, const struct uk_tensor *t) {
     return b && (is_variable(g, b) || t->scope == UK_SCOPE_REGISTER);
 }
 
-/* In the workspace, and no variable, nor a block's or a thread's. */
+/* True unless the buffer is a variable, or a block's or thread's. */
 static bool is_in_workspace(const struct uk_codegen *g, const struct uk_buffer *b) {
     return b->tensor->scope == UK_SCOPE_GLOBAL && !is_variable(g, b);
 }
@@ -58,7 +57,7 @@ static void make_variables(struct uk_codegen *g) {
     }
 }
 
-/* Bytes of all other buffers. Each becomes a place whose base is its offset. */
+/* The bytes of all buffers in the workspace. Each becomes a place whose base is its offset. */
 static LLVMValueRef lay_out(struct uk_codegen *g) {
     LLVMValueRef total = uk_cg_int(g, 0), threads = NULL;
 
@@ -80,7 +79,7 @@ static LLVMValueRef lay_out(struct uk_codegen *g) {
     return total;
 }
 
-/* The device's own, which it keeps. */
+/* The workspace of the device, which the device keeps. */
 static LLVMValueRef device_workspace(struct uk_codegen *g, LLVMValueRef bytes) {
     LLVMTypeRef type = LLVMFunctionType(g->i32, (LLVMTypeRef[]){g->ptr, g->size, g->ptr}, 3, false);
     LLVMValueRef at = uk_cg_variable(g, g->ptr, "address");
@@ -94,7 +93,7 @@ static LLVMValueRef device_workspace(struct uk_codegen *g, LLVMValueRef bytes) {
     return LLVMBuildLoad2(g->b, g->ptr, at, "workspace");
 }
 
-/* One allocation, which the caller of this gives back. */
+/* One allocation, which the caller frees. */
 static LLVMValueRef allocate(struct uk_codegen *g, LLVMValueRef total, LLVMValueRef overflow) {
     LLVMTypeRef type = LLVMFunctionType(g->ptr, (LLVMTypeRef[]){g->size, g->size}, 2, false);
 
@@ -123,7 +122,7 @@ LLVMValueRef uk_cg_workspace(struct uk_codegen *g) {
     if (!b)
         return NULL;
     g->overflow =
-        g->f->work_argument ? NULL : &overflow; /* the entry checks have asked for an argument's size */
+        g->f->work_argument ? NULL : &overflow; /* the entry checks have verified an argument's size */
     total = lay_out(g);
     g->overflow = NULL;
     work = g->f->work_argument ? LLVMGetParam(g->function, LLVMCountParams(g->function) - 1)
@@ -147,8 +146,8 @@ void uk_cg_sections(struct uk_codegen *g) {
     }
 }
 
-/* A function of the sizes that are no constants, which returns what `bytes` computes, or -1 if an integer
- * overflows there or an extent is negative. */
+/* A function of the sizes that are not constants. It returns the result of `bytes`, or -1 if an integer
+ * overflows or an extent is negative. */
 static LLVMValueRef bytes_function(struct uk_codegen *g, const char *name,
                                    LLVMValueRef (*bytes)(struct uk_codegen *)) {
     LLVMTypeRef *type = uk_alloc(&g->arena, ((size_t)g->f->program->size_count + 1) * sizeof *type);
@@ -192,7 +191,7 @@ LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g) {
     return bytes_function(g, uk_format(&g->arena, "%s_workspace", g->f->name), lay_out);
 }
 
-/* Of the form that g->f makes of a constant tensor. */
+/* The size of the packed form that g->f makes of a constant tensor. */
 static LLVMValueRef form_bytes(struct uk_codegen *g) {
     const struct uk_tensor *from = g->f->tensor[0], *form = g->f->tensor[1];
     LLVMValueRef total = uk_cg_index(g, form->shape[0]), zero = uk_cg_int(g, 0);

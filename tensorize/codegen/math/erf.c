@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * erf(x) = x + x p(x^2) where |x| < 1. From there on 1 - erfc(|x|), and erfc(a) = exp(q(a - 1)), where q is a
- * polynomial: its error and exp's count as much as erfc is small. From `end` on erf is 1.
+ * erf(x) = x + x p(x^2) for |x| < 1. For larger |x| it is 1 - erfc(|x|), with erfc(a) = exp(q(a - 1)) and a
+ * polynomial q: erfc is small there, and so is the effect of q's and exp's errors. From `end` on erf is 1.
  */
 #include "numbers.h"
 

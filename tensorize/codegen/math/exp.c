@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exp(x) = 2^n exp(r), where n is x / ln 2 rounded and r = x - n ln 2 is at most ln 2 / 2, subtracted in two
- * parts (Cody and Waite); exp(r) = 1 + r + r^2 p(r). tanh(x) = 1 - 2 / (exp(2x) + 1), and for |x| < 0.625,
- * where that cancels, x + x^3 p(x^2).
+ * exp(x) = 2^n exp(r), where n is x / ln 2 rounded and r = x - n ln 2 is at most ln 2 / 2 in magnitude,
+ * subtracted in two parts (Cody and Waite); exp(r) = 1 + r + r^2 p(r). tanh(x) = 1 - 2 / (exp(2x) + 1), and
+ * for |x| < 0.625, where that would cancel, x + x^3 p(x^2).
  */
 #include "numbers.h"
 
-/* 2^n: the bits of 1.5 * 2^23 + n (of f64, 2^52) have n in the lowest places, and nothing else there that
- * stays when they become the exponent; so has n itself. */
+/* 2^n. The bits of 1.5 * 2^23 + n (f64: 1.5 * 2^52 + n) have n in the lowest places, and the bits above are
+ * shifted out when n becomes the exponent; the same holds for n itself. */
 static LLVMValueRef power_of_two(const struct uk_math *m, LLVMValueRef bits) {
     LLVMValueRef bias = uk_math_integer(m, m->is_double ? 1023 : 127),
                  places = uk_math_integer(m, m->is_double ? 52 : 23);
@@ -28,7 +28,7 @@ static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
 }
 
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
-    /* Beyond these the result is infinite, or 0; so it is at them, by the same arithmetic. */
+    /* Beyond these limits the result is infinite or 0, as it is at the limits by the same arithmetic. */
     const double most = m->is_double ? 710 : 89, least = m->is_double ? -746 : -104;
     LLVMValueRef large = uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23), zero = uk_math_number(m, 0);
     LLVMValueRef a = x.high, low = x.low;
@@ -41,7 +41,7 @@ LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     a = uk_math_where(m, LLVMRealOLT, a, least, uk_math_number(m, least), a);
     LLVMValueRef shifted = uk_math_multiply_add(m, a, uk_math_number(m, 0x1.71547652b82fep+0), large);
     LLVMValueRef n = uk_math_subtract(m, shifted, large);
-    /* The first part of ln 2 has so few bits that its product with n is exact. */
+    /* The first part of ln 2 has few enough bits that its product with n is exact. */
     LLVMValueRef r = uk_math_multiply_add(
         m, n, uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1), a);
 
@@ -50,7 +50,7 @@ LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     if (low)
         r = uk_math_add(m, r, low);
     LLVMValueRef e = uk_math_multiply_add(m, uk_math_multiply(m, r, r), exp_series(m, r), r);
-    /* By two factors: one may be beyond what a normal number can be. */
+    /* In two factors: a single one might exceed the range of normal numbers. */
     LLVMValueRef half = uk_math_multiply_add(m, n, uk_math_number(m, 0.5), large);
     LLVMValueRef rest = LLVMBuildSub(m->g->b, uk_math_bits(m, shifted), uk_math_bits(m, half), "");
 

@@ -10,13 +10,14 @@ struct parts {
     LLVMValueRef f, n;
 };
 
-/* Of a positive finite number; of others anything. Subnormal ones are made normal first. */
+/* Splits a positive finite number; subnormal ones are made normal first. For other numbers the result is
+ * arbitrary. */
 static struct parts take_apart(const struct uk_math *m, LLVMValueRef x) {
     LLVMBuilderRef b = m->g->b;
     const uint64_t root = m->is_double ? UINT64_C(0x3fe6a09e667f3bcd) : 0x3f3504f3; /* sqrt(1/2) */
     const uint64_t unit = m->is_double ? UINT64_C(1023) << 52 : 127u << 23;         /* 1 */
-    const uint64_t whole =
-        m->is_double ? UINT64_C(1075) << 52 : 150u << 23; /* what all numbers from it on are integers */
+    /* From this number on all numbers are integers. */
+    const uint64_t whole = m->is_double ? UINT64_C(1075) << 52 : 150u << 23;
     const double whole_number = m->is_double ? 0x1p52 : 0x1p23, bias = m->is_double ? 1023 : 127,
                  more = m->is_double ? 54 : 24, tiny = m->is_double ? 0x1p-1022 : 0x1p-126;
     LLVMValueRef scaled = uk_math_multiply(m, x, uk_math_number(m, ldexp(1, (int)more)));
@@ -25,7 +26,7 @@ static struct parts take_apart(const struct uk_math *m, LLVMValueRef x) {
                       uk_math_number(m, whole_number + bias));
     LLVMValueRef bits = uk_math_bits(m, uk_math_where(m, LLVMRealOLT, x, tiny, scaled, x));
 
-    /* So that exponents change at sqrt(1/2), not at 1. */
+    /* Makes exponents change at sqrt(1/2) instead of at 1. */
     bits = LLVMBuildAdd(b, bits, uk_math_integer(m, unit - root), "");
     LLVMValueRef exponent = LLVMBuildLShr(b, bits, uk_math_integer(m, m->is_double ? 52 : 23), "");
     LLVMValueRef n = uk_math_from_bits(m, LLVMBuildOr(b, exponent, uk_math_integer(m, whole), ""));
@@ -36,7 +37,7 @@ static struct parts take_apart(const struct uk_math *m, LLVMValueRef x) {
                           uk_math_subtract(m, n, offset)};
 }
 
-/* n ln 2 in two parts: the first one of ln 2 has so few bits that its product with n is exact. */
+/* n ln 2 in two parts: the first part of ln 2 has few enough bits that its product with n is exact. */
 static LLVMValueRef ln2_high(const struct uk_math *m) {
     return uk_math_number(m, m->is_double ? 0x1.62e42fee00000p-1 : 0x1.62e400p-1);
 }
@@ -62,7 +63,7 @@ LLVMValueRef uk_math_log(const struct uk_math *m, LLVMValueRef x) {
     LLVMValueRef half = uk_math_multiply(m, uk_math_multiply(m, uk_math_number(m, 0.5), p.f), p.f);
     LLVMValueRef r = uk_math_add(m, half, uk_math_multiply(m, z, log_series(m, z)));
 
-    /* 2s + s r = f - (f^2/2 - s (f^2/2 + r)): f is exact, and all else small beside it. */
+    /* 2s + s r = f - (f^2/2 - s (f^2/2 + r)): f is exact, and all other terms are small compared with it. */
     r = uk_math_multiply_add(m, s, r, uk_math_multiply(m, p.n, ln2_low(m)));
     r = uk_math_subtract(m, p.f, uk_math_subtract(m, half, r));
     r = uk_math_multiply_add(m, p.n, ln2_high(m), r);
@@ -92,7 +93,7 @@ static struct uk_math_pair quotient(const struct uk_math *m, LLVMValueRef f) {
     return (struct uk_math_pair){s, uk_math_divide(m, rest, divisor.high)};
 }
 
-/* The product of two pairs, but for that of their second parts. */
+/* The product of two pairs without that of their second parts. */
 static struct uk_math_pair multiply(const struct uk_math *m, struct uk_math_pair a, struct uk_math_pair b) {
     struct uk_math_pair p = uk_math_product(m, a.high, b.high);
 
@@ -107,7 +108,7 @@ struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x) {
     const double third = m->is_double ? 1.0 / 3 : (double)(float)(1.0 / 3),
                  rest = m->is_double ? 0x1.5555555555555p-56 : 1.0 / 3 - third;
     LLVMValueRef two = uk_math_number(m, 2);
-    /* log(1 + f) = 2 (s + s v), v = z (1/3 + z p(z)), is below 0.01: its second part may be less exact. */
+    /* log(1 + f) = 2 (s + s v) with v = z (1/3 + z p(z)) below 0.01, so v's second part may be less exact. */
     struct uk_math_pair v =
         uk_math_sum(m, uk_math_number(m, third), uk_math_multiply(m, z.high, pair_series(m, z.high)));
 

@@ -100,8 +100,9 @@ struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMVal
     return (struct uk_math_pair){high, uk_math_subtract(m, b, uk_math_subtract(m, high, a))};
 }
 
-/* The first half of its bits: the products of halves are exact. (That of two second halves of f64 may be
- * rounded by one part in 2^53 of itself, far below what the pair can hold.) */
+/* Splits a number into the first half of its bits and the rest: products of halves are exact. (The product
+ * of two second halves of f64 may be rounded by one part in 2^53 of itself, far below the precision of a
+ * pair.) */
 static struct uk_math_pair halves(const struct uk_math *m, LLVMValueRef a) {
     LLVMValueRef mask = uk_math_integer(m, m->is_double ? ~UINT64_C(0x7ffffff) : ~UINT32_C(0xfff));
     LLVMValueRef high = uk_math_from_bits(m, LLVMBuildAnd(m->g->b, uk_math_bits(m, a), mask, ""));
@@ -122,7 +123,7 @@ struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLV
     return (struct uk_math_pair){high, uk_math_add(m, low, uk_math_multiply(m, x.low, y.low))};
 }
 
-/* A number so large that its last bit is 1, added and taken away again, leaves a sum rounded. */
+/* A number whose last bit is 1: adding and subtracting it rounds to an integer. */
 static double whole_from(const struct uk_math *m) {
     return m->is_double ? 0x1p52 : 0x1p23;
 }

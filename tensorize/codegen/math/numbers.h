@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that no target has an instruction for, in f32 and f64, as code in place: no calls, no branches
- * and no tables, so that loops around them can be vectorized. Polynomials were fitted by Remez's algorithm,
- * in 60 digits; their coefficients are rounded to the type. The errors that files name are in units in the
- * last place, with and without fused multiply-adds, and hold where subnormal numbers are kept; targets that
- * take them for zeros do so with operands and results here, too.
+ * Functions for which no target has an instruction, in f32 and f64, generated as inline code: no calls, no
+ * branches and no tables, so that loops around them can be vectorized. Polynomials were fitted by Remez's
+ * algorithm in 60 digits; their coefficients are rounded to the type. The errors stated in the files are in
+ * units in the last place, with and without fused multiply-adds, and hold where subnormal numbers are kept; a
+ * target that flushes them to zero does so for operands and results here, too.
  */
 #ifndef UK_MATH_H
 #define UK_MATH_H
 
 #include "codegen/generator.h"
 
-/* How the numbers of one type are computed with on one target. */
+/* The arithmetic of one type on one target. */
 struct uk_math {
     struct uk_codegen *g;
-    LLVMTypeRef type, integer; /* of as many bits */
+    LLVMTypeRef type, integer; /* integer: with the same number of bits */
     bool is_double;
-    bool fused;  /* multiply-adds by one instruction: elsewhere LLVM would call fma */
-    bool rounds; /* floor and the like, likewise */
+    bool fused;  /* multiply-adds are one instruction; on other targets LLVM would call fma */
+    bool rounds; /* floor, ceil and rint are instructions; on other targets LLVM would call functions */
 };
 
-/* An unevaluated sum, the second part of which is below the first one's last place. */
+/* An unevaluated sum: the magnitude of `low` is below the last place of `high`. */
 struct uk_math_pair {
     LLVMValueRef high, low;
 };
@@ -41,7 +41,7 @@ LLVMValueRef uk_math_where(const struct uk_math *m, LLVMRealPredicate is, LLVMVa
 LLVMValueRef uk_math_bits(const struct uk_math *m, LLVMValueRef a);
 LLVMValueRef uk_math_from_bits(const struct uk_math *m, LLVMValueRef bits);
 LLVMValueRef uk_math_integer(const struct uk_math *m, uint64_t v);
-/* By Horner's rule: the single coefficients in f32, the twice as precise ones in f64; the highest first. */
+/* Evaluated by Horner's rule, highest coefficient first: `single` in f32, `twice` in f64. */
 struct uk_polynomial {
     int singles, doubles;
     const double *single, *twice;
@@ -50,12 +50,13 @@ struct uk_polynomial {
     ((struct uk_polynomial){sizeof(single) / sizeof *(single), sizeof(twice) / sizeof *(twice), (single), \
                             (twice)})
 LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const struct uk_polynomial *p);
-/* Exact: of |a| >= |b|, or a = 0; and of products that do not leave the range of normal numbers. */
+/* Both are exact: the sum if |a| >= |b| or a = 0, the product if no part leaves the range of normal
+ * numbers. */
 struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
-/* exp.c: of a pair, whose second part may be NULL. */
+/* exp.c: the exponential of a pair, whose second part may be NULL. */
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x);
-/* log.c: log as a pair, of finite numbers above 0. */
+/* log.c: the logarithm of a finite number above 0, as a pair. */
 struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x);
 
 /* The language's functions. */

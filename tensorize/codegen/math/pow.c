@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pow(x, y) = exp(y log|x|), in which the logarithm and its product with y are pairs: exp multiplies their
+/* pow(x, y) = exp(y log|x|), with the logarithm and its product with y as pairs, because exp multiplies their
  * error by up to 745. */
 #include <math.h>
 #include "numbers.h"
@@ -12,8 +12,8 @@ static LLVMValueRef is_whole(const struct uk_math *m, LLVMValueRef y) {
     return LLVMBuildFCmp(m->g->b, LLVMRealOEQ, uk_math_floor(m, y), y, "");
 }
 
-/* For x > 0. Larger exponents than `most` change nothing: the logarithm nearest to 0 is 2^-24, of f64 2^-53.
- * */
+/* For x > 0. Exponents larger than `most` change nothing: the logarithm closest to 0 is 2^-24 (f64:
+ * 2^-53). */
 static LLVMValueRef magnitude(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y) {
     const double most = m->is_double ? 0x1p63 : 0x1p31;
     const struct uk_math_pair log = uk_math_log_pair(m, x);
@@ -26,7 +26,7 @@ static LLVMValueRef magnitude(const struct uk_math *m, LLVMValueRef x, LLVMValue
     return uk_math_exp_pair(m, uk_math_sum(m, p.high, p.low));
 }
 
-/* The special cases are C's (Annex F), each overriding those before it. */
+/* The special cases are those of C (Annex F); later ones override earlier ones. */
 LLVMValueRef uk_math_pow(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y) {
     LLVMBuilderRef b = m->g->b;
     LLVMValueRef size = uk_math_size(m, x), zero = uk_math_number(m, 0),
