@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that checks whether the callee keeps the machine's calling convention: abi_<arch>.c. */
+/* abi_<arch>.c: calls that check whether the callee follows the calling convention of the machine. */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H
 
@@ -7,28 +7,27 @@
 #include <stdint.h>
 
 enum {
-    ABI_WORDS = 18, /* arguments of abi_call, at most: integers of 64 bits, and addresses */
-    ABI_VALUES = 32 /* of abi_call_values */
+    ABI_WORDS = 18, /* maximum number of arguments of abi_call: 64-bit integers and addresses */
+    ABI_VALUES = 32 /* maximum number of arguments of abi_call_values */
 };
 
-/* Calls function with the words as arguments (those past `count` are canaries; bit i of `addresses` says that
- * word i is an address, which may be shorter), and with a float or double of these bits as the first
- * floating-point argument. Returns NULL, or what it did not leave as it was: "rbx", "x19", "sp", "the upper
- * halves of vector registers", ... Not from two threads at once. */
+/* Calls the function with the words as arguments and, as its first floating-point argument, a float or double
+ * with the bits of `scalar`. Words from `count` on are canaries; bit i of `addresses`: word i is an address,
+ * which has 32 bits on some architectures. Returns NULL, or the name of the register or state that was not
+ * preserved: "rbx", "x19", "sp", "the upper halves of vector registers", ... Not thread-safe. */
 const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
                      uint64_t scalar);
 
-/* An argument as it is passed in a register: the bits of a float are in the low ones, those above an integer
- * of 32 bits may be any where the convention says so. */
+/* An argument as a register passes it. A float has its bits in the low ones; the bits above a 32-bit integer
+ * are arbitrary where the convention allows it. */
 struct abi_value {
     bool is_real;
-    bool is_short; /* 32 bits, or less */
+    bool is_short; /* at most 32 bits */
     uint64_t bits;
 };
-/* The same for a function of any prototype, on 64-bit architectures only. */
+/* The same for a function of any prototype; on 64-bit architectures only. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count);
-/* Whether the access that a handler of SIGSEGV or SIGBUS was called for is one that writes; on 64-bit
- * architectures only. */
+/* In a handler of SIGSEGV or SIGBUS: true if the access was a write; on 64-bit architectures only. */
 bool abi_is_write(const void *context);
 
 #endif

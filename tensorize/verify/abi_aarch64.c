@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calling convention of AArch64 (AAPCS64): x19 to x29, the low halves of v8 to v15, sp, FPCR. */
+/* Checks the calling convention of AArch64 (AAPCS64): x19 to x29, the low halves of v8 to v15, sp and FPCR
+ * are preserved. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <ucontext.h>
@@ -14,7 +15,7 @@ enum {
 };
 static const int64_t canary = 0x5aa5c33c0ff01234;
 
-/* The offsets are known to abi_call_asm. */
+/* abi_call_asm contains the offsets. */
 struct call {
     void (*function)(void);       /* 0 */
     uint64_t scalars[ARGUMENTS];  /* 8: d0 to d7 */
@@ -31,7 +32,7 @@ _Static_assert(offsetof(struct call, words) == 72 && offsetof(struct call, stack
                    STACK_WORDS == 32,
                "see abi_call_asm");
 
-/* Where the call is found again when even sp is lost. */
+/* Finds the call even if sp was not preserved. */
 __attribute__((used)) static struct call *abi_call_now;
 
 /* Frame: x19 to x30, d8 to d15 (160 bytes), 32 words of stack; sp is a multiple of 16 at the call. */
@@ -109,7 +110,7 @@ static int64_t register_canary(int i) {
     return canary ^ (0x0101010101010101 * (i + 1));
 }
 
-/* The call with its first `words` words on the stack set, those behind them canaries. */
+/* Makes the call; the stack's words from `words` on become canaries. */
 static const char *check_call(struct call *call, int words) {
     static const char *const names[REGISTERS + VECTORS] = {"x19", "x20", "x21", "x22", "x23", "x24", "x25",
                                                            "x26", "x27", "x28", "x29", "d8",  "d9",  "d10",
@@ -133,8 +134,8 @@ static const char *check_call(struct call *call, int words) {
     return NULL;
 }
 
-/* Floats in v0 to v7, integers in x0 to x7, what is left on the stack in the order of the arguments; of what
- * is shorter than a register or a word of the stack, the upper bits are anything. */
+/* Passes floats in v0 to v7, integers in x0 to x7, and the rest on the stack in the order of the arguments.
+ * The upper bits of short values are arbitrary. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count) {
     struct call call = {.function = function};
     int words = 0, integers = 0, scalars = 0;
@@ -166,15 +167,16 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
     return abi_call_values(function, value, count + 1);
 }
 
-/* As the Arm Architecture Reference Manual encodes loads and stores (C4.1): bit 22 says load, but of a
- * register or several by an offset that is not a pair, where 23 and 22 are 0 in a store, or 2 in one of 128
- * bits; atomic operations write. */
+/* Decodes loads and stores by the Arm Architecture Reference Manual, C4.1. Bit 22 is set in loads, except for
+ * single registers with an offset: their stores have 0 in bits 23 and 22, or 2 if the register has 128 bits.
+ * Atomic operations write. */
 bool abi_is_write(const void *context) {
     const ucontext_t *u = context;
     const uint32_t code = *(const uint32_t *)(uintptr_t)u->uc_mcontext.pc;
     const unsigned kind = code >> 22 & 3;
 
-    if ((code & 0x0a000000) != 0x08000000 || (code & 0x3b000000) == 0x18000000) /* none, or of a literal */
+    if ((code & 0x0a000000) != 0x08000000 ||
+        (code & 0x3b000000) == 0x18000000) /* not a load or store, or a load of a literal */
         return false;
     if ((code & 0x38000000) != 0x38000000)
         return !(kind & 1);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calling convention of 32-bit ARM (AAPCS, hard-float): r4 to r11, d8 to d15, sp, the modes of FPSCR. */
+/* Checks the calling convention of 32-bit Arm (AAPCS, hard-float): r4 to r11, d8 to d15, sp and the mode bits
+ * of FPSCR are preserved. */
 #include <stddef.h>
 #include "abi.h"
 
-/* Arguments take 2 * ABI_WORDS words at most, 4 of them in registers. */
+/* Arguments take at most 2 * ABI_WORDS words, 4 of them in registers. */
 enum { REGISTERS = 8, VECTORS = 8, STACK_WORDS = 40 };
 static const uint32_t canary = 0x5aa5c33c;
 
-/* The offsets are known to abi_call_asm. */
+/* abi_call_asm contains the offsets. */
 struct call {
     void (*function)(void);          /* 0 */
     uint32_t words[4 + STACK_WORDS]; /* 4: r0 to r3, then the stack */
@@ -21,7 +22,7 @@ _Static_assert(offsetof(struct call, registers) == 180 && offsetof(struct call, 
                    offsetof(struct call, scalar) == 232 && offsetof(struct call, vectors) == 240,
                "see abi_call_asm");
 
-/* Where the call is found again when even sp is lost. */
+/* Finds the call even if sp was not preserved. */
 __attribute__((used)) static struct call *abi_call_now;
 
 /* Frame: r3 to r11 and lr, d8 to d15 (104 bytes), 40 words of stack; sp is a multiple of 8 at the call. */
@@ -102,8 +103,8 @@ static uint64_t vector_canary(int i) {
     return (uint64_t)register_canary(REGISTERS + i) << 32 | register_canary(2 * REGISTERS + i);
 }
 
-/* An address takes one word; what has 64 bits takes two, of which the first has an even place. Returns their
- * number. */
+/* Lays out the arguments: an address takes one word, a 64-bit value two words, the first at an even place.
+ * Returns the number of words. */
 static int lay_out(uint32_t *out, const int64_t *words, int count, unsigned addresses) {
     int n = 0;
 
@@ -141,7 +142,8 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
     for (int i = 0; i < VECTORS; i++)
         if (call.vectors[i] != vector_canary(i))
             return vectors[i];
-    if ((call.fpscr ^ call.fpscr_after) & 0x07ff9f00) /* the others are conditions and sticky exceptions */
+    if ((call.fpscr ^ call.fpscr_after) &
+        0x07ff9f00) /* the other bits are conditions and sticky exceptions */
         return "the modes of FPSCR";
     for (int i = used > 4 ? used : 4; i < 4 + STACK_WORDS; i++)
         if (call.words[i] != canary)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling convention of RISC-V (LP64D): s0 to s11, fs0 to fs11, sp, gp, tp, the rounding mode in fcsr,
- * whose flags are anyone's. vxsat (P) is anyone's too.
+ * Checks the calling convention of RISC-V (LP64D): s0 to s11, fs0 to fs11, sp, gp, tp and the rounding mode
+ * in fcsr are preserved. The flags in fcsr, and vxsat (P), are not.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct special {
     int64_t sp, gp, tp, fcsr;
 };
 
-/* The offsets are known to abi_call_asm. */
+/* abi_call_asm contains the offsets. */
 struct call {
     void (*function)(void);                 /* 0 */
     uint64_t scalars[ARGUMENTS];            /* 8: fa0 to fa7 */
@@ -35,7 +35,7 @@ _Static_assert(offsetof(struct call, words) == 72 && offsetof(struct call, regis
                    offsetof(struct call, after) == 616 && STACK_WORDS == 32,
                "see abi_call_asm");
 
-/* Where the call is found again when even sp and gp are lost. */
+/* Finds the call even if sp and gp were not preserved. */
 __attribute__((used)) static struct call *abi_call_now;
 
 #define EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11)
@@ -46,7 +46,7 @@ __attribute__((used)) static struct call *abi_call_now;
 #define PASS(i) "fld fa" #i ", 8+8*" #i "(a0)\n\t"
 
 /* Frame: s0 to s11, fs0 to fs11, ra (208 bytes), 32 words of stack; sp is a multiple of 16 at the call.
- * norelax: gp may be lost. */
+ * norelax: gp may be wrong after the call. */
 void abi_call_asm(struct call *call);
 /* clang-format off */
 __asm__(
@@ -101,7 +101,7 @@ static const char *changed(const struct special *before, const struct special *a
                                                    : NULL;
 }
 
-/* The call with its first `words` words set, those behind them canaries. */
+/* Makes the call; words from `words` on become canaries. */
 static const char *check_call(struct call *call, int words) {
     static const char *const names[REGISTERS + REALS] = {
         "s0",  "s1",  "s2",  "s3",  "s4",  "s5",  "s6",  "s7",  "s8",  "s9",  "s10",  "s11",
@@ -126,7 +126,8 @@ static const char *check_call(struct call *call, int words) {
 
 const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
                      uint64_t scalar) {
-    /* A float is one where the upper half is all ones; no double that is passed here has one of zeros. */
+    /* A float is NaN-boxed: its upper half is all ones. No double that is passed here has an upper half of
+     * 0. */
     struct call call = {.function = function, .scalars = {scalar >> 32 ? scalar : scalar | UINT64_MAX << 32}};
 
     (void)addresses;
@@ -135,8 +136,8 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
     return check_call(&call, count);
 }
 
-/* Floats in fa0 to fa7, and then as integers are: in a0 to a7, and then on the stack. Integers of 32 bits are
- * extended by their sign. */
+/* Passes floats in fa0 to fa7, the other floats and all integers in a0 to a7 and then on the stack. 32-bit
+ * integers are sign-extended. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count) {
     struct call call = {.function = function};
     int words = 0, scalars = 0;
@@ -157,8 +158,8 @@ bool abi_is_write(const void *context) {
     const uint16_t *pc = (const uint16_t *)u->uc_mcontext.__gregs[REG_PC];
     const unsigned low = *pc & 3, kind = *pc >> 13, opcode = *pc & 0x7f;
 
-    /* Of 16 bits: c.fsd, c.sw, c.sd, and those by sp; of 32: stores, of F registers too, and atomic
-     * operations. */
+    /* 16-bit instructions: c.fsd, c.sw, c.sd, and their forms relative to sp. 32-bit instructions: stores,
+     * also of F registers, and atomic operations. */
     return low != 3 ? (low == 0 || low == 2) && kind >= 5
                     : opcode == 0x23 || opcode == 0x27 || opcode == 0x2f;
 }

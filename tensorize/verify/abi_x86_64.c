@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, the control
- * word and an empty stack of the x87, no upper halves in use, and nothing written above the arguments on the
- * stack.
+ * Checks the calling convention of x86-64 System V. A callee preserves rbx, rbp, r12 to r15, the direction
+ * flag, the control bits of MXCSR, the control word and the empty stack of the x87, and the caller's stack
+ * above the arguments; it leaves no upper halves of vector registers in use.
  */
 #define _GNU_SOURCE /* REG_ERR */
 #include <cpuid.h>
@@ -15,30 +15,30 @@ enum { REGISTERS = 6, INTEGERS = 6, VECTORS = 8, STACK_WORDS = 64, GUARD_WORDS =
 _Static_assert(ABI_VALUES + GUARD_WORDS <= STACK_WORDS, "see struct call");
 static const int64_t canary = 0x5aa5c33c0ff01234;
 
-/* What fnstenv stores; the fields are followed by addresses. */
+/* The result of fnstenv, without the addresses at its end. */
 struct x87 {
     uint32_t control, status, tag, rest[4];
 };
 
-/* The offsets are known to abi_call_asm. */
+/* abi_call_asm contains the offsets. */
 struct call {
     void (*function)(void);       /* 0 */
     int64_t integers[INTEGERS];   /* 8: rdi rsi rdx rcx r8 r9 */
     int64_t vectors[VECTORS];     /* 56: the low halves of xmm0 to xmm7 */
-    int64_t stack[STACK_WORDS];   /* 120: arguments, then canaries; afterwards what is there */
+    int64_t stack[STACK_WORDS];   /* arguments, then canaries; afterwards the contents of the stack */
     int64_t registers[REGISTERS]; /* 632: rbx rbp r12 r13 r14 r15 afterwards */
     int64_t flags;                /* 680 */
     int64_t mxcsr;                /* 688 */
-    int64_t in_use;               /* 696: in: whether xgetbv(1) exists; out: its result */
-    int64_t control;              /* 704: of the x87, before */
+    int64_t in_use;               /* before: xgetbv(1) exists; afterwards: its result */
+    int64_t control;              /* of the x87, before the call */
     struct x87 x87;               /* 712 */
 };
 _Static_assert(offsetof(struct call, stack) == 120 && offsetof(struct call, registers) == 632 &&
                    offsetof(struct call, x87) == 712,
                "see abi_call_asm");
 
-/* rbx .. r15 are 0x1111..., 0x2222..., up to 0x6666... during the call. Frame: 64 words of stack, then the
- * call's address; with 6 registers saved, rsp is a multiple of 16 at the call. */
+/* During the call rbx .. r15 are 0x1111..., 0x2222..., up to 0x6666... Frame: 64 words of stack, then the
+ * address of the call; with 6 registers saved, rsp is a multiple of 16 at the call. */
 void abi_call_asm(struct call *call);
 __asm__(
     ".text\n"
@@ -115,9 +115,9 @@ __asm__(
 static void nothing(void) {
 }
 
-/* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 may hold something. They are set,
- * too, after an instruction that reads a wide vector from memory and leaves 0 in the upper half, for which
- * compilers need no vzeroupper. */
+/* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 may be other than 0. The bits are
+ * set, too, after an instruction that loads a wide vector whose upper half is 0, for which compilers emit no
+ * vzeroupper. */
 enum { UPPER_HALVES = 0x44, UPPER_OF_ZMM = 0x40, ZMM = 64, XMM = 16, UPPER_REGISTERS = 16 };
 
 #define STORE(r, bytes, n) "vmovups %%" r #n ", " #bytes "*" #n "(%0)\n\t"
@@ -130,7 +130,8 @@ enum { UPPER_HALVES = 0x44, UPPER_OF_ZMM = 0x40, ZMM = 64, XMM = 16, UPPER_REGIS
     "vzeroupper"
 /* clang-format on */
 
-/* Whether they do: directly after abi_call_asm, whose registers these still are. */
+/* True if an upper half is not 0. To be called directly after abi_call_asm, whose registers these still
+ * are. */
 static bool upper_halves_hold(int64_t in_use) {
     unsigned char registers[UPPER_REGISTERS * ZMM];
     const int bytes = in_use & UPPER_OF_ZMM ? ZMM : ZMM / 2;
@@ -147,7 +148,7 @@ static bool upper_halves_hold(int64_t in_use) {
     return false;
 }
 
-/* Whether this CPU reports that (CPUID leaf 13) and vzeroupper clears it on this system. */
+/* True if this CPU reports upper halves (CPUID leaf 13) and vzeroupper clears the bits on this system. */
 static int64_t knows_upper_halves(void) {
     static int64_t known = -1;
     unsigned a, b, c, d;
@@ -164,8 +165,8 @@ static int64_t knows_upper_halves(void) {
     return known;
 }
 
-/* Integers and addresses in rdi to r9, floats in xmm0 to xmm7, what is left on the stack. Returns the words
- * there. */
+/* Lays out the arguments: integers and addresses in rdi to r9, floats in xmm0 to xmm7, the rest on the stack.
+ * Returns the number of words on the stack. */
 static int lay_out(struct call *call, const struct abi_value *value, int count) {
     int integers = 0, vectors = 0, words = 0;
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""embed_guest.py OUT.c NAME FILE...: C source with a string NAME: the files one after the other, each without its includes
-of the others."""
+"""Writes the files as a string NAME to the C source OUT.c, concatenated and without their includes of each other.
+
+    embed_guest.py OUT.c NAME FILE...
+"""
 
 import json
 import pathlib

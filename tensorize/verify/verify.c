@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels against their declarations: each form's machine code in a child process, so that a crash or an
- * endless loop is a result, and one line of report for each.
+ * Compares kernels with their declarations: each form's machine code runs in a child process, so that a crash
+ * or an endless loop is a result. The report has a line for each form.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
@@ -16,22 +16,22 @@
 
 static const char *const form_names[UK_FORMS] = {"compute", "reset", "update"};
 
-/* What all forms of one call of uk_verify share. */
+/* State shared by all forms of one call of uk_verify. */
 struct job {
     struct uk_context *context;
     const struct uk_verify_options *options;
     struct uk_intrinsic *const *list;
     int count;
     LLVMOrcLLJITRef jit;
-    char *const *argv;            /* what runs the code, if not this process */
-    struct uk_device_code device; /* the code, if it is for a GPU: has an image */
-    struct uk_text *asm_found;    /* of each form */
+    char *const *argv;            /* the command that runs the code, NULL: this process does */
+    struct uk_device_code device; /* of a GPU: has an image */
+    struct uk_text *asm_found;    /* for each form */
     struct uk_verdict *verdict;   /* shared with each child in turn */
     struct uk_text report;
     bool wrong;
 };
 
-/* ---- what was found, as text ---- */
+/* ---- results as text ---- */
 
 static const char *signal_text(int number) {
     switch (number) {
@@ -88,7 +88,7 @@ static enum uk_status not_started(struct uk_context *c, const char *what) {
     return uk_fail(c, UK_IO, (struct uk_position){0, 0}, "verify: %s: %s", what, strerror(errno));
 }
 
-/* Waits; what the child has not said itself is said here. */
+/* Waits for the child, and reports what it could not report itself. */
 static enum uk_status judge(struct job *j, pid_t pid, const struct uk_intrinsic *i, const char *form) {
     const int seconds = j->options->seconds ? j->options->seconds : UK_VERIFY_SECONDS;
     struct uk_verdict *v = j->verdict;
@@ -157,7 +157,7 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
     return judge(j, pid, i, form_names[form]);
 }
 
-/* ---- all of them ---- */
+/* ---- all forms ---- */
 
 static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intrinsic *i) {
     int tensors = 0, scalars = 0;
@@ -199,7 +199,8 @@ static enum uk_status load_device(struct job *j, struct uk_program *p, const str
                                     j->asm_found);
 }
 
-/* The code where it can be called: here, or in a process that the caller's runner has a command for. */
+/* Loads the code where it can be called: into this process, or into one that the caller's runner has a
+ * command for. */
 static enum uk_status load(struct job *j, struct uk_program *p, const struct uk_target *t) {
     const struct uk_verify_runner *own = j->options->runner;
     const struct uk_verify_runner *r = own && own->link && uk_verify_has_guest(t->arch->name) ? own : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes of logical or of stored indices of an operand, and where each element lies. */
+/* Iterates over the logical or the stored indices of an operand, and finds the place of each element. */
 #include "verify.h"
 
 static int64_t map_value(const struct uk_var *var, void *box) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sizes for one call of a kernel, within what the declaration assumes: first every pair of edges that the
- * assumptions bound, each with odd and with even other sizes; then each of the other sizes beyond what 16
- * bits count, by itself, and all of them as large as they can be together; then random ones, edges more
- * often, some of them long.
+ * Chooses the sizes of each case within the assumptions of the declaration, in this order:
+ * - combinations of edges (extents that the assumptions bound), each with odd and with even other sizes
+ * - each of the other extents beyond 16 bits alone; then all of them, and pairs, as large as possible
+ *   together
+ * - random sizes: ends of ranges and powers of two more often than others; some are long
  */
 #include <string.h>
 #include "verify.h"
@@ -13,17 +14,19 @@ enum {
     FEW_TRIES = 100,
     LARGEST_SIZE = 130,
     LONGEST_SIZE = 2100,
-    EDGE_SIZE = 20, /* of what has no edges, beside edges */
+    EDGE_SIZE = 20, /* range of the other extents in the cases of edges */
     MOST_EDGES = 1 << 20,
     COUNTED = 1 << 16,  /* numbers of 16 bits */
-    FAR_CASES = 2,      /* in which a size is beyond that by itself */
-    MOST_PAIRED = 6,    /* of the sizes that are so large, as many in every two */
-    FAR_TRIES = 50,     /* of such a case, until no access leaves its tensor */
-    EMULATED_SHARE = 16 /* an emulator gets so many times fewer instances */
+    FAR_CASES = 2,      /* cases in which a single extent is far */
+    MOST_PAIRED = 6,    /* maximum number of far extents of which all pairs are tried */
+    FAR_TRIES = 50,     /* attempts at a far case until no access leaves its tensor */
+    EMULATED_SHARE = 16 /* divisor of the instances for an emulator */
 };
-/* How sizes are drawn, and how large operands and the statement may be with them. A far size is beyond 16
- * bits; the statement may be one of a whole tile. Of a large case, one of several sizes, a sample is
- * compared. */
+/* How the sizes of a case are drawn, and the limits for the elements of an operand and the instances of a
+ * statement. An extent is far if it exceeds 16 bits.
+ *     FAR       one extent is far; the statement may compute a whole tile
+ *     TOGETHER  several extents are far
+ *     LARGE     the same, so large that a sample of the elements is compared */
 enum kind { EDGES, RANDOM, LONG, FAR, TOGETHER, LARGE };
 static const struct limit {
     int64_t elements, instances;
@@ -32,13 +35,14 @@ static const struct limit {
 
 /* ---- extents ---- */
 
-/* An edge goes from the one to the other. */
+/* True for an edge: an extent with an upper bound by assumptions; it goes from *least to *most. */
 static bool is_edge(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
     uk_verify_bounds(v, var, least, most);
     return *most <= LARGEST_SIZE;
 }
 
-/* The extent of the edges of this case; each pair comes with even and with odd sizes elsewhere. */
+/* The extent of an edge in this case (*edge: the number of the combination that is left), or one of the given
+ * parity. */
 static int64_t edge_extent(struct uk_verifier *v, const struct uk_var *var, int64_t *edge, int64_t parity) {
     int64_t least, most, n;
 
@@ -77,7 +81,7 @@ static int64_t random_extent(struct uk_verifier *v, const struct uk_var *var) {
     }
 }
 
-/* Around which blocks end. */
+/* Extents around the ends of common block sizes. */
 static int64_t long_extent(struct uk_verifier *v) {
     static const unsigned short blocks[] = {255,  256,  257,  259,  511,  512,  513,   1023,  1024,
                                             1025, 2047, 2048, 2049, 4097, 8193, 16385, 32767, 32769};
@@ -87,12 +91,12 @@ static int64_t long_extent(struct uk_verifier *v) {
     return LARGEST_SIZE + 1 + (int64_t)uk_verify_random(v, LONGEST_SIZE - LARGEST_SIZE);
 }
 
-/* Not below the least, nor beyond the greatest that the assumptions say. */
+/* n, but within the bounds of the assumptions. */
 static int64_t between(int64_t n, int64_t least, int64_t most) {
     return n < least ? least : n > most ? most : n;
 }
 
-/* One of the sizes that nothing bounds is long, the others are short. */
+/* One extent without upper bound is long, the others are short. */
 static void choose_long(struct uk_verifier *v) {
     int chosen = v->far_sizes ? (int)uk_verify_random(v, (uint64_t)v->far_sizes) : -1;
     int64_t least, most;
@@ -110,8 +114,8 @@ static void choose_long(struct uk_verifier *v) {
     }
 }
 
-/* Where counters of 16 bits end, and where sums of products of bytes leave 32 bits; `less` times a little
- * less. */
+/* 65536, where 16-bit counters overflow, or an extent above it at which 32-bit sums of products of bytes
+ * overflow; reduced by a sixth `less` times. */
 static int64_t far_extent(struct uk_verifier *v, int variant, int less) {
     int64_t n = COUNTED + (variant ? 264 + (int64_t)uk_verify_random(v, 500) : 0);
 
@@ -120,7 +124,7 @@ static int64_t far_extent(struct uk_verifier *v, int variant, int less) {
     return n;
 }
 
-/* The sizes of the case that are far, by number: one; then all; then two. */
+/* True if the n-th extent without upper bound is far in this case: first each alone, then all, then pairs. */
 static bool is_far(const struct uk_verifier *v, int n) {
     int pair = v->number - v->edges - FAR_CASES * v->far_sizes - 1, second = 1;
 
@@ -131,9 +135,9 @@ static bool is_far(const struct uk_verifier *v, int n) {
     return n == pair || n == second;
 }
 
-/* One size is far, or several; the others are small, and none is 0. If that cannot be: those that nothing
- * bounds are as large, as one tensor may have to hold the other; then the size is smaller, down to what there
- * is room for. */
+/* Chooses one or several far extents; the others are small, but not 0. After failed tries other extents
+ * without upper bound become as large at random, because one tensor may have to hold another; then far ones
+ * shrink until there is room. */
 static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
     const int number = v->number - v->edges, less = kind != FAR ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
     const bool others = kind == FAR && (tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2);
@@ -166,7 +170,7 @@ static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
 
 static void choose_extents(struct uk_verifier *v, enum kind kind, int tries) {
     const struct uk_program *p = v->intrinsic->declaration;
-    /* Every edge once, far from each other; 7919 is a prime. */
+    /* A permutation of all combinations, so that adjacent ones are far apart; 7919 is prime. */
     int64_t edge = (int64_t)v->number * 7919 % v->all_edges, parity = edge % 2;
 
     edge /= 2;
@@ -181,7 +185,7 @@ static void choose_extents(struct uk_verifier *v, enum kind kind, int tries) {
                     kind == EDGES ? edge_extent(v, var, &edge, parity) : random_extent(v, var);
 }
 
-/* `P == (H + 1) / 2` gives P its value. */
+/* `P == (H + 1) / 2` determines P. */
 static void follow_equalities(struct uk_verifier *v) {
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
         const struct uk_index *l = a->relation->a, *r = a->relation->b;
@@ -195,7 +199,7 @@ static void follow_equalities(struct uk_verifier *v) {
     }
 }
 
-/* `lda % 4 == 0`: the next multiple. */
+/* `lda % 4 == 0`: rounds up to a multiple. */
 static void follow_multiples(struct uk_verifier *v) {
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
         const struct uk_index *l = a->relation->a;
@@ -207,7 +211,7 @@ static void follow_multiples(struct uk_verifier *v) {
     }
 }
 
-/* ---- the whole ---- */
+/* ---- checks ---- */
 
 static bool is_small(struct uk_verifier *v, enum kind kind) {
     const struct limit *most = &limits[kind];
@@ -261,7 +265,8 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
 
 /* ---- the next case ---- */
 
-/* Each alone, all, and, where these are more than two, every two of the first. */
+/* The number of far cases: each extent alone, all of them and, if there are more than two, all pairs of the
+ * first ones. */
 static int far_cases(const struct uk_verifier *v) {
     const int paired = v->far_sizes < MOST_PAIRED ? v->far_sizes : MOST_PAIRED;
 
@@ -328,7 +333,7 @@ bool uk_verify_choose(struct uk_verifier *v) {
 
 /* ---- arguments ---- */
 
-/* What the calling convention says nothing about is anything. */
+/* The bits that the calling convention leaves unspecified are random. */
 static uint64_t with_garbage(struct uk_verifier *v, enum uk_type t, union uk_value x) {
     const bool real = uk_type_is_float(t);
     const size_t bits = 8 * uk_type_bytes(t) < 32 && !real ? 32 : 8 * uk_type_bytes(t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine code that `uk verify` calls: every form of every intrinsic as its source compiles it, not
- * inlined, behind a function of the same prototype that other code can see and that only jumps to it: the
- * registers and the stack that the kernel finds and leaves are those of this function's caller.
+ * The machine code that `uk verify` calls: every form of every intrinsic, compiled from its source, not
+ * inlined, and a visible function of the same prototype for each that only jumps to it. So the registers and
+ * the stack that the kernel sees and leaves are those of that function's caller.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i,
     return f ? f : LLVMAddFunction(b->module, form->symbol, type);
 }
 
-/* A caller extends what is narrower than 32 bits. */
+/* The caller extends values narrower than 32 bits. */
 static void extend(struct uk_build *b, LLVMValueRef f, LLVMValueRef call, const struct uk_form *form) {
     for (int k = 0; k < form->arguments; k++) {
         const int type = form->argument[k].ctype;
@@ -59,7 +59,7 @@ static enum uk_status add_call(struct uk_build *b, const struct uk_intrinsic *i,
     LLVMGetParams(outside, argument);
     LLVMValueRef call = LLVMBuildCall2(at, type, kernel, argument, (unsigned)f->arguments, "");
 
-    /* LLVM ends the process where it cannot, as on RISC-V with arguments on the stack. */
+    /* LLVM aborts if it cannot do a musttail call, as on RISC-V with arguments on the stack. */
     LLVMSetTailCallKind(call,
                         b->target->arch == uk_own_arch() ? LLVMTailCallKindMustTail : LLVMTailCallKindTail);
     extend(b, outside, call, f);

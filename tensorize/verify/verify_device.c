@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of a kernel for GPUs: a block of threads, each with a tile of its own of what the kernel writes, and
- * one of a few of what it reads, so that neighbouring lanes have different ones. The interpreter computes
- * each of those few; the kernel around the form (verify_device_code.c) runs where the runner says.
+ * A case of a kernel for GPUs: one block of threads. Each thread has its own tile of each operand that the
+ * kernel writes; the inputs come from a few problems, whose tiles several threads share so that adjacent
+ * lanes have different ones. The interpreter computes each problem; the runner launches the kernel around the
+ * form (verify_device_code.c).
  *
- * What lies between tiles is not initialized in every other case, which a simulator reports where it gets
- * into a result; in the others it holds canaries, which have to be there afterwards. The first tile begins
- * where memory does, and the last one ends there.
+ * Memory between tiles is uninitialized in every other case, where a simulator reports a result that depends
+ * on it; in the others it holds canaries, which must be unchanged afterwards. The first tile begins at the
+ * start of its memory, and the last one ends at its end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,20 +17,21 @@
 
 enum { CANARY = 0xca, MOST_THREADS = 130, MOST_PROBLEMS = 5, TENSOR_GAPS = 4 };
 
-/* Memory of one kind, or of one operand: what is sent, what comes back. */
+/* One memory, or that of one operand: the bytes sent, and those that come back. */
 struct image {
     size_t bytes;
     unsigned char *data, *before;
-    unsigned char *defined; /* 1: a byte of an element */
+    unsigned char *defined; /* 1: byte of an element */
 };
 
 struct operand {
     const struct uk_tensor *tensor;
     struct image *image;
-    size_t bytes, below; /* from the lowest element to the last; from the lowest to the origin */
+    size_t bytes,
+        below; /* bytes: from the lowest element to the highest; below: from the lowest to the origin */
     size_t align;
-    int tiles;                   /* the problems' or the threads' */
-    size_t lowest[MOST_THREADS]; /* of each tile, in the image */
+    int tiles;                   /* one per problem, or one per thread */
+    size_t lowest[MOST_THREADS]; /* offset of each tile in the image */
 };
 
 struct device_case {
@@ -39,18 +41,18 @@ struct device_case {
     bool whole; /* all of shared memory is initialized */
     struct image shared, own[UK_VERIFY_TENSORS];
     struct operand operand[UK_VERIFY_TENSORS];
-    uint32_t *tile;      /* of each tensor and thread: its origin in the image */
-    unsigned char *unit; /* of shared memory: whether it is initialized */
+    uint32_t *tile;      /* for each tensor and thread: the offset of its origin in the image */
+    unsigned char *unit; /* for each unit of shared memory: it is initialized */
     char message[256];
 };
 
-/* ---- where tiles lie ---- */
+/* ---- places of tiles ---- */
 
 static size_t multiple(size_t n, size_t of) {
     return (n + of - 1) / of * of;
 }
 
-/* Aligned as declared and, often, no better. */
+/* Aligned as declared, and in half of the cases not better. */
 static size_t place(struct uk_verifier *v, const struct operand *o, size_t at) {
     size_t origin = multiple(at + o->below, o->align);
 
@@ -59,7 +61,7 @@ static size_t place(struct uk_verifier *v, const struct operand *o, size_t at) {
     return origin - o->below;
 }
 
-/* All tiles one after the other, from another operand on in each case. */
+/* Lays out all tiles one after the other; each case begins with another operand. */
 static void lay_out(struct device_case *c) {
     struct uk_verifier *v = c->v;
 
@@ -103,7 +105,7 @@ static void find_operands(struct device_case *c) {
     }
 }
 
-/* So many threads and problems that shared memory has room; false: not even for one. */
+/* Reduces problems and threads until shared memory has room; false: it has none for one of each. */
 static bool find_room(struct device_case *c) {
     const size_t most = (size_t)c->v->device->target->machine.core.device.shared_bytes;
 
@@ -134,7 +136,7 @@ bool uk_verify_device_fits(struct uk_verifier *v) {
     return bytes <= most;
 }
 
-/* ---- what they hold ---- */
+/* ---- contents ---- */
 
 static bool fill_image(struct device_case *c, struct image *m) {
     m->data = malloc(m->bytes + 1);
@@ -218,7 +220,7 @@ static enum uk_status launch(struct device_case *c) {
     return s;
 }
 
-/* ---- what came back ---- */
+/* ---- results ---- */
 
 static bool compare_thread(struct device_case *c, int thread) {
     struct uk_verifier *p = &c->problem[thread % c->problems];
@@ -238,7 +240,7 @@ static bool compare_thread(struct device_case *c, int thread) {
     return good;
 }
 
-/* Bytes of no element are as they were. */
+/* Checks that bytes outside of elements are unchanged. */
 static bool compare_rest(struct device_case *c, const struct image *m) {
     size_t i = 0, least = SIZE_MAX;
     const char *name = "its operands";
@@ -274,7 +276,7 @@ static bool compare(struct device_case *c) {
 
 /* ---- a case ---- */
 
-/* The operands of a problem, and what they become. */
+/* Creates the operands of a problem and computes its results. */
 static enum uk_status prepare(struct device_case *c, struct uk_verifier *p) {
     *p = *c->v;
     p->seed = uk_verify_random(c->v, UINT64_MAX);
@@ -353,7 +355,7 @@ bool uk_verify_device_case(struct uk_verifier *v) {
 
     if (s == UK_OUT_OF_MEMORY)
         good = uk_verify_gave_up(v, s, "no memory for its operands");
-    else if (s && s != UK_INVALID_SIZE) /* which are none that the kernel could be called with */
+    else if (s && s != UK_INVALID_SIZE) /* the declaration refuses these sizes */
         good = uk_verify_gave_up(v, s, uk_context_message(v->context));
     if (!s) {
         find_operands(c);

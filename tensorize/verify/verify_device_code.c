@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `uk verify` runs of a kernel for GPUs: each form inlined, through the gates that it passes in
- * programs, into a kernel of one block around it. That copies operands to shared memory, and to registers,
- * each thread its own; calls the form once; and copies all back. Which tile is whose, and which bytes there
- * are, are arguments.
+ * The code that `uk verify` runs for a GPU's kernel: each form is inlined, as in programs, into a kernel of
+ * one block. That kernel copies operands to shared memory, and each thread's own to its registers; calls the
+ * form once; and copies all of them back. The places of tiles, and the initialized bytes, are arguments:
  *
  *     uk.verify.I.F(tiles, shared, defined, units, threads, operands..., numbers...)
  *
- * tiles: for each tensor and thread the bytes from the beginning of where its tile lies to its origin.
- * shared: what shared memory holds, in units of its smallest elements, and holds in the end; defined: a byte
- * for each unit, 0: it is not initialized. Operands in registers and in global memory have a buffer each;
- * numbers are the form's arguments that are no tensors.
+ *     tiles     for each tensor and thread: bytes from the begin of the memory that the tile is in to its
+ * origin shared    the contents of shared memory before and after, in units of its smallest elements defined
+ * a byte for each unit; 0: it is not initialized operands  a buffer for each operand in registers or in
+ * global memory numbers   the form's arguments that are not tensors
  */
 #include <stdlib.h>
 #include <string.h>
 #include <llvm-c/Linker.h>
 #include "verify.h"
 
-/* A text of LLVM IR for one form, and what it is of. */
+/* The text of LLVM IR for one form. */
 struct around {
     struct uk_build *b;
     const struct uk_intrinsic *intrinsic;
@@ -111,7 +110,7 @@ static void put_head(struct around *a) {
            a->b->target->arch->kernel.thread_id[0]);
 }
 
-/* All threads together, a unit each in turn: to shared memory, or back. */
+/* Copies to shared memory or back; the threads take turns, a unit each. */
 static void put_copy(struct around *a, const char *name, const char *before, bool back) {
     const int bits = 8 * (int)uk_verify_unit(a->intrinsic);
     const char *from = back ? "there" : "here", *to = back ? "here" : "there";
@@ -139,7 +138,7 @@ static void put_copy(struct around *a, const char *name, const char *before, boo
            name, name, name, name, name, name);
 }
 
-/* Each thread's tile, to its registers or back. */
+/* Copies each thread's tile to its registers or back. */
 static void put_tile(struct around *a, const struct uk_tensor *t, int n, bool back) {
     const int64_t elements = uk_verify_registers(a->intrinsic, t);
     const char *way = back ? "out" : "in";
@@ -169,7 +168,7 @@ static void put_tiles(struct around *a, bool back) {
             put_tile(a, t, n, back);
 }
 
-/* Where this thread's tile of each operand lies. */
+/* The origin of this thread's tile of each operand. */
 static void put_origins(struct around *a) {
     int n = 0;
 
@@ -203,7 +202,7 @@ static int number_of(const struct around *a, const struct uk_tensor *tensor) {
     return n;
 }
 
-/* A pointer as the form takes it: the generic one to what is in global memory. */
+/* Casts pointers to the address spaces that the form takes: generic for global memory. */
 static void put_casts(struct around *a) {
     for (int i = 0; i < a->form->arguments; i++) {
         const struct uk_tensor *t = a->form->argument[i].tensor;
@@ -249,7 +248,8 @@ static enum uk_status put_all(struct around *a) {
     put_origins(a);
     put_tiles(a, false);
     put_copy(a, "in", "entry", false);
-    /* Shared memory is written before, and not read back before all are done. */
+    /* The first barrier: all of shared memory is written. The second: no thread reads results before all are
+     * done. */
     uk_put(&a->text, "%s", barrier);
     put_call(a);
     uk_put(&a->text, "%s", barrier);

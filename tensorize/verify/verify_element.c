@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The elements of operands, one by one, and what is as good as expected. Which terms of a sum are not 0.
+ * The elements of operands, one by one; the terms of a sum that are not 0; the comparison of results.
  */
 #include <math.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 
 enum { ROUNDED_SPREAD = 6, ONE_IN_ZERO = 16 };
 
-/* ---- terms that are kept ---- */
+/* ---- terms that are not 0 ---- */
 
-/* Whether the value is 0 where the tensor's element is, be the others what they may. */
+/* True if the value is 0 wherever the tensor's element is 0, whatever the other operands hold. */
 static bool vanishes(const struct uk_expr *e, const struct uk_tensor *t) {
     switch (e->op) {
     case UK_E_ACCESS:
@@ -25,7 +25,7 @@ static bool vanishes(const struct uk_expr *e, const struct uk_tensor *t) {
     }
 }
 
-/* How often the expression reads the tensor; the last access is in *access. */
+/* The number of times the expression reads the tensor; *access is the last access. */
 static int accesses(const struct uk_expr *e, const struct uk_tensor *t, const struct uk_access **access) {
     int n = 0;
 
@@ -38,7 +38,7 @@ static int accesses(const struct uk_expr *e, const struct uk_tensor *t, const st
     return n;
 }
 
-/* Each reduced iterator is a subscript by itself. */
+/* Finds the dimensions of v->kept_dim; false unless each reduced iterator by itself is a subscript. */
 static bool finds_dims(struct uk_verifier *v, const struct uk_access *a) {
     const struct uk_statement *s = v->intrinsic->computes;
 
@@ -54,7 +54,7 @@ static bool finds_dims(struct uk_verifier *v, const struct uk_access *a) {
     return true;
 }
 
-/* The last term is one of them, most often. */
+/* The first point is mostly the last term. */
 static void draw_points(struct uk_verifier *v, int count) {
     const struct uk_statement *s = v->intrinsic->computes;
 
@@ -70,7 +70,7 @@ static void draw_points(struct uk_verifier *v, int count) {
     v->kept = count;
 }
 
-/* Of a tensor whose elements do not share memory. */
+/* Takes only a tensor whose elements do not overlap in memory. */
 bool uk_verify_keep(struct uk_verifier *v, int count) {
     const struct uk_statement *s = v->intrinsic->computes;
     int n = 0;
@@ -107,7 +107,7 @@ static bool is_kept(const struct uk_verifier *v, const int64_t *index) {
 
 /* ---- elements ---- */
 
-/* Of one bit more than the scale's, the sign; of u8 none is negative. */
+/* A number of the scale's bits and a sign (u8: none); the ends of that range, 0 and 1 or -1 are frequent. */
 static int64_t integer(struct uk_verifier *v, int n) {
     const struct uk_scale s = v->scale[n];
     const int64_t most = s.bits >= 63 ? INT64_MAX : (INT64_C(1) << s.bits) - 1;
@@ -123,8 +123,8 @@ static int64_t integer(struct uk_verifier *v, int n) {
     return least + (int64_t)uk_verify_random(v, (uint64_t)(most - least) + 1);
 }
 
-/* A factor: a power of two, or one whose bits count among those that a product may have. Of integers odd,
- * most often. */
+/* A factor of a product: mostly ±1 or ±2; sometimes a number whose bits are taken from v->budget. Integers
+ * are mostly odd. */
 static union uk_value factor(struct uk_verifier *v, int n) {
     const enum uk_type t = v->scale[n].type;
     const bool negative = uk_verify_random(v, 2);
@@ -143,7 +143,8 @@ static union uk_value factor(struct uk_verifier *v, int n) {
     return (union uk_value){.d = negative ? -d : d};
 }
 
-/* A quiet NaN of either sign: one that has all bits set as often as the usual one. */
+/* A quiet NaN of random sign, with the usual payload, with all bits set, or with random bits, equally
+ * often. */
 static double any_nan(struct uk_verifier *v) {
     const uint64_t quiet = UINT64_C(0x7ff8) << 48, payload = (UINT64_C(1) << 51) - 1;
     const uint64_t payloads[] = {0, payload, uk_verify_random(v, payload)};
@@ -154,8 +155,8 @@ static double any_nan(struct uk_verifier *v) {
     return d;
 }
 
-/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. Scalars
- * are special in half of these cases. */
+/* Draws inf, -inf or NaN, in each case one kind or all. If few elements are special, others are 0, since 0
+ * times inf is NaN. Scalars are special in half of these cases. */
 static bool special(struct uk_verifier *v, int n, double *d) {
     const double values[] = {INFINITY, -INFINITY, any_nan(v)};
 
@@ -172,11 +173,11 @@ static bool special(struct uk_verifier *v, int n, double *d) {
     return !uk_verify_random(v, 4);
 }
 
-/* ---- what rounds ---- */
+/* ---- values that round ---- */
 
-/* A number of so many bits at most, the first of which is 1: of any length, so that the last bits of results
- * are anywhere; or one that lies in the middle between two numbers of a narrower format, or next to the
- * middle, or next to a power of two. */
+/* A significand of at most `bits` bits, with *length significant ones. Half of them have a random length, so
+ * that results end at any bit; the others are halfway between two numbers of a narrower format, next to
+ * halfway, or next to a power of two. */
 static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) {
     static const unsigned char narrower[] = {8, 11, 24, 53};
     const int kept = narrower[uk_verify_random(v, 4)], rest = bits - kept;
@@ -193,9 +194,9 @@ static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) 
     return (top << rest) + middle + beside[uk_verify_random(v, 5)];
 }
 
-/* The exponent of its first bit: near 0; or, where no product that is added could leave its format by that,
- * anywhere in the narrowest format's range and just outside of it, but not among the subnormal numbers of a
- * program with bf16. */
+/* The exponent of the first bit: near 0 or, unless v->is_near because products could overflow, anywhere in
+ * the range of the narrowest format and slightly outside; not among the subnormal numbers if the program has
+ * bf16. */
 static int first_exponent(struct uk_verifier *v, const struct uk_format *f) {
     const struct uk_format *narrow = &uk_formats[v->narrowest];
     const int spread = v->is_near && f->digits > 11 ? f->digits / 2 : ROUNDED_SPREAD;
@@ -247,7 +248,7 @@ union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *in
     return (union uk_value){.d = uk_verify_random(v, 2) ? -d : d};
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 bool uk_verify_is_inexact(const struct uk_expr *e) {
     if (uk_ulps(e->op) > 0)
@@ -258,16 +259,16 @@ bool uk_verify_is_inexact(const struct uk_expr *e) {
     return false;
 }
 
-/* A sum may begin with 0 or with its first term, of which -0 is not 0 after the one and is after the other.
- * All else says which zero a result is. */
+/* True if a result of 0 may have either sign: a sum may begin with 0 or with its first term, and then ends as
+ * 0 or, if all terms are -0, as -0. All other results have a specified sign. */
 static bool has_free_zeros(const struct uk_verifier *v, const struct uk_tensor *t) {
     const struct uk_statement *s = v->intrinsic->computes;
 
     return t == s->left.tensor && s->reduce == UK_REDUCE_SUM && v->form != UK_FORM_RESET;
 }
 
-/* Equal; for declarations with exp, log, tanh, erf or pow within four units in the last place, or the next
- * integer. */
+/* Equal; or, if the declaration uses exp, log, tanh, erf or pow, within at least four units in the last
+ * place, or an adjacent integer. */
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected) {
     const bool inexact =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other side of verify_remote.c: calls the kernel, in a process under an emulator. It is compiled there,
- * behind the headers that it needs and the calling convention's file. */
+/* The counterpart of verify_remote.c: calls the kernel in a process under an emulator. Its source is compiled
+ * after the headers that it needs and the file of the calling convention. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "abi.h"
 #include "verify_guest.h"
 
-/* Of each form, in front of this file. */
+/* The function of each form; the generated source defines them. */
 extern void (*const guest_calls[])(void);
 
 static struct guest_case *guest;
 static char *space[GUEST_OPERANDS];
-static uint64_t mapped[GUEST_OPERANDS]; /* of the spans */
+static uint64_t mapped[GUEST_OPERANDS]; /* number of mapped spans */
 
 static void answer(int state) {
     const char byte = 0;
@@ -73,8 +73,8 @@ static void unmap_operand(int i, const struct guest_span *spans) {
     mapped[i] = 0;
 }
 
-/* Address space of its own, in which only the spans exist, in the file itself. Of a wide operand nothing else
- * is reserved: an emulator would keep a record of each page. */
+/* Maps an operand: address space of its own in which only the spans are accessible, as pages of the file. For
+ * a wide operand only the spans are reserved, because an emulator would keep a record of each page. */
 static int map_operand(int i, const struct guest_span *spans) {
     const int is_far = guest->operand[i].wanted != 0;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of `uk verify` for kernels that run elsewhere: as verify_remote.c writes it into a file, and
- * verify_guest.c, a program of the other architecture under an emulator, runs it. Both have addresses of 64
- * bits, little-endian numbers, and pages of 4096 bytes.
+ * A case of `uk verify` for kernels of another architecture: verify_remote.c writes it to a file, and
+ * verify_guest.c, a program of that architecture under an emulator, runs it. Both have 64-bit addresses,
+ * little-endian numbers and pages of 4096 bytes.
  *
- * The file begins with this struct; the spans and the pages of the operands follow. A byte on the guest's
- * standard input says that a case is there, one on its standard output that it has been run.
+ * The file begins with struct guest_case; the spans and the pages of the operands follow. A byte on the
+ * guest's standard input starts the case, and a byte on its standard output ends it.
  */
 #ifndef UK_VERIFY_GUEST_H
 #define UK_VERIFY_GUEST_H
@@ -14,28 +14,29 @@
 
 enum { GUEST_FILE = 3, GUEST_VALUES = 32, GUEST_OPERANDS = 16 };
 
-/* Pages that exist, from `at` of the operand's address space, and from `data` of the file. */
+/* Accessible pages: `at` in the operand's address space, `data` in the file. */
 struct guest_span {
     uint64_t at, length, data;
 };
 
 struct guest_case {
-    int32_t call; /* which function */
+    int32_t call; /* number of the function */
     int32_t values, operands;
     int32_t state, signal, is_address, is_write;
-    int32_t fault; /* the operand whose address space the access was to; -1: none, and `address` is that */
+    int32_t fault; /* the operand whose address space the access was to, `address` being an offset in it; -1:
+                      none */
     uint64_t address;
-    uint64_t spans; /* where the table of all operands' lies in the file */
+    uint64_t spans; /* offset in the file of the table of all operands' spans */
     char broken[64];
     struct {
-        uint64_t bits;   /* an address: from the start of the operand's address space */
-        int32_t operand; /* -1: no address */
+        uint64_t bits;   /* of an address: offset in the operand's address space */
+        int32_t operand; /* -1: not an address */
         uint8_t is_real, is_short;
     } value[GUEST_VALUES];
     struct {
-        uint64_t reserved, span, spans; /* bytes of address space; the first of its spans, and how many */
+        uint64_t reserved, span, spans; /* bytes of address space; index of its first span; number of spans */
         uint64_t is_written;
-        uint64_t wanted; /* 0, or the address at which the spans are, with nothing reserved between them */
+        uint64_t wanted; /* 0, or the address of a space of which only the spans are reserved */
     } operand[GUEST_OPERANDS];
 };
 enum { GUEST_CALLED, GUEST_RETURNED, GUEST_FAULTED, GUEST_NO_ROOM };

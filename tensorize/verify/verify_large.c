@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cases in which several sizes are as large as the room for operands lets them be: too large for the
- * interpreter, so that it computes a sample of the elements, and for another copy of the operands. Their
- * elements are drawn from a pool; what lies between rows is compared in the end, when the elements are
- * canaries, too.
+ * Cases in which several sizes are as large as the room for operands permits. The interpreter computes only a
+ * sample of the elements, and the operands have no copies: elements are drawn from a pool, and bytes between
+ * rows are compared at the end, after the elements have been replaced by canaries, too.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "verify.h"
 
 enum {
-    POOL = 8191,     /* elements: a prime, so that no stride is a multiple of it */
-    STEPS = 1 << 20, /* of the interpreter, for all of the sample */
+    POOL = 8191,     /* number of elements; a prime, so that no stride is a multiple of it */
+    STEPS = 1 << 20, /* of the interpreter, for the whole sample */
     LEAST_POINTS = 8,
     MOST_POINTS = 1 << 12,
     LARGEST_ELEMENT = 8, /* bytes */
-    CHUNK = 1 << 12      /* bytes that are compared at once */
+    CHUNK = 1 << 12      /* bytes compared at a time */
 };
 
 bool uk_verify_has_large(const struct uk_verifier *v) {
@@ -42,9 +41,9 @@ bool uk_verify_is_inside(struct uk_verifier *v) {
                                 &(struct uk_points){0});
 }
 
-/* ---- what operands hold ---- */
+/* ---- contents of operands ---- */
 
-/* Twice the pool's elements, so that a row can begin anywhere in it. */
+/* The pool's elements twice, so that a row can begin anywhere in it. */
 static unsigned char *draw_pool(struct uk_verifier *v, int n, bool poison) {
     const enum uk_type type = v->memory[n].tensor->type;
     const size_t bytes = POOL * uk_type_bytes(type);
@@ -57,7 +56,7 @@ static unsigned char *draw_pool(struct uk_verifier *v, int n, bool poison) {
     return pool;
 }
 
-/* The longest dimension along which elements leave no page out, or any; -1: the tensor has none. */
+/* The longest dimension whose elements are at most a page apart, or any; -1: the tensor has none. */
 static int longest(const struct uk_box *b, size_t bytes) {
     int row = b->dims - 1;
 
@@ -68,7 +67,7 @@ static int longest(const struct uk_box *b, size_t bytes) {
     return row;
 }
 
-/* `count` elements, `step` bytes apart. */
+/* Writes `count` elements, `step` bytes apart. */
 static void fill_row(unsigned char *to, int64_t count, int64_t step, const unsigned char *from,
                      size_t bytes) {
 #define EACH(size)                                                \
@@ -87,7 +86,7 @@ static void fill_row(unsigned char *to, int64_t count, int64_t step, const unsig
 #undef EACH
 }
 
-/* All elements of the box, row by row, each row from another place in the pool on. */
+/* Fills all elements of the box, row by row; each row begins at a random place of the pool. */
 static void fill_box(struct uk_verifier *v, const struct uk_memory *m, bool logical,
                      const unsigned char *pool) {
     const size_t bytes = uk_type_bytes(m->tensor->type);
@@ -110,7 +109,7 @@ static void fill_box(struct uk_verifier *v, const struct uk_memory *m, bool logi
     } while (uk_box_advance(&b));
 }
 
-/* Of a tensor that holds zeros elsewhere, the elements at the points that are kept. */
+/* For a tensor of zeros: fills the elements at the kept points. */
 static void fill_kept(struct uk_verifier *v, const struct uk_memory *m, const unsigned char *pool) {
     const size_t bytes = uk_type_bytes(m->tensor->type);
     const int reduced = v->intrinsic->computes->iterators - v->intrinsic->computes->left_iterators;
@@ -130,7 +129,7 @@ static void fill_kept(struct uk_verifier *v, const struct uk_memory *m, const un
     }
 }
 
-/* Whether elements exist that no index has. */
+/* True if the tensor is stored with more elements than its shape has. */
 static bool has_more(struct uk_verifier *v, const struct uk_tensor *t) {
     for (int d = 0; d < t->stored_dims; d++)
         if (uk_verify_value(v, t->stored[d]) != uk_verify_value(v, t->shape[d]))
@@ -162,7 +161,7 @@ bool uk_memory_fill_rows(struct uk_verifier *v, int n) {
 
 /* ---- the sample ---- */
 
-/* The first and the last, next to a power of two, or anywhere. */
+/* The first or the last index, one next to a power of two, or a random one. */
 static int64_t draw_index(struct uk_verifier *v, int64_t extent) {
     int64_t n;
 
@@ -199,7 +198,7 @@ static int64_t count_points(struct uk_verifier *v) {
     return n < LEAST_POINTS ? LEAST_POINTS : n > MOST_POINTS ? MOST_POINTS : n;
 }
 
-/* All elements, if they are no more than the sample would be. */
+/* Draws the sample: all elements if there are no more than that. */
 bool uk_large_draw(struct uk_verifier *v, struct uk_points *points) {
     const struct uk_statement *s = v->intrinsic->computes;
     const int64_t most = count_points(v), all = product(v, 0, s->left_iterators);
@@ -243,7 +242,7 @@ static bool compare_points(struct uk_verifier *v, struct uk_memory *m, const str
     return true;
 }
 
-/* Nothing but canaries is left where the elements are canaries, too. */
+/* Replaces the elements by canaries, and checks that nothing else is left. */
 static bool compare_rest(struct uk_verifier *v, struct uk_memory *m) {
     unsigned char canaries[CHUNK], elements[2 * POOL * LARGEST_ELEMENT];
 
@@ -269,7 +268,7 @@ bool uk_large_compare(struct uk_verifier *v, const struct uk_points *points) {
         if (m->tensor == v->intrinsic->computes->left.tensor && !compare_points(v, m, points))
             return false;
     }
-    /* What is only read could not be written. */
+    /* Operands that are only read were write-protected. */
     for (int i = 0; i < v->tensors; i++)
         if (v->memory[i].tensor->is_written && !compare_rest(v, &v->memory[i]))
             return false;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands of one call, each in address space of its own in which only the pages with its elements exist,
- * against one end or the other of them.
+ * The operands of one call, each in address space of its own in which only the pages with its elements are
+ * accessible; the operand is at one end of them or at the other.
  *
- * Of an operand whose rows are far apart, only those pages are mapped, at addresses where nothing else is:
- * what lies between them is reserved by nobody, and is invalid too. So operands whose rows are 2^32 elements
- * apart need no more than others.
+ * If the rows of an operand are far apart, only those pages are mapped, at addresses where nothing else is;
+ * the addresses between them are not reserved, and are invalid too. So operands whose rows are 2^32 elements
+ * apart need no more memory than others.
  *
- * What is no element holds canaries; elements that may be read and never used, and those of an output that is
- * not read, hold NaN or any bits; what the others hold, verify_value.c chooses. Operands that are only read
- * cannot be written during the call.
+ * Bytes outside of elements hold canaries. Elements that may be read but are never used, and those of an
+ * output that is not read, hold NaN or random bits; verify_value.c chooses the others. Operands that are only
+ * read are write-protected during the call.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <inttypes.h>
@@ -23,9 +23,9 @@
 
 enum { GUARD_PAGES = 16 };
 
-/* Up to so many bytes of address space are reserved in one piece; wider operands have addresses of their own,
- * from the first below to the last, where Linux puts nothing by itself on any architecture with 47 bits of
- * addresses, nor does the address sanitizer, whose shadow ends 2 GB behind 2^44. */
+/* Up to this number of bytes, an operand's address space is reserved as a whole. Wider operands get addresses
+ * from FIRST_FAR to LAST_FAR, where Linux maps nothing by itself on architectures with 47-bit addresses;
+ * neither does the address sanitizer, whose shadow ends 2 GB above 2^44. */
 static const size_t most_in_one = (size_t)1 << 26;
 #define FIRST_FAR ((uintptr_t)17 << 40)
 #define LAST_FAR ((uintptr_t)1 << 46)
@@ -34,9 +34,9 @@ static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* ---- space ---- */
+/* ---- address space ---- */
 
-/* The pages of so many bytes; those that touch the last span become part of it. */
+/* Adds the pages of `bytes` bytes from `first` on; extends the last span if they touch it. */
 static bool add_span(struct uk_memory *m, size_t first, size_t bytes) {
     const size_t page = page_size(), at = first / page * page, end = (first + bytes + page - 1) / page * page;
     struct uk_span *last = m->spans ? &m->span[m->spans - 1] : NULL;
@@ -67,7 +67,7 @@ static int by_address(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The dimension along which elements leave no page out, the one of the smallest step; -1: there is none. */
+/* The dimension of the smallest stride, if it is at most a page; else -1. */
 static int dimension_of_rows(const struct uk_box *b, size_t bytes) {
     int row = -1;
 
@@ -78,7 +78,7 @@ static int dimension_of_rows(const struct uk_box *b, size_t bytes) {
     return row;
 }
 
-/* The pages of every element that may be read: row by row, then from the lowest, each once. */
+/* Adds the pages of every readable element, row by row, then sorts and merges them. */
 static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
     const size_t bytes = uk_type_bytes(m->tensor->type);
     struct uk_box b;
@@ -106,7 +106,7 @@ static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
     return true;
 }
 
-/* The elements that may be read, from the lowest. */
+/* Sets m->lowest and m->elements. */
 static void find_extent(struct uk_verifier *v, struct uk_memory *m) {
     struct uk_box b;
     int64_t most = 0;
@@ -119,7 +119,7 @@ static void find_extent(struct uk_verifier *v, struct uk_memory *m) {
     m->elements = most - m->lowest + 1;
 }
 
-/* Bytes from the start of the pages to the lowest element, so that the origin has its alignment. */
+/* Bytes from the start of the accessible pages to the lowest element, so that the origin is aligned. */
 static size_t place(const struct uk_memory *m, size_t room, size_t align) {
     const size_t element = uk_type_bytes(m->tensor->type);
     const size_t below = (size_t)-m->lowest * element, bytes = (size_t)m->elements * element;
@@ -147,7 +147,7 @@ static size_t middle_of(const struct uk_memory *m) {
     return ((size_t)m->elements * uk_type_bytes(m->tensor->type) + 4 * align_of(m) + page - 1) / page * page;
 }
 
-/* Nothing is mapped by this: the addresses of wide operands follow each other, a gap between them. */
+/* Chooses addresses for a wide operand, above those of the previous one, with a gap; maps nothing. */
 static unsigned char *far_space(size_t bytes) {
     static uintptr_t next = FIRST_FAR;
     const uintptr_t gap = (uintptr_t)1 << 30;
@@ -159,8 +159,8 @@ static unsigned char *far_space(size_t bytes) {
     return (unsigned char *)(next - bytes); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* The pages of the spans exist. A wide operand's are wanted where they are, and fixed addresses would replace
- * what is there. */
+/* Makes the pages of the spans accessible. Those of a wide operand are mapped at given addresses; without
+ * MAP_FIXED, which would replace other mappings. */
 static bool map_spans(struct uk_memory *m) {
     for (; m->mapped < m->spans; m->mapped++) {
         const struct uk_span *s = &m->span[m->mapped];
@@ -212,8 +212,8 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
     return m->before && m->expected;
 }
 
-/* Bytes that the pages of an operand take: its dimensions, the innermost first, make one row of it while
- * their steps leave no page out, and multiply the rows then. */
+/* An estimate of the bytes of an operand's pages: dimensions, the smallest stride first, extend a row while
+ * their steps skip no page; the others multiply the number of rows. */
 static double room_for(struct uk_verifier *v, const struct uk_memory *m) {
     const double page = (double)page_size(), element = (double)uk_type_bytes(m->tensor->type);
     double row = element, rows = 1;
@@ -252,8 +252,8 @@ bool uk_memory_fits(struct uk_verifier *v) {
         most = room > most ? room : most;
         space += (double)m.elements * (double)uk_type_bytes(t->type);
     }
-    /* Half of the addresses are for the operands of a case, once more where their strides change their sign.
-     * */
+    /* At most half of the addresses: a quarter for the operands of a case, a quarter for those with other
+     * signs of strides. */
     return sum + (v->is_large ? 0 : most) <= UK_VERIFY_BYTES && space <= (double)(LAST_FAR - FIRST_FAR) / 4;
 }
 
@@ -337,8 +337,8 @@ void uk_memory_restore(struct uk_verifier *v) {
 
 /* ---- negative strides ---- */
 
-/* Every element that may be read, from where it is to where it is in memory with other strides, and keeps
- * that. */
+/* Copies each readable element from its place under the old strides to that under the new ones, and then this
+ * memory to `kept`. */
 static void carry_over(struct uk_verifier *v, const struct uk_memory *from, struct uk_memory *to,
                        unsigned char *kept) {
     const size_t bytes = uk_type_bytes(from->tensor->type);
@@ -394,7 +394,7 @@ void uk_memory_exchange(struct uk_verifier *v, int n, unsigned char *image, unsi
     } while (uk_box_advance(&b));
 }
 
-/* ---- what is only read ---- */
+/* ---- write protection ---- */
 
 void uk_memory_protect(struct uk_verifier *v, bool writable) {
     for (int i = 0; i < v->tensors; i++) {
@@ -405,7 +405,7 @@ void uk_memory_protect(struct uk_verifier *v, bool writable) {
     }
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static int put_value(char *text, size_t room, enum uk_type t, union uk_value x) {
     if (uk_type_is_float(t) && isnan(x.d))
@@ -413,7 +413,7 @@ static int put_value(char *text, size_t room, enum uk_type t, union uk_value x) 
     return uk_type_is_float(t) ? snprintf(text, room, "%.9g", x.d) : snprintf(text, room, "%" PRId64, x.i);
 }
 
-/* "a[1, 3]"; false: no element of the tensor lies there. */
+/* "a[1, 3]"; false: no element of the tensor is at this place. */
 static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64_t at, char *text,
                          size_t room) {
     struct uk_box b;

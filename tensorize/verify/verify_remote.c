@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of another architecture: in the child of `uk verify` the interpreter computes what is expected, as
- * for this one; the kernel is called in a process of the caller's choice, an emulator, which gets each case
- * in a file (verify_guest.h).
+ * Kernels of another architecture. The child of `uk verify` computes the expected results with the
+ * interpreter, as for this architecture; the kernel is called in a process that the caller's command starts,
+ * an emulator, which gets each case in a file (verify_guest.h).
  */
 #define _GNU_SOURCE /* memfd_create, MREMAP_MAYMOVE */
 #include <fcntl.h>
@@ -60,15 +60,16 @@ enum uk_status uk_verify_guest_source(struct uk_context *c, const char *arch,
 struct uk_remote {
     int file, to, from;
     pid_t process;
-    struct guest_case *guest; /* the file */
+    struct guest_case *guest; /* the mapped file */
     size_t bytes;
 };
 
-/* In the child of the child: its standard input and output, and the file, have the guest's numbers. */
+/* Runs in the new process: makes its standard input, standard output and the file have the guest's
+ * descriptors. */
 static void become_guest(char *const *argv, int in, int out, int file) {
-    /* It ends with the process that started it, which a time limit may end. */
+    /* The guest dies with the process that started it, which a time limit may kill. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* Out of the way of those numbers first. */
+    /* Moves the descriptors away from those numbers first. */
     in = fcntl(in, F_DUPFD_CLOEXEC, 10);
     out = fcntl(out, F_DUPFD_CLOEXEC, 10);
     file = fcntl(file, F_DUPFD_CLOEXEC, 10);
@@ -82,7 +83,7 @@ bool uk_remote_start(struct uk_verifier *v) {
     struct uk_remote *r = v->remote = &remote;
     int in[2], out[2];
 
-    /* A guest that has ended is seen when it does not answer. */
+    /* If the guest has ended, write fails instead of raising a signal. */
     signal(SIGPIPE, SIG_IGN);
     r->file = memfd_create("uk verify", MFD_CLOEXEC);
     r->bytes = PAGE;
@@ -103,7 +104,7 @@ bool uk_remote_start(struct uk_verifier *v) {
 
 /* ---- a case ---- */
 
-/* Where the pages of all operands end in the file, from those of the spans on. */
+/* The size of the file: the case, the table of spans (*spans bytes), and the pages of all operands. */
 static size_t lay_out(const struct uk_verifier *v, size_t *spans) {
     size_t count = 0, pages = 0;
 
@@ -116,8 +117,8 @@ static size_t lay_out(const struct uk_verifier *v, size_t *spans) {
     return PAGE + *spans + pages;
 }
 
-/* The file is as long as the case is, as all of it may be sent somewhere; the mapping stays as long as it
- * was. */
+/* Sets the length of the file to that of the case, since a runner may send all of it; the mapping only
+ * grows. */
 static bool fit(struct uk_remote *r, size_t bytes) {
     if (ftruncate(r->file, (off_t)bytes))
         return false;
@@ -131,7 +132,7 @@ static bool fit(struct uk_remote *r, size_t bytes) {
     return true;
 }
 
-/* Every span of every operand, to the file or back. */
+/* Copies every span of every operand to the file or back. */
 static void exchange(struct uk_verifier *v, size_t spans, bool back) {
     struct guest_case *g = v->remote->guest;
     char *file = (char *)g;
@@ -185,7 +186,7 @@ static void write_case(struct uk_verifier *v, const struct abi_value *value) {
     }
 }
 
-/* The guest did not answer: how it ended. */
+/* The guest did not answer: reports how it ended. */
 static void ended(struct uk_verifier *v) {
     int result = 0;
 

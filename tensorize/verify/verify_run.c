@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the child of `uk verify`: every case of one form, the interpreter first, the kernel's machine code then.
- * */
+/* Runs all cases of one form in the child of `uk verify`: first in the interpreter, then the kernel's machine
+ * code. */
 #define _GNU_SOURCE /* REG_ERR */
 #include <inttypes.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "verify.h"
 
-/* ---- faults: the parent says what they mean ---- */
+/* ---- faults: the parent describes them ---- */
 
 static struct uk_verifier *running;
 
@@ -19,21 +19,21 @@ static void caught(int number, siginfo_t *info, void *context) {
     const ucontext_t *u = context;
     struct uk_verdict *faulted = running->verdict;
 
-    /* A kernel may have left it set, and memory is touched below. */
+    /* A kernel may have left the direction flag set, and the code below accesses memory. */
     __asm__ volatile("cld");
     faulted->signal = number;
     faulted->address = (uintptr_t)info->si_addr;
-    /* An access that is not aligned, or to no canonical address, has no address. */
+    /* A misaligned access, or one to a non-canonical address, reports no address. */
     faulted->is_address = number == SIGBUS || (number == SIGSEGV && info->si_code != SI_KERNEL);
     faulted->is_write = u->uc_mcontext.gregs[REG_ERR] & 2;
-    /* The process ends here, whatever the kernel has interrupted. */
+    /* The process ends here, so the state that the kernel has interrupted does not matter. */
     if (faulted->is_address && faulted->is_write)
         uk_memory_describe_write(running, info->si_addr);
     faulted->state = UK_FAULTED;
     _exit(1);
 }
 
-/* On a stack of its own: the kernel's may be what is broken. */
+/* Handlers have a stack of their own: the kernel may have broken its stack. */
 static bool catch_faults(struct uk_verifier *v) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
     struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -48,7 +48,7 @@ static bool catch_faults(struct uk_verifier *v) {
     return true;
 }
 
-/* ---- what the case is, for messages ---- */
+/* ---- descriptions of cases ---- */
 
 __attribute__((format(printf, 4, 5))) static void add(char *text, size_t room, size_t *n, const char *format,
                                                       ...) {
@@ -105,7 +105,6 @@ bool uk_verify_gave_up(struct uk_verifier *v, enum uk_status status, const char 
     return false;
 }
 
-/* The form as declared, in the operands themselves. */
 enum uk_status uk_verify_interpret(struct uk_verifier *v) {
     void *origin[UK_VERIFY_TENSORS];
 
@@ -148,7 +147,7 @@ static bool run_case(struct uk_verifier *v) {
     uk_context_enter(v->context, v->context->file);
     s = uk_verify_interpret(v);
     if (s == UK_INVALID_SIZE)
-        return true; /* these sizes are none that the kernel could be called with */
+        return true; /* the declaration refuses these sizes */
     if (s)
         return uk_verify_gave_up(v, s, uk_context_message(v->context));
     uk_memory_keep(v, true);
@@ -162,7 +161,7 @@ static bool run_case(struct uk_verifier *v) {
     const enum uk_remote_result called = call_kernel(v);
 
     if (called == UK_REMOTE_NO_ROOM)
-        return true; /* nor can it be called with these, there */
+        return true; /* the other process has no addresses for these operands */
     good = called == UK_REMOTE_GOOD && uk_memory_compare(v);
     v->verdict->cases++;
     if (!good)
@@ -170,7 +169,8 @@ static bool run_case(struct uk_verifier *v) {
     return good;
 }
 
-/* One of which a sample is compared; the elements of that are computed first, and stay what they were. */
+/* A case of which a sample is compared; the expected elements are computed first, without changing the
+ * output. */
 static bool run_large_case(struct uk_verifier *v) {
     void *origin[UK_VERIFY_TENSORS];
     struct uk_points points;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers, the values of sizes, and what a declaration assumes of them. */
+/* Random numbers, the values of sizes, and the assumptions about them. */
 #include "verify.h"
 
 /* splitmix64 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strides for one call of a kernel: names that stand in strides only. */
+/* Chooses the sizes that are used in strides only. */
 #include "verify.h"
 
 enum {
@@ -7,16 +7,15 @@ enum {
     ONE_IN_FAR = 24,
     ONE_IN_PAGES = 6,
     LARGEST_PAGE = 4096, /* elements */
-    FEW_ROWS = 130,      /* so few may be far apart */
-    MANY_ROWS = 2048     /* more than that have no pages of their own */
+    FEW_ROWS = 130,      /* maximum number of rows that may be far apart */
+    MANY_ROWS = 2048     /* maximum number of rows that have pages of their own */
 };
-/* Between the rows of an operand, once in a while: a stride cut to 32 bits is then its row's length. */
+/* A rare gap between rows: a stride truncated to 32 bits would be the row's length. */
 static const int64_t far_gap = (int64_t)1 << 32;
 
 /* ---- strides ---- */
 
-/* Dimensions as stored, from the innermost outwards: constant strides by size, then names, the last one
- * first. */
+/* The stored dimensions, innermost first: constant strides by size, then names, the last dimension first. */
 static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     int64_t key[UK_MAX_DIMS];
 
@@ -35,7 +34,7 @@ static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     }
 }
 
-/* The bits that the form passes the size in. */
+/* The number of bits in which the form passes the size. */
 static int bits_of(const struct uk_verifier *v, const struct uk_var *var) {
     const struct uk_form *f = &v->intrinsic->form[v->form];
     int bits = 64;
@@ -49,7 +48,7 @@ static int bits_of(const struct uk_verifier *v, const struct uk_var *var) {
     return bits;
 }
 
-/* Whether the tensors with such a stride have no more rows than that. */
+/* True if no tensor with this stride has more than `most` rows. */
 static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_t most) {
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
         int64_t rows = 1;
@@ -66,16 +65,19 @@ static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_
     return true;
 }
 
-/* The stride of 32 bits by which the last row begins at 2^31 or 2^32 elements, if there is one. */
+/* The gap with which the last row begins 2^31 or 2^32 elements after the first one, if the stride fits into
+ * 32 bits; else 0. */
 static int64_t far_apart(struct uk_verifier *v, int64_t rows, int64_t least) {
     const int64_t stride = rows > 1 ? (INT64_C(1) << (31 + uk_verify_random(v, 2))) / (rows - 1) + 1 : 0;
 
     return stride >= least && stride <= INT32_MAX ? stride - least : 0;
 }
 
-/* Between as many rows: none, to the next multiple of 16, some, so many that an offset leaves 32 bits, or so
- * many that each row ends at a page's end if the last one does, and that a page that must not be touched
- * follows. */
+/* The gap between `rows` rows, one of these:
+ * - 0, up to the next multiple of 16, or a small number
+ * - one with which offsets exceed 32 bits
+ * - one with which each row ends at the end of a page if the last one does, followed by an inaccessible
+ *   page */
 static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows, int64_t least, bool edges) {
     const int bits = bits_of(v, var);
 
@@ -95,7 +97,8 @@ static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows
     }
 }
 
-/* What rows take so far, and `extent` of them: beyond 2^61 no more, which no tensor has room for. */
+/* The elements that `extent` rows of this stride span, added to the previous ones; at most 2^61, for which no
+ * tensor has room. */
 static int64_t needed(int64_t need, int64_t extent, int64_t stride) {
     const int64_t most = INT64_C(1) << 61;
     int64_t more;
@@ -105,7 +108,6 @@ static int64_t needed(int64_t need, int64_t extent, int64_t stride) {
     return __builtin_mul_overflow(extent - 1, stride, &more) || more > most - need ? most : need + more;
 }
 
-/* Names that stand only in strides become at least what keeps the rows of every tensor apart. */
 void uk_verify_strides(struct uk_verifier *v, bool edges) {
     const struct uk_program *p = v->intrinsic->declaration;
 
@@ -129,7 +131,7 @@ void uk_verify_strides(struct uk_verifier *v, bool edges) {
         }
 }
 
-/* Rows that are only read may overlap, as those of a convolution's image do. */
+/* Rows that are only read may overlap, as in the image of a convolution. */
 void uk_verify_overlap(struct uk_verifier *v) {
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
         bool written = var->is_extent;
@@ -160,7 +162,6 @@ bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t) {
     return true;
 }
 
-/* Whether the form can pass it. */
 bool uk_verify_fits(const struct uk_verifier *v, const struct uk_var *var) {
     const struct uk_form *f = &v->intrinsic->form[v->form];
     const int64_t n = v->size[var->number];
@@ -189,7 +190,7 @@ static bool is_passed(const struct uk_verifier *v, const struct uk_var *var) {
     return false;
 }
 
-/* Rows that are apart stay so if they follow each other the other way. */
+/* Rows that do not overlap still do not if their order is reversed. */
 void uk_verify_signs(struct uk_verifier *v) {
     bool some = !uk_verify_random(v, 4), good;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How large operands are: so that there is one right result, which is compared exactly.
+ * Chooses the magnitudes of operands so that there is one right result, which is compared exactly.
  *
- * Most cases have values whose sums are exact in the declared type in whatever order they are added, and that
- * a narrower type does not hold. Bounds of the magnitude and of the last bit of every intermediate value, and
- * of the sum, say how many bits operands may have. Where an operation rounds whatever its operands are (a
- * quotient, say), all are small integers. Of a sum that is too long for that, all terms but a few are 0.
+ * In most cases sums are exact in the declared type in any order, and would not be in a narrower type. Bounds
+ * of the magnitude and of the last bit of every intermediate value, and of the sum, determine the number of
+ * bits of operands. If an operation rounds for any operands (such as a quotient), all are small integers. If
+ * a sum is too long to be exact, all but a few of its terms are 0.
  *
- * In others every operation rounds (UK_ROUNDED). A statement that is no sum of floats has one right result
- * then. Of a sum of floats all terms are 0 but so many that it rounds once, in whatever order they are added.
- * A product that is a term may be rounded by itself or with the sum: it has so few bits that it is exact.
+ * In the other cases every operation rounds (UK_ROUNDED). A statement that is not a sum of floats then has
+ * one right result. Of a sum of floats, all terms are 0 except so few that it rounds once in any order. A
+ * product that is added may be rounded before the addition or not, so it has few enough bits to be exact.
  */
 #include <float.h>
 #include <math.h>
@@ -33,19 +33,19 @@ int uk_integer_bits(enum uk_type t) {
 /* ---- bounds ---- */
 
 struct range {
-    long double bound, quantum; /* of the magnitude; a divisor of every value */
+    long double bound, quantum; /* maximum magnitude; a divisor of all values */
 };
 
 struct weighing {
     struct uk_verifier *v;
-    bool exact, rounds; /* rounds: some operation does, whatever its operands are */
+    bool exact, rounds; /* rounds: some operation rounds for any operands */
 };
 
 static struct range join(struct range a, struct range b) {
     return (struct range){fmaxl(a.bound, b.bound), fminl(a.quantum, b.quantum)};
 }
 
-/* The range as a value of this type. */
+/* The range after conversion to the type; clears w->exact if the type cannot hold all these values. */
 static struct range as_type(struct weighing *w, enum uk_type t, struct range r) {
     if (!uk_type_is_float(t)) /* wraps or saturates */
         return (struct range){fminl(r.bound, ldexpl(1, uk_integer_bits(t))), 1};
@@ -72,7 +72,7 @@ static int tensor_number(const struct uk_verifier *v, const struct uk_tensor *t)
 
 static struct range range_of(struct weighing *w, const struct uk_expr *e);
 
-/* A copy holds what is copied. */
+/* A tensor that an earlier statement fills has the range of that statement's value. */
 static struct range range_of_access(struct weighing *w, const struct uk_tensor *t) {
     const struct uk_intrinsic *i = w->v->intrinsic;
 
@@ -158,7 +158,7 @@ bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t) {
            (v->form == UK_FORM_UPDATE || (v->form == UK_FORM_COMPUTE && t->is_read));
 }
 
-/* Of sums of so many terms. */
+/* The statement with the current scales, and sums of `terms` terms. */
 static struct weighing weigh(struct uk_verifier *v, int64_t terms) {
     const struct uk_statement *s = v->intrinsic->computes;
     const struct uk_tensor *left = s->left.tensor;
@@ -197,13 +197,15 @@ static bool has_bf16(const struct uk_verifier *v) {
     return false;
 }
 
-/* A few classes more often than others; of floats, whether subnormal bf16 are kept is not said. */
+/* Some kinds are drawn more often than others. No UK_TINY with bf16: whether its subnormal numbers are kept
+ * is not specified. */
 static enum uk_data_kind choose_data(struct uk_verifier *v) {
     enum { FINITE = 6 };
     static const enum uk_data_kind often[] = {UK_SMALL,     UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE,
                                               UK_ONE_LARGE, UK_EXTREME, UK_TINY,    UK_SPECIAL, UK_SPECIAL,
                                               UK_SPECIAL,   UK_ROUNDED, UK_ROUNDED, UK_ROUNDED, UK_ROUNDED};
-    const size_t most = v->is_large ? FINITE : sizeof often / sizeof *often; /* as exact sums are long */
+    const size_t most =
+        v->is_large ? FINITE : sizeof often / sizeof *often; /* the first ones: long sums have to be exact */
     enum uk_data_kind data = often[uk_verify_random(v, most)];
 
     return data == UK_TINY && has_bf16(v) ? UK_LARGE : data;
@@ -229,7 +231,7 @@ static void start(struct uk_verifier *v, bool with_exponents) {
         const bool real = uk_type_is_float(s->type);
 
         s->bits = most_bits(*s, v->data);
-        if (i >= v->tensors && s->bits > SCALAR_BITS) /* it is kept as a double */
+        if (i >= v->tensors && s->bits > SCALAR_BITS) /* scalars are stored as doubles */
             s->bits = SCALAR_BITS;
         s->exponent = 0;
         if (real && v->data == UK_ONE_LARGE && i != one)
@@ -243,7 +245,7 @@ static void start(struct uk_verifier *v, bool with_exponents) {
         v->scale[left].exponent = v->scale[one].exponent;
 }
 
-/* Takes a bit from the largest; false: none has more than one. */
+/* Takes a bit from the scale with the most bits; false: none has more than one. */
 static bool shrink(struct uk_verifier *v) {
     const int first = (int)uk_verify_random(v, (uint64_t)v->scales);
     struct uk_scale *most = &v->scale[first];
@@ -264,7 +266,7 @@ static bool fit(struct uk_verifier *v, int64_t terms) {
     return true;
 }
 
-/* As many terms as a sum may have whose terms are rounded already. */
+/* Maximum number of terms of a sum whose terms are rounded. */
 enum { ROUNDED_TERMS = 130 };
 
 static void choose_scales(struct uk_verifier *v) {
@@ -277,10 +279,10 @@ static void choose_scales(struct uk_verifier *v) {
         v->scale[v->scales++] = (struct uk_scale){.type = s->type};
 }
 
-/* ---- what rounds ---- */
+/* ---- values that round ---- */
 
-/* The bits that a value of the expression has, at most: those of factors add up, all else may have as many as
- * its type. */
+/* An upper bound of the significant bits of the expression's values: bits of factors add up; other results
+ * may have all bits of their type. */
 static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
     const int all = uk_type_is_float(e->type) ? uk_formats[e->type].digits : uk_integer_bits(e->type);
     int exponent, n = all;
@@ -313,8 +315,8 @@ static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
     return n < all ? n : all;
 }
 
-/* Whether the product that is added to something, if the expression is one, is exact: it need not be rounded
- * by itself. */
+/* False if the expression is a product of floats, possibly negated, padded or selected, that may need
+ * rounding before it is added. */
 static bool added_is_exact(const struct uk_verifier *v, const struct uk_expr *e) {
     if (e->op == UK_E_MUL)
         return !uk_type_is_float(e->type) || significant(v, e) <= uk_formats[e->type].digits;
@@ -333,7 +335,7 @@ static bool has_floats(const struct uk_verifier *v) {
     return false;
 }
 
-/* The format with the fewest numbers among those of the expression. */
+/* Finds the float type of the expression with the smallest range of exponents. */
 static void find_narrowest(struct uk_verifier *v, const struct uk_expr *e) {
     if (uk_type_is_float(e->type) &&
         (!uk_type_is_float(v->narrowest) || uk_formats[e->type].largest < uk_formats[v->narrowest].largest))
@@ -343,7 +345,7 @@ static void find_narrowest(struct uk_verifier *v, const struct uk_expr *e) {
             find_narrowest(v, e->arg[i]);
 }
 
-/* False: there would be several right results. */
+/* False: more than one result would be right. */
 static bool start_rounded(struct uk_verifier *v, int64_t terms) {
     const struct uk_statement *s = v->intrinsic->computes;
     const enum uk_type type = s->left.tensor->type;
@@ -376,10 +378,10 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
     return true;
 }
 
-/* ---- the whole ---- */
+/* ---- all kinds ---- */
 
-/* Where operations round, and the order of a sum is free: all are small integers, and of a sum of floats one
- * term, if it can be so. */
+/* For operations that round, and sums in any order: all values are small integers, and a sum of floats has
+ * one term that is not 0, if possible. */
 static bool start_small(struct uk_verifier *v, int64_t terms) {
     const struct uk_statement *s = v->intrinsic->computes;
 
@@ -402,7 +404,7 @@ static bool start_exact(struct uk_verifier *v, int64_t terms) {
     start(v, false);
     if (fit(v, terms))
         return true;
-    if (v->data == UK_SPECIAL) /* whose products with 0 are NaN */
+    if (v->data == UK_SPECIAL) /* its products with 0 are NaN */
         v->data = UK_LARGE;
     start(v, false);
     return uk_verify_keep(v, UK_VERIFY_KEPT) && fit(v, UK_VERIFY_KEPT);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a kernel may take: a limit for each call, none for all calls of a form together. It is one of the
- * CPU time of the process that the call runs in, so that what else runs on the machine does not matter; a
- * call that waits for what does not come takes none, and has a limit on the clock.
+ * The time limit of each call; all calls of a form together have none. It limits the CPU time of the process
+ * that runs the call, so that other load on the machine does not matter. A call that waits forever uses no
+ * CPU time, so there is a limit of wall-clock time, too.
  */
 #define _GNU_SOURCE /* kill */
 #include <errno.h>
@@ -34,7 +34,7 @@ void uk_verify_end_call(struct uk_verifier *v) {
     atomic_fetch_add(&v->verdict->call.number, 1);
 }
 
-/* Whether the call of this number still runs, and has taken longer than that. */
+/* True if the call with this number still runs and has used more than `seconds`. */
 static bool takes_longer(struct uk_call *c, unsigned number, int seconds) {
     const int64_t before = c->before, now = cpu_time(c->process);
 

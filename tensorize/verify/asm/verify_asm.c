@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What asm statements change without saying so: each register that an instruction of the template writes is
- * an output, or is among the clobbers by a name as wide, and what is only an input is not written.
+ * Checks that asm statements declare all registers that they change: each register that an instruction of the
+ * template writes has to be an output, or a clobber by a name of at least that width; an operand that is only
+ * an input must not be written.
  *
- * The template's text is read, instruction by instruction, as it stands: the branches of .if are both looked
- * at, bodies of macros once with their arguments unknown, and data (.byte) not at all, but for .insn.
+ * The check reads the template's text, instruction by instruction, without assembling it: both branches of
+ * .if are read, bodies of macros are read once with unknown arguments, and data (.byte) is skipped except for
+ * .insn.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -34,7 +36,7 @@ static struct uk_asm_text trim(const char *at, const char *end) {
     return (struct uk_asm_text){at, (size_t)(end - at)};
 }
 
-/* ---- what is declared ---- */
+/* ---- declarations ---- */
 
 static void declare(struct statement *s, const char *open, const char *end) {
     const char *close = open ? memchr(open, '}', (size_t)(end - open)) : NULL;
@@ -54,7 +56,7 @@ static void read_constraint(struct statement *s, const char *at, const char *end
         return;
     while (at < end && strchr("=&%^!?", *at))
         at++;
-    /* An input in the place of an output is changed with it. */
+    /* An input tied to an output changes with it. */
     if (at < end && (*at == '*' || strchr("moQVin", *at)) && !open)
         s->operand[s->operands++] = NO_REGISTER;
     else
@@ -87,7 +89,7 @@ static bool is_declared(const struct statement *s, struct uk_asm_register r) {
     return true;
 }
 
-/* ---- what is written ---- */
+/* ---- writes ---- */
 
 static void complain(struct statement *s, const struct uk_asm_instruction *i, struct uk_asm_text name,
                      const char *what) {
@@ -105,7 +107,7 @@ static void check_register(struct statement *s, const struct uk_asm_instruction 
                  "is no output and not among its clobbers as that; declare it by its widest name");
 }
 
-/* $3 or ${3:k}; in an operand of the statement the register is the compiler's choice. */
+/* $3 or ${3:k}, an operand of the statement: the compiler chooses the register. */
 static void check_operand(struct statement *s, const struct uk_asm_instruction *i, struct uk_asm_text name) {
     const char *at = name.at + 1 + (name.length > 1 && name.at[1] == '{');
     size_t n = 0;
@@ -191,7 +193,7 @@ static void split_operands(struct statement *s, struct uk_asm_instruction *i, co
     }
 }
 
-/* The length of a label and its colon, or 0. */
+/* The length of a label with its colon, or 0. */
 static size_t label_length(struct uk_asm_text t) {
     size_t n = 0;
 
@@ -222,7 +224,7 @@ static void check_line(struct statement *s, const char *at, const char *end) {
     check_instruction(s, &i);
 }
 
-/* Where a comment begins in the line, or its end. */
+/* Returns the begin of a comment in the line, or the line's end. */
 static const char *without_comment(const struct statement *s, const char *at, const char *end) {
     const char *mark = s->rules == &uk_asm_x86_64 ? "#" : s->rules == &uk_asm_arm ? "@" : "//";
 
@@ -250,10 +252,10 @@ static void check_text(struct statement *s, const char *at, const char *end) {
     }
 }
 
-/* LLVM writes a dollar as two, and what depends on the syntax as $(AT&T$|Intel$). Returns the end of the
- * plain text, in which an immediate of AT&T's syntax begins with =. */
+/* LLVM doubles dollar signs, and writes syntax variants as $(AT&T$|Intel$). Copies the text without these,
+ * with = as the prefix of AT&T's immediates. Returns the end of the copy. */
 static char *plain(const struct statement *s, const char *at, size_t length, char *to) {
-    int variant = -1; /* which of them is read; -1: none */
+    int variant = -1; /* the variant being read; -1: outside */
 
     for (size_t i = 0; i < length; i++) {
         const char next = at[i] == '$' && i + 1 < length ? at[i + 1] : 0;

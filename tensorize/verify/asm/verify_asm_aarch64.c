@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of AArch64 write: the first operand, which may be a list, and the base of an address that
- * is written back, but for those that are listed here. sp, flags and control registers are left out.
+ * The registers that instructions of AArch64 write: the first operand, which may be a list, and the base of
+ * an address with writeback; the tables below are the exceptions. sp, flags and control registers are not
+ * checked.
  */
 #include <string.h>
 #include "verify_asm.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of AMD's GPUs write: the first operand, but for stores, jumps, waits and barriers.
- * Carries and comparisons that go to vcc or scc by themselves are left out, as flags are elsewhere.
+ * The registers that instructions of AMD's GPUs write: the first operand, except for stores, jumps, waits and
+ * barriers. Implicit results in vcc or scc (carries, comparisons) are not checked, like flags elsewhere.
  */
 #include <string.h>
 #include "verify_asm.h"

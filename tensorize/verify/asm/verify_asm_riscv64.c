@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of RISC-V write: the first operand, but for stores and jumps; and .insn, whose first
- * register operand follows the numbers of its format. Control registers are left out.
+ * The registers that instructions of RISC-V write: the first operand, except for stores and jumps. For .insn
+ * it is the first register operand, after the numbers of its format. Control registers are not checked.
  */
 #include <string.h>
 #include "verify_asm.h"
@@ -13,8 +13,8 @@ static void writes(const struct uk_asm_instruction *i, struct uk_asm_writes *w) 
         "ecall ebreak pause csrw csrs csrc csrwi csrsi csrci prefetch.*";
 
     if (uk_asm_is_one(i->name, ".insn")) {
-        /* .insn r opcode, funct3, funct7, rd, rs1, rs2; i opcode, funct3, rd, ...; u and j opcode, rd; others
-         * write nothing. */
+        /* .insn r opcode, funct3, funct7, rd, rs1, rs2; i opcode, funct3, rd, ...; u and j opcode, rd. The
+         * other formats write nothing. */
         const char *const format = i->operands ? i->operand[0].at : "";
         const int rd = *format == 'r'                     ? 3
                        : *format == 'i'                   ? 2
@@ -29,12 +29,12 @@ static void writes(const struct uk_asm_instruction *i, struct uk_asm_writes *w) 
         uk_asm_write_first(i, 1, w);
 }
 
-/* By number or by the ABI's names; x0, sp, gp and tp are none that a kernel could forget. */
+/* By number or by the ABI's names; x0, sp, gp and tp are not checked. */
 static struct uk_asm_register find(struct uk_asm_text name) {
     static const struct {
         const char *name;
         char file;
-        int least, first; /* name + least is register first, and so on */
+        int least, first; /* name + least is register `first`, and so on up to name + most */
         int most;
     } names[] = {{"x", 'g', 5, 5, 31},   {"f", 'v', 0, 0, 31}, {"a", 'g', 0, 10, 7},   {"s", 'g', 2, 18, 11},
                  {"s", 'g', 0, 8, 1},    {"t", 'g', 3, 28, 6}, {"t", 'g', 0, 5, 2},    {"fa", 'v', 0, 10, 7},

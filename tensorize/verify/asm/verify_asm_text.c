@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of instructions of all architectures take. */
+/* Helpers of the readers of all architectures. */
 #include <string.h>
 #include "verify/verify.h"
 #include "verify_asm.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of x86-64 write: the last operand of AT&T's syntax, if it is a register, but for those
- * that are listed here. What cannot be declared, or the call itself shows, is left out: rsp, flags, MXCSR,
- * the x87.
+ * The registers that instructions of x86-64 write: the last operand (AT&T's syntax) if it is a register; the
+ * tables below are the exceptions. rsp, flags, MXCSR and the x87 are not checked: they cannot be declared, or
+ * the check of the call sees the change.
  */
 #include <string.h>
 #include "verify_asm.h"
 
-/* Write no operand. */
+/* Instructions that write no operand. */
 static const char *const silent = "cmp cmpb cmpw cmpl cmpq test testb testw testl testq push push* j* call* "
                                   "ret* prefetch* bt btw btl btq vptest ptest "
                                   "vtestps vtestpd ucomis* comis* vucomis* vcomis* kortest* ktest* nop* "
@@ -22,10 +22,10 @@ static const char *const
     *const halves[] = {"ymm0", "ymm1",  "ymm2",  "ymm3",  "ymm4",  "ymm5",  "ymm6",  "ymm7", "ymm8",
                        "ymm9", "ymm10", "ymm11", "ymm12", "ymm13", "ymm14", "ymm15", NULL};
 
-/* Write what they do not name. */
+/* Instructions that write registers which are not among their operands. */
 static const struct implicit {
     const char *names;
-    int operands; /* so many; -1: any number */
+    int operands; /* number of operands; -1: any */
     const char *const *writes;
 } implicit[] = {
     {"mul mulb mulw mull mulq imul imulb imulw imull imulq div divb divw divl divq idiv idivb idivw idivl "
@@ -46,7 +46,7 @@ static const struct implicit {
     {"pcmpestri pcmpistri vpcmpestri vpcmpistri", -1, rcx},
     {"pcmpestrm pcmpistrm vpcmpestrm vpcmpistrm", -1, xmm0}};
 
-/* The mask of AVX-512's gathers and scatters: what stands in the first braces of an operand. */
+/* The mask of AVX-512's gathers and scatters, which is in the first braces of an operand. */
 static void write_mask(struct uk_asm_text operand, struct uk_asm_writes *w) {
     const char *open = memchr(operand.at, '{', operand.length);
     const char *close = open ? memchr(open, '}', operand.length - (size_t)(open - operand.at)) : NULL;
