@@ -180,7 +180,7 @@ static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *s
     return rows * width * (double)uk_type_bytes(y->tensor->type);
 }
 
-/* On a target without vectors a small tile that a kernel's C computes can stay in registers (codegen_work.c),
+/* On a target without vectors a small tile that a kernel's C computes can stay in registers (codegen/work.c),
  * if what follows it does so at once. */
 static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_match *m = st->match;

@@ -83,7 +83,7 @@ struct uk_codegen {
     bool chooses;          /* the innermost loop reads memory under a condition */
 };
 
-/* codegen_index.c */
+/* index.c */
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
@@ -95,11 +95,11 @@ LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMVal
 /* The address of an access; inside: it is an element of the tensor, rather than only the origin of a tile. */
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
 
-/* codegen_expr.c: f16 and bf16 values are floats, rounded after each operation. */
+/* expr.c: f16 and bf16 values are floats, rounded after each operation. */
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_cast.c: types of values in registers and in memory; rounding of f32 results to f16 or bf16;
+/* cast.c: types of values in registers and in memory; rounding of f32 results to f16 or bf16;
  * conversions. */
 LLVMTypeRef uk_cg_register_type(struct uk_codegen *g, enum uk_type t);
 LLVMTypeRef uk_cg_memory_type(struct uk_codegen *g, enum uk_type t);
@@ -109,7 +109,7 @@ LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValu
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 
-/* codegen_fused.c: the value by instructions that LLVM does not select by itself; NULL: the target has none
+/* fused.c: the value by instructions that LLVM does not select by itself; NULL: the target has none
  * for it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
 /* Generates a loop with constant bounds over such values as words of several; false: it is no such loop. */
@@ -121,7 +121,7 @@ int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int6
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                                 LLVMValueRef upper);
 
-/* codegen_hint.c: alias scopes, after all places are known; marks of each load and store; metadata of
+/* hint.c: alias scopes, after all places are known; marks of each load and store; metadata of
  * loops. */
 void uk_cg_alias_scopes(struct uk_codegen *g);
 void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f);
@@ -130,15 +130,15 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer);
 
-/* codegen_check.c: true if `bytes` exceeds every object of the target, or an object cannot end at `end`. With
+/* check.c: true if `bytes` exceeds every object of the target, or an object cannot end at `end`. With
  * 32-bit addresses these are compared as 64-bit numbers, and no offset into an object may exceed 2^31 - 1.
  * Always false with 64-bit addresses, whose overflow is detected. */
 LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes);
 LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end);
-/* codegen_check.c: a function with the same arguments that returns the status and accesses no operand. */
+/* check.c: a function with the same arguments that returns the status and accesses no operand. */
 LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes);
 
-/* codegen_work.c: the address of the workspace, and the places of the buffers in it; NULL if there are
+/* work.c: the address of the workspace, and the places of the buffers in it; NULL if there are
  * none. */
 enum { UK_WORK_ALIGN = 64 };
 LLVMValueRef uk_cg_workspace(struct uk_codegen *g);
@@ -151,12 +151,12 @@ LLVMValueRef uk_cg_form_bytes(struct uk_codegen *g, const char *name);
 /* Sets the places of tensors that lie inside arguments. */
 void uk_cg_sections(struct uk_codegen *g);
 
-/* codegen_task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
+/* task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 /* A nest as a separate function, and its call. */
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_frame.c: the value, of the current function or of one around it, in the current function. NULL for
+/* frame.c: the value, of the current function or of one around it, in the current function. NULL for
  * NULL. */
 LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 /* A variable in the entry block, so that a loop does not grow the stack. */
@@ -166,10 +166,10 @@ LLVMValueRef uk_cg_enter(struct uk_codegen *g, struct uk_cg_frame *f, LLVMTypeRe
 /* Ends it. Returns the context, which the outer function has filled in. */
 LLVMValueRef uk_cg_leave(struct uk_codegen *g, struct uk_cg_frame *f);
 
-/* codegen_launch.c: generates the kernel, and its launch in the host's function. */
+/* launch.c: generates the kernel, and its launch in the host's function. */
 void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_thread.c: code that differs in kernels. uk_cg_is_for_some: the node contains no loop over threads,
+/* thread.c: code that differs in kernels. uk_cg_is_for_some: the node contains no loop over threads,
  * so it runs only in the threads that the enclosing loops distribute to. */
 bool uk_cg_is_for_some(const struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
@@ -179,11 +179,11 @@ void uk_cg_barrier(struct uk_codegen *g);
 /* An upper bound of e, INT64_MAX if none is known. */
 int64_t uk_cg_most(const struct uk_index *e);
 
-/* codegen_vector.c: in a kernel, a vector loop with constant bounds that moves adjacent elements; false: it
+/* vector.c: in a kernel, a vector loop with constant bounds that moves adjacent elements; false: it
  * is not such a loop. */
 bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
 
-/* codegen_copy.c: copies bytes by words of the target's registers; returns the begin of the remainder, which
+/* copy.c: copies bytes by words of the target's registers; returns the begin of the remainder, which
  * is copied byte by byte. */
 bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n);
 LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
@@ -192,11 +192,11 @@ LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLV
 /* codegen.c: a generator of the build's code into the module, with a builder that the caller disposes of. */
 struct uk_codegen uk_cg_begin(struct uk_build *build, const struct uk_target *target, LLVMModuleRef module);
 
-/* codegen_node.c */
+/* node.c */
 void uk_cg_node(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
 
-/* codegen_build.c */
+/* build.c */
 LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
 /* Returns `status` from the function if `bad`; continues in a block of that name. */

@@ -45,7 +45,7 @@ enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind for
                                    const struct uk_points *points);
 
 /* uk_interpret() for some elements of tensor number `tensor` only, and for the elements that these need
- * (interpret_some.c). element[i] is an offset from the origin; result[i] gets its value, and by[i] the
+ * (points.c). element[i] is an offset from the origin; result[i] gets its value, and by[i] the
  * deviation that is allowed because of other orders of sums, products that are added unrounded, and other
  * approximations of functions. Nothing else is written. */
 struct uk_elements {
@@ -59,7 +59,7 @@ struct uk_elements {
 enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_values *v,
                                      const struct uk_elements *e);
 
-/* Arithmetic of the element types (interpret_number.c). */
+/* Arithmetic of the element types (number.c). */
 double uk_round_to(enum uk_type t, double v);
 union uk_value uk_wrap_to(enum uk_type t, uint64_t v);
 union uk_value uk_load(enum uk_type t, const void *base, int64_t element);
@@ -91,9 +91,9 @@ struct uk_storage {
     enum uk_scope scope; /* of the buffer that contains it */
     /* Each thread has its own, one after the other; `base` and `elements` are thread 0's. */
     bool is_private;
-    /* The accesses to each element (interpret_race.c); NULL: races are not checked. */
+    /* The accesses to each element (race.c); NULL: races are not checked. */
     struct uk_shadow *shadow;
-    double *by; /* allowed deviation of each element (interpret_within.c); NULL: all are exact */
+    double *by; /* allowed deviation of each element (deviation.c); NULL: all are exact */
 };
 
 struct uk_frame {
@@ -138,7 +138,7 @@ struct uk_bounds {
     struct uk_bounds *next;
 };
 
-/* Races (interpret_race.c): uk_races_begin allocates the records, after all storages exist; uk_races_launch,
+/* Races (race.c): uk_races_begin allocates the records, after all storages exist; uk_races_launch,
  * _block and _barrier begin an epoch; uk_race records an access by the current thread. */
 bool uk_races_begin(struct uk_frame *f);
 void uk_races_launch(struct uk_frame *f, const struct uk_node *launch);
@@ -171,7 +171,7 @@ bool uk_compare_values(enum uk_expr_op op, enum uk_type t, union uk_value a, uni
 /* True if all subscripts of the pad are inside. */
 bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 
-/* Evaluation at many indices of an iterator at once (interpret_block.c). */
+/* Evaluation at many indices of an iterator at once (block.c). */
 enum { UK_BLOCK = 128 };
 /* True if the pad's subscripts do not depend on the iterator of that slot: inside at all of its indices or at
  * none. */
@@ -192,7 +192,7 @@ struct uk_within {
     union uk_value value;
     double by;
 };
-/* State of a reduction or scan with deviations (interpret_within.c). */
+/* State of a reduction or scan with deviations (deviation.c). */
 struct uk_within_sum {
     struct uk_within so_far;
     double magnitude; /* a sum of floats: sum of the absolute values of its terms */
@@ -236,7 +236,7 @@ enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enu
  * subscripts. */
 enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                                 bool check_only);
-/* Checks the elements that the statement uses as subscripts (interpret_element.c). */
+/* Checks the elements that the statement uses as subscripts (element.c). */
 enum uk_status uk_check_elements(struct uk_frame *f, struct uk_statement *s);
 /* True if lower <= value < upper, for an element used as a subscript; otherwise that is the run's error. */
 bool uk_check_element(struct uk_frame *f, const struct uk_index *element, int64_t value, int64_t lower,

@@ -68,7 +68,7 @@ static inline const struct uk_node *uk_check_in(const struct uk_node *n) {
 }
 
 /* Up to so many bytes, two rows of 16 sums, a tile may be a variable of the function instead
- * (codegen_work.c). */
+ * (codegen/work.c). */
 enum { UK_VARIABLE_BYTES = 128 };
 
 /* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes).

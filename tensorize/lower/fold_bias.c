@@ -3,7 +3,7 @@
  * Folds a bias into a kernel's tile. If the following stage reads the tile only as `sum + b`, with one b for
  * the whole tile, the tile is initialized with b, the kernel adds to it, and the addition is removed. In i32
  * the result is the same, since sums wrap. Done only if the tile can be a variable and LLVM sees the kernel's
- * loads (codegen_work.c): then b is a register, and an addition per element is saved.
+ * loads (codegen/work.c): then b is a register, and an addition per element is saved.
  */
 #include <string.h>
 #include "lower.h"

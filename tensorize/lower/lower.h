@@ -39,7 +39,7 @@ struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct
 /* The stage's statement at one instance. */
 struct uk_node *uk_lower_statement(struct uk_schedule *s, const struct uk_stage *st,
                                    struct uk_index *const *value);
-/* lower_plain.c: the stage's loops from `position` on. uk_lower_versions: all loops of a tile, with a
+/* plain_loops.c: the stage's loops from `position` on. uk_lower_versions: all loops of a tile, with a
  * separate version for full tiles if it pays. */
 struct uk_node *uk_lower_plain(struct uk_schedule *s, const struct uk_stage *st, int position,
                                struct uk_index **value);
@@ -50,14 +50,14 @@ struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st,
 struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
                             struct uk_node *body, struct uk_node *other);
 
-/* lower_checks.c: appends the checks of the elements that the stage uses as subscripts. */
+/* checks.c: appends the checks of the elements that the stage uses as subscripts. */
 enum uk_status uk_lower_checks(struct uk_schedule *s, const struct uk_stage *st, struct uk_node ***end);
 
 /* constant_edges.c, fold_bias.c: transformations for targets without vectors. */
 enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body);
 enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body);
 
-/* lower_copy.c: an element of a copy. uk_border_loop: the last loop along which the copy has values from
+/* copy.c: an element of a copy. uk_border_loop: the last loop along which the copy has values from
  * outside its source (before it, or any if they are not 0); uk_lower_copy_row splits it into the part before
  * the source, the source, and the part after it; -1: none. */
 struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
@@ -68,7 +68,7 @@ struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *
 bool uk_is_block_copy(const struct uk_stage *st);
 struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,
                                     struct uk_index **value);
-/* lower_program.c: after all steps: kernels of copies, resets of sums, and the loops that isl generates. */
+/* program.c: after all steps: kernels of copies, resets of sums, and the loops that isl generates. */
 enum uk_status uk_finish_stages(struct uk_schedule *s);
 /* The number of elements from the first to the last one; an empty dimension counts as one element. */
 struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t);

@@ -117,7 +117,7 @@ struct uk_known_target {
     struct uk_known_target *next;
 };
 
-/* target_table.c: the named targets; the last one's name is NULL. */
+/* table.c: the named targets; the last one's name is NULL. */
 extern const struct uk_target uk_targets[];
 
 /* Finds a target by name; "native" or NULL is this CPU's. An unknown name is UK_INVALID_ARGUMENT; the message

@@ -138,8 +138,7 @@ struct uk_verifier {
     enum uk_data_kind data;
     int scales; /* number of scales: of the tensors, then of the scalars */
     struct uk_scale scale[UK_VERIFY_TENSORS + UK_VERIFY_WORDS];
-    int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: the value of most elements, an index into those of
-                                           verify_element.c */
+    int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: most elements are 0: the minimum, 1: the maximum */
     int special;                        /* UK_SPECIAL: inf, -inf or NaN; 3: all of them */
     uint64_t one_in;                    /* UK_SPECIAL: one element in this many is special; 0: a few are */
     int kept, kept_tensor; /* If not 0: the elements of tensor kept_tensor are 0 except at this number of
@@ -154,7 +153,7 @@ struct uk_verifier {
     struct uk_memory memory[UK_VERIFY_TENSORS];
 };
 
-/* verify_code.c: compiles every form to one object. uk.verify.<intrinsic>.<form> is a function with the
+/* code.c: compiles every form to one object. uk.verify.<intrinsic>.<form> is a function with the
  * prototype of the form that jumps to it; uk_verify_find gives its address. uk_verify_asm fills asm_found,
  * which has count * UK_FORMS empty texts; the caller frees them in any case. */
 enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t,
@@ -170,7 +169,7 @@ LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i,
                                struct uk_arena *a);
 enum uk_status uk_verify_look_at_asm(struct uk_build *b, struct uk_text *found);
 
-/* verify_device_code.c: the same for a GPU. Each form is inlined into a kernel of one block; `image` is a
+/* device_code.c: the same for a GPU. Each form is inlined into a kernel of one block; `image` is a
  * code object, to be freed by the caller. */
 enum uk_status uk_verify_compile_device(struct uk_program *p, const struct uk_target *t,
                                         struct uk_intrinsic *const *list, int count, char **image,
@@ -180,17 +179,17 @@ enum uk_status uk_verify_compile_device(struct uk_program *p, const struct uk_ta
 size_t uk_verify_unit(const struct uk_intrinsic *i);
 int64_t uk_verify_registers(const struct uk_intrinsic *i, const struct uk_tensor *t);
 
-/* verify_device.c: runs a case, with sizes already chosen, on the device. False: the result is wrong, or the
+/* device.c: runs a case, with sizes already chosen, on the device. False: the result is wrong, or the
  * case cannot be run. */
 bool uk_verify_device_case(struct uk_verifier *v);
 /* True if shared memory has room for one tile of each operand. */
 bool uk_verify_device_fits(struct uk_verifier *v);
 
-/* asm/verify_asm.c: the first register that an asm statement of the function, or of one that it calls,
+/* asm/asm.c: the first register that an asm statement of the function, or of one that it calls,
  * changes without declaring it, as a sentence about the kernel; adds nothing if there is none. */
 enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
 
-/* verify_case.c: sets the number of cases; `random` of them have random sizes. */
+/* case.c: sets the number of cases; `random` of them have random sizes. */
 void uk_verify_plan(struct uk_verifier *v, int random);
 /* Chooses sizes, scales and scalars of the next case. False: found none that fulfil the assumptions. */
 bool uk_verify_choose(struct uk_verifier *v);
@@ -199,7 +198,7 @@ bool uk_verify_again(struct uk_verifier *v);
 /* Sets the arguments of the form. */
 void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
 
-/* verify_size.c: a random number below n. */
+/* size.c: a random number below n. */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
 /* The bounds that assumptions such as `var <= c` and `c <= var` give; *most is INT64_MAX if there is no upper
  * one. */
@@ -207,7 +206,7 @@ void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
 int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
 
-/* verify_stride.c: chooses the sizes that are used in strides only, so that the rows of no tensor overlap; in
+/* stride.c: chooses the sizes that are used in strides only, so that the rows of no tensor overlap; in
  * cases of edges each row often has pages of its own. */
 void uk_verify_strides(struct uk_verifier *v, bool edges);
 /* Lets rows that are only read overlap in some cases. */
@@ -220,7 +219,7 @@ bool uk_verify_holds(struct uk_verifier *v);
 void uk_verify_signs(struct uk_verifier *v);
 void uk_verify_negate(struct uk_verifier *v);
 
-/* verify_value.c: chooses the scales of operands and scalars of a case. False: with these sizes no sum would
+/* value.c: chooses the scales of operands and scalars of a case. False: with these sizes no sum would
  * be exact. */
 bool uk_verify_weigh(struct uk_verifier *v);
 extern const struct uk_format uk_formats[];
@@ -228,7 +227,7 @@ int uk_integer_bits(enum uk_type t);
 bool uk_verify_is_half(enum uk_type t);
 /* True if this form reads the output. Copies of operands are never read. */
 bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
-/* verify_element.c: an element of tensor n; an index of NULL gives a value that does not depend on the
+/* element.c: an element of tensor n; an index of NULL gives a value that does not depend on the
  * position, and n may then be the number of tensors plus that of a scalar. */
 union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index);
 /* Makes all terms of the sum 0 except `count` of them. False: no tensor's zeros do that. */
@@ -239,7 +238,7 @@ bool uk_verify_is_inexact(const struct uk_expr *e);
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected);
 
-/* verify_box.c: iterates over the elements of a tensor, the last dimension fastest. uk_box_begin returns
+/* box.c: iterates over the elements of a tensor, the last dimension fastest. uk_box_begin returns
  * false if there are none. uk_box_offset: elements from the origin to the current one. */
 struct uk_box {
     struct uk_verifier *v;
@@ -253,7 +252,7 @@ bool uk_box_begin(struct uk_box *b, struct uk_verifier *v, const struct uk_tenso
 bool uk_box_advance(struct uk_box *b);
 int64_t uk_box_offset(struct uk_box *b);
 
-/* verify_large.c: cases of which a sample of the elements is compared.
+/* large.c: cases of which a sample of the elements is compared.
  * - uk_verify_has_large: true if the form may have such cases
  * - uk_verify_is_inside: true if all subscripts are inside their tensors with these sizes
  * - uk_large_draw, uk_large_compare, uk_large_end: the sample, whose operands exist already
@@ -266,7 +265,7 @@ bool uk_large_compare(struct uk_verifier *v, const struct uk_points *points);
 void uk_large_end(struct uk_points *points);
 bool uk_memory_fill_rows(struct uk_verifier *v, int n);
 
-/* verify_memory.c: uk_memory_fits: true if all operands fit into UK_VERIFY_BYTES. uk_memory_make: creates and
+/* memory.c: uk_memory_fits: true if all operands fit into UK_VERIFY_BYTES. uk_memory_make: creates and
  * fills the operands for these sizes; false: no memory. */
 bool uk_memory_fits(struct uk_verifier *v);
 bool uk_memory_make(struct uk_verifier *v);
@@ -296,7 +295,7 @@ bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigne
 /* True if all operands are as expected; else verdict->what describes the first difference. */
 bool uk_memory_compare(struct uk_verifier *v);
 
-/* verify_wait.c: the child records the begin of a call, its process, and the end of the call; the parent
+/* wait.c: the child records the begin of a call, its process, and the end of the call; the parent
  * waits for the child, and kills it if a call exceeds the limit. */
 void uk_verify_begin_call(struct uk_verifier *v, pid_t process);
 void uk_verify_end_call(struct uk_verifier *v);
@@ -306,7 +305,7 @@ enum uk_verify_end {
     UK_VERIFY_STUCK     /* of wall-clock time */
 } uk_verify_wait(pid_t child, struct uk_call *call, int seconds, int *result);
 
-/* verify_remote.c: calls kernels of another architecture in a process that the caller's command starts.
+/* remote.c: calls kernels of another architecture in a process that the caller's command starts.
  * uk_verify_guest_source: the C source of that process; uk_remote_start, called in the child, starts it. */
 extern const char uk_verify_guest_aarch64[], uk_verify_guest_riscv64[], uk_verify_guest_x86_64[];
 bool uk_verify_has_guest(const char *arch);
@@ -319,7 +318,7 @@ enum uk_remote_result {
     UK_REMOTE_NO_ROOM /* the operands have no place in its address space */
 } uk_remote_call(struct uk_verifier *v, const struct abi_value *value);
 
-/* verify_run.c:
+/* run.c:
  * - uk_verify_describe: writes the sizes and scalars to verdict->where, and returns the length of that text
  * - uk_verify_gave_up: records why a case cannot be run; returns false
  * - uk_verify_interpret: computes the form in the operands themselves

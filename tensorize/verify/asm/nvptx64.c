@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PTX has virtual registers, which an asm statement declares in a scope of its own: there is nothing to
  * check. */
-#include "verify_asm.h"
+#include "asm.h"
 
 static void writes(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
     (void)i, (void)w;

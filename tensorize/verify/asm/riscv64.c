@@ -4,7 +4,7 @@
  * it is the first register operand, after the numbers of its format. Control registers are not checked.
  */
 #include <string.h>
-#include "verify_asm.h"
+#include "asm.h"
 
 static void writes(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
     static const char *const silent =

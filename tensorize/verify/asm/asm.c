@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "verify/verify.h"
-#include "verify_asm.h"
+#include "asm.h"
 
 enum { DECLARED = 160, OPERANDS = 64, DEPTH = 8, SHOWN = 60 };
 

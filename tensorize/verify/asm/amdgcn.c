@@ -4,7 +4,7 @@
  * barriers. Implicit results in vcc or scc (carries, comparisons) are not checked, like flags elsewhere.
  */
 #include <string.h>
-#include "verify_asm.h"
+#include "asm.h"
 
 static void writes(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
     static const char *const silent =

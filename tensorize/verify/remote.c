@@ -2,7 +2,7 @@
 /*
  * Kernels of another architecture. The child of `uk verify` computes the expected results with the
  * interpreter, as for this architecture; the kernel is called in a process that the caller's command starts,
- * an emulator, which gets each case in a file (verify_guest.h).
+ * an emulator, which gets each case in a file (guest.h).
  */
 #define _GNU_SOURCE /* memfd_create, MREMAP_MAYMOVE */
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "verify.h"
-#include "verify_guest.h"
+#include "guest.h"
 
 _Static_assert((int)GUEST_VALUES >= (int)UK_VERIFY_WORDS && (int)GUEST_OPERANDS >= (int)UK_VERIFY_TENSORS,
-               "see verify_guest.h");
+               "see guest.h");
 enum { PAGE = 4096 };
 
 /* ---- the guest's source ---- */

@@ -5,7 +5,7 @@
  * the check of the call sees the change.
  */
 #include <string.h>
-#include "verify_asm.h"
+#include "asm.h"
 
 /* Instructions that write no operand. */
 static const char *const silent = "cmp cmpb cmpw cmpl cmpq test testb testw testl testq push push* j* call* "

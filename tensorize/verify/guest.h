@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of `uk verify` for kernels of another architecture: verify_remote.c writes it to a file, and
- * verify_guest.c, a program of that architecture under an emulator, runs it. Both have 64-bit addresses,
+ * A case of `uk verify` for kernels of another architecture: remote.c writes it to a file, and
+ * guest.c, a program of that architecture under an emulator, runs it. Both have 64-bit addresses,
  * little-endian numbers and pages of 4096 bytes.
  *
  * The file begins with struct guest_case; the spans and the pages of the operands follow. A byte on the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counterpart of verify_remote.c: calls the kernel in a process under an emulator. Its source is compiled
+/* The counterpart of remote.c: calls the kernel in a process under an emulator. Its source is compiled
  * after the headers that it needs and the file of the calling convention. */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "abi.h"
-#include "verify_guest.h"
+#include "guest.h"
 
 /* The function of each form; the generated source defines them. */
 extern void (*const guest_calls[])(void);

@@ -2,7 +2,7 @@
 /* Helpers of the readers of all architectures. */
 #include <string.h>
 #include "verify/verify.h"
-#include "verify_asm.h"
+#include "asm.h"
 
 bool uk_asm_is_one(struct uk_asm_text text, const char *words) {
     for (const char *w = words; *w;) {

@@ -8,7 +8,7 @@
  * apart need no more memory than others.
  *
  * Bytes outside of elements hold canaries. Elements that may be read but are never used, and those of an
- * output that is not read, hold NaN or random bits; verify_value.c chooses the others. Operands that are only
+ * output that is not read, hold NaN or random bits; value.c chooses the others. Operands that are only
  * read are write-protected during the call.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */

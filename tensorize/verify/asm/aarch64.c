@@ -5,7 +5,7 @@
  * checked.
  */
 #include <string.h>
-#include "verify_asm.h"
+#include "asm.h"
 
 static void writes_of_aarch64(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
     static const char *const silent = "cmp cmn tst teq b b.* beq bne bge bgt ble blt bhs blo bhi bls bcs bcc "

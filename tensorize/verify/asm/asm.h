@@ -40,7 +40,7 @@ struct uk_asm_rules {
     struct uk_asm_register (*find)(struct uk_asm_text name);
 };
 
-/* verify_asm_<arch>.c */
+/* asm/<arch>.c */
 #define UK_ARCH_ROW(name, ...) extern const struct uk_asm_rules uk_asm_##name;
 #include "machine/archs.def"
 

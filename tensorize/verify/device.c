@@ -3,7 +3,7 @@
  * A case of a kernel for GPUs: one block of threads. Each thread has its own tile of each operand that the
  * kernel writes; the inputs come from a few problems, whose tiles several threads share so that adjacent
  * lanes have different ones. The interpreter computes each problem; the runner launches the kernel around the
- * form (verify_device_code.c).
+ * form (device_code.c).
  *
  * Memory between tiles is uninitialized in every other case, where a simulator reports a result that depends
  * on it; in the others it holds canaries, which must be unchanged afterwards. The first tile begins at the

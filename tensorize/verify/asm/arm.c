@@ -5,7 +5,7 @@
  * checked.
  */
 #include <string.h>
-#include "verify_asm.h"
+#include "asm.h"
 
 static bool is_address(struct uk_asm_text t) {
     return t.length > 1 && *t.at == '[';
