@@ -120,8 +120,8 @@ static int uk_simt_conflict(struct uk_simt_access *other, uint32_t block, uint32
 
 /* Of the blocks that read a cell only the first is kept: blocks run one after the other, and a store by any
  * other block conflicts with it. */
-static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
-                              struct uk_simt_access *other) {
+static int uk_simt_record_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
+                               struct uk_simt_access *other) {
     const uint32_t who = uk_simt_who(a), bit = 1u << a->wave;
 
     if (c->write_epoch &&
@@ -150,12 +150,12 @@ static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_acces
     return 0;
 }
 
-int uk_simt_touch(struct uk_simt_shadow *shadow, uint64_t offset, unsigned size,
-                  const struct uk_simt_access *a, struct uk_simt_access *other) {
+int uk_simt_record_access(struct uk_simt_shadow *shadow, uint64_t offset, unsigned size,
+                          const struct uk_simt_access *a, struct uk_simt_access *other) {
     if (shadow->granule == 4 && (offset | size) % 4 && !uk_simt_split(shadow))
         return -1;
     for (uint64_t i = offset / shadow->granule; i < (offset + size) / shadow->granule; ++i) {
-        const int result = uk_simt_touch_cell(&shadow->cells[i], a, other);
+        const int result = uk_simt_record_cell(&shadow->cells[i], a, other);
 
         if (result)
             return result;

@@ -68,8 +68,8 @@ static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t addre
 bool uk_simt_shadow_begin(struct uk_simt_shadow *, uint64_t size);
 void uk_simt_shadow_end(struct uk_simt_shadow *);
 /* Records an access, 0 < size. Returns 0: no conflict; 1: a conflict with `other`; -1: no memory. */
-int uk_simt_touch(struct uk_simt_shadow *, uint64_t offset, unsigned size, const struct uk_simt_access *,
-                  struct uk_simt_access *other);
+int uk_simt_record_access(struct uk_simt_shadow *, uint64_t offset, unsigned size,
+                          const struct uk_simt_access *, struct uk_simt_access *other);
 
 /* The instruction of a cell's write_who or read_who. */
 static inline uint32_t uk_simt_instruction(uint32_t who) {

@@ -31,20 +31,20 @@
         }                                                                                                   \
     }
 #define FUNCTION(r, far, M) run_##M##_##r,
-/* The functions for groups of `least` rows and more, and run_M(s), which returns the function of a call:
+/* The functions for groups of `min_rows` rows and more, and run_M(s), which returns the function of a call:
  * run_two_M if the call has groups of both lengths, which computes the longer ones first. */
-#define RUNS_BY(M, LIST, least)                                                                             \
+#define RUNS_BY(M, LIST, min_rows)                                                                          \
     LIST(RUN, M)                                                                                            \
     static uk_small_run *const M##_functions[] = {LIST(FUNCTION, M)};                                  \
     static int run_two_##M(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const int64_t rows = s->longer * (s->rows + 1);                                                     \
                                                                                                             \
-        M##_functions[s->rows + 1 - least](s, a, b, c, acc);                                                \
-        return M##_functions[s->rows - least](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,   \
+        M##_functions[s->rows + 1 - min_rows](s, a, b, c, acc);                                             \
+        return M##_functions[s->rows - min_rows](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,\
                                               (char *)c + rows * s->ldc, acc);                              \
     }                                                                                                       \
     static inline uk_small_run *run_##M(const struct uk_small_call *s) {                                 \
-        return s->longer ? run_two_##M : M##_functions[s->rows - least];                                    \
+        return s->longer ? run_two_##M : M##_functions[s->rows - min_rows];                                 \
     }
 RUNS_BY(WHOLE, GROUPS, 1)
 
@@ -94,12 +94,12 @@ RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
 #if NV != 3
 /* Groups that prefetch C. Shorter groups occur only in products of few rows. */
 #if NV == 2
-#define PREFETCHING_LEAST 8
+#define PREFETCHING_MIN_ROWS 8
 #define PREFETCHING_GROUPS(F, M) F(8, 7, M) F(9, 7, M) F(10, 7, M) F(11, 7, M) F(12, 7, M) F(13, 7, M) F(14, 7, M)
 #define PREFETCH_B "prefetcht0 128 + 60(%[b])\n\tprefetcht0 128 + 124(%[b])\n\t"
 #define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\t"
 #else
-#define PREFETCHING_LEAST 4
+#define PREFETCHING_MIN_ROWS 4
 #define PREFETCHING_GROUPS(F, M) F(4, 3, M) F(5, 3, M) F(6, 5, M)
 #define PREFETCH_B
 #define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
@@ -113,7 +113,7 @@ RUNS_BY(AHEAD, TALL_GROUPS, (UK_MR - 1))
 #define CASE_PREFETCHING(r, far, M) \
     case r: GROUP(r, far, WHOLE, PREFETCH_B, PREFETCH(r), , [f] "+&r"(f), [left] "+&r"(left)); break;
 GROUP_BY(PREFETCHING, PREFETCHING_GROUPS, CASE_PREFETCHING, const char *f = c; int64_t left = rows;)
-RUNS_BY(PREFETCHING, PREFETCHING_GROUPS, PREFETCHING_LEAST)
+RUNS_BY(PREFETCHING, PREFETCHING_GROUPS, PREFETCHING_MIN_ROWS)
 #endif
 /* clang-format on */
 
@@ -122,7 +122,7 @@ static inline void prepare_runs(struct uk_small_call *s) {
     s->shorter = (s->m + UK_MR - 1) / UK_MR - s->longer;
     s->run = run_WHOLE(s);
 #if NV != 3
-    if (s->rows >= PREFETCHING_LEAST)
+    if (s->rows >= PREFETCHING_MIN_ROWS)
         s->prefetching = run_PREFETCHING(s);
 #endif
 #if !A_COLUMNS

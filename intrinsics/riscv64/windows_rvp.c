@@ -17,12 +17,12 @@
 
 #if defined(UK_OP_u8max) || defined(UK_OP_u8sum)
 typedef uint8_t element;
-enum { LEAST = 0 };
+enum { MINIMUM = 0 };
 #define MAX8 uk_rvp_umax8
 #define MAQA uk_rvp_umaqa
 #else
 typedef int8_t element;
-enum { LEAST = -128 };
+enum { MINIMUM = -128 };
 #define MAX8 uk_rvp_smax8
 #define MAQA uk_rvp_smaqa
 #endif
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void block(const struct window *w, 
     for (int i = 0; i < registers; i++)
 #pragma GCC unroll 4
         for (int b = 0; b < PARTS; b++)
-            part[i][b] = SUMS ? 0 : (uint64_t)(uint8_t)LEAST * 0x0101010101010101;
+            part[i][b] = SUMS ? 0 : (uint64_t)(uint8_t)MINIMUM * 0x0101010101010101;
     for (int64_t r = 0; r < w->r; r++) {
         const element *p = x + r * w->ldr;
 
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void block(const struct window *w, 
 /* One neighbour. */
 static inline __attribute__((always_inline)) void single(const struct window *w, const element *x,
                                                          result *y) {
-    int32_t v = SUMS ? 0 : LEAST;
+    int32_t v = SUMS ? 0 : MINIMUM;
 
 #pragma GCC unroll 1
     for (int64_t r = 0; r < w->r; r++)

@@ -315,8 +315,8 @@ INLINE bool is_few(const struct uk_small_call *s) {
  * so that no group has fewer rows than a vector. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
-    const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;
-    const int64_t vectors = (s->m + V - 1) / V, groups = (vectors + most - 1) / most;
+    const int max_vectors = n <= 2 ? 8 : n <= 4 ? 4 : 2;
+    const int64_t vectors = (s->m + V - 1) / V, groups = (vectors + max_vectors - 1) / max_vectors;
     int64_t left = s->m;
     vector sums[8][UNROLL];
 
@@ -325,13 +325,13 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
         const int64_t some = vectors / groups + (i >= groups - vectors % groups);
         const int64_t rows = some * V < left ? some * V : left;
 
-#define GROUP(g)                                             \
-    case g:                                                  \
-        group(s, rows, a, b, sums, n, g <= most ? g : most); \
+#define GROUP(g)                                                           \
+    case g:                                                                \
+        group(s, rows, a, b, sums, n, g <= max_vectors ? g : max_vectors); \
         break;
-        if (most == 8)
+        if (max_vectors == 8)
             switch (some) { GROUP(1) GROUP(2) GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7) GROUP(8) }
-        else if (most == 4)
+        else if (max_vectors == 4)
             switch (some) { GROUP(1) GROUP(2) GROUP(3) GROUP(4) }
         else
             switch (some) { GROUP(1) GROUP(2) }

@@ -94,11 +94,11 @@ static inline double uk_min_f64(double a, double b) {
     return a < b ? a : b;
 }
 static inline float uk_med3(float a, float b, float c) {
-    const float most = uk_max(uk_max(a, b), c);
+    const float maximum = uk_max(uk_max(a, b), c);
 
     if (a != a || b != b || c != c)
         return uk_min(uk_min(a, b), c);
-    return most == a ? uk_max(b, c) : most == b ? uk_max(a, c) : uk_max(a, b);
+    return maximum == a ? uk_max(b, c) : maximum == b ? uk_max(a, c) : uk_max(a, b);
 }
 
 static inline float uk_flush_subnormal(float a) {

@@ -27,7 +27,7 @@ static const struct {
 static unsigned uk_phase_cycles(const uint32_t *words, unsigned n) {
     uint32_t seen[BANKS][64];
     uint8_t count[BANKS] = {0};
-    unsigned most = 0;
+    unsigned maximum = 0;
 
     for (unsigned i = 0; i < n; ++i) {
         const unsigned bank = words[i] % BANKS;
@@ -38,10 +38,10 @@ static unsigned uk_phase_cycles(const uint32_t *words, unsigned n) {
         if (k < count[bank])
             continue;
         seen[bank][count[bank]++] = words[i];
-        if (count[bank] > most)
-            most = count[bank];
+        if (count[bank] > maximum)
+            maximum = count[bank];
     }
-    return most;
+    return maximum;
 }
 
 static void uk_count_banks(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
@@ -113,8 +113,8 @@ static enum uk_amdgpu_step uk_lds_addresses(struct uk_amdgpu_wave *w, const stru
     return UK_AMDGPU_STEP_NEXT;
 }
 
-static enum uk_amdgpu_step uk_lds_touch(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
-                                        uint64_t exec, const struct uk_amdgpu_event *e) {
+static enum uk_amdgpu_step uk_lds_record_access(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                                uint64_t exec, const struct uk_amdgpu_event *e) {
     const bool write = i->op->flags & F_WRITE;
     const struct uk_simt_access me = {w->block->number, w->block->epoch, w->number, i->number, write};
     struct uk_simt_access other;
@@ -126,7 +126,8 @@ static enum uk_amdgpu_step uk_lds_touch(struct uk_amdgpu_wave *w, const struct u
             if (!(exec >> l & 1) || (before >= 0 && e->address[part][l] == e->address[part][before]))
                 continue;
             before = l;
-            result = uk_simt_touch(&w->block->shadow, e->address[part][l], e->part_bytes, &me, &other);
+            result =
+                uk_simt_record_access(&w->block->shadow, e->address[part][l], e->part_bytes, &me, &other);
             if (result < 0)
                 return uk_no_memory(w, i);
             if (result)
@@ -220,7 +221,7 @@ static enum uk_amdgpu_step uk_lds_do(struct uk_amdgpu_wave *w, const struct uk_a
     if (!step && !write)
         step = uk_reload(w, i, data->index, data->words, exec, UK_AMDGPU_QUEUE_LGKM);
     if (!step)
-        step = uk_lds_touch(w, i, exec, e);
+        step = uk_lds_record_access(w, i, exec, e);
     if (!step && write)
         step = uk_lds_write(w, i, exec, e);
     if (!step && !write)

@@ -112,9 +112,9 @@ static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct u
 
 /* Finds the bytes of these lanes and records the access. The next lane's buffer is likely the same. `shared`:
  * the lanes whose bytes other waves can write. */
-static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
-                                           uint64_t exec, const uint64_t *address,
-                                           struct uk_amdgpu_places *places, uint64_t *shared) {
+static enum uk_amdgpu_step uk_record_global_access(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                                   uint64_t exec, const uint64_t *address,
+                                                   struct uk_amdgpu_places *places, uint64_t *shared) {
     const bool write = i->op->flags & F_WRITE;
     struct uk_amdgpu_run_state *run = w->block->run;
     const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, write};
@@ -141,7 +141,7 @@ static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struc
         if (b->constant)
             continue;
         *shared |= (uint64_t)1 << l;
-        result = uk_simt_touch(&b->shadow, address[l] - b->address, size, &me, &other);
+        result = uk_simt_record_access(&b->shadow, address[l] - b->address, size, &me, &other);
         if (result)
             return result < 0 ? uk_no_memory(w, i) : uk_report_race(w, i, l, write, b, address[l], &other);
     }
@@ -225,7 +225,7 @@ static enum uk_amdgpu_step uk_find(struct uk_amdgpu_wave *w, const struct uk_amd
     own &= exec;
     if (!step && own)
         step = uk_scratch_flat(w, i, own, address, places);
-    return step ? step : uk_touch_global(w, i, exec & ~own, address, places, shared);
+    return step ? step : uk_record_global_access(w, i, exec & ~own, address, places, shared);
 }
 
 enum uk_amdgpu_step uk_run_global(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {

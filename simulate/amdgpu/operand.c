@@ -142,11 +142,11 @@ static bool uk_parse_wait(struct uk_amdgpu_inst *inst, const char *text) {
     return true;
 }
 
-static bool uk_parse_offset(const char *text, long least, long most, long *value) {
+static bool uk_parse_offset(const char *text, long min, long max, long *value) {
     char *end;
 
     *value = strtol(text, &end, 0);
-    return !*end && *value >= least && *value <= most;
+    return !*end && *value >= min && *value <= max;
 }
 
 static bool uk_parse_modifier(struct uk_amdgpu_inst *inst, const char *text) {

@@ -43,7 +43,7 @@ void uk_scratch_begin(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w)
 static enum uk_amdgpu_step uk_scratch_place(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
                                             int lane, int64_t from, uint32_t offset,
                                             struct uk_amdgpu_places *places) {
-    const unsigned size = i->op->types[0], least = size < 4 ? size : 4;
+    const unsigned size = i->op->types[0], alignment = size < 4 ? size : 4;
     const uint32_t bytes = w->block->run->kernel->scratch_bytes;
     const int64_t at = from / UK_AMDGPU_LANES + (int32_t)offset;
 
@@ -55,9 +55,9 @@ static enum uk_amdgpu_step uk_scratch_place(struct uk_amdgpu_wave *w, const stru
     if (at < 0 || at > bytes || size > bytes - at)
         return uk_report(w, i, lane, "%s of %u bytes at byte %lld of scratch; a thread has %u bytes",
                          i->op->flags & F_WRITE ? "a store" : "a load", size, (long long)at, bytes);
-    if (at % least)
+    if (at % alignment)
         return uk_unsupported(w, i, "scratch at byte %lld, which is no multiple of %u, is not simulated",
-                              (long long)at, least);
+                              (long long)at, alignment);
     places->bytes[lane] = w->scratch + (size_t)lane * bytes + at;
     places->undefined[lane] = w->scratch_undefined + (size_t)lane * bytes + at;
     return UK_AMDGPU_STEP_NEXT;

@@ -121,8 +121,8 @@ unsigned uk_wait(struct uk_amdgpu_wave *w, enum uk_amdgpu_queue queue, unsigned 
     return before - q->n;
 }
 
-static bool uk_event_touch(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_wave *w,
-                           const struct uk_amdgpu_event *e) {
+static bool uk_event_record_access(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_wave *w,
+                                   const struct uk_amdgpu_event *e) {
     const struct uk_simt_access access = {run->block.number, run->block.epoch, w->number, e->inst->number,
                                           e->write};
     struct uk_simt_access other;
@@ -133,8 +133,9 @@ static bool uk_event_touch(struct uk_amdgpu_run_state *run, const struct uk_amdg
             struct uk_simt_buffer *buffer = e->lds ? NULL : uk_simt_buffer_at(&run->gpu->memory, address);
             struct uk_simt_shadow *shadow = e->lds ? &run->block.shadow : &buffer->shadow;
 
-            if (e->shared >> l & 1 && uk_simt_touch(shadow, e->lds ? address : address - buffer->address,
-                                                    e->part_bytes, &access, &other) < 0)
+            if (e->shared >> l & 1 &&
+                uk_simt_record_access(shadow, e->lds ? address : address - buffer->address, e->part_bytes,
+                                      &access, &other) < 0)
                 return false;
         }
     return true;
@@ -146,7 +147,7 @@ bool uk_wait_barrier(struct uk_amdgpu_run_state *run) {
             for (unsigned k = 0; k < run->waves[i]->events[queue].n; ++k) {
                 const struct uk_amdgpu_events *q = &run->waves[i]->events[queue];
 
-                if (!uk_event_touch(run, run->waves[i], &q->slot[q->order[k]]))
+                if (!uk_event_record_access(run, run->waves[i], &q->slot[q->order[k]]))
                     return false;
             }
     return true;

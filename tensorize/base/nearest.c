@@ -3,16 +3,16 @@
 #include <string.h>
 #include "base.h"
 
-enum { LONGEST = 48 };
+enum { MAX_LENGTH = 48 };
 
 /* The Damerau-Levenshtein distance: insertions, deletions, substitutions and transpositions of neighbours
- * from a to b; LONGEST if a word is longer than the table. */
+ * from a to b; MAX_LENGTH if a word is longer than the table. */
 static int distance(const char *a, const char *b) {
-    int rows[3][LONGEST + 1]; /* for the last three characters of a */
+    int rows[3][MAX_LENGTH + 1]; /* for the last three characters of a */
     size_t n = strlen(b), length = strlen(a);
 
-    if (n > LONGEST || length > LONGEST)
-        return LONGEST;
+    if (n > MAX_LENGTH || length > MAX_LENGTH)
+        return MAX_LENGTH;
     for (size_t j = 0; j <= n; j++)
         rows[0][j] = (int)j;
     for (size_t i = 1; i <= length; i++) {

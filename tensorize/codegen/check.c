@@ -45,38 +45,39 @@ LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end) {
                                        : LLVMConstInt(g->i1, 0, false);
 }
 
-/* The maximum (most) or minimum of a layout's subscript over the box, which begins at 0. */
+/* The maximum (is_maximum) or minimum of a layout's subscript over the box, which begins at 0. */
 static LLVMValueRef bound(struct uk_codegen *g, const struct uk_tensor *t, const struct uk_index *e,
-                          bool most) {
+                          bool is_maximum) {
     bool swap = e->op == UK_I_SUB;
 
     switch (e->op) {
     case UK_I_VAR:
         for (int i = 0; i < t->layout->from_count; i++)
             if (t->layout->from[i] == e->var)
-                return most ? uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, t->shape[i]), uk_cg_int(g, 1))
-                            : uk_cg_int(g, 0);
+                return is_maximum
+                           ? uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, t->shape[i]), uk_cg_int(g, 1))
+                           : uk_cg_int(g, 0);
         return uk_cg_index(g, e);
     case UK_I_NEG:
-        return uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), bound(g, t, e->a, !most));
+        return uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), bound(g, t, e->a, !is_maximum));
     case UK_I_ADD:
     case UK_I_SUB: {
-        LLVMValueRef l = bound(g, t, e->a, most);
+        LLVMValueRef l = bound(g, t, e->a, is_maximum);
 
-        return uk_cg_arithmetic(g, e->op, l, bound(g, t, e->b, swap ? !most : most));
+        return uk_cg_arithmetic(g, e->op, l, bound(g, t, e->b, swap ? !is_maximum : is_maximum));
     }
     case UK_I_MUL: {
-        LLVMValueRef l = bound(g, t, e->a, most);
+        LLVMValueRef l = bound(g, t, e->a, is_maximum);
 
-        return uk_cg_arithmetic(g, UK_I_MUL, l, bound(g, t, e->b, most));
+        return uk_cg_arithmetic(g, UK_I_MUL, l, bound(g, t, e->b, is_maximum));
     }
     case UK_I_DIV: /* the dividend is not negative: rounding down is truncation */
-        return LLVMBuildSDiv(g->b, bound(g, t, e->a, most), uk_cg_index(g, e->b), "");
+        return LLVMBuildSDiv(g->b, bound(g, t, e->a, is_maximum), uk_cg_index(g, e->b), "");
     case UK_I_MOD: {
         LLVMValueRef last = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, e->b), uk_cg_int(g, 1));
         LLVMValueRef pair[] = {bound(g, t, e->a, true), last};
 
-        return most ? uk_cg_intrinsic(g, "llvm.smin", g->i64, pair, 2) : uk_cg_int(g, 0);
+        return is_maximum ? uk_cg_intrinsic(g, "llvm.smin", g->i64, pair, 2) : uk_cg_int(g, 0);
     }
     default:
         return uk_cg_index(g, e);
@@ -240,7 +241,7 @@ static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_statu
  * refused at their launch. */
 static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_node *n,
                         LLVMValueRef reached) {
-    static const int64_t most[UK_AXES] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+    static const int64_t max_blocks[UK_AXES] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
 
     for (; n; n = n->next) {
         if (n->op == UK_N_IF && uk_cg_is_known(g, n->condition)) {
@@ -259,7 +260,7 @@ static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_
             if (uk_cg_is_known(g, n->grid[a]))
                 either(g, &c->size,
                        LLVMBuildAnd(g->b, reached,
-                                    compare(g, LLVMIntSGT, uk_cg_index(g, n->grid[a]), most[a]), ""));
+                                    compare(g, LLVMIntSGT, uk_cg_index(g, n->grid[a]), max_blocks[a]), ""));
     }
 }
 

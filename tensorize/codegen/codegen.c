@@ -12,7 +12,7 @@
 /* ---- the body ---- */
 
 /* Maximum number of nests that are optimized as one function. */
-enum { MOST_TOGETHER = 12 };
+enum { MAX_NESTS_TOGETHER = 12 };
 
 /* Frees the workspace if the function has allocated one. */
 static void release(struct uk_codegen *g, LLVMValueRef work) {
@@ -45,7 +45,7 @@ static void body(struct uk_codegen *g, LLVMValueRef work) {
 
     for (const struct uk_node *n = g->f->body; n; n = n->next)
         nests++;
-    const bool together = nests <= MOST_TOGETHER || g->device;
+    const bool together = nests <= MAX_NESTS_TOGETHER || g->device;
 
     for (const struct uk_node *n = g->f->body; n && !g->status;) {
         if (uk_check_in(n)) {
@@ -65,14 +65,14 @@ static void body(struct uk_codegen *g, LLVMValueRef work) {
 /* The first parameter is the device if there is a GPU. */
 static LLVMTypeRef function_type(struct uk_codegen *g) {
     const struct uk_program *p = g->f->program;
-    size_t n = 0, most = 3;
+    size_t n = 0, capacity = 3;
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
-        most++;
+        capacity++;
     for (const struct uk_scalar *s = g->f->scalars; s; s = s->next)
-        most++;
-    most += (size_t)g->f->tensors;
-    LLVMTypeRef *type = uk_alloc(&g->arena, most * sizeof *type);
+        capacity++;
+    capacity += (size_t)g->f->tensors;
+    LLVMTypeRef *type = uk_alloc(&g->arena, capacity * sizeof *type);
     if (!type)
         return NULL;
     if (g->device)

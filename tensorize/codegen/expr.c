@@ -33,7 +33,8 @@ static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
 }
 
 /* Integer min and max. */
-static LLVMValueRef least(struct uk_codegen *g, bool min, enum uk_type type, LLVMValueRef l, LLVMValueRef r) {
+static LLVMValueRef minimum_or_maximum(struct uk_codegen *g, bool min, enum uk_type type, LLVMValueRef l,
+                                       LLVMValueRef r) {
     const LLVMIntPredicate is =
         type == UK_U8 ? (min ? LLVMIntULT : LLVMIntUGT) : (min ? LLVMIntSLT : LLVMIntSGT);
 
@@ -106,7 +107,7 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
         break;
     default:
         if (!real)
-            return least(g, op == UK_E_MIN, type, l, r);
+            return minimum_or_maximum(g, op == UK_E_MIN, type, l, r);
         v = function_of_two(&m, op, l, r);
         if (uk_function_of(op)->class == UK_FUNCTION_CHOICE)
             return v;

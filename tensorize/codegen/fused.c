@@ -284,11 +284,11 @@ static void store_bytes(struct uk_codegen *g, const struct uk_node *n, const str
 }
 
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
-    enum { MOST = 32 };
+    enum { MAX_VALUES = 32 };
     struct uk_binding *outside = g->bindings;
     struct uk_fused f;
 
-    if (lower < 0 || upper - lower < WORD || upper - lower > MOST || !is_row(g, n, &f))
+    if (lower < 0 || upper - lower < WORD || upper - lower > MAX_VALUES || !is_row(g, n, &f))
         return false;
     for (int64_t i = lower, count; i < upper && !g->status; i += count) {
         count = upper - i >= DOUBLE ? DOUBLE : upper - i >= WORD ? WORD : 1;
@@ -304,10 +304,10 @@ bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lowe
 }
 
 int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int64_t iterations) {
-    enum { MOST = 8 };
+    enum { MAX_VALUES = 8 };
     const struct uk_node *row = n->body;
     struct uk_fused f;
-    int times = MOST;
+    int times = MAX_VALUES;
 
     if (n->loop != UK_LOOP_SERIAL || n->step != 1 || iterations < 2 || row->op != UK_N_FOR || row->next ||
         row->lower->op != UK_I_INT || row->upper->op != UK_I_INT || !is_row(g, row, &f))
@@ -358,7 +358,7 @@ LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_FUSED_SHIFT:
         return instruction(g, OP_P, FUNCT3_sra_u, FUNCT7_sra_u, l, r);
     default:
-        l = instruction(g, OP, f.form == UK_FUSED_LEAST ? FUNCT3_MIN : FUNCT3_MAX, FUNCT7_MIN_MAX, l, r);
+        l = instruction(g, OP, f.form == UK_FUSED_MIN ? FUNCT3_MIN : FUNCT3_MAX, FUNCT7_MIN_MAX, l, r);
         return LLVMBuildIntCast2(g->b, l, uk_llvm_type(g->llvm, e->type), true, "");
     }
 }

@@ -116,10 +116,11 @@ enum { WORD = 8 }; /* bytes: no vectors */
 /* True for the columns of a tile. Without vectors, unrolling keeps a column's values in registers for all
  * rows; LLVM's own limit counts instructions. */
 static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
-    enum { MOST = 8 };
+    enum { MAX_ITERATIONS = 8 };
 
     return g->target->vectors.bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next && n->step == 1 &&
-           n->lower->op == UK_I_INT && n->upper->op == UK_I_INT && n->upper->value - n->lower->value <= MOST;
+           n->lower->op == UK_I_INT && n->upper->op == UK_I_INT &&
+           n->upper->value - n->lower->value <= MAX_ITERATIONS;
 }
 
 /* True for a loop of constant length, at least a vector of f32, that stores adjacent elements. */

@@ -117,7 +117,7 @@ static LLVMValueRef variable(struct uk_codegen *g, const struct uk_var *v) {
     return LLVMGetPoison(g->i64);
 }
 
-static LLVMValueRef least(struct uk_codegen *g, const struct uk_index *e) {
+static LLVMValueRef minimum_or_maximum(struct uk_codegen *g, const struct uk_index *e) {
     LLVMValueRef l = uk_cg_index(g, e->a), r = uk_cg_index(g, e->b);
 
     return uk_cg_intrinsic(g, e->op == UK_I_MIN ? "llvm.smin" : "llvm.smax", g->i64, (LLVMValueRef[]){l, r},
@@ -163,7 +163,7 @@ LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e) {
         return divide(g, e);
     case UK_I_MIN:
     case UK_I_MAX:
-        return least(g, e);
+        return minimum_or_maximum(g, e);
     case UK_I_SELECT: {
         LLVMValueRef c = uk_cg_condition(g, e->a), l = uk_cg_index(g, e->b);
 

@@ -29,16 +29,16 @@ static void add(struct parameters *p, struct parameter one) {
 
 /* The generator's lists are in reverse order; a variable's value is that of its innermost loop. */
 static bool list_parameters(struct uk_codegen *g, struct parameters *p) {
-    size_t most = 1;
+    size_t capacity = 1;
 
     for (const struct uk_binding *b = g->bindings; b; b = b->next)
-        most++;
+        capacity++;
     for (const struct uk_given_scalar *s = g->scalars; s; s = s->next)
-        most++;
+        capacity++;
     for (const struct uk_place *t = g->places; t; t = t->next)
-        most++;
-    *p = (struct parameters){.list = uk_alloc(&g->arena, most * sizeof *p->list),
-                             .type = uk_alloc(&g->arena, most * sizeof(LLVMTypeRef))};
+        capacity++;
+    *p = (struct parameters){.list = uk_alloc(&g->arena, capacity * sizeof *p->list),
+                             .type = uk_alloc(&g->arena, capacity * sizeof(LLVMTypeRef))};
     if (!p->list || !p->type)
         return false;
     for (const struct uk_place *t = g->places; t; t = t->next)

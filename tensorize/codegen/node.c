@@ -106,15 +106,15 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
  * condition; the first one beyond the end leaves the loop. Loops begin at 0 or later. */
 static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                              LLVMValueRef upper) {
-    const int64_t most = uk_cg_most(n->upper),
+    const int64_t end = uk_cg_upper_bound(n->upper),
                   first = LLVMIsAConstantInt(lower) ? LLVMConstIntGetSExtValue(lower) : 0;
     struct uk_binding *outside = g->bindings;
     LLVMBasicBlockRef done = uk_cg_block(g, "done");
 
-    if (most == INT64_MAX)
+    if (end == INT64_MAX)
         uk_cg_fail(g, UK_UNSUPPORTED, "a loop over elements of a buffer in register has no constant bound",
                    n->var->name);
-    for (int64_t i = first; i < most && !g->status; i += n->step) {
+    for (int64_t i = first; i < end && !g->status; i += n->step) {
         LLVMBasicBlockRef here = uk_cg_block(g, n->var->name), next = NULL;
 
         LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), here, done);

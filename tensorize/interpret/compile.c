@@ -293,7 +293,7 @@ static union uk_value run_access(struct uk_frame *f, const struct uk_code *c) {
     int64_t at = uk_flat_value(f, &c->address);
 
     if (at >= 0 && at < c->storage->elements)
-        return uk_load(c->type, c->storage->base, uk_touch(f, c->storage, at, false));
+        return uk_load(c->type, c->storage->base, uk_record_access(f, c->storage, at, false));
     if (!f->status)
         f->status = uk_fail(f->context, UK_INTERNAL, (struct uk_position){0, 0},
                             "%s is read at element %" PRId64 " of %" PRId64 "; please report this",

@@ -13,12 +13,13 @@
 #include <math.h>
 #include "interpret.h"
 
-/* unit: the unit roundoff, the maximum relative error of a rounding. least: the smallest positive number. */
+/* unit: the unit roundoff, the maximum relative error of a rounding. smallest_positive: the smallest positive
+ * number. */
 static double unit(enum uk_type t) {
     return t == UK_F64 ? 0x1p-53 : t == UK_F32 ? 0x1p-24 : t == UK_F16 ? 0x1p-11 : 0x1p-8;
 }
 
-static double least(enum uk_type t) {
+static double smallest_positive(enum uk_type t) {
     return t == UK_F64 ? 0x1p-1074 : t == UK_F32 ? 0x1p-149 : t == UK_F16 ? 0x1p-24 : 0x1p-133;
 }
 
@@ -30,7 +31,7 @@ static double approximate(enum uk_expr_op op, enum uk_type t, double magnitude) 
 
 /* The deviation after rounding both the value and a value that is `by` away. */
 static double rounded(enum uk_type t, double value, double by) {
-    return by + 2 * unit(t) * (fabs(value) + by) + least(t);
+    return by + 2 * unit(t) * (fabs(value) + by) + smallest_positive(t);
 }
 
 static double real(enum uk_type t, union uk_value v) {
@@ -52,9 +53,9 @@ static struct uk_within flushed(const struct uk_frame *f, enum uk_type t, struct
 
 /* Infinite if the result may be NaN, or an integer that wraps. */
 static double settled(enum uk_type t, double value, double by) {
-    static const double most[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8};
+    static const double limit[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8};
 
-    if (isnan(by) || (!uk_type_is_float(t) && fabs(value) + by >= most[t - UK_I64]))
+    if (isnan(by) || (!uk_type_is_float(t) && fabs(value) + by >= limit[t - UK_I64]))
         return HUGE_VAL;
     return by;
 }
@@ -76,7 +77,8 @@ static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_wit
     double by = 0;
 
     if (a.by == 0 && b.by == 0)
-        return (struct uk_within){v, uk_ulps(op) > 0 ? approximate(op, t, fabs(value)) + least(t) : 0};
+        return (struct uk_within){v, uk_ulps(op) > 0 ? approximate(op, t, fabs(value)) + smallest_positive(t)
+                                                     : 0};
     if ((op == UK_E_DIV && fabs(y) <= b.by) || (op == UK_E_POW && x <= a.by && b.by > 0))
         return (struct uk_within){v, HUGE_VAL};
     for (int i = 0; i < 4; i++) {
@@ -118,7 +120,7 @@ static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
             by = settled(t, real(from, a.value), a.by); /* exact, or it wraps */
     }
     if (uk_ulps(c->op) > 0 && isfinite(value))
-        by += approximate(c->op, t, fabs(value) + by) + least(t);
+        by += approximate(c->op, t, fabs(value) + by) + smallest_positive(t);
     return (struct uk_within){v, by};
 }
 
@@ -224,7 +226,7 @@ struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_
         w.by += s->terms > 2 ? 2 * (double)s->terms * unit(t) * (fabs(w.value.d) + w.by) : 0;
     } else if (s->magnitude * unit(t) > 1 || !s->is_whole || w.by > 0) {
         const double n = (double)s->terms * unit(t);
-        w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + least(t) : HUGE_VAL;
+        w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + smallest_positive(t) : HUGE_VAL;
         w.by += f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* partial sums may be flushed */
     }
     if (isnan(w.by))

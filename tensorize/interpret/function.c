@@ -193,7 +193,7 @@ static void run_store(struct uk_frame *f, const struct ready *r) {
     else {
         union uk_value v = uk_run_value(f, r->value);
 
-        uk_assign_value(r->node->assign, r->storage, uk_touch(f, r->storage, at, true), v);
+        uk_assign_value(r->node->assign, r->storage, uk_record_access(f, r->storage, at, true), v);
     }
 }
 
@@ -290,17 +290,17 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
 }
 
 /* The maximum number of threads of a block over all kernels; 0: there is no kernel. */
-static int64_t most_threads(const struct uk_node *n) {
-    int64_t most = 0;
+static int64_t max_threads(const struct uk_node *n) {
+    int64_t maximum = 0;
 
     for (; n; n = n->next) {
-        int64_t k = n->op == UK_N_LAUNCH ? n->block[0] * n->block[1] * n->block[2] : most_threads(n->body);
+        int64_t k = n->op == UK_N_LAUNCH ? n->block[0] * n->block[1] * n->block[2] : max_threads(n->body);
 
-        most = k > most ? k : most;
-        k = most_threads(n->other);
-        most = k > most ? k : most;
+        maximum = k > maximum ? k : maximum;
+        k = max_threads(n->other);
+        maximum = k > maximum ? k : maximum;
     }
-    return most;
+    return maximum;
 }
 
 /* Adds a section of the home tensor's storage, checked to lie inside. */
@@ -382,7 +382,7 @@ enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_val
                          .size = v->size,
                          .scalar = v->scalar,
                          .scalars = fn->scalars,
-                         .threads = most_threads(fn->body)};
+                         .threads = max_threads(fn->body)};
 
     for (const struct uk_entry_check *c = fn->checks; c && !f.status; c = c->next)
         if (!value_of(&f, c->condition) || f.overflow)

@@ -198,7 +198,7 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
 }
 
 /* Per call; callers with more elements make several calls. */
-enum { MOST_ELEMENTS = 1 << 30 };
+enum { MAX_ELEMENTS = 1 << 30 };
 
 enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct uk_options *options,
                                              const int64_t *sizes, const double *scalars,
@@ -218,9 +218,9 @@ enum uk_status uk_program_interpret_elements(struct uk_program *p, const struct 
     if (!status && (tensor < 0 || !t || (count && (!element || !result || !error))))
         status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                          "elements of tensor %d: no such tensor, or an array is NULL", tensor);
-    if (!status && (count < 0 || count > MOST_ELEMENTS))
+    if (!status && (count < 0 || count > MAX_ELEMENTS))
         status = uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                         "%" PRId64 " elements; give 0 to %d at a time", count, MOST_ELEMENTS);
+                         "%" PRId64 " elements; give 0 to %d at a time", count, MAX_ELEMENTS);
     if (!status)
         status = uk_interpret_elements(
             p, &g.values,

@@ -148,7 +148,8 @@ void uk_race(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool wr
 struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element);
 
 /* Records an access and returns the element's place, in registers the thread's own. */
-static inline int64_t uk_touch(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes) {
+static inline int64_t uk_record_access(struct uk_frame *f, const struct uk_storage *s, int64_t at,
+                                       bool writes) {
     if (s->shadow)
         uk_race(f, s, at, writes);
     return s->is_private ? at + f->thread * s->elements : at;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include "interpret.h"
 
-/* Rounds to `bits` significant bits, at multiples of at least 2^finest, ties to even; beyond `most` the
+/* Rounds to `bits` significant bits, at multiples of at least 2^finest, ties to even; beyond `max` the
  * result is infinite. */
-static double round_bits(double v, int bits, int finest, double most) {
+static double round_bits(double v, int bits, int finest, double max) {
     int e;
 
     if (v == 0 || v - v != 0)
@@ -17,7 +17,7 @@ static double round_bits(double v, int bits, int finest, double most) {
     int unit = e - bits > finest ? e - bits : finest;
     double r = ldexp(nearbyint(ldexp(v, -unit)), unit);
 
-    return fabs(r) > most ? copysign(INFINITY, v) : r;
+    return fabs(r) > max ? copysign(INFINITY, v) : r;
 }
 
 double uk_round_to(enum uk_type t, double v) {
@@ -146,17 +146,17 @@ void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
 
 /* Rounds toward zero; values outside the type's range become its minimum or maximum, NaN becomes 0. */
 static union uk_value saturate(enum uk_type t, double v) {
-    static const double least[] = {-0x1p63, -0x1p31, -32768, -128, 0};
-    static const double most[] = {0x1p63, 2147483647, 32767, 127, 255};
+    static const double min[] = {-0x1p63, -0x1p31, -32768, -128, 0};
+    static const double max[] = {0x1p63, 2147483647, 32767, 127, 255};
     int k = t - UK_I64;
 
     if (v != v)
         return (union uk_value){.i = 0};
     v = trunc(v);
-    if (v <= least[k])
-        return (union uk_value){.i = t == UK_I64 ? INT64_MIN : (int64_t)least[k]};
-    if (v >= most[k])
-        return (union uk_value){.i = t == UK_I64 ? INT64_MAX : (int64_t)most[k]};
+    if (v <= min[k])
+        return (union uk_value){.i = t == UK_I64 ? INT64_MIN : (int64_t)min[k]};
+    if (v >= max[k])
+        return (union uk_value){.i = t == UK_I64 ? INT64_MAX : (int64_t)max[k]};
     return (union uk_value){.i = (int64_t)v};
 }
 
@@ -263,11 +263,11 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
 }
 
 union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum, union uk_value term) {
-    const bool least = uk_type_is_float(t) && (op == UK_E_MIN || op == UK_E_MAX);
+    const bool is_min_or_max = uk_type_is_float(t) && (op == UK_E_MIN || op == UK_E_MAX);
 
-    if (least && (isnan(sum.d) || isnan(term.d)))
+    if (is_min_or_max && (isnan(sum.d) || isnan(term.d)))
         return (union uk_value){.d = NAN};
-    if (least &&
+    if (is_min_or_max &&
         sum.d == term.d) /* -0 counts as less than 0, so that the result does not depend on the order */
         return (op == UK_E_MAX) == (signbit(sum.d) != 0) ? term : sum;
     return uk_binary(op, t, sum, term);

@@ -62,14 +62,14 @@ static void put_element(struct uk_frame *f, struct uk_text *t, const struct uk_t
     for (int d = 0; d < x->stored_dims; d++)
         stride[d] = uk_index_eval(x->stride[d], uk_frame_value, f, &f->overflow);
     for (int n = 0; n < x->stored_dims; n++) {
-        int most = -1;
+        int outermost = -1;
 
         for (int d = 0; d < x->stored_dims; d++)
-            most = !done[d] && (most < 0 || stride[d] > stride[most]) ? d : most;
-        done[most] = true;
-        if (stride[most] > 0) {
-            index[most] = at / stride[most];
-            at %= stride[most];
+            outermost = !done[d] && (outermost < 0 || stride[d] > stride[outermost]) ? d : outermost;
+        done[outermost] = true;
+        if (stride[outermost] > 0) {
+            index[outermost] = at / stride[outermost];
+            at %= stride[outermost];
         }
     }
     uk_put(t, "%s[", x->name);

@@ -19,20 +19,20 @@ struct run {
     const struct uk_code *guard[UK_MAX_GUARDS]; /* pad(x, 0) as a factor: outside, the term is left out */
     int guards;
     struct uk_bounds *bounds; /* accesses that intervals do not prove inside */
-    bool any_left, any;       /* some iteration of the left iterators exists; of all iterators */
-    union uk_value sum;       /* of the reduction, or of the scan so far */
-    int block;                /* level of the left iterator that runs in blocks, or -1 */
-    union uk_value *sums;     /* of the current block */
+    bool has_left, any;   /* has_left: some iteration of the left iterators exists; any: of all iterators */
+    union uk_value sum;   /* of the reduction, or of the scan so far */
+    int block;            /* level of the left iterator that runs in blocks, or -1 */
+    union uk_value *sums; /* of the current block */
 };
 
-static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int64_t least, int64_t most,
+static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int64_t min, int64_t max,
                           int64_t extent) {
     struct uk_frame *f = r->f;
 
     struct uk_text access = {0}, range = {0};
 
     uk_print_access(&access, a, a->tensor->dims);
-    uk_put(&range, least < most ? "%" PRId64 " to %" PRId64 : "%" PRId64, least, most);
+    uk_put(&range, min < max ? "%" PRId64 " to %" PRId64 : "%" PRId64, min, max);
     if (!f->status)
         f->status = uk_fail(f->context, UK_INVALID_SIZE, a->at,
                             "%s: dimension %d of %s is indexed by %s and its extent is %" PRId64
@@ -45,15 +45,14 @@ static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int
 }
 
 /* The minimum and maximum over the box of iterators; false if unknown. */
-static bool interval(const struct run *r, const struct uk_flat *x, int64_t *least, int64_t *most) {
-    *least = *most = x->constant;
+static bool interval(const struct run *r, const struct uk_flat *x, int64_t *min, int64_t *max) {
+    *min = *max = x->constant;
     for (int i = 0; i < x->terms; i++) {
         int64_t span;
 
         if (__builtin_mul_overflow(x->coefficient[i], r->extent[x->slot[i]] - 1, &span))
             return false;
-        if (span < 0 ? __builtin_add_overflow(*least, span, least)
-                     : __builtin_add_overflow(*most, span, most))
+        if (span < 0 ? __builtin_add_overflow(*min, span, min) : __builtin_add_overflow(*max, span, max))
             return false;
     }
     return !x->trees;
@@ -66,7 +65,7 @@ static bool bound_access(struct run *r, const struct uk_access *a) {
     bool proved = true, overflow = false;
 
     for (int i = 0; i < a->tensor->dims; i++) {
-        int64_t least, most;
+        int64_t min, max;
 
         b.extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
         if (a->index[i]->op == UK_I_ELEMENT) { /* checked when it has a value; here it counts as 0 */
@@ -80,7 +79,7 @@ static bool bound_access(struct run *r, const struct uk_access *a) {
         }
         if (overflow || !uk_flatten(f, a->index[i], 1, &b.index[i]))
             return out_of_bounds(r, a, i, INT64_MIN, INT64_MAX, b.extent[i]);
-        proved = proved && interval(r, &b.index[i], &least, &most) && least >= 0 && most < b.extent[i];
+        proved = proved && interval(r, &b.index[i], &min, &max) && min >= 0 && max < b.extent[i];
     }
     if (proved)
         return true;
@@ -146,17 +145,17 @@ static bool try_all(struct run *r, int level) {
 }
 
 static union uk_value identity(enum uk_reduce reduce, enum uk_type t) {
-    static const int64_t least[] = {INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0};
-    static const int64_t most[] = {INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX};
+    static const int64_t min[] = {INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0};
+    static const int64_t max[] = {INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX};
     bool real = uk_type_is_float(t);
 
     switch (reduce) {
     case UK_REDUCE_PROD:
         return real ? (union uk_value){.d = 1} : (union uk_value){.i = 1};
     case UK_REDUCE_MAX:
-        return real ? (union uk_value){.d = -INFINITY} : (union uk_value){.i = least[t - UK_I64]};
+        return real ? (union uk_value){.d = -INFINITY} : (union uk_value){.i = min[t - UK_I64]};
     case UK_REDUCE_MIN:
-        return real ? (union uk_value){.d = INFINITY} : (union uk_value){.i = most[t - UK_I64]};
+        return real ? (union uk_value){.d = INFINITY} : (union uk_value){.i = max[t - UK_I64]};
     default:
         return real ? (union uk_value){.d = 0} : (union uk_value){.i = 0};
     }
@@ -201,7 +200,7 @@ static void run_element(struct run *r) {
         reduce(r, r->s->left_iterators);
         v = r->sum;
     }
-    uk_assign_value(r->assign, r->target, uk_touch(r->f, r->target, at, true), v);
+    uk_assign_value(r->assign, r->target, uk_record_access(r->f, r->target, at, true), v);
 }
 
 /* ---- in blocks ---- */
@@ -263,7 +262,7 @@ static void run_blocks(struct run *r) {
             if (at < 0 || at >= r->target->elements)
                 r->f->overflow = true;
             else
-                uk_assign_value(r->assign, r->target, uk_touch(r->f, r->target, at, true), sums[i]);
+                uk_assign_value(r->assign, r->target, uk_record_access(r->f, r->target, at, true), sums[i]);
         }
     }
 }
@@ -304,13 +303,13 @@ static void run_left(struct run *r, int level, int scan) {
 static bool prepare_ranges(struct run *r) {
     bool overflow = false;
 
-    r->any = r->any_left = true;
+    r->any = r->has_left = true;
     for (int i = 0; i < r->s->iterators; i++) {
         r->s->iterator[i]->slot = i;
         r->extent[i] = uk_index_eval(r->s->extent[i], uk_frame_value, r->f, &overflow);
         r->any = r->any && r->extent[i] > 0;
         if (i < r->s->left_iterators)
-            r->any_left = r->any;
+            r->has_left = r->any;
     }
     return !overflow;
 }
@@ -332,7 +331,7 @@ static bool prepare(struct run *r) {
 
     if (!prepare_ranges(r))
         f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "an extent overflows; take smaller sizes");
-    if (f->status || !r->any_left)
+    if (f->status || !r->has_left)
         return false;
     r->target = uk_find_storage(f, s->left.tensor);
     r->initial = identity(s->reduce, s->left.tensor->type);

@@ -24,9 +24,9 @@ static struct uk_index *count(struct uk_arena *a, const struct uk_bound *b, int6
 }
 
 /* The maximum extent of the loop; a constant within the limit is preferred. */
-static struct uk_index *most_values(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                                    int64_t limit) {
-    struct uk_index *least = NULL, *constant = NULL;
+static struct uk_index *max_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                   int64_t limit) {
+    struct uk_index *minimum = NULL, *constant = NULL;
     int64_t c;
 
     for (int b = 0; b < st->bounds; b++) {
@@ -37,19 +37,19 @@ static struct uk_index *most_values(struct uk_schedule *s, const struct uk_stage
         if (!n)
             continue;
         if (!uk_index_is_int(n, &c))
-            least = least ? uk_index_op(s->arena, UK_I_MIN, least, n) : n;
+            minimum = minimum ? uk_index_op(s->arena, UK_I_MIN, minimum, n) : n;
         else if (c <= limit)
             return n;
         else
             constant = n;
     }
-    return least ? least : constant;
+    return minimum ? minimum : constant;
 }
 
-static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit);
+static struct uk_index *max_value(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit);
 
 /* The largest value of a stride of adjacent rows: the extent of the dimensions inside it. */
-static struct uk_index *most_inside(struct uk_schedule *s, const struct uk_stage *st, int size) {
+static struct uk_index *max_stride(struct uk_schedule *s, const struct uk_stage *st, int size) {
     const struct uk_match *m = st->match;
     const struct uk_program *d = m->intrinsic->declaration;
     const struct uk_tensor *t = d->tensors;
@@ -62,12 +62,12 @@ static struct uk_index *most_inside(struct uk_schedule *s, const struct uk_stage
     struct uk_index *e = uk_index_op(s->arena, UK_I_MUL, uk_stored_extent(t, dim), t->stride[dim]);
     for (const struct uk_var *v = d->sizes; v && e; v = v->next)
         if (uk_mentions(e, v))
-            e = uk_substitute(s->arena, e, v, most(s, st, v->number, INT64_MAX));
+            e = uk_substitute(s->arena, e, v, max_value(s, st, v->number, INT64_MAX));
     return e;
 }
 
 /* The maximum of the size, over sizes of the program only; NULL: no memory. */
-static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit) {
+static struct uk_index *max_value(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit) {
     const struct uk_match *m = st->match;
     const int axis = m->size[size].axis;
     struct uk_arena *a = s->arena;
@@ -75,10 +75,10 @@ static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, i
     if (m->size[size].role == UK_SIZE_STRIDE)
         return uk_poly_index(a, &m->size[size].value);
     if (m->size[size].role == UK_SIZE_LOOSE)
-        return most_inside(s, st, size);
+        return max_stride(s, st, size);
     if (!m->axis[axis])
         return uk_index_int(a, 1);
-    struct uk_index *n = most_values(s, st, m->axis[axis], limit), *f = uk_index_int(a, m->multiple[axis]);
+    struct uk_index *n = max_extent(s, st, m->axis[axis], limit), *f = uk_index_int(a, m->multiple[axis]);
     if (!m->multiple[axis])
         return n;
     n = uk_index_op(a, UK_I_ADD, n, uk_index_int(a, m->multiple[axis] - 1));
@@ -89,7 +89,7 @@ static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, i
 static enum uk_status condition_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_form *f,
                                    const struct uk_argument *a, struct uk_index **condition) {
     const int64_t limit = largest_of(a->ctype);
-    struct uk_index *n = most(s, st, a->size->number, limit);
+    struct uk_index *n = max_value(s, st, a->size->number, limit);
     int64_t c;
 
     *condition = NULL;

@@ -7,7 +7,7 @@
  */
 #include "lower.h"
 
-enum { MOST_ACCESSES = 64 };
+enum { MAX_ACCESSES = 64 };
 
 /* A stage's access to shared memory; operand 0 writes. */
 struct access {
@@ -18,9 +18,9 @@ struct access {
 struct placing {
     struct uk_schedule *s;
     int accesses;
-    struct access access[MOST_ACCESSES];
+    struct access access[MAX_ACCESSES];
     /* Bit b of element a: isl has answered for accesses a and b; different threads may conflict. */
-    uint64_t asked[MOST_ACCESSES], crossing[MOST_ACCESSES];
+    uint64_t asked[MAX_ACCESSES], crossing[MAX_ACCESSES];
     /* Accesses inside a pipeline to its slots, which the barrier of each iteration separates. */
     uint64_t slots;
     bool failed;
@@ -31,7 +31,7 @@ static int number_of(struct placing *p, struct uk_stage *st, int operand) {
 
     while (i < p->accesses && (p->access[i].stage != st || p->access[i].operand != operand))
         i++;
-    if (i == MOST_ACCESSES) {
+    if (i == MAX_ACCESSES) {
         p->failed = true;
         return 0;
     }
@@ -208,6 +208,6 @@ enum uk_status uk_place_barriers(struct uk_schedule *s, struct uk_node *launch) 
             s->context, UK_REFUSED, (struct uk_position){0},
             "the stages in the blocks of %s have more than %d accesses to shared memory; copy fewer "
             "tensors",
-            launch->stage, MOST_ACCESSES);
+            launch->stage, MAX_ACCESSES);
     return uk_isl_status(s);
 }

@@ -28,16 +28,16 @@ static bool counts_down(const struct uk_index *e, int64_t step, int64_t *number)
 
 /* Matches a condition for full tiles; *rest is the extent of the other ones. */
 static bool find_rest(const struct uk_index *condition, int64_t *rest) {
-    const struct uk_index *least = condition->a;
-    int64_t full, most, number;
+    const struct uk_index *minimum = condition->a;
+    int64_t full, extent, number;
 
-    if (condition->op != UK_I_EQ || least->op != UK_I_MIN || !uk_index_is_int(condition->b, &full) ||
+    if (condition->op != UK_I_EQ || minimum->op != UK_I_MIN || !uk_index_is_int(condition->b, &full) ||
         full <= 0)
         return false;
-    const struct uk_index *other = uk_index_is_int(least->b, &most) ? least->a : least->b;
-    if (other == least->b && !uk_index_is_int(least->a, &most))
+    const struct uk_index *other = uk_index_is_int(minimum->b, &extent) ? minimum->a : minimum->b;
+    if (other == minimum->b && !uk_index_is_int(minimum->a, &extent))
         return false;
-    if (most != full || !counts_down(other, full, &number))
+    if (extent != full || !counts_down(other, full, &number))
         return false;
     *rest = number % full;
     return true;

@@ -87,7 +87,7 @@ static bool stores_to(const struct uk_node *n, const struct uk_tensor *t) {
 
 /* Checks that the registers fit, with those into which pipelines load ahead. */
 static enum uk_status check_registers(struct uk_schedule *s, const struct uk_node *launch) {
-    const int64_t most = s->target->machine.core.device.register_bytes;
+    const int64_t limit = s->target->machine.core.device.register_bytes;
     int64_t sum = 0, n;
 
     for (const struct uk_buffer *b = s->buffers; b; b = b->next)
@@ -96,14 +96,14 @@ static enum uk_status check_registers(struct uk_schedule *s, const struct uk_nod
              __builtin_mul_overflow(n, (int64_t)uk_type_bytes(b->tensor->type), &n) ||
              __builtin_add_overflow(sum, n, &sum)))
             sum = INT64_MAX / 2;
-    if (sum <= most)
+    if (sum <= limit)
         return UK_OK;
     return uk_fail(
         s->context, UK_REFUSED, (struct uk_position){0},
         "the kernel of stage %s has %" PRId64
         " bytes in register for a thread, with what pipelines load ahead, and target %s has %" PRId64
         "; split its loops by smaller factors, or leave the pipeline out",
-        launch->stage, sum, s->target->name, most);
+        launch->stage, sum, s->target->name, limit);
 }
 
 static void append(struct uk_node **list, struct uk_node *n) {

@@ -96,8 +96,8 @@ enum uk_fused_form {
     UK_FUSED_BYTE,  /* u8 or i8 of the rounded f32 arg[0] plus the integer arg[1] (or NULL) */
     UK_FUSED_HALF,  /* i64: the upper half of twice the product of two i32, rounded and saturated */
     UK_FUSED_SHIFT, /* i64: arg[0] shifted right by arg[1], ties upward */
-    UK_FUSED_LEAST, /* min of integers */
-    UK_FUSED_MOST,  /* max of integers */
+    UK_FUSED_MIN,   /* min of integers */
+    UK_FUSED_MAX,   /* max of integers */
 };
 struct uk_fused {
     enum uk_fused_form form;

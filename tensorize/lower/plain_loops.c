@@ -26,14 +26,15 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
     if (st->is_copy && position == uk_border_loop(st))
         return uk_lower_copy_row(s, st, position, value);
     struct uk_node *n = uk_lower_node(s, UK_N_FOR, st);
-    int64_t most = full && (position + 1 == st->loops || has_registers(st)) ? uk_constant_extent(st, l) : -1;
+    int64_t extent =
+        full && (position + 1 == st->loops || has_registers(st)) ? uk_constant_extent(st, l) : -1;
 
     if (!n)
         return NULL;
     n->var = uk_alloc(s->arena, sizeof *n->var);
     n->step = 1;
     n->lower = uk_first(s, st, l, value);
-    n->upper = most >= 0 ? uk_index_int(s->arena, most) : uk_extent(s, st, l, value);
+    n->upper = extent >= 0 ? uk_index_int(s->arena, extent) : uk_extent(s, st, l, value);
     if (!n->var || !n->lower || !n->upper)
         return uk_out_of_memory(s->context), NULL;
     uk_set_kind(n, l);
@@ -61,7 +62,7 @@ static bool is_rectangular(const struct uk_stage *st, int position) {
     return true;
 }
 
-enum { MOST_IN_VERSIONS = 4096 }; /* maximum number of elements of a tile with two versions */
+enum { MAX_VERSION_ELEMENTS = 4096 }; /* maximum number of elements of a tile with two versions */
 
 /* Stages attached inside tiles get a version for full tiles with constant loops. */
 struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
@@ -74,15 +75,15 @@ struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *
     if (!st->parent || st->is_copy || !is_rectangular(st, st->tile))
         return general;
     for (int i = st->tile; i < st->loops; i++) {
-        int64_t most = uk_constant_extent(st, st->loop[i]);
+        int64_t extent = uk_constant_extent(st, st->loop[i]);
 
-        if (most < 0 || uk_starts_late(st, st->loop[i]) ||
-            __builtin_mul_overflow(elements, most, &elements) || elements > MOST_IN_VERSIONS)
+        if (extent < 0 || uk_starts_late(st, st->loop[i]) ||
+            __builtin_mul_overflow(elements, extent, &elements) || elements > MAX_VERSION_ELEMENTS)
             return general;
         struct uk_index *e = uk_extent(s, st, st->loop[i], value);
-        if (!e || uk_index_is_int(e, &most))
+        if (!e || uk_index_is_int(e, &extent))
             continue;
-        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, most));
+        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, extent));
         full = full ? uk_index_op(s->arena, UK_I_AND, full, e) : e;
     }
     if (!full || !general)

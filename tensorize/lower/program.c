@@ -7,7 +7,7 @@
 
 /* Maximum number of conditions that are checked together: the cost doubles with each, as each has
  * alternatives. */
-enum { MOST_TOGETHER = 4 };
+enum { MAX_CONDITIONS = 4 };
 
 /* ---- after the steps ---- */
 
@@ -343,7 +343,7 @@ enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
         all = conditions++ ? uk_index_op(s->arena, UK_I_AND, all, inside) : inside;
     }
     s->is_final = true;
-    return conditions > 1 && conditions <= MOST_TOGETHER ? uk_check_together(s, all) : UK_OK;
+    return conditions > 1 && conditions <= MAX_CONDITIONS ? uk_check_together(s, all) : UK_OK;
 }
 
 /* ---- the function ---- */

@@ -23,11 +23,11 @@ static struct range of_type(enum uk_type t) {
                          : (struct range){INT64_MIN, INT64_MAX};
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t minimum(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int64_t most(int64_t a, int64_t b) {
+static int64_t maximum(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -49,13 +49,13 @@ static bool end_of(enum uk_expr_op op, int64_t l, int64_t r, int64_t *out) {
 }
 
 static struct range range_of(const struct uk_expr *e) {
-    enum { DEEPEST = 64 };
+    enum { MAX_DEPTH = 64 };
     const struct range all = of_type(e->type);
     struct range l, r, v = {INT64_MAX, INT64_MIN};
 
     if (e->op == UK_E_NUMBER && e->is_integer)
         return (struct range){e->integer, e->integer};
-    if (e->depth > DEEPEST || !e->arg[0] || uk_type_is_float(e->arg[0]->type))
+    if (e->depth > MAX_DEPTH || !e->arg[0] || uk_type_is_float(e->arg[0]->type))
         return all;
     l = range_of(e->arg[0]);
     switch (e->op) {
@@ -64,8 +64,8 @@ static struct range range_of(const struct uk_expr *e) {
     case UK_E_MIN:
     case UK_E_MAX:
         r = range_of(e->arg[1]);
-        return e->op == UK_E_MIN ? (struct range){least(l.low, r.low), least(l.high, r.high)}
-                                 : (struct range){most(l.low, r.low), most(l.high, r.high)};
+        return e->op == UK_E_MIN ? (struct range){minimum(l.low, r.low), minimum(l.high, r.high)}
+                                 : (struct range){maximum(l.low, r.low), maximum(l.high, r.high)};
     case UK_E_ADD:
     case UK_E_SUB:
     case UK_E_MUL:
@@ -81,7 +81,7 @@ static struct range range_of(const struct uk_expr *e) {
 
         if (!end_of(e->op, i & 1 ? l.high : l.low, i & 2 ? r.high : r.low, &end))
             return all;
-        v = (struct range){least(v.low, end), most(v.high, end)};
+        v = (struct range){minimum(v.low, end), maximum(v.high, end)};
     }
     return v.low < all.low || v.high > all.high ? all : v;
 }
@@ -97,13 +97,13 @@ bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high) {
 
 /* An upper bound of the magnitude for all inputs: HUGE_VAL if it may be infinite, NAN if it may be NaN. */
 static double magnitude(const struct uk_expr *e) {
-    enum { DEEPEST = 64 };
-    const double least_infinite = 1e38; /* in f32, with a margin for rounding */
+    enum { MAX_DEPTH = 64 };
+    const double min_infinite = 1e38; /* in f32, with a margin for rounding */
     double l, r;
 
     if (e->op == UK_E_NUMBER) {
         l = e->is_integer ? fabs((double)e->integer) : fabs(e->number);
-        return l > least_infinite ? HUGE_VAL : l;
+        return l > min_infinite ? HUGE_VAL : l;
     }
     if (!uk_type_is_float(e->type)) {
         const struct range v = range_of(e);
@@ -112,7 +112,7 @@ static double magnitude(const struct uk_expr *e) {
     }
     if (e->op == UK_E_ACCESS)
         return e->type == UK_F32 && e->access.tensor->is_finite ? (double)FLT_MAX : NAN;
-    if (e->type != UK_F32 || e->depth > DEEPEST || !e->arg[0])
+    if (e->type != UK_F32 || e->depth > MAX_DEPTH || !e->arg[0])
         return NAN;
     l = magnitude(e->arg[0]);
     r = e->arg[1] ? magnitude(e->arg[1]) : 0;
@@ -136,7 +136,7 @@ static double magnitude(const struct uk_expr *e) {
     default:
         return NAN;
     }
-    return r > least_infinite ? HUGE_VAL : r;
+    return r > min_infinite ? HUGE_VAL : r;
 }
 
 bool uk_is_no_nan(const struct uk_expr *e) {
@@ -237,7 +237,7 @@ static struct uk_fused rounded_byte(const struct uk_expr *e) {
 }
 
 struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e) {
-    const bool least = e->op == UK_E_MIN;
+    const bool is_min = e->op == UK_E_MIN;
     struct uk_fused f = {UK_FUSED_NONE, {NULL}};
 
     if (t->interpreted || strcmp(t->arch->name, "riscv64") || !e->arg[0])
@@ -248,11 +248,11 @@ struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e
         return f;
     if (e->op == UK_E_SHR)
         return rounding_shift(e);
-    if ((!least && e->op != UK_E_MAX) || uk_type_is_float(e->type))
+    if ((!is_min && e->op != UK_E_MAX) || uk_type_is_float(e->type))
         return f;
-    if (least && e->type == UK_I64)
+    if (is_min && e->type == UK_I64)
         f = doubled_half(e);
-    return f.form ? f : (struct uk_fused){least ? UK_FUSED_LEAST : UK_FUSED_MOST, {e->arg[0], e->arg[1]}};
+    return f.form ? f : (struct uk_fused){is_min ? UK_FUSED_MIN : UK_FUSED_MAX, {e->arg[0], e->arg[1]}};
 }
 
 /* ---- the report ---- */
@@ -278,8 +278,8 @@ void uk_report_fused(const struct uk_target *t, const struct uk_expr *e, struct 
             "a byte of a rounded f32: rounded by fcvt.w.s, clamped by fmin.s and fmax.s or uclip32",
         [UK_FUSED_HALF] = "min(a * b + (1 << 30) >> 31, 2147483647): kwmmul.u",
         [UK_FUSED_SHIFT] = "a right shift that rounds up: sra.u",
-        [UK_FUSED_LEAST] = "min of integers: min",
-        [UK_FUSED_MOST] = "max of integers: max",
+        [UK_FUSED_MIN] = "min of integers: min",
+        [UK_FUSED_MAX] = "max of integers: max",
     };
     const unsigned forms = forms_in(t, e);
 

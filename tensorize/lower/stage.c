@@ -189,12 +189,12 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
         if (!access_at(s, st, m->at ? &m->at[t] : &st->operand[m->operand[t]], origin, &n->operand[t]))
             return NULL;
     for (int i = 0; i < m->sizes; i++) {
-        int64_t most = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
+        int64_t max_extent = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
 
         if (!(n->bind[i] = uk_match_size(s, st, m, i, value)))
             return uk_out_of_memory(s->context), NULL;
-        if (full && most && !uk_index_is_int(n->bind[i], NULL))
-            n->bind[i] = uk_index_int(s->arena, most);
+        if (full && max_extent && !uk_index_is_int(n->bind[i], NULL))
+            n->bind[i] = uk_index_int(s->arena, max_extent);
     }
     for (int i = 0; i < m->scalars; i++)
         if (!(n->scalar[i] = expression_at(s, st, m->scalar[i], value)))

@@ -7,7 +7,7 @@
  */
 #include "lower.h"
 
-enum { LEAST_BYTES = 8, MOST_BYTES = 16 };
+enum { MIN_BYTES = 8, MAX_BYTES = 16 };
 
 /* The change of e per step of v; false: it is not constant. */
 static bool step_of(const struct uk_index *e, const struct uk_var *v, int64_t *step) {
@@ -99,7 +99,7 @@ static bool is_moved(const struct uk_node *n) {
     const struct uk_node *store = moved_by(n, &elements);
     const int64_t bytes = store ? elements * (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
 
-    return (bytes == LEAST_BYTES || bytes == MOST_BYTES) && elements > 1 &&
+    return (bytes == MIN_BYTES || bytes == MAX_BYTES) && elements > 1 &&
            is_vector(&store->expr->access, n->var, elements) &&
            (is_vector(&store->target, n->var, elements) || store->target.tensor->scope != UK_SCOPE_GLOBAL);
 }
@@ -115,7 +115,7 @@ static bool substitute(struct uk_arena *a, struct uk_access *x, const struct uk_
 static bool divide(struct uk_schedule *s, struct uk_node *n) {
     int64_t elements;
     const struct uk_node *store = moved_by(n, &elements);
-    const int64_t vector = store ? MOST_BYTES / (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
+    const int64_t vector = store ? MAX_BYTES / (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
     struct uk_arena *a = s->arena;
 
     if (vector < 2 || elements <= vector || elements % vector)

@@ -28,18 +28,18 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
 
 /* The minimum of a size that counts as at least 1. Assumptions such as `C % 8 == 0` are given to isl as well,
  * so the minimum has to satisfy them. */
-static int64_t least_raised(const struct uk_schedule *s, const struct uk_var *v) {
-    int64_t least = 1, c, zero, product;
+static int64_t common_multiple(const struct uk_schedule *s, const struct uk_var *v) {
+    int64_t lcm = 1, c, zero, product;
 
     for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
         const struct uk_index *r = a->relation;
 
         if (r->op == UK_I_EQ && r->a->op == UK_I_MOD && r->a->a->op == UK_I_VAR && r->a->a->var == v &&
             uk_index_is_int(r->a->b, &c) && c > 0 && uk_index_is_int(r->b, &zero) && !zero &&
-            !__builtin_mul_overflow(least / greatest_divisor(least, c), c, &product))
-            least = product;
+            !__builtin_mul_overflow(lcm / greatest_divisor(lcm, c), c, &product))
+            lcm = product;
     }
-    return least;
+    return lcm;
 }
 
 static struct uk_index *identifier(struct uk_schedule *s, const struct uk_ast_scope *scope, isl_ast_expr *e) {
@@ -56,8 +56,9 @@ static struct uk_index *identifier(struct uk_schedule *s, const struct uk_ast_sc
     if (!v)
         return NULL;
     struct uk_index *x = uk_index_var(s->arena, v);
-    return uk_is_raised(s, v) ? uk_index_op(s->arena, UK_I_MAX, x, uk_index_int(s->arena, least_raised(s, v)))
-                              : x;
+    return uk_is_raised(s, v)
+               ? uk_index_op(s->arena, UK_I_MAX, x, uk_index_int(s->arena, common_multiple(s, v)))
+               : x;
 }
 
 static struct uk_index *operation(struct uk_schedule *s, const struct uk_ast_scope *scope, isl_ast_expr *e) {

@@ -16,7 +16,7 @@ static int64_t coordinate(isl_point *point, int at) {
     return value;
 }
 
-bool uk_least_point(struct uk_schedule *s, isl_set *set, struct uk_point *out) {
+bool uk_lexmin_point(struct uk_schedule *s, isl_set *set, struct uk_point *out) {
     const int sizes = (int)isl_set_dim(set, isl_dim_param), dims = (int)isl_set_dim(set, isl_dim_set);
 
     *out = (struct uk_point){.sizes = ""};
@@ -138,6 +138,6 @@ const char *uk_shared_place(struct uk_schedule *s, const char *name, const struc
     pairs = isl_map_intersect(pairs, isl_map_lex_lt(isl_space_domain(isl_map_get_space(places))));
     pairs = isl_map_intersect_params(pairs, uk_context_set(s));
     isl_map_free(places);
-    return uk_least_point(s, isl_set_flatten(isl_map_wrap(pairs)), &point) ? describe(s, name, m, &point)
-                                                                           : NULL;
+    return uk_lexmin_point(s, isl_set_flatten(isl_map_wrap(pairs)), &point) ? describe(s, name, m, &point)
+                                                                            : NULL;
 }

@@ -73,7 +73,7 @@ struct uk_point {
 };
 /* The lexicographically smallest point of a set over loops, sizes first. False: the set is empty, or isl
  * failed. Takes the set. */
-bool uk_least_point(struct uk_schedule *s, isl_set *set, struct uk_point *out);
+bool uk_lexmin_point(struct uk_schedule *s, isl_set *set, struct uk_point *out);
 /* "X[0] and X[4] share place [0] for N = 5": two elements that the map sends to one place. NULL: there are
  * none, or isl failed. shape may be NULL: unbounded. */
 const char *uk_shared_place(struct uk_schedule *s, const char *name, const struct uk_map *m,

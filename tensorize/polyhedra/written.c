@@ -125,7 +125,7 @@ static enum uk_status check_read(struct uk_schedule *s, const struct uk_statemen
     for (w = s->program->statements; w != t; w = w->next)
         if (w->left.tensor == a->tensor)
             missing = isl_set_subtract(missing, elements_of(s, w, &w->left));
-    if (uk_least_point(s, missing, &point))
+    if (uk_lexmin_point(s, missing, &point))
         return refuse(s, a, &point);
     return uk_isl_status(s);
 }

@@ -66,7 +66,7 @@ double uk_extent_estimate(const struct uk_schedule *s, const struct uk_stage *st
 
 double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
     double estimate = uk_extent_estimate(s, st, l);
-    int64_t most = uk_constant_extent(st, l); /* the extent if the loop is a part of its iterator */
+    int64_t extent = uk_constant_extent(st, l); /* the extent if the loop is a part of its iterator */
 
-    return most >= 0 && (double)most < estimate ? (double)most : estimate;
+    return extent >= 0 && (double)extent < estimate ? (double)extent : estimate;
 }

@@ -46,7 +46,7 @@ static enum uk_status no(struct finding *g, const char *why) {
 /* The maximum number of values of an inner loop. On a GPU tiles are full (fill.c): a bound that involves
  * loops of the prefix, which comes from the tensor, does not count if the tile has a bound of its own. */
 static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
-    int64_t least = -1, n;
+    int64_t minimum = -1, n;
 
     for (int b = 0; b < g->st->bounds && g->s->target->machine.core.device.threads; b++) {
         const struct uk_bound *of = &g->st->bound[b];
@@ -58,10 +58,10 @@ static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
 
             inside &= i < g->prefix ? other == 0 : other >= 0;
         }
-        if (inside && (least < 0 || (n - 1) / c + 1 < least))
-            least = n <= 0 ? 0 : (n - 1) / c + 1;
+        if (inside && (minimum < 0 || (n - 1) / c + 1 < minimum))
+            minimum = n <= 0 ? 0 : (n - 1) / c + 1;
     }
-    return least < 0 ? uk_constant_extent(g->st, l) : least;
+    return minimum < 0 ? uk_constant_extent(g->st, l) : minimum;
 }
 
 /* True if the bound is one of floor(y / unit), where y is the iterator's inner part. The inner loops that are
@@ -82,14 +82,14 @@ static bool bounds_iterator(const struct finding *g, const struct uk_bound *b, c
             *unit = c / a;
     }
     for (int i = g->prefix; i < st->loops && *unit; i++) {
-        int64_t c = it->coefficient[st->loop[i]->id], n, most;
+        int64_t c = it->coefficient[st->loop[i]->id], n, reach;
 
         if (b->form.coefficient[st->loop[i]->id] || !c)
             continue;
         n = values_of(g, st->loop[i]);
-        if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &most) || most >= *unit - *rest)
+        if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &reach) || reach >= *unit - *rest)
             return false;
-        *rest += most;
+        *rest += reach;
     }
     return *unit > 0;
 }
@@ -167,20 +167,20 @@ static enum uk_status iterator_share(struct finding *g, int iterator, struct sha
 /* The contribution of a loop of constant extent; with a negative coefficient x counts from the loop's last
  * value. */
 static enum uk_status loop_share(struct finding *g, const struct uk_loop *l, struct share *out) {
-    int64_t c = g->f->coefficient[l->id], n = values_of(g, l), most;
+    int64_t c = g->f->coefficient[l->id], n = values_of(g, l), reach;
 
-    if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &most))
+    if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &reach))
         return no(g, unbounded);
-    if (most < 0) {
+    if (reach < 0) {
         g->part->begins_before = g->backwards++ > 0;
         struct uk_index *rest = g->part->offset.rest;
 
-        g->part->offset.rest = plus(g->s, rest ? rest : uk_index_int(g->s->arena, 0), most);
-        most = -most;
+        g->part->offset.rest = plus(g->s, rest ? rest : uk_index_int(g->s->arena, 0), reach);
+        reach = -reach;
     }
     g->taken[l->id] = g->is_loose = true;
     out->bounds = 1;
-    out->bound[0] = (struct uk_bound){.upper = uk_index_int(g->s->arena, most + 1)};
+    out->bound[0] = (struct uk_bound){.upper = uk_index_int(g->s->arena, reach + 1)};
     return out->bound[0].upper && (c > 0 || g->part->offset.rest) ? UK_OK : uk_out_of_memory(g->s->context);
 }
 
@@ -365,19 +365,19 @@ static bool join_bounds(struct uk_schedule *s, struct uk_part *to, const struct 
 
     for (int i = 0; i < to->bounds; i++) {
         bool found = false;
-        int64_t n, most = 0;
+        int64_t n, raise = 0;
 
         for (int j = 0; j < other->bounds; j++)
             if (uk_affine_equal(&to->bound[i].form, &other->bound[j].form) &&
                 constant_apart(to->bound[i].upper, other->bound[j].upper, &n)) {
-                most = !found || n + by < most ? n + by : most;
+                raise = !found || n + by < raise ? n + by : raise;
                 found = true;
             }
         if (!found)
             continue;
         to->bound[kept] = to->bound[i];
-        if (most > 0)
-            to->bound[kept].upper = plus(s, to->bound[kept].upper, most);
+        if (raise > 0)
+            to->bound[kept].upper = plus(s, to->bound[kept].upper, raise);
         kept++;
     }
     bool all = kept == to->bounds && kept == other->bounds;

@@ -151,7 +151,7 @@ struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, cons
 
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value) {
-    struct uk_index *least = NULL;
+    struct uk_index *minimum = NULL;
 
     for (int i = 0; i < bounds; i++) {
         int64_t a = b[i].form.coefficient[l->id];
@@ -163,9 +163,9 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
 
         if (!e)
             return NULL;
-        least = least ? uk_index_op(s->arena, UK_I_MIN, least, e) : e;
+        minimum = minimum ? uk_index_op(s->arena, UK_I_MIN, minimum, e) : e;
     }
-    return least;
+    return minimum;
 }
 
 struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
@@ -174,7 +174,7 @@ struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, con
 }
 
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
-    int64_t least = -1, n;
+    int64_t minimum = -1, n;
 
     for (int i = 0; i < st->bounds; i++) {
         int64_t a = st->bound[i].form.coefficient[l->id];
@@ -187,10 +187,10 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
         if (a <= 0 || !uk_index_is_int(st->bound[i].upper, &n))
             continue;
         n = n <= 0 ? 0 : (n - 1) / a + 1;
-        if (least < 0 || n < least)
-            least = n;
+        if (minimum < 0 || n < minimum)
+            minimum = n;
     }
-    return least;
+    return minimum;
 }
 
 bool uk_has_no_output(const struct uk_stage *st) {

@@ -13,7 +13,7 @@ static bool may_be_negative(const struct uk_index *e) {
 }
 
 struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part) {
-    struct uk_index *least = NULL;
+    struct uk_index *minimum = NULL;
     bool negative = false;
 
     for (int b = 0; b < part->bounds; b++) {
@@ -23,15 +23,17 @@ struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part)
             shrinks &= part->bound[b].form.coefficient[l] >= 0;
         if (!shrinks)
             continue;
-        least = least ? uk_index_op(s->arena, UK_I_MIN, least, part->bound[b].upper) : part->bound[b].upper;
+        minimum =
+            minimum ? uk_index_op(s->arena, UK_I_MIN, minimum, part->bound[b].upper) : part->bound[b].upper;
         negative |= may_be_negative(part->bound[b].upper);
     }
-    return least && negative ? uk_index_op(s->arena, UK_I_MAX, least, uk_index_int(s->arena, 0)) : least;
+    return minimum && negative ? uk_index_op(s->arena, UK_I_MAX, minimum, uk_index_int(s->arena, 0))
+                               : minimum;
 }
 
 /* The minimum of the constant upper bounds that prefix loops lower (by_outer), or of the others; -1: none. */
-static int64_t most_of(const struct uk_part *part, bool by_outer) {
-    int64_t least = -1, n;
+static int64_t min_bound(const struct uk_part *part, bool by_outer) {
+    int64_t minimum = -1, n;
 
     for (int b = 0; b < part->bounds; b++) {
         bool shrinks = true, outer = false;
@@ -41,16 +43,16 @@ static int64_t most_of(const struct uk_part *part, bool by_outer) {
             outer |= part->bound[b].form.coefficient[l] != 0;
         }
         if (shrinks && outer == by_outer && uk_index_is_int(part->bound[b].upper, &n) &&
-            (least < 0 || n < least))
-            least = n < 0 ? 0 : n;
+            (minimum < 0 || n < minimum))
+            minimum = n < 0 ? 0 : n;
     }
-    return least;
+    return minimum;
 }
 
 int64_t uk_part_most(const struct uk_part *part) {
-    const int64_t most = most_of(part, false);
+    const int64_t bound = min_bound(part, false);
 
-    return most < 0 ? most_of(part, true) : most;
+    return bound < 0 ? min_bound(part, true) : bound;
 }
 
 enum uk_status uk_inherit_bounds(struct uk_schedule *s, const struct uk_stage *st, int prefix,

@@ -59,13 +59,13 @@ bool uk_arch_not_in_imports(const struct uk_arch *arch, const char *name) {
 }
 
 const struct uk_target *uk_target_of_device(const struct uk_kernel *row) {
-    const struct uk_target *least = NULL;
+    const struct uk_target *found = NULL;
     char lacks[64];
 
     for (const struct uk_target *t = uk_targets; t->name; t++)
         if (t->arch->is_device && !uk_target_lacks_for(t, row, lacks, sizeof lacks))
-            least = t;
-    return least;
+            found = t;
+    return found;
 }
 
 /* True if LLVM's list contains "+name". */
@@ -150,14 +150,14 @@ static void set_machine(struct uk_target *t, const struct uk_machine *machine, c
 static bool native_host(struct uk_arena *a, struct uk_target *t) {
     const struct uk_arch *arch = uk_own_arch();
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    size_t most = 1, n = 0, length;
+    size_t capacity = 1, n = 0, length;
     const char *private;
 
     for (const char *const *f = arch->features; *f; f++)
-        most++;
+        capacity++;
     for (int i = 0; uk_private_feature(arch, i, &length); i++)
-        most++;
-    const char **has = uk_alloc(a, most * sizeof *has);
+        capacity++;
+    const char **has = uk_alloc(a, capacity * sizeof *has);
     t->cpu = cpu ? uk_strdup(a, cpu) : NULL;
     t->features = features ? uk_strdup(a, features) : NULL;
     LLVMDisposeMessage(cpu);

@@ -15,10 +15,10 @@ enum {
     LARGEST_SIZE = 130,
     LONGEST_SIZE = 2100,
     EDGE_SIZE = 20, /* range of the other extents in the cases of edges */
-    MOST_EDGES = 1 << 20,
+    MAX_EDGES = 1 << 20,
     COUNTED = 1 << 16,  /* numbers of 16 bits */
     FAR_CASES = 2,      /* cases in which a single extent is far */
-    MOST_PAIRED = 6,    /* maximum number of far extents of which all pairs are tried */
+    MAX_PAIRED = 6,     /* maximum number of far extents of which all pairs are tried */
     FAR_TRIES = 50,     /* attempts at a far case until no access leaves its tensor */
     EMULATED_SHARE = 16 /* divisor of the instances for an emulator */
 };
@@ -35,49 +35,48 @@ static const struct limit {
 
 /* ---- extents ---- */
 
-/* True for an edge: an extent with an upper bound by assumptions; it goes from *least to *most. */
-static bool is_edge(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
-    uk_verify_bounds(v, var, least, most);
-    return *most <= LARGEST_SIZE;
+/* True for an edge: an extent with an upper bound by assumptions; it goes from *min to *max. */
+static bool is_edge(const struct uk_verifier *v, const struct uk_var *var, int64_t *min, int64_t *max) {
+    uk_verify_bounds(v, var, min, max);
+    return *max <= LARGEST_SIZE;
 }
 
 /* The extent of an edge in this case (*edge: the number of the combination that is left), or one of the given
  * parity. */
 static int64_t edge_extent(struct uk_verifier *v, const struct uk_var *var, int64_t *edge, int64_t parity) {
-    int64_t least, most, n;
+    int64_t min, max, n;
 
-    if (is_edge(v, var, &least, &most)) {
-        n = least + *edge % (most - least + 1);
-        *edge /= most - least + 1;
+    if (is_edge(v, var, &min, &max)) {
+        n = min + *edge % (max - min + 1);
+        *edge /= max - min + 1;
         return n;
     }
-    n = least + (int64_t)uk_verify_random(v, EDGE_SIZE);
+    n = min + (int64_t)uk_verify_random(v, EDGE_SIZE);
     return n + ((n ^ parity) & 1);
 }
 
 static int64_t random_extent(struct uk_verifier *v, const struct uk_var *var) {
-    static const unsigned char favourite[] = {0,  1,  2,  3,  4,  7,  8,  9,  12,
-                                              15, 16, 17, 24, 31, 32, 33, 64, 128};
-    int64_t least, most;
+    static const unsigned char frequent[] = {0, 1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 64, 128};
+    int64_t min, max;
 
-    if (!is_edge(v, var, &least, &most))
-        most = least > LARGEST_SIZE ? least : LARGEST_SIZE;
+    if (!is_edge(v, var, &min, &max))
+        max = min > LARGEST_SIZE ? min : LARGEST_SIZE;
     switch (uk_verify_random(v, 4)) {
     case 0:
-        return least;
+        return min;
     case 1:
-        if (most < LARGEST_SIZE)
-            return most;
+        if (max < LARGEST_SIZE)
+            return max;
         /* fall through */
     case 2: {
-        int64_t f = favourite[uk_verify_random(v, sizeof favourite)];
+        int64_t f = frequent[uk_verify_random(v, sizeof frequent)];
 
-        if (f >= least && f <= most)
+        if (f >= min && f <= max)
             return f;
     }
         /* fall through */
     default:
-        return least + (int64_t)uk_verify_random(v, (uint64_t)(most - least) + 1);
+        return min + (int64_t)uk_verify_random(v, (uint64_t)(max - min) + 1);
     }
 }
 
@@ -92,25 +91,24 @@ static int64_t long_extent(struct uk_verifier *v) {
 }
 
 /* n, but within the bounds of the assumptions. */
-static int64_t between(int64_t n, int64_t least, int64_t most) {
-    return n < least ? least : n > most ? most : n;
+static int64_t clamp(int64_t n, int64_t min, int64_t max) {
+    return n < min ? min : n > max ? max : n;
 }
 
 /* One extent without upper bound is long, the others are short. */
 static void choose_long(struct uk_verifier *v) {
     int chosen = v->far_sizes ? (int)uk_verify_random(v, (uint64_t)v->far_sizes) : -1;
-    int64_t least, most;
+    int64_t min, max;
 
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
         if (!var->is_extent)
             continue;
-        const bool edge = is_edge(v, var, &least, &most);
+        const bool edge = is_edge(v, var, &min, &max);
 
         if (!edge && chosen-- == 0)
-            v->size[var->number] = between(long_extent(v), least, most);
+            v->size[var->number] = clamp(long_extent(v), min, max);
         else
-            v->size[var->number] =
-                least + (int64_t)uk_verify_random(v, (uint64_t)(edge ? most - least + 1 : 4));
+            v->size[var->number] = min + (int64_t)uk_verify_random(v, (uint64_t)(edge ? max - min + 1 : 4));
     }
 }
 
@@ -141,7 +139,7 @@ static bool is_far(const struct uk_verifier *v, int n) {
 static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
     const int number = v->number - v->edges, less = kind != FAR ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
     const bool others = kind == FAR && (tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2);
-    int64_t least, most;
+    int64_t min, max;
     int n = 0, together = 0;
 
     if (!tries)
@@ -151,20 +149,19 @@ static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
         if (!var->is_extent)
             continue;
-        const bool edge = is_edge(v, var, &least, &most);
+        const bool edge = is_edge(v, var, &min, &max);
         const bool chosen = !edge && is_far(v, n++),
                    stays = chosen && v->stays_far < 2 && together++ == v->stays_far;
 
         if (chosen || (!edge && others && uk_verify_random(v, 2)))
             v->size[var->number] =
-                between(far_extent(v, number % FAR_CASES, less > 0 && !(stays && kind == LARGE) ? less : 0),
-                        least, most);
+                clamp(far_extent(v, number % FAR_CASES, less > 0 && !(stays && kind == LARGE) ? less : 0),
+                      min, max);
         else
-            v->size[var->number] =
-                between((least > 1 ? least : 1) + (int64_t)uk_verify_random(v, kind == LARGE ? 1
-                                                                               : edge        ? 2
-                                                                                             : 4),
-                        least, most);
+            v->size[var->number] = clamp((min > 1 ? min : 1) + (int64_t)uk_verify_random(v, kind == LARGE ? 1
+                                                                                            : edge        ? 2
+                                                                                                   : 4),
+                                         min, max);
     }
 }
 
@@ -214,30 +211,30 @@ static void follow_multiples(struct uk_verifier *v) {
 /* ---- checks ---- */
 
 static bool is_small(struct uk_verifier *v, enum kind kind) {
-    const struct limit *most = &limits[kind];
+    const struct limit *limit = &limits[kind];
     const struct uk_program *p = v->intrinsic->declaration;
-    const int64_t most_instances =
-        kind == TOGETHER && v->argv ? most->instances / EMULATED_SHARE : most->instances;
+    const int64_t max_instances =
+        kind == TOGETHER && v->argv ? limit->instances / EMULATED_SHARE : limit->instances;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         int64_t count = 1;
 
-        for (int d = 0; d < t->stored_dims && count <= most->elements; d++) {
+        for (int d = 0; d < t->stored_dims && count <= limit->elements; d++) {
             int64_t extent = uk_verify_value(v, t->stored[d]);
 
             if (extent < 0)
                 return false;
             count *= extent;
         }
-        if (count > most->elements || uk_tensor_elements(t, uk_verify_size, v) < 0)
+        if (count > limit->elements || uk_tensor_elements(t, uk_verify_size, v) < 0)
             return false;
     }
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         int64_t instances = 1;
 
-        for (int i = 0; i < s->iterators && instances <= most_instances; i++)
+        for (int i = 0; i < s->iterators && instances <= max_instances; i++)
             instances *= uk_verify_value(v, s->extent[i]);
-        if (instances > most_instances)
+        if (instances > max_instances)
             return false;
     }
     return true;
@@ -258,7 +255,7 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
     if (!is_small(v, kind) || !uk_memory_fits(v) || (v->device && !uk_verify_device_fits(v)))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        if (t->is_written && !uk_verify_apart(v, t))
+        if (t->is_written && !uk_verify_rows_disjoint(v, t))
             return false;
     return true;
 }
@@ -268,21 +265,21 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
 /* The number of far cases: each extent alone, all of them and, if there are more than two, all pairs of the
  * first ones. */
 static int far_cases(const struct uk_verifier *v) {
-    const int paired = v->far_sizes < MOST_PAIRED ? v->far_sizes : MOST_PAIRED;
+    const int paired = v->far_sizes < MAX_PAIRED ? v->far_sizes : MAX_PAIRED;
 
     return FAR_CASES * v->far_sizes + (v->far_sizes > 1) + (paired > 2 ? paired * (paired - 1) / 2 : 0);
 }
 
 void uk_verify_plan(struct uk_verifier *v, int random) {
-    int64_t least, most;
+    int64_t min, max;
 
     v->all_edges = 2;
     v->far_sizes = 0;
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        if (var->is_extent && !is_edge(v, var, &least, &most))
+        if (var->is_extent && !is_edge(v, var, &min, &max))
             v->far_sizes++;
-        else if (var->is_extent && v->all_edges < MOST_EDGES)
-            v->all_edges *= most - least + 1;
+        else if (var->is_extent && v->all_edges < MAX_EDGES)
+            v->all_edges *= max - min + 1;
     v->edges = v->all_edges < 4 * random ? (int)v->all_edges : 4 * random;
     v->cases = v->edges + far_cases(v) + random;
 }
@@ -304,9 +301,9 @@ bool uk_verify_again(struct uk_verifier *v) {
 }
 
 static bool choose(struct uk_verifier *v, enum kind kind) {
-    const int most = kind == RANDOM ? TRIES : FEW_TRIES;
+    const int max_tries = kind == RANDOM ? TRIES : FEW_TRIES;
 
-    for (int tries = 0; tries < most; tries++) {
+    for (int tries = 0; tries < max_tries; tries++) {
         choose_extents(v, kind, tries);
         follow_equalities(v);
         uk_verify_strides(v, kind == EDGES);

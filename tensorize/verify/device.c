@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "verify.h"
 
-enum { CANARY = 0xca, MOST_THREADS = 130, MOST_PROBLEMS = 5, TENSOR_GAPS = 4 };
+enum { CANARY = 0xca, MAX_THREADS = 130, MAX_PROBLEMS = 5, TENSOR_GAPS = 4 };
 
 /* One memory, or that of one operand: the bytes sent, and those that come back. */
 struct image {
@@ -30,15 +30,15 @@ struct operand {
     size_t bytes,
         below; /* bytes: from the lowest element to the highest; below: from the lowest to the origin */
     size_t align;
-    int tiles;                   /* one per problem, or one per thread */
-    size_t lowest[MOST_THREADS]; /* offset of each tile in the image */
+    int tiles;                  /* one per problem, or one per thread */
+    size_t lowest[MAX_THREADS]; /* offset of each tile in the image */
 };
 
 struct device_case {
     struct uk_verifier *v;
-    struct uk_verifier problem[MOST_PROBLEMS];
+    struct uk_verifier problem[MAX_PROBLEMS];
     int problems, threads;
-    bool whole; /* all of shared memory is initialized */
+    bool initialized; /* all of shared memory is initialized */
     struct image shared, own[UK_VERIFY_TENSORS];
     struct operand operand[UK_VERIFY_TENSORS];
     uint32_t *tile;      /* for each tensor and thread: the offset of its origin in the image */
@@ -107,9 +107,9 @@ static void find_operands(struct device_case *c) {
 
 /* Reduces problems and threads until shared memory has room; false: it has none for one of each. */
 static bool find_room(struct device_case *c) {
-    const size_t most = (size_t)c->v->device->target->machine.core.device.shared_bytes;
+    const size_t max_bytes = (size_t)c->v->device->target->machine.core.device.shared_bytes;
 
-    for (lay_out(c); c->shared.bytes > most; lay_out(c)) {
+    for (lay_out(c); c->shared.bytes > max_bytes; lay_out(c)) {
         if (c->threads == 1)
             return false;
         if (c->problems > 1)
@@ -121,7 +121,7 @@ static bool find_room(struct device_case *c) {
 }
 
 bool uk_verify_device_fits(struct uk_verifier *v) {
-    const int64_t most = v->device->target->machine.core.device.shared_bytes;
+    const int64_t max_bytes = v->device->target->machine.core.device.shared_bytes;
     int64_t bytes = 0;
 
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
@@ -129,11 +129,11 @@ bool uk_verify_device_fits(struct uk_verifier *v) {
 
         if (t->scope != UK_SCOPE_SHARED)
             continue;
-        if (elements < 0 || elements > most)
+        if (elements < 0 || elements > max_bytes)
             return false;
         bytes += elements * (int64_t)uk_type_bytes(t->type) + 2 * t->align;
     }
-    return bytes <= most;
+    return bytes <= max_bytes;
 }
 
 /* ---- contents ---- */
@@ -172,7 +172,7 @@ static bool fill(struct device_case *c) {
     }
     c->unit = calloc(c->shared.bytes / unit + 1, 1);
     for (size_t i = 0; i < c->shared.bytes && c->unit; i++)
-        c->unit[i / unit] |= c->whole || c->shared.defined[i];
+        c->unit[i / unit] |= c->initialized || c->shared.defined[i];
     return c->unit;
 }
 
@@ -242,7 +242,7 @@ static bool compare_thread(struct device_case *c, int thread) {
 
 /* Checks that bytes outside of elements are unchanged. */
 static bool compare_rest(struct device_case *c, const struct image *m) {
-    size_t i = 0, least = SIZE_MAX;
+    size_t i = 0, distance = SIZE_MAX;
     const char *name = "its operands";
 
     while (i < m->bytes && (m->defined[i] || m->data[i] == m->before[i]))
@@ -253,13 +253,13 @@ static bool compare_rest(struct device_case *c, const struct image *m) {
         for (int k = 0; k < c->operand[n].tiles && c->operand[n].image == m; k++) {
             const size_t begin = c->operand[n].lowest[k];
 
-            if (begin <= i && i - begin < least) {
-                least = i - begin;
+            if (begin <= i && i - begin < distance) {
+                distance = i - begin;
                 name = c->operand[n].tensor->name;
             }
         }
     snprintf(c->v->verdict->what, sizeof c->v->verdict->what,
-             "writes outside of %s: byte %zu from its first one, where no element lies", name, least);
+             "writes outside of %s: byte %zu from its first one, where no element lies", name, distance);
     return false;
 }
 
@@ -296,7 +296,7 @@ static enum uk_status prepare(struct device_case *c, struct uk_verifier *p) {
 static enum uk_status prepare_all(struct device_case *c) {
     enum uk_status s = UK_OK;
 
-    for (c->problems = 0; c->problems < MOST_PROBLEMS && c->problems < c->threads && !s; c->problems++)
+    for (c->problems = 0; c->problems < MAX_PROBLEMS && c->problems < c->threads && !s; c->problems++)
         s = prepare(c, &c->problem[c->problems]);
     if (s || !uk_verify_has_negative(c->v))
         return s;
@@ -334,7 +334,7 @@ static void release(struct device_case *c) {
         free(m->before);
         free(m->defined);
     }
-    for (int i = 0; i < MOST_PROBLEMS; i++)
+    for (int i = 0; i < MAX_PROBLEMS; i++)
         uk_memory_free(&c->problem[i]);
     free(c->tile);
     free(c->unit);
@@ -342,15 +342,15 @@ static void release(struct device_case *c) {
 }
 
 bool uk_verify_device_case(struct uk_verifier *v) {
-    static const unsigned char often[] = {1, 5, 63, 64, 65, 128, MOST_THREADS};
+    static const unsigned char thread_counts[] = {1, 5, 63, 64, 65, 128, MAX_THREADS};
     struct device_case *c = calloc(1, sizeof *c);
     bool good = true;
 
     if (!c)
         return uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     c->v = v;
-    c->whole = v->number % 2;
-    c->threads = often[uk_verify_random(v, sizeof often)];
+    c->initialized = v->number % 2;
+    c->threads = thread_counts[uk_verify_random(v, sizeof thread_counts)];
     const enum uk_status s = prepare_all(c);
 
     if (s == UK_OUT_OF_MEMORY)

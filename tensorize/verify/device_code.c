@@ -17,7 +17,7 @@
 #include "verify.h"
 
 /* The text of LLVM IR for one form. */
-struct around {
+struct wrapper {
     struct uk_build *b;
     const struct uk_intrinsic *intrinsic;
     const struct uk_form *form;
@@ -40,15 +40,15 @@ int64_t uk_verify_registers(const struct uk_intrinsic *i, const struct uk_tensor
     int64_t elements = 1;
 
     for (int d = 0; d < t->stored_dims; d++) {
-        int64_t stride, least, most, extent;
+        int64_t stride, min, max, extent;
 
         if (!uk_index_is_int(t->stride[d], &stride) || stride < 0)
             return 0;
         if (!uk_index_is_int(t->stored[d], &extent)) {
             if (t->stored[d]->op != UK_I_VAR)
                 return 0;
-            uk_verify_bounds(&v, t->stored[d]->var, &least, &most);
-            extent = most;
+            uk_verify_bounds(&v, t->stored[d]->var, &min, &max);
+            extent = max;
         }
         if (extent > UK_VERIFY_REGISTERS || stride > UK_VERIFY_REGISTERS)
             return 0;
@@ -59,18 +59,18 @@ int64_t uk_verify_registers(const struct uk_intrinsic *i, const struct uk_tensor
 
 /* ---- the text ---- */
 
-static void put_type(struct around *a, LLVMTypeRef type) {
+static void put_type(struct wrapper *a, LLVMTypeRef type) {
     char *text = LLVMPrintTypeToString(type);
 
     uk_put(&a->text, "%s", text);
     LLVMDisposeMessage(text);
 }
 
-static void put_element(struct around *a, const struct uk_tensor *t) {
+static void put_element(struct wrapper *a, const struct uk_tensor *t) {
     put_type(a, uk_llvm_type(a->b->llvm, (int)t->type));
 }
 
-static void put_declarations(struct around *a) {
+static void put_declarations(struct wrapper *a) {
     const struct uk_arch *arch = a->b->target->arch;
 
     uk_put(&a->text, "target datalayout = \"%s\"\n", LLVMGetDataLayoutStr(a->b->module));
@@ -87,7 +87,7 @@ static void put_declarations(struct around *a) {
     uk_put(&a->text, ")\n");
 }
 
-static void put_head(struct around *a) {
+static void put_head(struct wrapper *a) {
     int n = 0;
 
     uk_put(&a->text,
@@ -111,7 +111,7 @@ static void put_head(struct around *a) {
 }
 
 /* Copies to shared memory or back; the threads take turns, a unit each. */
-static void put_copy(struct around *a, const char *name, const char *before, bool back) {
+static void put_copy(struct wrapper *a, const char *name, const char *before, bool back) {
     const int bits = 8 * (int)uk_verify_unit(a->intrinsic);
     const char *from = back ? "there" : "here", *to = back ? "here" : "there";
 
@@ -139,7 +139,7 @@ static void put_copy(struct around *a, const char *name, const char *before, boo
 }
 
 /* Copies each thread's tile to its registers or back. */
-static void put_tile(struct around *a, const struct uk_tensor *t, int n, bool back) {
+static void put_tile(struct wrapper *a, const struct uk_tensor *t, int n, bool back) {
     const int64_t elements = uk_verify_registers(a->intrinsic, t);
     const char *way = back ? "out" : "in";
 
@@ -160,7 +160,7 @@ static void put_tile(struct around *a, const struct uk_tensor *t, int n, bool ba
     }
 }
 
-static void put_tiles(struct around *a, bool back) {
+static void put_tiles(struct wrapper *a, bool back) {
     int n = 0;
 
     for (const struct uk_tensor *t = a->intrinsic->declaration->tensors; t; t = t->next, n++)
@@ -169,7 +169,7 @@ static void put_tiles(struct around *a, bool back) {
 }
 
 /* The origin of this thread's tile of each operand. */
-static void put_origins(struct around *a) {
+static void put_origins(struct wrapper *a) {
     int n = 0;
 
     for (const struct uk_tensor *t = a->intrinsic->declaration->tensors; t; t = t->next, n++) {
@@ -194,7 +194,7 @@ static void put_origins(struct around *a) {
     }
 }
 
-static int number_of(const struct around *a, const struct uk_tensor *tensor) {
+static int number_of(const struct wrapper *a, const struct uk_tensor *tensor) {
     int n = 0;
 
     for (const struct uk_tensor *t = a->intrinsic->declaration->tensors; t != tensor; t = t->next)
@@ -203,7 +203,7 @@ static int number_of(const struct around *a, const struct uk_tensor *tensor) {
 }
 
 /* Casts pointers to the address spaces that the form takes: generic for global memory. */
-static void put_casts(struct around *a) {
+static void put_casts(struct wrapper *a) {
     for (int i = 0; i < a->form->arguments; i++) {
         const struct uk_tensor *t = a->form->argument[i].tensor;
         const unsigned space = t ? LLVMGetPointerAddressSpace(a->parameter[i]) : 0;
@@ -224,7 +224,7 @@ static void put_casts(struct around *a) {
     }
 }
 
-static void put_call(struct around *a) {
+static void put_call(struct wrapper *a) {
     put_casts(a);
     if (LLVMGetTypeKind(LLVMGetReturnType(a->prototype)) != LLVMVoidTypeKind)
         uk_put(&a->text, "  %%result =");
@@ -239,7 +239,7 @@ static void put_call(struct around *a) {
     uk_put(&a->text, ")\n");
 }
 
-static enum uk_status put_all(struct around *a) {
+static enum uk_status put_all(struct wrapper *a) {
     const char *barrier = a->b->target->arch->kernel.barrier;
     struct uk_source s = {.name = a->name, .built_in = true};
 
@@ -286,12 +286,12 @@ static enum uk_status add_form(struct uk_build *b, const struct uk_intrinsic *i,
 
     if (!kernel)
         return name ? uk_failure(b->context) : uk_out_of_memory(b->context);
-    struct around a = {.b = b,
-                       .intrinsic = i,
-                       .form = form,
-                       .prototype = LLVMGlobalGetValueType(kernel),
-                       .parameter = uk_alloc(arena, ((size_t)form->arguments + 1) * sizeof(LLVMTypeRef)),
-                       .name = name};
+    struct wrapper a = {.b = b,
+                        .intrinsic = i,
+                        .form = form,
+                        .prototype = LLVMGlobalGetValueType(kernel),
+                        .parameter = uk_alloc(arena, ((size_t)form->arguments + 1) * sizeof(LLVMTypeRef)),
+                        .name = name};
     if (!a.parameter)
         return uk_out_of_memory(b->context);
     LLVMGetParamTypes(a.prototype, a.parameter);

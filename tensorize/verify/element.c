@@ -80,7 +80,7 @@ bool uk_verify_keep(struct uk_verifier *v, int count) {
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next, n++) {
         const struct uk_access *a = NULL;
 
-        if (t == s->left.tensor || !uk_verify_apart(v, t) || !vanishes(s->right, t) ||
+        if (t == s->left.tensor || !uk_verify_rows_disjoint(v, t) || !vanishes(s->right, t) ||
             accesses(s->right, t, &a) != 1 || !finds_dims(v, a))
             continue;
         v->kept_tensor = n;
@@ -110,9 +110,9 @@ static bool is_kept(const struct uk_verifier *v, const int64_t *index) {
 /* A number of the scale's bits and a sign (u8: none); the ends of that range, 0 and 1 or -1 are frequent. */
 static int64_t integer(struct uk_verifier *v, int n) {
     const struct uk_scale s = v->scale[n];
-    const int64_t most = s.bits >= 63 ? INT64_MAX : (INT64_C(1) << s.bits) - 1;
-    const int64_t least = s.type == UK_U8 ? 0 : s.bits == uk_integer_bits(s.type) ? -most - 1 : -most;
-    const int64_t edge[] = {least, most, 0, s.type == UK_U8 ? 1 : -1};
+    const int64_t max = s.bits >= 63 ? INT64_MAX : (INT64_C(1) << s.bits) - 1;
+    const int64_t min = s.type == UK_U8 ? 0 : s.bits == uk_integer_bits(s.type) ? -max - 1 : -max;
+    const int64_t edge[] = {min, max, 0, s.type == UK_U8 ? 1 : -1};
 
     if (v->data == UK_EXTREME && n < v->tensors && uk_verify_random(v, 512))
         return edge[v->extreme[n]];
@@ -120,7 +120,7 @@ static int64_t integer(struct uk_verifier *v, int n) {
         return edge[uk_verify_random(v, 4)];
     if (s.bits >= 63)
         return (int64_t)(uk_verify_random(v, UINT64_MAX) + uk_verify_random(v, 2));
-    return least + (int64_t)uk_verify_random(v, (uint64_t)(most - least) + 1);
+    return min + (int64_t)uk_verify_random(v, (uint64_t)(max - min) + 1);
 }
 
 /* A factor of a product: mostly ±1 or ±2; sometimes a number whose bits are taken from v->budget. Integers
@@ -129,13 +129,13 @@ static union uk_value factor(struct uk_verifier *v, int n) {
     const enum uk_type t = v->scale[n].type;
     const bool negative = uk_verify_random(v, 2);
     double d = uk_verify_is_half(t) || v->is_long || uk_verify_random(v, 32) ? 1 : 2;
-    int most;
+    int max_bits;
 
     if (!uk_type_is_float(t))
         return uk_wrap_to(t, (uint64_t)integer(v, n) | (uk_verify_random(v, 32) != 0));
-    most = uk_formats[t].digits < v->budget ? uk_formats[t].digits : v->budget;
-    if (most > 1 && !uk_verify_random(v, 4)) {
-        const int bits = 1 + (int)uk_verify_random(v, (uint64_t)most);
+    max_bits = uk_formats[t].digits < v->budget ? uk_formats[t].digits : v->budget;
+    if (max_bits > 1 && !uk_verify_random(v, 4)) {
+        const int bits = 1 + (int)uk_verify_random(v, (uint64_t)max_bits);
 
         v->budget -= bits;
         d = (double)(uk_verify_random(v, UINT64_C(1) << bits) | 1);
@@ -187,24 +187,24 @@ static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) 
         return (UINT64_C(1) << (*length - 1)) | uk_verify_random(v, UINT64_C(1) << (*length - 1)) | 1;
     }
     const uint64_t first = UINT64_C(1) << (kept - 1), middle = UINT64_C(1) << (rest - 1);
-    const uint64_t beside[] = {0, 0, 1, -(uint64_t)1, UINT64_C(1) << uk_verify_random(v, (uint64_t)rest - 1)};
+    const uint64_t offset[] = {0, 0, 1, -(uint64_t)1, UINT64_C(1) << uk_verify_random(v, (uint64_t)rest - 1)};
     const uint64_t top = uk_verify_random(v, 8) ? first | uk_verify_random(v, first) : 2 * first - 1;
 
     *length = bits;
-    return (top << rest) + middle + beside[uk_verify_random(v, 5)];
+    return (top << rest) + middle + offset[uk_verify_random(v, 5)];
 }
 
-/* The exponent of the first bit: near 0 or, unless v->is_near because products could overflow, anywhere in
- * the range of the narrowest format and slightly outside; not among the subnormal numbers if the program has
- * bf16. */
+/* The exponent of the first bit: near 0 or, unless v->has_small_exponents because products could overflow,
+ * anywhere in the range of the narrowest format and slightly outside; not among the subnormal numbers if the
+ * program has bf16. */
 static int first_exponent(struct uk_verifier *v, const struct uk_format *f) {
     const struct uk_format *narrow = &uk_formats[v->narrowest];
-    const int spread = v->is_near && f->digits > 11 ? f->digits / 2 : ROUNDED_SPREAD;
-    const int least = v->keeps_normal ? narrow->least / 4 : narrow->tiny - 2;
+    const int spread = v->has_small_exponents && f->digits > 11 ? f->digits / 2 : ROUNDED_SPREAD;
+    const int min = v->keeps_normal ? narrow->min_normal / 4 : narrow->min_subnormal - 2;
 
-    if (v->is_near || uk_verify_random(v, 4))
+    if (v->has_small_exponents || uk_verify_random(v, 4))
         return (int)uk_verify_random(v, 2 * (uint64_t)spread + 1) - spread;
-    return least + (int)uk_verify_random(v, (uint64_t)(narrow->largest + 2 - least));
+    return min + (int)uk_verify_random(v, (uint64_t)(narrow->max_exponent + 2 - min));
 }
 
 static union uk_value rounded(struct uk_verifier *v, int n) {

@@ -11,8 +11,8 @@
 enum {
     POOL = 8191,     /* number of elements; a prime, so that no stride is a multiple of it */
     STEPS = 1 << 20, /* of the interpreter, for the whole sample */
-    LEAST_POINTS = 8,
-    MOST_POINTS = 1 << 12,
+    MIN_POINTS = 8,
+    MAX_POINTS = 1 << 12,
     LARGEST_ELEMENT = 8, /* bytes */
     CHUNK = 1 << 12      /* bytes compared at a time */
 };
@@ -130,7 +130,7 @@ static void fill_kept(struct uk_verifier *v, const struct uk_memory *m, const un
 }
 
 /* True if the tensor is stored with more elements than its shape has. */
-static bool has_more(struct uk_verifier *v, const struct uk_tensor *t) {
+static bool has_padding(struct uk_verifier *v, const struct uk_tensor *t) {
     for (int d = 0; d < t->stored_dims; d++)
         if (uk_verify_value(v, t->stored[d]) != uk_verify_value(v, t->shape[d]))
             return true;
@@ -147,7 +147,7 @@ bool uk_memory_fill_rows(struct uk_verifier *v, int n) {
 
     if (full) {
         uk_memory_fill_with_canaries(m);
-        if (!m->tensor->is_written && has_more(v, m->tensor))
+        if (!m->tensor->is_written && has_padding(v, m->tensor))
             fill_box(v, m, false, poison);
         fill_box(v, m, true, kept ? zeros : pool);
         if (kept)
@@ -195,14 +195,14 @@ static int64_t count_points(struct uk_verifier *v) {
     const struct uk_statement *s = v->intrinsic->computes;
     const int64_t terms = product(v, s->left_iterators, s->iterators), n = STEPS / (terms > 0 ? terms : 1);
 
-    return n < LEAST_POINTS ? LEAST_POINTS : n > MOST_POINTS ? MOST_POINTS : n;
+    return n < MIN_POINTS ? MIN_POINTS : n > MAX_POINTS ? MAX_POINTS : n;
 }
 
 /* Draws the sample: all elements if there are no more than that. */
 bool uk_large_draw(struct uk_verifier *v, struct uk_points *points) {
     const struct uk_statement *s = v->intrinsic->computes;
-    const int64_t most = count_points(v), all = product(v, 0, s->left_iterators);
-    const size_t n = (size_t)(all < most ? all : most), dims = (size_t)s->left_iterators;
+    const int64_t max_points = count_points(v), all = product(v, 0, s->left_iterators);
+    const size_t n = (size_t)(all < max_points ? all : max_points), dims = (size_t)s->left_iterators;
     int64_t *index = malloc((n * dims + 1) * sizeof *index);
 
     *points = (struct uk_points){.count = (int)n,
@@ -215,7 +215,7 @@ bool uk_large_draw(struct uk_verifier *v, struct uk_points *points) {
         for (size_t d = dims; d--;) {
             const int64_t extent = uk_verify_value(v, s->extent[d]);
 
-            index[i * dims + d] = all <= most ? rest % extent : draw_index(v, extent);
+            index[i * dims + d] = all <= max_points ? rest % extent : draw_index(v, extent);
             rest /= extent;
         }
     }

@@ -26,7 +26,7 @@ enum { GUARD_PAGES = 16 };
 /* Up to this number of bytes, an operand's address space is reserved as a whole. Wider operands get addresses
  * from FIRST_FAR to LAST_FAR, where Linux maps nothing by itself on architectures with 47-bit addresses;
  * neither does the address sanitizer, whose shadow ends 2 GB above 2^44. */
-static const size_t most_in_one = (size_t)1 << 26;
+static const size_t max_reservation = (size_t)1 << 26;
 #define FIRST_FAR ((uintptr_t)17 << 40)
 #define LAST_FAR ((uintptr_t)1 << 46)
 
@@ -61,7 +61,7 @@ static bool add_span(struct uk_memory *m, size_t first, size_t bytes) {
     return true;
 }
 
-static int by_address(const void *a, const void *b) {
+static int compare_addresses(const void *a, const void *b) {
     const size_t x = ((const struct uk_span *)a)->at, y = ((const struct uk_span *)b)->at;
 
     return (x > y) - (x < y);
@@ -99,7 +99,7 @@ static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
     } while (uk_box_advance(&b));
     const int spans = m->spans;
 
-    qsort(m->span, (size_t)spans, sizeof *m->span, by_address);
+    qsort(m->span, (size_t)spans, sizeof *m->span, compare_addresses);
     m->spans = 0;
     for (int i = 0; i < spans; i++) /* in place: there are never more than were read */
         add_span(m, m->span[i].at, m->span[i].length);
@@ -109,14 +109,14 @@ static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
 /* Sets m->lowest and m->elements. */
 static void find_extent(struct uk_verifier *v, struct uk_memory *m) {
     struct uk_box b;
-    int64_t most = 0;
+    int64_t highest = 0;
 
     m->lowest = m->elements = 0;
     if (!uk_box_begin(&b, v, m->tensor, false))
         return;
     for (int d = 0; d < b.dims; d++)
-        *(b.stride[d] < 0 ? &m->lowest : &most) += (b.extent[d] - 1) * b.stride[d];
-    m->elements = most - m->lowest + 1;
+        *(b.stride[d] < 0 ? &m->lowest : &highest) += (b.extent[d] - 1) * b.stride[d];
+    m->elements = highest - m->lowest + 1;
 }
 
 /* Bytes from the start of the accessible pages to the lowest element, so that the origin is aligned. */
@@ -148,7 +148,7 @@ static size_t middle_of(const struct uk_memory *m) {
 }
 
 /* Chooses addresses for a wide operand, above those of the previous one, with a gap; maps nothing. */
-static unsigned char *far_space(size_t bytes) {
+static unsigned char *next_far_addresses(size_t bytes) {
     static uintptr_t next = FIRST_FAR;
     const uintptr_t gap = (uintptr_t)1 << 30;
 
@@ -189,9 +189,9 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
     const size_t middle = middle_of(m);
 
     m->reserved = middle + 2 * guard;
-    m->is_far = m->reserved > most_in_one;
+    m->is_far = m->reserved > max_reservation;
     m->space = m->is_far
-                   ? far_space(m->reserved)
+                   ? next_far_addresses(m->reserved)
                    : mmap(NULL, m->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m->space == MAP_FAILED) {
         m->space = NULL;
@@ -220,7 +220,7 @@ static double room_for(struct uk_verifier *v, const struct uk_memory *m) {
     bool done[UK_MAX_DIMS] = {false};
     struct uk_box b;
 
-    if (middle_of(m) <= most_in_one || !uk_box_begin(&b, v, m->tensor, false))
+    if (middle_of(m) <= max_reservation || !uk_box_begin(&b, v, m->tensor, false))
         return (double)middle_of(m);
     for (int i = 0; i < b.dims; i++) {
         int next = -1;
@@ -240,7 +240,7 @@ static double room_for(struct uk_verifier *v, const struct uk_memory *m) {
 }
 
 bool uk_memory_fits(struct uk_verifier *v) {
-    double sum = 0, most = 0, space = 0;
+    double sum = 0, largest = 0, space = 0;
 
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
         struct uk_memory m = {.tensor = t};
@@ -249,12 +249,13 @@ bool uk_memory_fits(struct uk_verifier *v) {
         const double room = room_for(v, &m);
 
         sum += room;
-        most = room > most ? room : most;
+        largest = room > largest ? room : largest;
         space += (double)m.elements * (double)uk_type_bytes(t->type);
     }
     /* At most half of the addresses: a quarter for the operands of a case, a quarter for those with other
      * signs of strides. */
-    return sum + (v->is_large ? 0 : most) <= UK_VERIFY_BYTES && space <= (double)(LAST_FAR - FIRST_FAR) / 4;
+    return sum + (v->is_large ? 0 : largest) <= UK_VERIFY_BYTES &&
+           space <= (double)(LAST_FAR - FIRST_FAR) / 4;
 }
 
 /* ---- contents ---- */

@@ -229,7 +229,8 @@ void uk_verify_run(struct uk_verifier *v) {
         return;
     }
     uk_verify_plan(v, v->cases);
-    for (const int most = 20 * v->cases; v->verdict->cases < v->cases && v->number < most; v->number++) {
+    for (const int max_cases = 20 * v->cases; v->verdict->cases < v->cases && v->number < max_cases;
+         v->number++) {
         int done;
 
         v->again = 0;

@@ -22,9 +22,9 @@ int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e) {
     return overflow ? -1 : n;
 }
 
-void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
-    *least = 0;
-    *most = INT64_MAX;
+void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *min, int64_t *max) {
+    *min = 0;
+    *max = INT64_MAX;
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
         const struct uk_index *r = a->relation;
         bool reversed = r->b && r->b->op == UK_I_VAR && r->b->var == var;
@@ -40,11 +40,11 @@ void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int
                  : op == UK_I_GE ? UK_I_LE
                  : op == UK_I_GT ? UK_I_LT
                                  : op;
-        if ((op == UK_I_LE || op == UK_I_LT || op == UK_I_EQ) && c - (op == UK_I_LT) < *most)
-            *most = c - (op == UK_I_LT);
-        if ((op == UK_I_GE || op == UK_I_GT || op == UK_I_EQ) && c + (op == UK_I_GT) > *least)
-            *least = c + (op == UK_I_GT);
+        if ((op == UK_I_LE || op == UK_I_LT || op == UK_I_EQ) && c - (op == UK_I_LT) < *max)
+            *max = c - (op == UK_I_LT);
+        if ((op == UK_I_GE || op == UK_I_GT || op == UK_I_EQ) && c + (op == UK_I_GT) > *min)
+            *min = c + (op == UK_I_GT);
     }
-    if (*most < *least)
-        *most = *least;
+    if (*max < *min)
+        *max = *min;
 }

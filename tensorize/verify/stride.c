@@ -48,18 +48,18 @@ static int bits_of(const struct uk_verifier *v, const struct uk_var *var) {
     return bits;
 }
 
-/* True if no tensor with this stride has more than `most` rows. */
-static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_t most) {
+/* True if no tensor with this stride has more than `max_rows` rows. */
+static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_t max_rows) {
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
         int64_t rows = 1;
         bool strided = false;
 
         for (int d = 0; d < t->stored_dims; d++) {
             strided |= uk_mentions(t->stride[d], var);
-            if (t->stride[d]->op == UK_I_VAR && rows <= most)
+            if (t->stride[d]->op == UK_I_VAR && rows <= max_rows)
                 rows *= uk_verify_value(v, t->stored[d]);
         }
-        if (strided && rows > most)
+        if (strided && rows > max_rows)
             return false;
     }
     return true;
@@ -67,10 +67,10 @@ static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_
 
 /* The gap with which the last row begins 2^31 or 2^32 elements after the first one, if the stride fits into
  * 32 bits; else 0. */
-static int64_t far_apart(struct uk_verifier *v, int64_t rows, int64_t least) {
+static int64_t far_gap_32(struct uk_verifier *v, int64_t rows, int64_t min_stride) {
     const int64_t stride = rows > 1 ? (INT64_C(1) << (31 + uk_verify_random(v, 2))) / (rows - 1) + 1 : 0;
 
-    return stride >= least && stride <= INT32_MAX ? stride - least : 0;
+    return stride >= min_stride && stride <= INT32_MAX ? stride - min_stride : 0;
 }
 
 /* The gap between `rows` rows, one of these:
@@ -78,20 +78,21 @@ static int64_t far_apart(struct uk_verifier *v, int64_t rows, int64_t least) {
  * - one with which offsets exceed 32 bits
  * - one with which each row ends at the end of a page if the last one does, followed by an inaccessible
  *   page */
-static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows, int64_t least, bool edges) {
+static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows, int64_t min_stride,
+                   bool edges) {
     const int bits = bits_of(v, var);
 
     if (!v->device && bits >= 32 && has_few_rows(v, var, MANY_ROWS)) {
         if (edges ? uk_verify_random(v, 2) : !uk_verify_random(v, ONE_IN_PAGES))
-            return LARGEST_PAGE + (LARGEST_PAGE - least % LARGEST_PAGE) % LARGEST_PAGE;
+            return LARGEST_PAGE + (LARGEST_PAGE - min_stride % LARGEST_PAGE) % LARGEST_PAGE;
         if (has_few_rows(v, var, FEW_ROWS) && !uk_verify_random(v, ONE_IN_FAR))
-            return bits > 32 ? far_gap : far_apart(v, rows, least);
+            return bits > 32 ? far_gap : far_gap_32(v, rows, min_stride);
     }
     switch (uk_verify_random(v, 4)) {
     case 0:
         return 0;
     case 1:
-        return 15 - (least + 15) % 16;
+        return 15 - (min_stride + 15) % 16;
     default:
         return (int64_t)uk_verify_random(v, LARGEST_GAP);
     }
@@ -100,12 +101,12 @@ static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows
 /* The elements that `extent` rows of this stride span, added to the previous ones; at most 2^61, for which no
  * tensor has room. */
 static int64_t needed(int64_t need, int64_t extent, int64_t stride) {
-    const int64_t most = INT64_C(1) << 61;
+    const int64_t max = INT64_C(1) << 61;
     int64_t more;
 
     if (extent <= 1)
         return need;
-    return __builtin_mul_overflow(extent - 1, stride, &more) || more > most - need ? most : need + more;
+    return __builtin_mul_overflow(extent - 1, stride, &more) || more > max - need ? max : need + more;
 }
 
 void uk_verify_strides(struct uk_verifier *v, bool edges) {
@@ -144,7 +145,7 @@ void uk_verify_overlap(struct uk_verifier *v) {
     }
 }
 
-bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t) {
+bool uk_verify_rows_disjoint(struct uk_verifier *v, const struct uk_tensor *t) {
     int64_t need = 1;
     int order[UK_MAX_DIMS];
 
@@ -195,7 +196,7 @@ void uk_verify_signs(struct uk_verifier *v) {
     bool some = !uk_verify_random(v, 4), good;
 
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
-        some = some && uk_verify_apart(v, t);
+        some = some && uk_verify_rows_disjoint(v, t);
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
         v->negative[var->number] = some && !var->is_extent && is_passed(v, var) && uk_verify_random(v, 2);
     uk_verify_negate(v);

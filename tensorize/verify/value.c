@@ -53,7 +53,8 @@ static struct range as_type(struct weighing *w, enum uk_type t, struct range r) 
     const bool tiny = w->v->data == UK_TINY;
 
     if (r.bound > 0 && (r.bound > ldexpl(r.quantum, f->digits) ||
-                        r.quantum < ldexpl(1, tiny ? f->tiny : f->least) || r.bound > ldexpl(1, f->largest)))
+                        r.quantum < ldexpl(1, tiny ? f->min_subnormal : f->min_normal) ||
+                        r.bound > ldexpl(1, f->max_exponent)))
         w->exact = false;
     return r;
 }
@@ -201,17 +202,17 @@ static bool has_bf16(const struct uk_verifier *v) {
  * is not specified. */
 static enum uk_data_kind choose_data(struct uk_verifier *v) {
     enum { FINITE = 6 };
-    static const enum uk_data_kind often[] = {UK_SMALL,     UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE,
-                                              UK_ONE_LARGE, UK_EXTREME, UK_TINY,    UK_SPECIAL, UK_SPECIAL,
-                                              UK_SPECIAL,   UK_ROUNDED, UK_ROUNDED, UK_ROUNDED, UK_ROUNDED};
-    const size_t most =
-        v->is_large ? FINITE : sizeof often / sizeof *often; /* the first ones: long sums have to be exact */
-    enum uk_data_kind data = often[uk_verify_random(v, most)];
+    static const enum uk_data_kind kinds_drawn[] = {
+        UK_SMALL,   UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE, UK_ONE_LARGE, UK_EXTREME, UK_TINY,
+        UK_SPECIAL, UK_SPECIAL, UK_SPECIAL, UK_ROUNDED, UK_ROUNDED,   UK_ROUNDED,   UK_ROUNDED};
+    /* The sums of a large case are long and have to be exact: only the first kinds. */
+    const size_t kinds = v->is_large ? FINITE : sizeof kinds_drawn / sizeof *kinds_drawn;
+    enum uk_data_kind data = kinds_drawn[uk_verify_random(v, kinds)];
 
     return data == UK_TINY && has_bf16(v) ? UK_LARGE : data;
 }
 
-static int most_bits(struct uk_scale s, enum uk_data_kind data) {
+static int max_bits(struct uk_scale s, enum uk_data_kind data) {
     if (!uk_type_is_float(s.type))
         return data != UK_SMALL || uk_integer_bits(s.type) <= 8 ? uk_integer_bits(s.type)
                                                                 : SMALL_INTEGER_BITS;
@@ -230,7 +231,7 @@ static void start(struct uk_verifier *v, bool with_exponents) {
         struct uk_scale *s = &v->scale[i];
         const bool real = uk_type_is_float(s->type);
 
-        s->bits = most_bits(*s, v->data);
+        s->bits = max_bits(*s, v->data);
         if (i >= v->tensors && s->bits > SCALAR_BITS) /* scalars are stored as doubles */
             s->bits = SCALAR_BITS;
         s->exponent = 0;
@@ -239,7 +240,8 @@ static void start(struct uk_verifier *v, bool with_exponents) {
         if (real && with_exponents)
             s->exponent = (int)uk_verify_random(v, 2 * LARGEST_EXPONENT + 1) - LARGEST_EXPONENT;
         if (real && v->data == UK_TINY)
-            s->exponent = i == one ? uk_formats[s->type].tiny + (int)uk_verify_random(v, TINY_EXPONENTS) : 0;
+            s->exponent =
+                i == one ? uk_formats[s->type].min_subnormal + (int)uk_verify_random(v, TINY_EXPONENTS) : 0;
     }
     if (v->data == UK_TINY && uk_type_is_float(v->scale[left].type))
         v->scale[left].exponent = v->scale[one].exponent;
@@ -248,15 +250,15 @@ static void start(struct uk_verifier *v, bool with_exponents) {
 /* Takes a bit from the scale with the most bits; false: none has more than one. */
 static bool shrink(struct uk_verifier *v) {
     const int first = (int)uk_verify_random(v, (uint64_t)v->scales);
-    struct uk_scale *most = &v->scale[first];
+    struct uk_scale *largest = &v->scale[first];
 
     for (int i = 0; i < v->scales; i++) {
         struct uk_scale *s = &v->scale[(first + i) % v->scales];
 
-        if (s->bits > most->bits)
-            most = s;
+        if (s->bits > largest->bits)
+            largest = s;
     }
-    return most->bits > 1 && most->bits--;
+    return largest->bits > 1 && largest->bits--;
 }
 
 static bool fit(struct uk_verifier *v, int64_t terms) {
@@ -338,7 +340,8 @@ static bool has_floats(const struct uk_verifier *v) {
 /* Finds the float type of the expression with the smallest range of exponents. */
 static void find_narrowest(struct uk_verifier *v, const struct uk_expr *e) {
     if (uk_type_is_float(e->type) &&
-        (!uk_type_is_float(v->narrowest) || uk_formats[e->type].largest < uk_formats[v->narrowest].largest))
+        (!uk_type_is_float(v->narrowest) ||
+         uk_formats[e->type].max_exponent < uk_formats[v->narrowest].max_exponent))
         v->narrowest = e->type;
     for (int i = 0; i < 3; i++)
         if (e->arg[i])
@@ -369,9 +372,9 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
         if (terms > 1 && !uk_verify_keep(v, 1))
             return false;
     }
-    v->is_near = added;
+    v->has_small_exponents = added;
     while (added && !added_is_exact(v, s->right)) {
-        v->is_near = true;
+        v->has_small_exponents = true;
         if (!shrink(v))
             return false;
     }
@@ -389,7 +392,7 @@ static bool start_small(struct uk_verifier *v, int64_t terms) {
         v->data = UK_SMALL;
     start(v, false);
     for (int i = 0; i < v->scales; i++)
-        v->scale[i].bits = most_bits(v->scale[i], UK_SMALL);
+        v->scale[i].bits = max_bits(v->scale[i], UK_SMALL);
     v->is_long = terms > ROUNDED_TERMS;
     return s->reduce == UK_REDUCE_PROD || terms == 1 || !uk_type_is_float(s->left.tensor->type) ||
            (v->data != UK_SPECIAL && uk_verify_keep(v, 1)) || !v->is_long;
@@ -429,7 +432,7 @@ static bool choose_values(struct uk_verifier *v, int64_t terms) {
 bool uk_verify_weigh(struct uk_verifier *v) {
     choose_scales(v);
     v->kept = 0;
-    v->left_is_zero = v->is_near = v->is_long = v->keeps_normal = false;
+    v->left_is_zero = v->has_small_exponents = v->is_long = v->keeps_normal = false;
     const bool good = choose_values(v, terms_of(v));
 
     v->budget = uk_type_is_float(v->intrinsic->computes->left.tensor->type)

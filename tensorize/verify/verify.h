@@ -94,7 +94,7 @@ enum uk_data_kind {
 /* A float type: bits of the significand, and the exponents of the least subnormal, the least normal and the
  * largest number. */
 struct uk_format {
-    int digits, tiny, least, largest;
+    int digits, min_subnormal, min_normal, max_exponent;
 };
 
 /* Values are ± an integer of `bits` bits, times 2^exponent; the exponent is 0 for integer types. */
@@ -146,9 +146,9 @@ struct uk_verifier {
     int kept_dim[UK_VERIFY_REDUCED]; /* the tensor's dimension of each of these iterators */
     int64_t kept_at[UK_VERIFY_KEPT][UK_VERIFY_REDUCED];
     bool left_is_zero, is_long;
-    bool is_near, keeps_normal; /* UK_ROUNDED: exponents are small; no number is subnormal */
-    enum uk_type narrowest;     /* UK_ROUNDED: the narrowest float type that the declaration computes in */
-    int budget;                 /* bits that the factors of a product may still use */
+    bool has_small_exponents, keeps_normal; /* UK_ROUNDED: exponents are small; no number is subnormal */
+    enum uk_type narrowest; /* UK_ROUNDED: the narrowest float type that the declaration computes in */
+    int budget;             /* bits that the factors of a product may still use */
     int tensors;
     struct uk_memory memory[UK_VERIFY_TENSORS];
 };
@@ -200,9 +200,9 @@ void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WOR
 
 /* size.c: a random number below n. */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
-/* The bounds that assumptions such as `var <= c` and `c <= var` give; *most is INT64_MAX if there is no upper
+/* The bounds that assumptions such as `var <= c` and `c <= var` give; *max is INT64_MAX if there is no upper
  * one. */
-void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most);
+void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *min, int64_t *max);
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
 int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
 
@@ -211,7 +211,7 @@ int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
 void uk_verify_strides(struct uk_verifier *v, bool edges);
 /* Lets rows that are only read overlap in some cases. */
 void uk_verify_overlap(struct uk_verifier *v);
-bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t);
+bool uk_verify_rows_disjoint(struct uk_verifier *v, const struct uk_tensor *t);
 /* uk_verify_fits: the form's argument can hold the size. uk_verify_holds: the assumptions hold. */
 bool uk_verify_fits(const struct uk_verifier *v, const struct uk_var *var);
 bool uk_verify_holds(struct uk_verifier *v);

@@ -29,16 +29,16 @@ static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
 
 LLVMValueRef uk_math_exp_pair(const struct uk_math *m, struct uk_math_pair x) {
     /* Beyond these limits the result is infinite or 0, as it is at the limits by the same arithmetic. */
-    const double most = m->is_double ? 710 : 89, least = m->is_double ? -746 : -104;
+    const double max = m->is_double ? 710 : 89, min = m->is_double ? -746 : -104;
     LLVMValueRef large = uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23), zero = uk_math_number(m, 0);
     LLVMValueRef a = x.high, low = x.low;
 
     if (low) {
-        low = uk_math_where(m, LLVMRealOGT, a, most, zero, low);
-        low = uk_math_where(m, LLVMRealOLT, a, least, zero, low);
+        low = uk_math_where(m, LLVMRealOGT, a, max, zero, low);
+        low = uk_math_where(m, LLVMRealOLT, a, min, zero, low);
     }
-    a = uk_math_where(m, LLVMRealOGT, a, most, uk_math_number(m, most), a);
-    a = uk_math_where(m, LLVMRealOLT, a, least, uk_math_number(m, least), a);
+    a = uk_math_where(m, LLVMRealOGT, a, max, uk_math_number(m, max), a);
+    a = uk_math_where(m, LLVMRealOLT, a, min, uk_math_number(m, min), a);
     LLVMValueRef shifted = uk_math_multiply_add(m, a, uk_math_number(m, 0x1.71547652b82fep+0), large);
     LLVMValueRef n = uk_math_subtract(m, shifted, large);
     /* The first part of ln 2 has few enough bits that its product with n is exact. */

@@ -12,14 +12,14 @@ static LLVMValueRef is_whole(const struct uk_math *m, LLVMValueRef y) {
     return LLVMBuildFCmp(m->g->b, LLVMRealOEQ, uk_math_floor(m, y), y, "");
 }
 
-/* For x > 0. Exponents larger than `most` change nothing: the logarithm closest to 0 is 2^-24 (f64:
+/* For x > 0. Exponents larger than `limit` change nothing: the logarithm closest to 0 is 2^-24 (f64:
  * 2^-53). */
 static LLVMValueRef magnitude(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y) {
-    const double most = m->is_double ? 0x1p63 : 0x1p31;
+    const double limit = m->is_double ? 0x1p63 : 0x1p31;
     const struct uk_math_pair log = uk_math_log_pair(m, x);
 
-    y = uk_math_where(m, LLVMRealOGT, y, most, uk_math_number(m, most), y);
-    y = uk_math_where(m, LLVMRealOLT, y, -most, uk_math_number(m, -most), y);
+    y = uk_math_where(m, LLVMRealOGT, y, limit, uk_math_number(m, limit), y);
+    y = uk_math_where(m, LLVMRealOLT, y, -limit, uk_math_number(m, -limit), y);
     struct uk_math_pair p = uk_math_product(m, y, log.high);
 
     p.low = uk_math_multiply_add(m, y, log.low, p.low);

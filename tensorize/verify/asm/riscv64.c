@@ -34,8 +34,8 @@ static struct uk_asm_register find(struct uk_asm_text name) {
     static const struct {
         const char *name;
         char file;
-        int least, first; /* name + least is register `first`, and so on up to name + most */
-        int most;
+        int min, first; /* name + least is register `first`, and so on up to name + most */
+        int max;
     } names[] = {{"x", 'g', 5, 5, 31},   {"f", 'v', 0, 0, 31}, {"a", 'g', 0, 10, 7},   {"s", 'g', 2, 18, 11},
                  {"s", 'g', 0, 8, 1},    {"t", 'g', 3, 28, 6}, {"t", 'g', 0, 5, 2},    {"fa", 'v', 0, 10, 7},
                  {"fs", 'v', 2, 18, 11}, {"fs", 'v', 0, 8, 1}, {"ft", 'v', 8, 28, 11}, {"ft", 'v', 0, 0, 7}};
@@ -48,8 +48,8 @@ static struct uk_asm_register find(struct uk_asm_text name) {
                                ? uk_asm_number(name.at + n, name.length - n)
                                : -1;
 
-        if (number >= names[i].least && number <= names[i].most)
-            return (struct uk_asm_register){names[i].file, names[i].first + number - names[i].least, 1, 64};
+        if (number >= names[i].min && number <= names[i].max)
+            return (struct uk_asm_register){names[i].file, names[i].first + number - names[i].min, 1, 64};
     }
     return (struct uk_asm_register){0};
 }
