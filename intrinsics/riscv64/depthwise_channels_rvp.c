@@ -112,7 +112,7 @@ struct reader {
 
 /* Gives each row a register of its own: otherwise compilers add large constants to the first row's at each
  * load. */
-INLINE const element *apart(const element *row) {
+INLINE const element *own_register(const element *row) {
     __asm__("" : "+r"(row));
     return row;
 }
@@ -122,7 +122,7 @@ INLINE struct reader begin(const struct part *p, int rows) {
 
 #pragma GCC unroll 4
     for (int i = 0; i < rows; i++)
-        r.row[i] = apart(i < p->rows ? p->x + i * p->ldr : p->x);
+        r.row[i] = own_register(i < p->rows ? p->x + i * p->ldr : p->x);
     return r;
 }
 
@@ -152,7 +152,7 @@ INLINE struct words exchange(struct words sum) {
 }
 
 /* The address of the third of four channels, or of the fifth of a register. */
-INLINE int32_t *behind(int32_t *y, enum half h) {
+INLINE int32_t *second_half_at(int32_t *y, enum half h) {
     return y + (h == FOUR ? QUAD / 2 : REGISTER / 2);
 }
 
@@ -162,7 +162,7 @@ INLINE struct words sums_before(const struct part *p, int32_t *y, enum half h) {
     if (h == FEW)
         return exchange(
             (struct words){(uint32_t)y[0] | (uint64_t)(uint32_t)y[p->second] << 32, (uint32_t)y[p->third]});
-    return (struct words){load_8(y), load_8(behind(y, h))};
+    return (struct words){load_8(y), load_8(second_half_at(y, h))};
 }
 
 INLINE void store(const struct part *p, struct words sum, int32_t *y, enum half h) {
@@ -175,7 +175,7 @@ INLINE void store(const struct part *p, struct words sum, int32_t *y, enum half 
         return;
     }
     store_8(y, sum.even);
-    store_8(behind(y, h), sum.odd);
+    store_8(second_half_at(y, h), sum.odd);
 }
 
 /* One pixel of windows that are one or two columns apart; the first of its columns is x[first]. */
@@ -291,7 +291,7 @@ INLINE void take_sums(struct part p, enum half h) {
     p.is_last = 0;
 #pragma GCC unroll 1
     for (int64_t i = 0; i < p.m; i++, y += p.ldy)
-        store(&p, exchange((struct words){load_8(y), load_8(behind(y, h))}), y, h);
+        store(&p, exchange((struct words){load_8(y), load_8(second_half_at(y, h))}), y, h);
 }
 
 /* Columns of the next part when n are left: 7, 6, 5, 3 or 2, so that none remains alone; at any stride, up to

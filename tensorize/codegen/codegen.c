@@ -104,7 +104,7 @@ static void bind_arguments(struct uk_codegen *g) {
         uk_cg_bind(g, v, value, v->defined ? v->value >= 0 : v->is_extent);
     }
     for (const struct uk_scalar *s = g->f->scalars; s; s = s->next) {
-        struct uk_given_scalar *given = uk_alloc(&g->arena, sizeof *given);
+        struct uk_scalar_binding *given = uk_alloc(&g->arena, sizeof *given);
         LLVMValueRef value = LLVMGetParam(g->function, n++);
 
         LLVMSetValueName2(value, s->name, strlen(s->name));
@@ -112,7 +112,7 @@ static void bind_arguments(struct uk_codegen *g) {
             uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
             return;
         }
-        *given = (struct uk_given_scalar){s, uk_cg_from_memory(g, s->type, value), g->scalars};
+        *given = (struct uk_scalar_binding){s, uk_cg_from_memory(g, s->type, value), g->scalars};
         g->scalars = given;
     }
     for (int i = 0; i < g->f->tensors; i++) {
@@ -149,7 +149,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     g->function = LLVMAddFunction(g->module, g->f->name, type);
     return_int(g);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
-    uk_cg_whole_vectors(g, g->function);
+    uk_cg_prefer_full_vectors(g, g->function);
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
     bind_arguments(g);
     if (!arg) {

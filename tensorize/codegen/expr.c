@@ -223,7 +223,7 @@ static LLVMValueRef pad(struct uk_codegen *g, const struct uk_expr *e) {
 }
 
 static LLVMValueRef scalar(struct uk_codegen *g, const struct uk_expr *e) {
-    for (const struct uk_given_scalar *s = g->scalars; s; s = s->next)
+    for (const struct uk_scalar_binding *s = g->scalars; s; s = s->next)
         if (s->scalar == e->scalar)
             return uk_cg_local(g, s->value);
     uk_cg_fail(g, UK_INTERNAL, "the loops use a scalar that is no argument", e->scalar->name);

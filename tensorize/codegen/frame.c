@@ -78,7 +78,7 @@ LLVMValueRef uk_cg_enter(struct uk_codegen *g, struct uk_cg_frame *f, LLVMTypeRe
     g->frame = f;
     LLVMSetLinkage(g->function, LLVMInternalLinkage);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
-    uk_cg_whole_vectors(g, g->function);
+    uk_cg_prefer_full_vectors(g, g->function);
     f->entry = uk_cg_block(g, "entry");
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "body"));
     return g->function;

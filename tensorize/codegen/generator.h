@@ -23,10 +23,10 @@ struct uk_place {
     struct uk_place *next;
 };
 
-struct uk_given_scalar {
+struct uk_scalar_binding {
     const struct uk_scalar *scalar;
     LLVMValueRef value;
-    struct uk_given_scalar *next;
+    struct uk_scalar_binding *next;
 };
 
 /* The threads that an outer loop distributes its iterations over: iteration number = thread number / weight %
@@ -65,7 +65,7 @@ struct uk_codegen {
     bool in_parallel;
     struct uk_binding *bindings;
     struct uk_place *places;
-    struct uk_given_scalar *scalars;
+    struct uk_scalar_binding *scalars;
     /* If not NULL, index arithmetic is checked: overflow is or-ed into it (an i1). */
     LLVMValueRef *overflow;
     /* A variable: some element used as a subscript is out of range; NULL: none has been tested yet. */
@@ -124,7 +124,7 @@ LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, L
 /* hint.c: alias scopes, after all places are known; marks of each load and store; metadata of
  * loops. */
 void uk_cg_alias_scopes(struct uk_codegen *g);
-void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f);
+void uk_cg_prefer_full_vectors(struct uk_codegen *g, LLVMValueRef f);
 void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const struct uk_tensor *t);
 LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
@@ -169,9 +169,9 @@ LLVMValueRef uk_cg_leave(struct uk_codegen *g, struct uk_cg_frame *f);
 /* launch.c: generates the kernel, and its launch in the host's function. */
 void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n);
 
-/* thread.c: code that differs in kernels. uk_cg_is_for_some: the node contains no loop over threads,
+/* thread.c: code that differs in kernels. uk_cg_runs_in_some_threads: the node contains no loop over threads,
  * so it runs only in the threads that the enclosing loops distribute to. */
-bool uk_cg_is_for_some(const struct uk_codegen *g, const struct uk_node *n);
+bool uk_cg_runs_in_some_threads(const struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
 /* A loop over blocks or threads. */
 void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n);

@@ -60,7 +60,7 @@ void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const str
 }
 
 /* A node that is its own first operand, set after the node exists, so that it equals no other. */
-static LLVMMetadataRef distinct(struct uk_codegen *g, LLVMMetadataRef *operand, size_t n) {
+static LLVMMetadataRef distinct_node(struct uk_codegen *g, LLVMMetadataRef *operand, size_t n) {
     LLVMMetadataRef self = operand[0] = LLVMTemporaryMDNode(g->llvm, NULL, 0);
     LLVMMetadataRef node = LLVMMDNodeInContext2(g->llvm, operand, n);
 
@@ -182,12 +182,12 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         operand[count++] = flag(g, "llvm.loop.unroll.full");
     g->group = outer;
     if (count > 1)
-        set(g, branch, "llvm.loop", distinct(g, operand, count));
+        set(g, branch, "llvm.loop", distinct_node(g, operand, count));
 }
 
 /* LLVM prefers half vectors because some CPUs ran slower with whole ones; the kernels use whole ones
  * anyway. */
-void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f) {
+void uk_cg_prefer_full_vectors(struct uk_codegen *g, LLVMValueRef f) {
     static const char key[] = "prefer-vector-width", bits[] = "512";
 
     if (uk_target_has(g->target, "avx512f"))

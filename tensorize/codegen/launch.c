@@ -13,7 +13,7 @@
 struct parameter {
     LLVMValueRef value; /* on the host */
     const struct uk_binding *binding;
-    const struct uk_given_scalar *scalar;
+    const struct uk_scalar_binding *scalar;
     const struct uk_place *place;
 };
 
@@ -33,7 +33,7 @@ static bool list_parameters(struct uk_codegen *g, struct parameters *p) {
 
     for (const struct uk_binding *b = g->bindings; b; b = b->next)
         capacity++;
-    for (const struct uk_given_scalar *s = g->scalars; s; s = s->next)
+    for (const struct uk_scalar_binding *s = g->scalars; s; s = s->next)
         capacity++;
     for (const struct uk_place *t = g->places; t; t = t->next)
         capacity++;
@@ -43,7 +43,7 @@ static bool list_parameters(struct uk_codegen *g, struct parameters *p) {
         return false;
     for (const struct uk_place *t = g->places; t; t = t->next)
         add(p, (struct parameter){.value = t->base, .place = t});
-    for (const struct uk_given_scalar *s = g->scalars; s; s = s->next)
+    for (const struct uk_scalar_binding *s = g->scalars; s; s = s->next)
         add(p, (struct parameter){.value = s->value, .scalar = s});
     for (const struct uk_binding *b = g->bindings; b; b = b->next)
         add(p, (struct parameter){.value = b->value, .binding = b});
@@ -116,14 +116,14 @@ static void bind_parameters(struct uk_codegen *d, const struct parameters *p) {
         if (one->binding) {
             uk_cg_bind(d, one->binding->var, v, one->binding->not_negative);
         } else if (one->scalar) {
-            struct uk_given_scalar *given = uk_alloc(&d->arena, sizeof *given);
+            struct uk_scalar_binding *given = uk_alloc(&d->arena, sizeof *given);
 
             if (!given) {
                 uk_cg_fail(d, UK_OUT_OF_MEMORY, NULL, NULL);
                 return;
             }
-            *given = (struct uk_given_scalar){one->scalar->scalar,
-                                              uk_cg_from_memory(d, one->scalar->scalar->type, v), d->scalars};
+            *given = (struct uk_scalar_binding){
+                one->scalar->scalar, uk_cg_from_memory(d, one->scalar->scalar->type, v), d->scalars};
             d->scalars = given;
         } else {
             uk_cg_attribute(d, d->function, i + 1, "noalias", 0);

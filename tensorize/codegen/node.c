@@ -335,7 +335,7 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
 
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
     for (; n && !g->status; n = n->next)
-        if (uk_cg_is_for_some(g, n))
+        if (uk_cg_runs_in_some_threads(g, n))
             uk_cg_kernel_node(g, n);
         else
             uk_cg_node(g, n);

@@ -86,7 +86,7 @@ static LLVMValueRef is_first(struct uk_codegen *g) {
     return first;
 }
 
-bool uk_cg_is_for_some(const struct uk_codegen *g, const struct uk_node *n) {
+bool uk_cg_runs_in_some_threads(const struct uk_codegen *g, const struct uk_node *n) {
     return g->launch && !g->is_one_each && !has_threads(n);
 }
 

@@ -11,7 +11,7 @@ static int64_t step_of(const struct uk_flat *x, int slot) {
     return 0;
 }
 
-bool uk_is_inside_alike(const struct uk_code *pad, int slot) {
+bool uk_pad_is_uniform(const struct uk_code *pad, int slot) {
     for (int i = 0; i < pad->dims; i++)
         if (pad->logical[i].trees || step_of(&pad->logical[i], slot))
             return false;
@@ -20,7 +20,7 @@ bool uk_is_inside_alike(const struct uk_code *pad, int slot) {
 
 bool uk_has_blocks(const struct uk_code *c, int slot) {
     if (c->op == UK_E_SELECT || ((c->op == UK_E_ACCESS || c->op == UK_E_INDEX) && c->address.trees) ||
-        (c->op == UK_E_PAD && !uk_is_inside_alike(c, slot)))
+        (c->op == UK_E_PAD && !uk_pad_is_uniform(c, slot)))
         return false;
     for (int i = 0; i < 3 && c->arg[i]; i++)
         if (!uk_has_blocks(c->arg[i], slot))

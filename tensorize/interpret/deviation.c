@@ -38,7 +38,7 @@ static double real(enum uk_type t, union uk_value v) {
     return uk_type_is_float(t) ? v.d : (double)v.i;
 }
 
-static struct uk_within exactly(union uk_value v) {
+static struct uk_within exact(union uk_value v) {
     return (struct uk_within){.value = v};
 }
 
@@ -174,9 +174,9 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
     case UK_E_NUMBER:
     case UK_E_SCALAR:
     case UK_E_INDEX:
-        return flushed(f, c->type, exactly(uk_run_value(f, c)));
+        return flushed(f, c->type, exact(uk_run_value(f, c)));
     case UK_E_ACCESS:
-        a = exactly(uk_run_value(f, c));
+        a = exact(uk_run_value(f, c));
         if (c->storage->by && !f->status)
             a.by = c->storage->by[uk_flat_value(f, &c->address)];
         return flushed(f, c->type, a);
@@ -194,20 +194,20 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
 /* ---- reductions ---- */
 
 void uk_within_begin(struct uk_within_sum *s, union uk_value initial) {
-    *s = (struct uk_within_sum){.so_far = exactly(initial), .is_whole = true};
+    *s = (struct uk_within_sum){.partial = exact(initial), .is_integer = true};
 }
 
 void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term) {
-    const union uk_value v = uk_reduced(op, t, s->so_far.value, term.value);
+    const union uk_value v = uk_reduced(op, t, s->partial.value, term.value);
 
     if (op == UK_E_ADD && uk_type_is_float(t)) {
-        s->so_far.by += term.by;
+        s->partial.by += term.by;
         s->magnitude += fabs(term.value.d) + term.by;
-        s->is_whole = s->is_whole && term.value.d == rint(term.value.d);
-    } else if (s->so_far.by > 0 || term.by > 0) {
-        s->so_far.by = binary(op, t, s->so_far, term).by;
+        s->is_integer = s->is_integer && term.value.d == rint(term.value.d);
+    } else if (s->partial.by > 0 || term.by > 0) {
+        s->partial.by = binary(op, t, s->partial, term).by;
     }
-    s->so_far.value = v;
+    s->partial.value = v;
     s->terms++;
 }
 
@@ -218,13 +218,13 @@ void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, 
  */
 struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
                                enum uk_type t) {
-    struct uk_within w = s->so_far;
+    struct uk_within w = s->partial;
 
     if (!uk_type_is_float(t) || s->terms == 0 || (op != UK_E_ADD && op != UK_E_MUL))
         return w;
     if (op == UK_E_MUL) {
         w.by += s->terms > 2 ? 2 * (double)s->terms * unit(t) * (fabs(w.value.d) + w.by) : 0;
-    } else if (s->magnitude * unit(t) > 1 || !s->is_whole || w.by > 0) {
+    } else if (s->magnitude * unit(t) > 1 || !s->is_integer || w.by > 0) {
         const double n = (double)s->terms * unit(t);
         w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + smallest_positive(t) : HUGE_VAL;
         w.by += f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* partial sums may be flushed */

@@ -176,7 +176,7 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 enum { UK_BLOCK = 128 };
 /* True if the pad's subscripts do not depend on the iterator of that slot: inside at all of its indices or at
  * none. */
-bool uk_is_inside_alike(const struct uk_code *pad, int slot);
+bool uk_pad_is_uniform(const struct uk_code *pad, int slot);
 /* True if the expression can be evaluated in blocks along the iterator of that slot. Requires that the
  * statement reads no element of its target other than the one that it writes. */
 bool uk_has_blocks(const struct uk_code *c, int slot);
@@ -195,10 +195,10 @@ struct uk_within {
 };
 /* State of a reduction or scan with deviations (deviation.c). */
 struct uk_within_sum {
-    struct uk_within so_far;
+    struct uk_within partial;
     double magnitude; /* a sum of floats: sum of the absolute values of its terms */
     int64_t terms;
-    bool is_whole; /* all terms are integers */
+    bool is_integer; /* all terms are integers */
 };
 struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c);
 void uk_within_begin(struct uk_within_sum *s, union uk_value initial);

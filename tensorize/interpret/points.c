@@ -10,33 +10,32 @@
 
 struct demand {
     struct uk_frame *f;
-    unsigned char *
-        *wanted; /* by storage, one byte per element; NULL: the program does not write the tensor */
+    unsigned char **marks; /* by storage, one byte per element; NULL: the program does not write the tensor */
     struct uk_within_sum sum;
 };
 
-static unsigned char *wanted_of(const struct demand *d, const struct uk_storage *s) {
-    return d->wanted[s - d->f->storage];
+static unsigned char *marks_of(const struct demand *d, const struct uk_storage *s) {
+    return d->marks[s - d->f->storage];
 }
 
 /* ---- backwards ---- */
 
-static void want(struct demand *d, const struct uk_code *c) {
+static void mark(struct demand *d, const struct uk_code *c) {
     if (c->op == UK_E_PAD) {
-        want(d, c->arg[uk_inside(d->f, c) ? 0 : 1]);
+        mark(d, c->arg[uk_inside(d->f, c) ? 0 : 1]);
         return;
     }
-    if (c->op == UK_E_ACCESS && wanted_of(d, c->storage)) {
+    if (c->op == UK_E_ACCESS && marks_of(d, c->storage)) {
         const int64_t at = uk_flat_value(d->f, &c->address);
         if (at >= 0 && at < c->storage->elements)
-            wanted_of(d, c->storage)[at] = 1;
+            marks_of(d, c->storage)[at] = 1;
     }
     for (int i = 0; i < 3 && c->arg[i]; i++)
-        want(d, c->arg[i]);
+        mark(d, c->arg[i]);
 }
 
 static bool reads_written(const struct demand *d, const struct uk_code *c) {
-    bool reads = c->op == UK_E_ACCESS && wanted_of(d, c->storage);
+    bool reads = c->op == UK_E_ACCESS && marks_of(d, c->storage);
 
     for (int i = 0; i < 3 && c->arg[i]; i++)
         reads = reads || reads_written(d, c->arg[i]);
@@ -51,15 +50,15 @@ static bool reads(const struct uk_code *c, const struct uk_storage *s) {
     return found;
 }
 
-static bool is_wanted(struct uk_visit *v, int64_t at) {
-    return wanted_of(v->user, v->target)[at];
+static bool is_marked(struct uk_visit *v, int64_t at) {
+    return marks_of(v->user, v->target)[at];
 }
 
-static void want_term(struct uk_visit *v) {
-    want(v->user, v->right);
+static void mark_term(struct uk_visit *v) {
+    mark(v->user, v->right);
 }
 
-static void nothing(struct uk_visit *v, int64_t at) {
+static void ignore_element(struct uk_visit *v, int64_t at) {
     (void)v;
     (void)at;
 }
@@ -75,39 +74,39 @@ static bool has_loaded_subscript(const struct uk_expr *e) {
     return found;
 }
 
-static void want_tensor(const struct demand *d, const struct uk_tensor *t) {
+static void mark_tensor(const struct demand *d, const struct uk_tensor *t) {
     const struct uk_storage *s = uk_find_storage(d->f, t);
 
-    if (s && wanted_of(d, s))
-        memset(wanted_of(d, s), 1, (size_t)s->elements);
+    if (s && marks_of(d, s))
+        memset(marks_of(d, s), 1, (size_t)s->elements);
 }
 
 /* Marks all elements of all tensors that e reads, subscripts included. */
-static void want_all(const struct demand *d, const struct uk_expr *e) {
+static void mark_all(const struct demand *d, const struct uk_expr *e) {
     for (int i = 0; e->op == UK_E_ACCESS && i < e->access.tensor->dims; i++)
         if (e->access.index[i]->op == UK_I_ELEMENT)
-            want_tensor(d, e->access.index[i]->tensor);
+            mark_tensor(d, e->access.index[i]->tensor);
     if (e->op == UK_E_ACCESS)
-        want_tensor(d, e->access.tensor);
+        mark_tensor(d, e->access.tensor);
     for (int i = 0; i < 3 && e->arg[i]; i++)
-        want_all(d, e->arg[i]);
+        mark_all(d, e->arg[i]);
 }
 
 /* Marks what the statement needs; returns whether its terms have to be visited for that. A scan, or a
- * statement that reads its target, needs all elements if any is wanted. A statement that reads nothing
+ * statement that reads its target, needs all elements if any is marked. A statement that reads nothing
  * written needs nothing. */
 static bool is_asked(struct uk_visit *v) {
     struct demand *d = v->user;
-    unsigned char *wanted = wanted_of(d, v->target);
+    unsigned char *marks = marks_of(d, v->target);
     const size_t n = (size_t)v->target->elements;
 
-    if (!memchr(wanted, 1, n))
+    if (!memchr(marks, 1, n))
         return false;
     if (v->statement->scan || reads(v->right, v->target))
-        memset(wanted, 1, n);
+        memset(marks, 1, n);
     if (!has_loaded_subscript(v->statement->right))
         return reads_written(d, v->right);
-    want_all(d, v->statement->right);
+    mark_all(d, v->statement->right);
     return false;
 }
 
@@ -126,7 +125,7 @@ static enum uk_status go_back(struct demand *d, struct uk_program *p) {
     enum uk_status status = UK_OK;
     while (n-- && !status) {
         struct uk_visit v = {
-            .user = d, .prepare = is_asked, .begin = is_wanted, .term = want_term, .end = nothing};
+            .user = d, .prepare = is_asked, .begin = is_marked, .term = mark_term, .end = ignore_element};
         status = uk_visit_statement(d->f, list[n], &v);
     }
     return status;
@@ -137,7 +136,7 @@ static enum uk_status go_back(struct demand *d, struct uk_program *p) {
 static bool begin(struct uk_visit *v, int64_t at) {
     struct demand *d = v->user;
 
-    if (!wanted_of(d, v->target)[at])
+    if (!marks_of(d, v->target)[at])
         return false;
     if (!v->goes_on)
         uk_within_begin(&d->sum, v->initial);
@@ -152,7 +151,7 @@ static void add_term(struct uk_visit *v) {
     if (v->statement->reduce)
         uk_within_add(&d->sum, uk_reduce_op(v->statement->reduce), t, w);
     else
-        d->sum.so_far = w;
+        d->sum.partial = w;
 }
 
 /* Combines the result with the present value, which is one more term of a sum. */
@@ -170,7 +169,7 @@ static struct uk_within updated(struct uk_visit *v, int64_t at, struct uk_within
         if (op == UK_E_ADD)
             uk_within_add(&s, op, t, w);
         else
-            s.so_far = w;
+            s.partial = w;
     }
     uk_within_add(&s, op, t, before);
     return uk_within_end(d->f, &s, op, t);
@@ -179,7 +178,7 @@ static struct uk_within updated(struct uk_visit *v, int64_t at, struct uk_within
 static void store(struct uk_visit *v, int64_t at) {
     struct demand *d = v->user;
     const enum uk_type t = v->target->tensor->type;
-    struct uk_within w = d->sum.so_far;
+    struct uk_within w = d->sum.partial;
 
     if (v->statement->reduce)
         w = uk_within_end(d->f, &d->sum, uk_reduce_op(v->statement->reduce), t);
@@ -207,12 +206,12 @@ static bool own(struct demand *d, const struct uk_tensor *t) {
     struct uk_storage *s = uk_find_storage(d->f, t);
     const size_t n = s ? (size_t)s->elements + 1 : 0, bytes = n * uk_type_bytes(t->type);
 
-    if (!s || wanted_of(d, s))
+    if (!s || marks_of(d, s))
         return s;
     void *copy = malloc(bytes);
-    unsigned char *wanted = d->wanted[s - d->f->storage] = calloc(n, 1);
+    unsigned char *marks = d->marks[s - d->f->storage] = calloc(n, 1);
     s->by = calloc(n, sizeof *s->by);
-    if (!copy || !wanted || !s->by) {
+    if (!copy || !marks || !s->by) {
         free(copy);
         return false;
     }
@@ -222,12 +221,12 @@ static bool own(struct demand *d, const struct uk_tensor *t) {
 }
 
 static void disown(struct demand *d) {
-    for (int i = 0; d->wanted && i < d->f->storages; i++) {
-        if (!d->wanted[i])
+    for (int i = 0; d->marks && i < d->f->storages; i++) {
+        if (!d->marks[i])
             continue;
         free(d->f->storage[i].by);
         free(d->f->storage[i].base);
-        free(d->wanted[i]);
+        free(d->marks[i]);
     }
 }
 
@@ -239,8 +238,8 @@ static enum uk_status run(struct demand *d, struct uk_program *p, const struct u
         if (e->element[i] < 0 || e->element[i] >= s->elements)
             return uk_fail(p->context, UK_INVALID_ARGUMENT, s->tensor->at, "%s has no element %lld",
                            s->tensor->name, (long long)e->element[i]);
-        if (d->wanted[e->tensor])
-            d->wanted[e->tensor][e->element[i]] = 1;
+        if (d->marks[e->tensor])
+            d->marks[e->tensor][e->element[i]] = 1;
     }
     status = go_back(d, p);
     if (!status)
@@ -262,8 +261,8 @@ enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_value
         status = uk_prepare_storage(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
         status = uk_check_apart(p, v->size);
-    d.wanted = status ? NULL : uk_alloc(&f.arena, ((size_t)f.storages + 1) * sizeof *d.wanted);
-    bool owned = d.wanted;
+    d.marks = status ? NULL : uk_alloc(&f.arena, ((size_t)f.storages + 1) * sizeof *d.marks);
+    bool owned = d.marks;
     for (const struct uk_statement *s = p->statements; s && owned; s = s->next)
         owned = own(&d, s->left.tensor);
     if (!status && !owned)

@@ -8,14 +8,14 @@
 #include "interpret.h"
 
 /* epoch 0: no access */
-struct touch {
+struct accessor {
     uint32_t epoch, thread;
 };
 
-/* Two readers of one epoch suffice: a writer differs from at least one of them. far: a reader in an earlier
- * block of the launch. */
+/* Two readers of one epoch suffice: a writer differs from at least one of them. earlier_reader: one in an
+ * earlier block of the launch. */
 struct uk_shadow {
-    struct touch writer, reader[2], far;
+    struct accessor writer, reader[2], earlier_reader;
 };
 
 struct uk_races {
@@ -89,7 +89,7 @@ static void put_thread(struct uk_frame *f, struct uk_text *t, uint32_t thread) {
     uk_put(t, ")");
 }
 
-static void report(struct uk_frame *f, const struct uk_storage *s, int64_t at, const struct touch *other) {
+static void report(struct uk_frame *f, const struct uk_storage *s, int64_t at, const struct accessor *other) {
     struct uk_text t = {0};
 
     if (f->status)
@@ -107,7 +107,7 @@ static void report(struct uk_frame *f, const struct uk_storage *s, int64_t at, c
 }
 
 /* True if nothing orders the two accesses. Each block has its own shared memory. */
-static bool is_unordered(const struct uk_frame *f, const struct uk_storage *s, const struct touch *other) {
+static bool is_unordered(const struct uk_frame *f, const struct uk_storage *s, const struct accessor *other) {
     const struct uk_races *r = f->races;
 
     if (other->epoch == r->epoch)
@@ -117,11 +117,11 @@ static bool is_unordered(const struct uk_frame *f, const struct uk_storage *s, c
 
 static void keep_reader(const struct uk_frame *f, struct uk_shadow *x) {
     const struct uk_races *r = f->races;
-    const struct touch me = {r->epoch, (uint32_t)f->thread};
+    const struct accessor me = {r->epoch, (uint32_t)f->thread};
 
     for (int i = 0; i < 2; i++)
         if (x->reader[i].epoch >= r->launch_begin && x->reader[i].epoch < r->block_begin)
-            x->far = x->reader[i];
+            x->earlier_reader = x->reader[i];
     for (int i = 0; i < 2; i++)
         if (x->reader[i].epoch != r->epoch || x->reader[i].thread == me.thread) {
             x->reader[i] = me;
@@ -143,7 +143,7 @@ void uk_race(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool wr
     for (int i = 0; i < 2; i++)
         if (is_unordered(f, s, &x->reader[i]))
             report(f, s, at, &x->reader[i]);
-    if (is_unordered(f, s, &x->far))
-        report(f, s, at, &x->far);
-    x->writer = (struct touch){f->races->epoch, (uint32_t)f->thread};
+    if (is_unordered(f, s, &x->earlier_reader))
+        report(f, s, at, &x->earlier_reader);
+    x->writer = (struct accessor){f->races->epoch, (uint32_t)f->thread};
 }

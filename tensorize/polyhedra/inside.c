@@ -5,8 +5,8 @@
 
 /* Adds to `bad` the sizes for which some instance of the access, or of one in its subscripts, is outside its
  * tensor. */
-static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
-                        isl_set *bad) {
+static isl_set *add_outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
+                            isl_set *bad) {
     for (int d = 0; d < a->tensor->dims; d++) {
         isl_set *set = uk_leaving(s, st, a, d);
 
@@ -14,18 +14,18 @@ static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const 
         if (a->index[d]->op == UK_I_ELEMENT) {
             const struct uk_access own = uk_element_access(a->index[d]);
 
-            bad = outside(s, st, &own, bad);
+            bad = add_outside(s, st, &own, bad);
         }
     }
     return bad;
 }
 
-static isl_set *outside_in(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
-                           isl_set *bad) {
+static isl_set *add_outside_in(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
+                               isl_set *bad) {
     if (e && e->op == UK_E_ACCESS)
-        return outside(s, st, &e->access, bad);
+        return add_outside(s, st, &e->access, bad);
     for (int i = e && e->op == UK_E_PAD; e && i < 3; i++)
-        bad = outside_in(s, st, e->arg[i], bad);
+        bad = add_outside_in(s, st, e->arg[i], bad);
     return bad;
 }
 
@@ -130,9 +130,9 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
         return uk_out_of_memory(s->context);
     }
     /* Elements without any term, because of guards, are initialized too. */
-    bad = outside(s, all, &st->statement->left, bad);
+    bad = add_outside(s, all, &st->statement->left, bad);
     if (!uk_is_empty(st))
-        bad = outside_in(s, st, st->statement->right, bad);
+        bad = add_outside_in(s, st, st->statement->right, bad);
     bad = isl_set_intersect(bad, isl_set_copy(context));
     isl_bool never = isl_set_is_empty(bad);
     if (never == isl_bool_true) {

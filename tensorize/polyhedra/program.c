@@ -25,7 +25,7 @@ static enum uk_status check_layouts(struct uk_schedule *s) {
 }
 
 /* Checks one program. Afterwards its sizes are in no scope, so that the next problem begins from scratch. */
-static enum uk_status settle(struct uk_program *p) {
+static enum uk_status check_program(struct uk_program *p) {
     struct uk_arena arena = {0};
     struct uk_schedule s = {.program = p, .context = p->context, .arena = &arena};
     enum uk_status status = check_layouts(&s);
@@ -46,9 +46,9 @@ enum uk_status uk_program_check(struct uk_program *p) {
     if (status || p->settled)
         return status;
     for (const struct uk_intrinsic *i = p->intrinsics; i && !status; i = i->next)
-        status = settle(i->declaration);
+        status = check_program(i->declaration);
     if (!status)
-        status = settle(p);
+        status = check_program(p);
     p->settled = !status;
     return status;
 }

@@ -28,8 +28,8 @@ static void scope_statement(struct uk_schedule *s, const struct uk_statement *t)
     }
 }
 
-static isl_set *below(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
-                      const struct uk_index *e, const struct uk_index *extent) {
+static isl_set *less_than(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
+                          const struct uk_index *e, const struct uk_index *extent) {
     return isl_pw_aff_lt_set(uk_isl_affine(s, st, sp, e), uk_isl_affine(s, st, sp, extent));
 }
 
@@ -58,7 +58,7 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
 
         box = isl_set_lower_bound_si(box, isl_dim_set, (unsigned)i, 0);
         if (a != &t->left || i < t->left_iterators) /* an empty sum is written, too */
-            box = isl_set_intersect(box, below(s, st, sp, v, t->extent[i]));
+            box = isl_set_intersect(box, less_than(s, st, sp, v, t->extent[i]));
     }
     for (int d = 0; d < a->tensor->dims; d++) {
         if (uk_has_element(a->index[d]))
@@ -66,7 +66,7 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
         isl_set *low = isl_pw_aff_nonneg_set(uk_isl_affine(s, st, sp, a->index[d]));
 
         box = isl_set_intersect(isl_set_intersect(box, low),
-                                below(s, st, sp, a->index[d], a->tensor->shape[d]));
+                                less_than(s, st, sp, a->index[d], a->tensor->shape[d]));
     }
     if (a != &t->left && t->where)
         box = isl_set_intersect(box, uk_relation_set(s, st, sp, t->where));

@@ -5,14 +5,14 @@
 enum { GUESS = 1024 }; /* value of unknown sizes */
 
 /* The size's value: by --define, by a `size` item, or by its definition; clears *known if it has none. */
-static int64_t told_value(const struct uk_var *v, void *user) {
+static int64_t known_value(const struct uk_var *v, void *user) {
     bool *known = user;
 
     if (v->defined)
         return v->value;
     if (v->definition) {
         bool overflow = false;
-        int64_t n = uk_index_eval(v->definition, told_value, user, &overflow);
+        int64_t n = uk_index_eval(v->definition, known_value, user, &overflow);
 
         *known = *known && !overflow;
         return n;
@@ -26,12 +26,12 @@ static int64_t argument_value(const struct uk_var *v, void *user) {
     struct uk_var argument = *v;
 
     argument.defined = false;
-    return told_value(&argument, user);
+    return known_value(&argument, user);
 }
 
 /* The value of e, or 0 if it is unknown. */
-static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
-                       int64_t (*value)(const struct uk_var *, void *)) {
+static int64_t evaluate(const struct uk_schedule *s, const struct uk_index *e,
+                        int64_t (*value)(const struct uk_var *, void *)) {
     bool known = true, overflow = false;
     int64_t n = uk_index_eval(e, value, &known, &overflow);
 
@@ -45,7 +45,7 @@ static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
 }
 
 int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e) {
-    return told_by(s, e, told_value);
+    return evaluate(s, e, known_value);
 }
 
 double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e) {
@@ -55,7 +55,7 @@ double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e) {
 }
 
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e) {
-    int64_t n = told_by(s, e, argument_value);
+    int64_t n = evaluate(s, e, argument_value);
 
     return n ? (double)n : GUESS;
 }

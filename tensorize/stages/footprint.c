@@ -243,7 +243,7 @@ static enum uk_status part_of(struct finding *g) {
 }
 
 /* Covers the whole dimension for indices that no loop bounds, but the tensor's shape does. */
-static void whole_dimension(struct uk_part *p, struct uk_index *extent) {
+static void use_whole_dimension(struct uk_part *p, struct uk_index *extent) {
     memset(p, 0, sizeof *p);
     p->is_whole = true;
     p->bounds = 1;
@@ -282,7 +282,7 @@ bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b) {
     return !memcmp(a->coefficient, b->coefficient, sizeof a->coefficient) && uk_poly_equal(&x, &y);
 }
 
-static bool constant_apart(const struct uk_index *a, const struct uk_index *b, int64_t *difference) {
+static bool constant_difference(const struct uk_index *a, const struct uk_index *b, int64_t *difference) {
     struct uk_poly none = {0}, x = a ? uk_poly_of(a) : none, y = b ? uk_poly_of(b) : none;
 
     y = uk_poly_add(y, &x, -1);
@@ -300,8 +300,8 @@ static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct 
     if (!b.upper)
         return uk_out_of_memory(s->context);
     for (int i = 0; i < p->bounds; i++)
-        if (uk_affine_equal(&p->bound[i].form, &b.form) && constant_apart(p->bound[i].upper, b.upper, &n) &&
-            n == 0)
+        if (uk_affine_equal(&p->bound[i].form, &b.form) &&
+            constant_difference(p->bound[i].upper, b.upper, &n) && n == 0)
             return UK_OK;
     p->bound[p->bounds++] = b;
     return UK_OK;
@@ -329,7 +329,7 @@ enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage,
         /* After a change of view the shape does not bound the indices. */
         bool bounded = o->pad == UK_PAD_NONE && !stage->inside;
         if (status == UK_NO_MATCH && bounded && *why != coarse_inside && !moves(g.f, st, prefix)) {
-            whole_dimension(&out->part[d], o->tensor->shape[d]);
+            use_whole_dimension(&out->part[d], o->tensor->shape[d]);
             status = UK_OK;
         } else if (!status && g.is_loose && bounded) {
             status = out->part[d].bounds < UK_MAX_PART_BOUNDS
@@ -353,7 +353,7 @@ bool uk_part_equal(const struct uk_part *a, const struct uk_part *b) {
 
         for (int j = 0; j < b->bounds; j++)
             found |= uk_affine_equal(&a->bound[i].form, &b->bound[j].form) &&
-                     constant_apart(a->bound[i].upper, b->bound[j].upper, &n) && n == 0;
+                     constant_difference(a->bound[i].upper, b->bound[j].upper, &n) && n == 0;
         same = found;
     }
     return same;
@@ -369,7 +369,7 @@ static bool join_bounds(struct uk_schedule *s, struct uk_part *to, const struct 
 
         for (int j = 0; j < other->bounds; j++)
             if (uk_affine_equal(&to->bound[i].form, &other->bound[j].form) &&
-                constant_apart(to->bound[i].upper, other->bound[j].upper, &n)) {
+                constant_difference(to->bound[i].upper, other->bound[j].upper, &n)) {
                 raise = !found || n + by < raise ? n + by : raise;
                 found = true;
             }
@@ -391,11 +391,11 @@ static enum uk_status join_part(struct uk_schedule *s, struct uk_part *to, const
     int64_t by;
 
     a.rest = b.rest = NULL;
-    if (!uk_affine_equal(&a, &b) || !constant_apart(to->offset.rest, other->offset.rest, &by)) {
+    if (!uk_affine_equal(&a, &b) || !constant_difference(to->offset.rest, other->offset.rest, &by)) {
         *why = "its accesses are not a constant distance apart";
         if (!extent || !uk_affine_equal(&a, &none) || !uk_affine_equal(&b, &none))
             return UK_NO_MATCH;
-        whole_dimension(to, extent);
+        use_whole_dimension(to, extent);
         return UK_OK;
     }
     for (int i = 0; i < to->bounds && by < 0; i++)
@@ -433,7 +433,7 @@ struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *
 
     if (x)
         return x; /* is_whole: positions are the indices */
-    if (!constant_apart(part->offset.rest, f->rest, &apart)) {
+    if (!constant_difference(part->offset.rest, f->rest, &apart)) {
         x = f->rest;
         if (part->offset.rest)
             x = uk_index_op(a, UK_I_SUB, x ? x : uk_index_int(a, 0), part->offset.rest);

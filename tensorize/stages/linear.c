@@ -34,7 +34,7 @@ static const struct uk_loop *loop_of(const struct uk_stage *st, const struct uk_
     return NULL;
 }
 
-static bool is_rest(const struct uk_affine *f) {
+static bool has_no_loops(const struct uk_affine *f) {
     for (int l = 0; l < UK_MAX_LOOPS; l++)
         if (f->coefficient[l])
             return false;
@@ -102,7 +102,8 @@ enum uk_status uk_affine_add(struct uk_schedule *s, struct uk_affine *a, const s
 }
 
 /* The form as a general expression over loop variables. */
-static struct uk_index *spelled(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f) {
+static struct uk_index *index_of_form(struct uk_schedule *s, const struct uk_stage *st,
+                                      const struct uk_affine *f) {
     struct uk_index *value[UK_MAX_LOOPS] = {0};
 
     for (int i = 0; i < st->loops; i++)
@@ -183,14 +184,15 @@ static enum uk_status combine(struct uk_schedule *s, const struct uk_stage *st, 
     case UK_I_NEG:
         return uk_affine_add(s, out, l, -1);
     case UK_I_MUL:
-        if (is_rest(r) && (!r->rest || uk_index_is_int(r->rest, &c)))
+        if (has_no_loops(r) && (!r->rest || uk_index_is_int(r->rest, &c)))
             return uk_affine_add(s, out, l, r->rest ? c : 0);
-        if (is_rest(l) && (!l->rest || uk_index_is_int(l->rest, &c)))
+        if (has_no_loops(l) && (!l->rest || uk_index_is_int(l->rest, &c)))
             return uk_affine_add(s, out, r, l->rest ? c : 0);
         return UK_NO_MATCH;
     case UK_I_DIV:
     case UK_I_MOD:
-        if (!r->rest || !uk_index_is_int(r->rest, &c) || !is_rest(r) || !divide_form(s, st, l, c, &q, &m))
+        if (!r->rest || !uk_index_is_int(r->rest, &c) || !has_no_loops(r) ||
+            !divide_form(s, st, l, c, &q, &m))
             return UK_NO_MATCH;
         *out = op == UK_I_DIV ? q : m;
         return UK_OK;
@@ -217,11 +219,11 @@ enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, co
         return status;
     if (!l.general && !r.general && (status = combine(s, st, e->op, &l, &r, out)) != UK_NO_MATCH)
         return status;
-    if (is_rest(&l) && is_rest(&r) && e->op != UK_I_ELEMENT && e->op != UK_I_LIST) {
+    if (has_no_loops(&l) && has_no_loops(&r) && e->op != UK_I_ELEMENT && e->op != UK_I_LIST) {
         out->rest = (struct uk_index *)e;
         return UK_OK;
     }
-    struct uk_index *a = spelled(s, st, &l), *b = e->b ? spelled(s, st, &r) : NULL;
+    struct uk_index *a = index_of_form(s, st, &l), *b = e->b ? index_of_form(s, st, &r) : NULL;
     out->general = uk_index_with(s->arena, e, a, b);
     return out->general ? UK_OK : uk_out_of_memory(s->context);
 }

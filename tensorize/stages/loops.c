@@ -107,8 +107,8 @@ static struct uk_index *ceil_div(struct uk_arena *arena, struct uk_index *e, int
 }
 
 /* True if a loop other than l without a value lowers the form, which then bounds that loop. */
-static bool is_left_to_inner(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
-                             struct uk_index *const *value) {
+static bool is_bounded_by_inner(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
+                                struct uk_index *const *value) {
     for (int i = 0; i < st->loops && b->is_guard; i++)
         if (st->loop[i] != l && b->form.coefficient[st->loop[i]->id] < 0 && !value[st->loop[i]->id])
             return true;
@@ -131,7 +131,7 @@ struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *s
         const struct uk_bound *b = &bound[i];
         int64_t a = -b->form.coefficient[l->id];
 
-        if (a <= 0 || is_left_to_inner(st, b, l, value))
+        if (a <= 0 || is_bounded_by_inner(st, b, l, value))
             continue;
         /* others - a*l < upper: l > (others - upper) / a */
         struct uk_index *others = uk_affine_value(s, st, &b->form, value);
@@ -156,7 +156,7 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
     for (int i = 0; i < bounds; i++) {
         int64_t a = b[i].form.coefficient[l->id];
 
-        if (a <= 0 || is_left_to_inner(st, &b[i], l, value))
+        if (a <= 0 || is_bounded_by_inner(st, &b[i], l, value))
             continue;
         struct uk_index *others = uk_affine_value(s, st, &b[i].form, value);
         struct uk_index *e = ceil_div(s->arena, uk_index_op(s->arena, UK_I_SUB, b[i].upper, others), a);

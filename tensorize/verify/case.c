@@ -246,7 +246,7 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
     for (const struct uk_var *var = p->sizes; var; var = var->next)
         if (v->size[var->number] < 0 || !uk_verify_fits(v, var))
             return false;
-    if (!uk_verify_holds(v))
+    if (!uk_verify_assumptions_hold(v))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         for (int d = 0; d < t->dims; d++)
@@ -294,7 +294,7 @@ static enum kind kind_of(const struct uk_verifier *v) {
     return random % 16 == 7 ? LONG : RANDOM;
 }
 
-bool uk_verify_again(struct uk_verifier *v) {
+bool uk_verify_should_retry(struct uk_verifier *v) {
     const enum kind kind = kind_of(v);
 
     return (kind == FAR || kind == TOGETHER) && ++v->again < FAR_TRIES;
@@ -306,13 +306,14 @@ static bool choose(struct uk_verifier *v, enum kind kind) {
     for (int tries = 0; tries < max_tries; tries++) {
         choose_extents(v, kind, tries);
         follow_equalities(v);
-        uk_verify_strides(v, kind == EDGES);
-        uk_verify_overlap(v);
+        uk_verify_choose_strides(v, kind == EDGES);
+        uk_verify_overlap_rows(v);
         follow_multiples(v);
-        if (!is_allowed(v, kind) || !uk_verify_weigh(v) || (v->is_large && !uk_verify_is_inside(v)))
+        if (!is_allowed(v, kind) || !uk_verify_choose_magnitudes(v) ||
+            (v->is_large && !uk_verify_is_inside(v)))
             continue;
         if (!v->is_large)
-            uk_verify_signs(v);
+            uk_verify_choose_signs(v);
         return true;
     }
     return false;
@@ -341,7 +342,7 @@ static uint64_t with_garbage(struct uk_verifier *v, enum uk_type t, union uk_val
     return bits == 64 ? word : (word & ((UINT64_C(1) << bits) - 1)) | uk_verify_random(v, UINT64_MAX) << bits;
 }
 
-void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]) {
+void uk_verify_set_arguments(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]) {
     const struct uk_form *f = &v->intrinsic->form[v->form];
     const struct uk_scalar *scalars = v->intrinsic->declaration->scalars;
 

@@ -88,7 +88,7 @@ static enum uk_status add_calls(struct uk_build *b, struct uk_arena *a) {
     return UK_OK;
 }
 
-enum uk_status uk_verify_look_at_asm(struct uk_build *b, struct uk_text *found) {
+enum uk_status uk_verify_check_asm(struct uk_build *b, struct uk_text *found) {
     for (int i = 0; i < b->function->intrinsics; i++)
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_form *f = &b->function->intrinsic[i]->form[k];
@@ -115,7 +115,7 @@ enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t
     if (!s)
         s = uk_link(&b);
     if (!s)
-        s = uk_verify_look_at_asm(&b, asm_found);
+        s = uk_verify_check_asm(&b, asm_found);
     if (!s)
         s = uk_build_assemble(&b, LLVMObjectFile, object);
     uk_build_end(&b);

@@ -205,7 +205,7 @@ static enum uk_status launch(struct device_case *c) {
         if (c->operand[n].image != &c->shared)
             argument[l.arguments++] =
                 (struct uk_verify_argument){c->operand[n].image->data, c->operand[n].image->bytes, true};
-    uk_verify_words(&c->problem[0], value);
+    uk_verify_set_arguments(&c->problem[0], value);
     for (int i = 0; i < f->arguments; i++)
         if (!f->argument[i].tensor)
             argument[l.arguments++] = (struct uk_verify_argument){
@@ -282,13 +282,13 @@ static enum uk_status prepare(struct device_case *c, struct uk_verifier *p) {
     p->seed = uk_verify_random(c->v, UINT64_MAX);
     if (!uk_memory_make(p))
         return UK_OUT_OF_MEMORY;
-    uk_memory_keep(p, false);
+    uk_memory_save(p, false);
     uk_context_enter(p->context, p->context->file);
     enum uk_status s = uk_verify_interpret(p);
 
     if (s)
         return s;
-    uk_memory_keep(p, true);
+    uk_memory_save(p, true);
     uk_memory_restore(p);
     return UK_OK;
 }
@@ -306,7 +306,7 @@ static enum uk_status prepare_all(struct device_case *c) {
     return s;
 }
 
-static bool judge(struct device_case *c) {
+static bool run_and_compare(struct device_case *c) {
     struct uk_verdict *verdict = c->v->verdict;
     const size_t n = uk_verify_describe(c->v);
 
@@ -315,7 +315,7 @@ static bool judge(struct device_case *c) {
     const enum uk_status s = launch(c);
 
     if (s && s != UK_WRONG_RESULT)
-        return uk_verify_gave_up(c->v, s, c->message);
+        return uk_verify_give_up(c->v, s, c->message);
     if (s)
         snprintf(verdict->what, sizeof verdict->what, "%s", c->message);
     const bool good = !s && compare(c);
@@ -347,20 +347,21 @@ bool uk_verify_device_case(struct uk_verifier *v) {
     bool good = true;
 
     if (!c)
-        return uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+        return uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     c->v = v;
     c->initialized = v->number % 2;
     c->threads = thread_counts[uk_verify_random(v, sizeof thread_counts)];
     const enum uk_status s = prepare_all(c);
 
     if (s == UK_OUT_OF_MEMORY)
-        good = uk_verify_gave_up(v, s, "no memory for its operands");
+        good = uk_verify_give_up(v, s, "no memory for its operands");
     else if (s && s != UK_INVALID_SIZE) /* the declaration refuses these sizes */
-        good = uk_verify_gave_up(v, s, uk_context_message(v->context));
+        good = uk_verify_give_up(v, s, uk_context_message(v->context));
     if (!s) {
         find_operands(c);
         if (find_room(c))
-            good = fill(c) ? judge(c) : uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+            good = fill(c) ? run_and_compare(c)
+                           : uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     }
     release(c);
     return good;

@@ -330,7 +330,7 @@ enum uk_status uk_verify_compile_device(struct uk_program *p, const struct uk_ta
     if (!s)
         s = uk_link(&b);
     if (!s)
-        s = uk_verify_look_at_asm(&b, asm_found);
+        s = uk_verify_check_asm(&b, asm_found);
     if (!s)
         s = uk_optimize(&b);
     if (!s)

@@ -71,7 +71,7 @@ static void draw_points(struct uk_verifier *v, int count) {
 }
 
 /* Takes only a tensor whose elements do not overlap in memory. */
-bool uk_verify_keep(struct uk_verifier *v, int count) {
+bool uk_verify_keep_terms(struct uk_verifier *v, int count) {
     const struct uk_statement *s = v->intrinsic->computes;
     int n = 0;
 
@@ -269,8 +269,8 @@ static bool has_free_zeros(const struct uk_verifier *v, const struct uk_tensor *
 
 /* Equal; or, if the declaration uses exp, log, tanh, erf or pow, within at least four units in the last
  * place, or an adjacent integer. */
-bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
-                    union uk_value expected) {
+bool uk_verify_is_acceptable(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
+                             union uk_value expected) {
     const bool inexact =
         t == v->intrinsic->computes->left.tensor && uk_verify_is_inexact(v->intrinsic->computes->right);
 

@@ -27,7 +27,7 @@ static void answer(int state) {
         _exit(1);
 }
 
-static void caught(int number, siginfo_t *info, void *context) {
+static void handle_signal(int number, siginfo_t *info, void *context) {
     const uint64_t address = (uint64_t)info->si_addr;
 
     guest->signal = number;
@@ -46,7 +46,7 @@ static void caught(int number, siginfo_t *info, void *context) {
 
 static int catch_faults(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
-    struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     stack_t stack = {.ss_size = 1 << 16};
 
     stack.ss_sp = malloc(stack.ss_size);

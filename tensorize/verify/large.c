@@ -139,7 +139,7 @@ static bool has_padding(struct uk_verifier *v, const struct uk_tensor *t) {
 
 bool uk_memory_fill_rows(struct uk_verifier *v, int n) {
     struct uk_memory *m = &v->memory[n];
-    const bool hidden = m->tensor->is_written && !uk_verify_reads(v, m->tensor),
+    const bool hidden = m->tensor->is_written && !uk_verify_reads_output(v, m->tensor),
                kept = v->kept && n == v->kept_tensor;
     unsigned char *pool = draw_pool(v, n, hidden), *poison = draw_pool(v, n, true),
                   *zeros = calloc(2 * POOL, LARGEST_ELEMENT);

@@ -272,7 +272,7 @@ void uk_memory_fill_with_canaries(struct uk_memory *m) {
 static void fill(struct uk_verifier *v, int n) {
     struct uk_memory *m = &v->memory[n];
     enum uk_type type = m->tensor->type;
-    bool hidden = m->tensor->is_written && !uk_verify_reads(v, m->tensor);
+    bool hidden = m->tensor->is_written && !uk_verify_reads_output(v, m->tensor);
     struct uk_box b;
 
     uk_memory_fill_with_canaries(m);
@@ -326,7 +326,7 @@ void uk_memory_free(struct uk_verifier *v) {
     v->tensors = 0;
 }
 
-void uk_memory_keep(struct uk_verifier *v, bool expected) {
+void uk_memory_save(struct uk_verifier *v, bool expected) {
     for (int i = 0; i < v->tensors; i++)
         copy(&v->memory[i], expected ? v->memory[i].expected : v->memory[i].before, false);
 }
@@ -340,8 +340,8 @@ void uk_memory_restore(struct uk_verifier *v) {
 
 /* Copies each readable element from its place under the old strides to that under the new ones, and then this
  * memory to `kept`. */
-static void carry_over(struct uk_verifier *v, const struct uk_memory *from, struct uk_memory *to,
-                       unsigned char *kept) {
+static void copy_elements(struct uk_verifier *v, const struct uk_memory *from, struct uk_memory *to,
+                          unsigned char *kept) {
     const size_t bytes = uk_type_bytes(from->tensor->type);
     struct uk_box here, there;
 
@@ -366,9 +366,9 @@ bool uk_memory_mirror(struct uk_verifier *v) {
         }
         uk_memory_fill_with_canaries(&to);
         copy(from, from->expected, true);
-        carry_over(v, from, &to, to.expected);
+        copy_elements(v, from, &to, to.expected);
         copy(from, from->before, true);
-        carry_over(v, from, &to, to.before);
+        copy_elements(v, from, &to, to.before);
         release(from);
         *from = to;
     }
@@ -458,7 +458,7 @@ bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigne
 
     got = uk_load(t, got_byte - rest, 0);
     want = uk_load(t, expected - rest, 0);
-    if (m->tensor->is_written && uk_verify_same(v, m->tensor, got, want))
+    if (m->tensor->is_written && uk_verify_is_acceptable(v, m->tensor, got, want))
         return false;
     if (!name_element(v, m->tensor, (at - rest) / bytes, name, sizeof name)) {
         snprintf(what, sizeof v->verdict->what,

@@ -187,7 +187,7 @@ static void write_case(struct uk_verifier *v, const struct abi_value *value) {
 }
 
 /* The guest did not answer: reports how it ended. */
-static void ended(struct uk_verifier *v) {
+static void report_exit(struct uk_verifier *v) {
     int result = 0;
 
     waitpid(v->remote->process, &result, 0);
@@ -196,7 +196,7 @@ static void ended(struct uk_verifier *v) {
              WIFSIGNALED(result) ? WTERMSIG(result) : WEXITSTATUS(result));
 }
 
-static void faulted(struct uk_verifier *v) {
+static void report_fault(struct uk_verifier *v) {
     const struct guest_case *g = v->remote->guest;
     struct uk_verdict *verdict = v->verdict;
     const unsigned char *address = (const unsigned char *)(uintptr_t)g->address;
@@ -224,13 +224,13 @@ enum uk_remote_result uk_remote_call(struct uk_verifier *v, const struct abi_val
     exchange(v, spans, false);
     uk_verify_begin_call(v, v->remote->process);
     if (write(v->remote->to, &byte, 1) != 1 || read(v->remote->from, &byte, 1) != 1) {
-        ended(v);
+        report_exit(v);
         return UK_REMOTE_WRONG;
     }
     uk_verify_end_call(v);
     const struct guest_case *g = v->remote->guest;
     if (g->state == GUEST_FAULTED)
-        faulted(v);
+        report_fault(v);
     if (g->state == GUEST_NO_ROOM)
         return UK_REMOTE_NO_ROOM;
     if (*g->broken) {

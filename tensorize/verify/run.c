@@ -15,7 +15,7 @@
 
 static struct uk_verifier *running;
 
-static void caught(int number, siginfo_t *info, void *context) {
+static void handle_signal(int number, siginfo_t *info, void *context) {
     const ucontext_t *u = context;
     struct uk_verdict *faulted = running->verdict;
 
@@ -36,7 +36,7 @@ static void caught(int number, siginfo_t *info, void *context) {
 /* Handlers have a stack of their own: the kernel may have broken its stack. */
 static bool catch_faults(struct uk_verifier *v) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
-    struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     stack_t stack = {.ss_size = 1 << 16};
 
     running = v;
@@ -98,7 +98,7 @@ static void describe(struct uk_verifier *v) {
 
 /* ---- one case ---- */
 
-bool uk_verify_gave_up(struct uk_verifier *v, enum uk_status status, const char *what) {
+bool uk_verify_give_up(struct uk_verifier *v, enum uk_status status, const char *what) {
     v->verdict->status = status;
     snprintf(v->verdict->what, sizeof v->verdict->what, "%s", what);
     v->verdict->state = UK_GAVE_UP;
@@ -117,7 +117,7 @@ enum uk_status uk_verify_interpret(struct uk_verifier *v) {
 static enum uk_remote_result call_kernel(struct uk_verifier *v) {
     struct abi_value value[UK_VERIFY_WORDS];
 
-    uk_verify_words(v, value);
+    uk_verify_set_arguments(v, value);
     if (v->argv)
         return uk_remote_call(v, value);
     uk_memory_protect(v, false);
@@ -143,19 +143,19 @@ static bool run_case(struct uk_verifier *v) {
     bool good;
 
     describe(v);
-    uk_memory_keep(v, false);
+    uk_memory_save(v, false);
     uk_context_enter(v->context, v->context->file);
     s = uk_verify_interpret(v);
     if (s == UK_INVALID_SIZE)
         return true; /* the declaration refuses these sizes */
     if (s)
-        return uk_verify_gave_up(v, s, uk_context_message(v->context));
-    uk_memory_keep(v, true);
+        return uk_verify_give_up(v, s, uk_context_message(v->context));
+    uk_memory_save(v, true);
     uk_memory_restore(v);
     if (uk_verify_has_negative(v)) {
         uk_verify_negate(v);
         if (!uk_memory_mirror(v))
-            return uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+            return uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
         describe(v);
     }
     const enum uk_remote_result called = call_kernel(v);
@@ -181,11 +181,11 @@ static bool run_large_case(struct uk_verifier *v) {
         origin[i] = v->memory[i].origin;
     uk_context_enter(v->context, v->context->file);
     if (!good)
-        uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for a sample of its elements");
+        uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for a sample of its elements");
     else if (uk_interpret_points(v->intrinsic, v->form,
                                  &(struct uk_values){.size = v->size, .scalar = v->scalar, .tensor = origin},
                                  &points))
-        good = uk_verify_gave_up(v, uk_failure(v->context), uk_context_message(v->context));
+        good = uk_verify_give_up(v, uk_failure(v->context), uk_context_message(v->context));
     if (good) {
         good = call_kernel(v) == UK_REMOTE_GOOD && uk_large_compare(v, &points);
         v->verdict->cases++;
@@ -198,7 +198,7 @@ static bool run_large_case(struct uk_verifier *v) {
 
 static bool next_case(struct uk_verifier *v) {
     if (!uk_verify_choose(v))
-        return uk_verify_gave_up(v, UK_REFUSED, "found no sizes that fulfil its assumptions");
+        return uk_verify_give_up(v, UK_REFUSED, "found no sizes that fulfil its assumptions");
     if (v->device)
         return uk_verify_device_case(v);
     bool good = uk_memory_make(v);
@@ -206,7 +206,7 @@ static bool next_case(struct uk_verifier *v) {
     if (good)
         good = v->is_large ? run_large_case(v) : run_case(v);
     else
-        uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+        uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     uk_memory_free(v);
     return good;
 }
@@ -221,11 +221,11 @@ void uk_verify_run(struct uk_verifier *v) {
     v->scalar = calloc((size_t)scalars + 1, sizeof *v->scalar);
     v->negative = calloc((size_t)p->size_count + 1, sizeof *v->negative);
     if (!v->size || !v->scalar || !v->negative || !catch_faults(v)) {
-        uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
+        uk_verify_give_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
         return;
     }
     if (v->argv && !uk_remote_start(v)) {
-        uk_verify_gave_up(v, UK_IO, "cannot start the process that its code runs in");
+        uk_verify_give_up(v, UK_IO, "cannot start the process that its code runs in");
         return;
     }
     uk_verify_plan(v, v->cases);
@@ -238,10 +238,10 @@ void uk_verify_run(struct uk_verifier *v) {
             done = v->verdict->cases;
             if (!next_case(v))
                 return;
-        } while (v->verdict->cases == done && uk_verify_again(v));
+        } while (v->verdict->cases == done && uk_verify_should_retry(v));
     }
     if (v->verdict->cases < v->cases)
-        uk_verify_gave_up(v, UK_REFUSED,
+        uk_verify_give_up(v, UK_REFUSED,
                           "of the sizes that fulfil its assumptions, most make an access leave its tensor");
     else
         v->verdict->state = UK_GOOD;

@@ -16,7 +16,7 @@ static const int64_t far_gap = (int64_t)1 << 32;
 /* ---- strides ---- */
 
 /* The stored dimensions, innermost first: constant strides by size, then names, the last dimension first. */
-static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
+static void order_dimensions(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     int64_t key[UK_MAX_DIMS];
 
     for (int i = 0; i < t->stored_dims; i++) {
@@ -100,7 +100,7 @@ static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows
 
 /* The elements that `extent` rows of this stride span, added to the previous ones; at most 2^61, for which no
  * tensor has room. */
-static int64_t needed(int64_t need, int64_t extent, int64_t stride) {
+static int64_t add_span(int64_t need, int64_t extent, int64_t stride) {
     const int64_t max = INT64_C(1) << 61;
     int64_t more;
 
@@ -109,7 +109,7 @@ static int64_t needed(int64_t need, int64_t extent, int64_t stride) {
     return __builtin_mul_overflow(extent - 1, stride, &more) || more > max - need ? max : need + more;
 }
 
-void uk_verify_strides(struct uk_verifier *v, bool edges) {
+void uk_verify_choose_strides(struct uk_verifier *v, bool edges) {
     const struct uk_program *p = v->intrinsic->declaration;
 
     for (const struct uk_var *var = p->sizes; var; var = var->next)
@@ -120,20 +120,20 @@ void uk_verify_strides(struct uk_verifier *v, bool edges) {
             int order[UK_MAX_DIMS];
             int64_t need = 1;
 
-            inner_first(t, order);
+            order_dimensions(t, order);
             for (int i = 0; i < t->stored_dims; i++) {
                 const struct uk_index *stride = t->stride[order[i]];
                 int64_t extent = uk_verify_value(v, t->stored[order[i]]);
 
                 if (stride->op == UK_I_VAR && !stride->var->is_extent && v->size[stride->var->number] < need)
                     v->size[stride->var->number] = need + gap(v, stride->var, extent, need, edges);
-                need = needed(need, extent, uk_verify_value(v, stride));
+                need = add_span(need, extent, uk_verify_value(v, stride));
             }
         }
 }
 
 /* Rows that are only read may overlap, as in the image of a convolution. */
-void uk_verify_overlap(struct uk_verifier *v) {
+void uk_verify_overlap_rows(struct uk_verifier *v) {
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
         bool written = var->is_extent;
 
@@ -149,7 +149,7 @@ bool uk_verify_rows_disjoint(struct uk_verifier *v, const struct uk_tensor *t) {
     int64_t need = 1;
     int order[UK_MAX_DIMS];
 
-    inner_first(t, order);
+    order_dimensions(t, order);
     for (int i = 0; i < t->stored_dims; i++) {
         int64_t extent = uk_verify_value(v, t->stored[order[i]]),
                 stride = uk_verify_value(v, t->stride[order[i]]);
@@ -158,7 +158,7 @@ bool uk_verify_rows_disjoint(struct uk_verifier *v, const struct uk_tensor *t) {
             continue;
         if (stride < need)
             return false;
-        need = needed(need, extent, stride);
+        need = add_span(need, extent, stride);
     }
     return true;
 }
@@ -192,7 +192,7 @@ static bool is_passed(const struct uk_verifier *v, const struct uk_var *var) {
 }
 
 /* Rows that do not overlap still do not if their order is reversed. */
-void uk_verify_signs(struct uk_verifier *v) {
+void uk_verify_choose_signs(struct uk_verifier *v) {
     bool some = !uk_verify_random(v, 4), good;
 
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
@@ -200,7 +200,7 @@ void uk_verify_signs(struct uk_verifier *v) {
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
         v->negative[var->number] = some && !var->is_extent && is_passed(v, var) && uk_verify_random(v, 2);
     uk_verify_negate(v);
-    good = uk_verify_holds(v);
+    good = uk_verify_assumptions_hold(v);
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
         good = good && uk_verify_fits(v, var);
     uk_verify_negate(v);
@@ -208,7 +208,7 @@ void uk_verify_signs(struct uk_verifier *v) {
         v->negative[var->number] = v->negative[var->number] && good;
 }
 
-bool uk_verify_holds(struct uk_verifier *v) {
+bool uk_verify_assumptions_hold(struct uk_verifier *v) {
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next)
         if (uk_verify_value(v, a->relation) <= 0)
             return false;

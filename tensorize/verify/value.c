@@ -154,7 +154,7 @@ static struct range range_of(struct weighing *w, const struct uk_expr *e) {
     return as_type(w, e->type, range_of_operator(w, e, a));
 }
 
-bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t) {
+bool uk_verify_reads_output(const struct uk_verifier *v, const struct uk_tensor *t) {
     return t == v->intrinsic->computes->left.tensor &&
            (v->form == UK_FORM_UPDATE || (v->form == UK_FORM_COMPUTE && t->is_read));
 }
@@ -169,9 +169,9 @@ static struct weighing weigh(struct uk_verifier *v, int64_t terms) {
     r = as_type(&w, left->type, r);
     if (s->reduce == UK_REDUCE_SUM)
         r.bound *= (long double)terms;
-    if (uk_verify_reads(v, left) && (s->assign == UK_ASSIGN_MULTIPLY || s->reduce == UK_REDUCE_PROD))
+    if (uk_verify_reads_output(v, left) && (s->assign == UK_ASSIGN_MULTIPLY || s->reduce == UK_REDUCE_PROD))
         r = (struct range){r.bound * old.bound, r.quantum * old.quantum};
-    else if (uk_verify_reads(v, left))
+    else if (uk_verify_reads_output(v, left))
         r = (struct range){r.bound + old.bound, fminl(r.quantum, old.quantum)};
     as_type(&w, left->type, r);
     return w;
@@ -353,7 +353,7 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
     const struct uk_statement *s = v->intrinsic->computes;
     const enum uk_type type = s->left.tensor->type;
     const bool sums = s->reduce == UK_REDUCE_SUM && uk_type_is_float(type);
-    const bool reads = uk_verify_reads(v, s->left.tensor);
+    const bool reads = uk_verify_reads_output(v, s->left.tensor);
     bool added = s->assign == UK_ASSIGN_ADD;
 
     if (s->reduce == UK_REDUCE_PROD || uk_verify_is_inexact(s->right) || !has_floats(v))
@@ -364,12 +364,12 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
     start(v, false);
     if (sums && uk_verify_random(v, 2)) { /* two addends, one of which may be in the output */
         added = true;
-        if (terms > (reads ? 1 : 2) && !uk_verify_keep(v, reads ? 1 : 2))
+        if (terms > (reads ? 1 : 2) && !uk_verify_keep_terms(v, reads ? 1 : 2))
             return false;
     } else if (sums) { /* one, and 0 */
         v->left_is_zero = true;
         added = false;
-        if (terms > 1 && !uk_verify_keep(v, 1))
+        if (terms > 1 && !uk_verify_keep_terms(v, 1))
             return false;
     }
     v->has_small_exponents = added;
@@ -395,7 +395,7 @@ static bool start_small(struct uk_verifier *v, int64_t terms) {
         v->scale[i].bits = max_bits(v->scale[i], UK_SMALL);
     v->is_long = terms > ROUNDED_TERMS;
     return s->reduce == UK_REDUCE_PROD || terms == 1 || !uk_type_is_float(s->left.tensor->type) ||
-           (v->data != UK_SPECIAL && uk_verify_keep(v, 1)) || !v->is_long;
+           (v->data != UK_SPECIAL && uk_verify_keep_terms(v, 1)) || !v->is_long;
 }
 
 static bool start_exact(struct uk_verifier *v, int64_t terms) {
@@ -410,7 +410,7 @@ static bool start_exact(struct uk_verifier *v, int64_t terms) {
     if (v->data == UK_SPECIAL) /* its products with 0 are NaN */
         v->data = UK_LARGE;
     start(v, false);
-    return uk_verify_keep(v, UK_VERIFY_KEPT) && fit(v, UK_VERIFY_KEPT);
+    return uk_verify_keep_terms(v, UK_VERIFY_KEPT) && fit(v, UK_VERIFY_KEPT);
 }
 
 static bool choose_values(struct uk_verifier *v, int64_t terms) {
@@ -429,7 +429,7 @@ static bool choose_values(struct uk_verifier *v, int64_t terms) {
     return rounds ? start_small(v, terms) : start_exact(v, terms);
 }
 
-bool uk_verify_weigh(struct uk_verifier *v) {
+bool uk_verify_choose_magnitudes(struct uk_verifier *v) {
     choose_scales(v);
     v->kept = 0;
     v->left_is_zero = v->has_small_exponents = v->is_long = v->keeps_normal = false;

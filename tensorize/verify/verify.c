@@ -84,12 +84,13 @@ static void put_wrong(struct job *j, const char *name, const char *form, const c
 
 /* ---- the child ---- */
 
-static enum uk_status not_started(struct uk_context *c, const char *what) {
+static enum uk_status fail_to_start(struct uk_context *c, const char *what) {
     return uk_fail(c, UK_IO, (struct uk_position){0, 0}, "verify: %s: %s", what, strerror(errno));
 }
 
 /* Waits for the child, and reports what it could not report itself. */
-static enum uk_status judge(struct job *j, pid_t pid, const struct uk_intrinsic *i, const char *form) {
+static enum uk_status report_result(struct job *j, pid_t pid, const struct uk_intrinsic *i,
+                                    const char *form) {
     const int seconds = j->options->seconds ? j->options->seconds : UK_VERIFY_SECONDS;
     struct uk_verdict *v = j->verdict;
     struct uk_text what = {0};
@@ -149,12 +150,12 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
     pid_t pid = fork();
 
     if (pid < 0)
-        return not_started(j->context, "cannot start a process");
+        return fail_to_start(j->context, "cannot start a process");
     if (!pid) {
         uk_verify_run(&v);
         _exit(0);
     }
-    return judge(j, pid, i, form_names[form]);
+    return report_result(j, pid, i, form_names[form]);
 }
 
 /* ---- all forms ---- */
@@ -265,7 +266,7 @@ static enum uk_status verify(struct uk_context *c, struct uk_program *p, struct 
     void *shared = mmap(NULL, sizeof *j.verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (shared == MAP_FAILED)
-        return not_started(c, "no memory to share with a process");
+        return fail_to_start(c, "no memory to share with a process");
     j.verdict = shared;
     j.asm_found = calloc((size_t)count * UK_FORMS, sizeof *j.asm_found);
     enum uk_status s = j.asm_found ? verify_all(&j, p) : uk_out_of_memory(c);

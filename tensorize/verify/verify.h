@@ -138,7 +138,7 @@ struct uk_verifier {
     enum uk_data_kind data;
     int scales; /* number of scales: of the tensors, then of the scalars */
     struct uk_scale scale[UK_VERIFY_TENSORS + UK_VERIFY_WORDS];
-    int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: most elements are 0: the minimum, 1: the maximum */
+    int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: 0: most elements are the minimum; 1: the maximum */
     int special;                        /* UK_SPECIAL: inf, -inf or NaN; 3: all of them */
     uint64_t one_in;                    /* UK_SPECIAL: one element in this many is special; 0: a few are */
     int kept, kept_tensor; /* If not 0: the elements of tensor kept_tensor are 0 except at this number of
@@ -167,7 +167,7 @@ enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int int
 char *uk_verify_call_name(struct uk_arena *a, int intrinsic, int form);
 LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i, const struct uk_form *form,
                                struct uk_arena *a);
-enum uk_status uk_verify_look_at_asm(struct uk_build *b, struct uk_text *found);
+enum uk_status uk_verify_check_asm(struct uk_build *b, struct uk_text *found);
 
 /* device_code.c: the same for a GPU. Each form is inlined into a kernel of one block; `image` is a
  * code object, to be freed by the caller. */
@@ -194,9 +194,9 @@ void uk_verify_plan(struct uk_verifier *v, int random);
 /* Chooses sizes, scales and scalars of the next case. False: found none that fulfil the assumptions. */
 bool uk_verify_choose(struct uk_verifier *v);
 /* True if a case that could not be run is to be tried with other sizes. */
-bool uk_verify_again(struct uk_verifier *v);
+bool uk_verify_should_retry(struct uk_verifier *v);
 /* Sets the arguments of the form. */
-void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
+void uk_verify_set_arguments(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
 
 /* size.c: a random number below n. */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
@@ -208,35 +208,35 @@ int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
 
 /* stride.c: chooses the sizes that are used in strides only, so that the rows of no tensor overlap; in
  * cases of edges each row often has pages of its own. */
-void uk_verify_strides(struct uk_verifier *v, bool edges);
+void uk_verify_choose_strides(struct uk_verifier *v, bool edges);
 /* Lets rows that are only read overlap in some cases. */
-void uk_verify_overlap(struct uk_verifier *v);
+void uk_verify_overlap_rows(struct uk_verifier *v);
 bool uk_verify_rows_disjoint(struct uk_verifier *v, const struct uk_tensor *t);
-/* uk_verify_fits: the form's argument can hold the size. uk_verify_holds: the assumptions hold. */
+/* uk_verify_fits: the form's argument can hold the size. uk_verify_assumptions_hold: the assumptions hold. */
 bool uk_verify_fits(const struct uk_verifier *v, const struct uk_var *var);
-bool uk_verify_holds(struct uk_verifier *v);
+bool uk_verify_assumptions_hold(struct uk_verifier *v);
 /* Chooses the strides that are to be negative; changes their sign. */
-void uk_verify_signs(struct uk_verifier *v);
+void uk_verify_choose_signs(struct uk_verifier *v);
 void uk_verify_negate(struct uk_verifier *v);
 
 /* value.c: chooses the scales of operands and scalars of a case. False: with these sizes no sum would
  * be exact. */
-bool uk_verify_weigh(struct uk_verifier *v);
+bool uk_verify_choose_magnitudes(struct uk_verifier *v);
 extern const struct uk_format uk_formats[];
 int uk_integer_bits(enum uk_type t);
 bool uk_verify_is_half(enum uk_type t);
 /* True if this form reads the output. Copies of operands are never read. */
-bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
+bool uk_verify_reads_output(const struct uk_verifier *v, const struct uk_tensor *t);
 /* element.c: an element of tensor n; an index of NULL gives a value that does not depend on the
  * position, and n may then be the number of tensors plus that of a scalar. */
 union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index);
 /* Makes all terms of the sum 0 except `count` of them. False: no tensor's zeros do that. */
-bool uk_verify_keep(struct uk_verifier *v, int count);
+bool uk_verify_keep_terms(struct uk_verifier *v, int count);
 /* True if it calls exp, log, tanh, erf or pow, whose results are not specified to the last bit. */
 bool uk_verify_is_inexact(const struct uk_expr *e);
 /* True if `got` is an acceptable value of an element of the tensor for which `expected` was computed. */
-bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
-                    union uk_value expected);
+bool uk_verify_is_acceptable(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
+                             union uk_value expected);
 
 /* box.c: iterates over the elements of a tensor, the last dimension fastest. uk_box_begin returns
  * false if there are none. uk_box_offset: elements from the origin to the current one. */
@@ -271,7 +271,7 @@ bool uk_memory_fits(struct uk_verifier *v);
 bool uk_memory_make(struct uk_verifier *v);
 void uk_memory_free(struct uk_verifier *v);
 /* Copies all operands to `before` or to `expected`; copies `before` back. */
-void uk_memory_keep(struct uk_verifier *v, bool expected);
+void uk_memory_save(struct uk_verifier *v, bool expected);
 void uk_memory_restore(struct uk_verifier *v);
 /* Replaces the operands, and their copies, by the same ones for strides of which some are negative now;
  * false: no memory. */
@@ -320,11 +320,11 @@ enum uk_remote_result {
 
 /* run.c:
  * - uk_verify_describe: writes the sizes and scalars to verdict->where, and returns the length of that text
- * - uk_verify_gave_up: records why a case cannot be run; returns false
+ * - uk_verify_give_up: records why a case cannot be run; returns false
  * - uk_verify_interpret: computes the form in the operands themselves
  * - uk_verify_has_negative: true if a stride is to be negative */
 size_t uk_verify_describe(struct uk_verifier *v);
-bool uk_verify_gave_up(struct uk_verifier *v, enum uk_status status, const char *what);
+bool uk_verify_give_up(struct uk_verifier *v, enum uk_status status, const char *what);
 enum uk_status uk_verify_interpret(struct uk_verifier *v);
 bool uk_verify_has_negative(const struct uk_verifier *v);
 /* Runs all cases in the child; the verdict is set when it returns. */

@@ -6,7 +6,7 @@
 #include "numbers.h"
 
 /* erf(x) / x - 1, of x^2 */
-static LLVMValueRef near_series(const struct uk_math *m, LLVMValueRef z) {
+static LLVMValueRef erf_series(const struct uk_math *m, LLVMValueRef z) {
     static const double single[] = {0x1.4ae4c59dcdbf3p-14, -0x1.a485f7f7ff144p-11, 0x1.5419f962ab742p-8,
                                     -0x1.b7fbb56196242p-6, 0x1.ce2d1fae8ac4ep-4,   -0x1.81273ecb64b3ap-2,
                                     0x1.06eba7f8bac62p-3},
@@ -19,7 +19,7 @@ static LLVMValueRef near_series(const struct uk_math *m, LLVMValueRef z) {
 }
 
 /* log(erfc(1 + t)) */
-static LLVMValueRef far_series(const struct uk_math *m, LLVMValueRef t) {
+static LLVMValueRef erfc_series(const struct uk_math *m, LLVMValueRef t) {
     static const double single[] = {0x1.852b6cd9c7243p-13, -0x1.deb6e4a11282dp-10, 0x1.441aaf2cc6db6p-7,
                                     -0x1.53f93c553c493p-5, -0x1.afad34ec6cbe8p-1,  -0x1.51c9aa24de8d6p+1,
                                     -0x1.d97fbf43c6fa2p+0},
@@ -36,11 +36,11 @@ static LLVMValueRef far_series(const struct uk_math *m, LLVMValueRef t) {
 LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x) {
     const double end = m->is_double ? 6 : 4;
     LLVMValueRef size = uk_math_size(m, x), one = uk_math_number(m, 1);
-    LLVMValueRef near = uk_math_multiply_add(m, x, near_series(m, uk_math_multiply(m, x, x)), x);
+    LLVMValueRef result = uk_math_multiply_add(m, x, erf_series(m, uk_math_multiply(m, x, x)), x);
     LLVMValueRef t = uk_math_where(m, LLVMRealOGT, size, end, uk_math_number(m, end), size);
 
-    t = far_series(m, uk_math_subtract(m, t, one));
+    t = erfc_series(m, uk_math_subtract(m, t, one));
     t = uk_math_subtract(m, one, uk_math_exp(m, t));
-    near = uk_math_where(m, LLVMRealOLT, size, 1, near, t);
-    return uk_math_with_sign(m, near, x);
+    result = uk_math_where(m, LLVMRealOLT, size, 1, result, t);
+    return uk_math_with_sign(m, result, x);
 }

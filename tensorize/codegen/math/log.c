@@ -12,18 +12,18 @@ struct parts {
 
 /* Splits a positive finite number; subnormal ones are made normal first. For other numbers the result is
  * arbitrary. */
-static struct parts take_apart(const struct uk_math *m, LLVMValueRef x) {
+static struct parts split_number(const struct uk_math *m, LLVMValueRef x) {
     LLVMBuilderRef b = m->g->b;
     const uint64_t root = m->is_double ? UINT64_C(0x3fe6a09e667f3bcd) : 0x3f3504f3; /* sqrt(1/2) */
     const uint64_t unit = m->is_double ? UINT64_C(1023) << 52 : 127u << 23;         /* 1 */
     /* From this number on all numbers are integers. */
     const uint64_t whole = m->is_double ? UINT64_C(1075) << 52 : 150u << 23;
-    const double whole_number = m->is_double ? 0x1p52 : 0x1p23, bias = m->is_double ? 1023 : 127,
+    const double first_integer = m->is_double ? 0x1p52 : 0x1p23, bias = m->is_double ? 1023 : 127,
                  more = m->is_double ? 54 : 24, tiny = m->is_double ? 0x1p-1022 : 0x1p-126;
     LLVMValueRef scaled = uk_math_multiply(m, x, uk_math_number(m, ldexp(1, (int)more)));
     LLVMValueRef offset =
-        uk_math_where(m, LLVMRealOLT, x, tiny, uk_math_number(m, whole_number + bias + more),
-                      uk_math_number(m, whole_number + bias));
+        uk_math_where(m, LLVMRealOLT, x, tiny, uk_math_number(m, first_integer + bias + more),
+                      uk_math_number(m, first_integer + bias));
     LLVMValueRef bits = uk_math_bits(m, uk_math_where(m, LLVMRealOLT, x, tiny, scaled, x));
 
     /* Makes exponents change at sqrt(1/2) instead of at 1. */
@@ -57,7 +57,7 @@ static LLVMValueRef log_series(const struct uk_math *m, LLVMValueRef z) {
 }
 
 LLVMValueRef uk_math_log(const struct uk_math *m, LLVMValueRef x) {
-    const struct parts p = take_apart(m, x);
+    const struct parts p = split_number(m, x);
     LLVMValueRef s = uk_math_divide(m, p.f, uk_math_add(m, uk_math_number(m, 2), p.f));
     LLVMValueRef z = uk_math_multiply(m, s, s);
     LLVMValueRef half = uk_math_multiply(m, uk_math_multiply(m, uk_math_number(m, 0.5), p.f), p.f);
@@ -103,7 +103,7 @@ static struct uk_math_pair multiply(const struct uk_math *m, struct uk_math_pair
 }
 
 struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x) {
-    const struct parts p = take_apart(m, x);
+    const struct parts p = split_number(m, x);
     const struct uk_math_pair s = quotient(m, p.f), z = multiply(m, s, s);
     const double third = m->is_double ? 1.0 / 3 : (double)(float)(1.0 / 3),
                  rest = m->is_double ? 0x1.5555555555555p-56 : 1.0 / 3 - third;

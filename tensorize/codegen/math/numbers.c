@@ -124,35 +124,36 @@ struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLV
 }
 
 /* A number whose last bit is 1: adding and subtracting it rounds to an integer. */
-static double whole_from(const struct uk_math *m) {
+static double first_integer(const struct uk_math *m) {
     return m->is_double ? 0x1p52 : 0x1p23;
 }
 
 static LLVMValueRef round_by_adding(const struct uk_math *m, LLVMValueRef x) {
-    LLVMValueRef large = uk_math_number(m, whole_from(m));
+    LLVMValueRef large = uk_math_number(m, first_integer(m));
     LLVMValueRef whole = uk_math_add(m, uk_math_size(m, x), large);
 
     return uk_math_with_sign(m, uk_math_subtract(m, whole, large), x);
 }
 
-static LLVMValueRef where_not_whole(const struct uk_math *m, LLVMValueRef x, LLVMValueRef whole) {
-    return uk_math_where(m, LLVMRealOLT, uk_math_size(m, x), whole_from(m), whole, x);
+static LLVMValueRef keep_integers(const struct uk_math *m, LLVMValueRef x, LLVMValueRef rounded) {
+    return uk_math_where(m, LLVMRealOLT, uk_math_size(m, x), first_integer(m), rounded, x);
 }
 
 LLVMValueRef uk_math_round(const struct uk_math *m, LLVMValueRef x) {
     if (m->rounds)
         return uk_cg_intrinsic(m->g, "llvm.roundeven", m->type, &x, 1);
-    return where_not_whole(m, x, round_by_adding(m, x));
+    return keep_integers(m, x, round_by_adding(m, x));
 }
 
 LLVMValueRef uk_math_floor(const struct uk_math *m, LLVMValueRef x) {
     if (m->rounds)
         return uk_cg_intrinsic(m->g, "llvm.floor", m->type, &x, 1);
-    LLVMValueRef near = round_by_adding(m, x);
-    LLVMValueRef above = LLVMBuildFCmp(m->g->b, LLVMRealOGT, near, x, "");
+    LLVMValueRef rounded = round_by_adding(m, x);
+    LLVMValueRef above = LLVMBuildFCmp(m->g->b, LLVMRealOGT, rounded, x, "");
 
-    near = LLVMBuildSelect(m->g->b, above, uk_math_subtract(m, near, uk_math_number(m, 1)), near, "");
-    return where_not_whole(m, x, near);
+    rounded =
+        LLVMBuildSelect(m->g->b, above, uk_math_subtract(m, rounded, uk_math_number(m, 1)), rounded, "");
+    return keep_integers(m, x, rounded);
 }
 
 LLVMValueRef uk_math_ceil(const struct uk_math *m, LLVMValueRef x) {

@@ -8,7 +8,7 @@ static LLVMValueRef is(const struct uk_math *m, LLVMRealPredicate relation, LLVM
     return LLVMBuildFCmp(m->g->b, relation, a, uk_math_number(m, b), "");
 }
 
-static LLVMValueRef is_whole(const struct uk_math *m, LLVMValueRef y) {
+static LLVMValueRef is_integer(const struct uk_math *m, LLVMValueRef y) {
     return LLVMBuildFCmp(m->g->b, LLVMRealOEQ, uk_math_floor(m, y), y, "");
 }
 
@@ -34,9 +34,9 @@ LLVMValueRef uk_math_pow(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y
     LLVMValueRef at_infinity = is(m, LLVMRealOEQ, size, INFINITY);
     LLVMValueRef at_end = LLVMBuildOr(b, is(m, LLVMRealOEQ, x, 0), at_infinity, "");
     LLVMValueRef grows = LLVMBuildXor(b, at_infinity, is(m, LLVMRealOLT, y, 0), "");
-    LLVMValueRef whole = is_whole(m, y), part = LLVMBuildNot(b, whole, "");
+    LLVMValueRef integer = is_integer(m, y), part = LLVMBuildNot(b, integer, "");
     LLVMValueRef odd = LLVMBuildAnd(
-        b, whole, LLVMBuildNot(b, is_whole(m, uk_math_multiply(m, y, uk_math_number(m, 0.5))), ""), "");
+        b, integer, LLVMBuildNot(b, is_integer(m, uk_math_multiply(m, y, uk_math_number(m, 0.5))), ""), "");
     LLVMValueRef has_root = LLVMBuildNot(b, LLVMBuildAnd(b, is(m, LLVMRealOLT, x, 0), part, ""), "");
     LLVMValueRef is_one = LLVMBuildOr(b, is(m, LLVMRealOEQ, x, 1), is(m, LLVMRealOEQ, y, 0), "");
     LLVMValueRef r = magnitude(m, size, y);
