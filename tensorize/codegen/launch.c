@@ -145,7 +145,7 @@ static void make_buffers(struct uk_codegen *d) {
         if (scope == UK_SCOPE_GLOBAL)
             continue;
         if (!uk_index_is_int(b->elements, &n)) {
-            uk_cg_fail(d, UK_INTERNAL, "a buffer's extent is no constant", b->tensor->name);
+            uk_cg_fail(d, UK_INTERNAL, "the extent of a buffer is not constant", b->tensor->name);
             return;
         }
         type = LLVMArrayType2(element, (uint64_t)n);

@@ -30,7 +30,7 @@ bool uk_check_element(struct uk_frame *f, const struct uk_index *element, int64_
         return !f->status;
     put_element(f, &t, element);
     f->status = uk_fail(f->context, UK_INVALID_INDEX, at,
-                        "%s is %" PRId64 ", and as a subscript it is to be at least %" PRId64
+                        "%s is %" PRId64 ", but as a subscript it must be at least %" PRId64
                         " and less than %" PRId64 "; correct the data",
                         t.text ? t.text : element->tensor->name, value, lower, upper);
     uk_text_free(t.text);

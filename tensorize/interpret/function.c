@@ -99,7 +99,7 @@ static int64_t value_of(struct uk_frame *f, const struct uk_index *e) {
 static void outside(struct uk_frame *f, const char *name, int64_t at, int64_t elements) {
     if (!f->status)
         f->status = uk_fail(f->context, UK_INTERNAL, (struct uk_position){0, 0},
-                            "%s is touched at element %" PRId64 " of %" PRId64 "; please report this", name,
+                            "%s is accessed at element %" PRId64 " of %" PRId64 "; please report this", name,
                             at, elements);
 }
 
@@ -314,7 +314,7 @@ static bool add_section(struct uk_frame *f, const struct uk_section *c) {
     const int64_t room = home->elements * (int64_t)uk_type_bytes(home->tensor->type);
     if (elements < 0 || f->overflow || at > room || bytes > room - at)
         return uk_frame_fail(f, UK_INTERNAL, c->tensor->at, c->tensor->name,
-                             "is not inside of what it is a part of; please report this");
+                             "is outside of its enclosing tensor; please report this");
     f->storage[f->storages++] =
         (struct uk_storage){.tensor = c->tensor, .base = home->base + at, .elements = elements};
     return true;

@@ -393,7 +393,7 @@ enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk
         return f->status;
     if (r.bounds)
         return f->status = uk_fail(f->context, UK_UNSUPPORTED, s->at,
-                                   "whether subscripts are inside is seen by trying all of them only");
+                                   "only trying all subscripts shows whether they are inside");
     for (int k = 0; k < points->count && !f->overflow; k++) {
         for (int i = 0; i < s->left_iterators; i++)
             f->slot[i] = points->index[k * s->left_iterators + i];

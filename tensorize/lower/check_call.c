@@ -34,7 +34,7 @@ static enum uk_status check_function(struct uk_program *p, const struct uk_targe
     enum uk_status status = uk_lower(p, target, o, NULL, NULL, &f);
 
     for (const struct uk_entry_check *c = status ? NULL : f->checks; c && !status; c = c->next)
-        status = uk_check_relation(p, c->condition, size, nowhere, "what the schedule takes needs ",
+        status = uk_check_relation(p, c->condition, size, nowhere, "the schedule requires ",
                                    ", which does not hold");
     uk_arena_release(&p->arena, before);
     return status;

@@ -46,10 +46,11 @@ enum uk_status uk_raise_sizes(struct uk_nest *n) {
                 continue;
             const struct uk_var *size = size_of(e);
             if (!size)
-                return uk_fail(n->s->context, UK_UNSUPPORTED, st->statement->at,
-                               "stage %s: the sum over %s ends in an outer loop, and its extent is no size; "
-                               "attach what follows outside of the sum",
-                               st->name, st->statement->iterator[v]->name);
+                return uk_fail(
+                    n->s->context, UK_UNSUPPORTED, st->statement->at,
+                    "stage %s: the sum over %s ends in an outer loop, and its extent is not a size; "
+                    "attach the later stages outside of the sum",
+                    st->name, st->statement->iterator[v]->name);
             if (!uk_is_raised(n->s, size) && n->s->raised < UK_MAX_SIZES)
                 n->s->raised_size[n->s->raised++] = size;
         }

@@ -51,9 +51,9 @@ static bool depends_inside(const struct uk_index *e, const struct uk_node *launc
 
 static enum uk_status no_grid(struct uk_schedule *s, const struct uk_node *n) {
     return uk_fail(s->context, UK_REFUSED, (struct uk_position){0},
-                   "loop %s of stage %s is over blocks, and how many there are depends on other blocks; bind "
-                   "loops whose extents depend on sizes alone",
-                   n->var->name, n->stage);
+                   "stage %s: the number of blocks of loop %s depends on another block's number; bind loops "
+                   "whose extents depend on sizes alone",
+                   n->stage, n->var->name);
 }
 
 /* Finds the grid: loops over blocks must be nested directly, with only conditions between them. */

@@ -324,11 +324,10 @@ static enum uk_status transform(struct uk_schedule *s, struct uk_node **at) {
         end = &(*end)->next;
     struct uk_node *others = *end;
     if (fill == others || fills(s, others, loop, false, &rest) || loop->step != 1)
-        return uk_fail(
-            s->context, UK_REFUSED, loop->at,
-            "pipeline %s: conditions on sizes stand between what is filled and what reads it; leave the "
-            "step out, or split by factors that divide the sizes",
-            loop->var->name);
+        return uk_fail(s->context, UK_REFUSED, loop->at,
+                       "pipeline %s: conditions on sizes separate the copy from its readers; leave the "
+                       "step out, or split by factors that divide the sizes",
+                       loop->var->name);
     *end = NULL;
     return begin(s, at, fill) && go_ahead(s, loop, fill, others) ? UK_OK : uk_failure(s->context);
 }

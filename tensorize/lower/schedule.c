@@ -30,9 +30,10 @@ static enum uk_status choose_steps(struct uk_schedule *s) {
         return uk_apply_steps(s, s->program->steps);
     s->is_automatic = true;
     if (step)
-        status = uk_note(s->context, step->at,
-                         "the schedule binds no loop, so that it is none for %s; one is chosen in its place",
-                         s->target->name);
+        status = uk_note(
+            s->context, step->at,
+            "the schedule binds no loop, so it does not apply to %s; an automatic one is used instead",
+            s->target->name);
     if (status)
         return status;
     return s->target->arch->is_device ? uk_auto_device(s) : uk_auto_schedule(s);
@@ -110,7 +111,7 @@ static enum uk_status refuse_constants(const struct uk_program *p, const struct 
     return !x || !t->arch->is_device
                ? UK_OK
                : uk_fail(p->context, UK_UNSUPPORTED, x->at,
-                         "%s is constant, and programs for GPUs pack nothing before; leave `constant` out "
+                         "%s is constant, but programs for GPUs cannot pack in advance; leave `constant` out "
                          "for %s",
                          x->name, t->name);
 }

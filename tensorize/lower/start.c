@@ -34,7 +34,7 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
     if (*cursor < 0)
         return uk_fail(
             p->context, UK_INVALID_ARGUMENT, (struct uk_position){0},
-            "the cursor is %d; it is 0 before the first call, and then what that call has made of it",
+            "the cursor is %d; set it to 0 before the first call, and do not change it between calls",
             *cursor);
     if (*cursor) {
         int next = *cursor - 1;

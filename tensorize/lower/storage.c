@@ -222,8 +222,8 @@ static enum uk_status place_in_tile(struct placing *p) {
     s->buffers->per_thread = is_parallel(p->access[0].stage, prefix);
     s->buffers->inside = l->var->name;
     if (s->report)
-        uk_put(s->report, "temp %s: a buffer of what one iteration of %s.%s needs\n", p->t->name,
-               l->stage->name, l->var->name);
+        uk_put(s->report, "temp %s: a buffer for one iteration of %s.%s\n", p->t->name, l->stage->name,
+               l->var->name);
     return UK_OK;
 }
 

@@ -78,7 +78,7 @@ static enum uk_status refuse_access(struct uk_schedule *s, const struct uk_stage
               "/ or %, or is a scan's"
             : "read it through pad(), leave terms out by a `where`, or make an extent smaller";
     enum uk_status status = uk_fail(s->context, UK_REFUSED, a->at.line ? a->at : st->statement->at,
-                                    "%s is outside of %s whatever the sizes, unless there is nothing to "
+                                    "%s is outside of %s for all sizes, unless there is nothing to "
                                     "compute: dimension %d is indexed by "
                                     "%s and its extent is %s; %s",
                                     name, a->tensor->name, dim, index.text ? index.text : "?",

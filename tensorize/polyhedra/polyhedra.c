@@ -87,7 +87,7 @@ static isl_pw_aff *variable(struct uk_schedule *s, const struct uk_stage *st, is
     isl_local_space_free(ls);
     if (!uk_isl_status(s))
         uk_fail(s->context, UK_REFUSED, v->at,
-                "%s stands in a bound but is no extent of a tensor; put it in a shape", v->name);
+                "%s is used in a bound, but is not an extent of a tensor; use it in a shape", v->name);
     return NULL;
 }
 

@@ -95,8 +95,8 @@ static enum uk_status refuse(struct uk_schedule *s, const struct uk_access *a, c
     for (int d = 0; d < t->dims && element; d++)
         element = uk_format(s->arena, "%s%s%" PRId64, element, d ? ", " : "", point->value[d]);
     return uk_fail(s->context, UK_REFUSED, a->at,
-                   "temp %s: %s] is read, and no statement before writes it%s; write it, or `assume` what "
-                   "the sizes are",
+                   "temp %s: %s] is read, but no earlier statement writes it%s; write it, or exclude these "
+                   "sizes by `assume`",
                    t->name, element ? element : t->name, point->sizes);
 }
 

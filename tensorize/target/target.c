@@ -359,8 +359,8 @@ enum uk_status uk_target_chosen(struct uk_context *c, const struct uk_options *o
     *out = NULL;
     if (threads < 0 || threads > UK_MAX_THREADS)
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                       "%d threads: give how many the function will run on, at most %d, or 0 for one",
-                       threads, UK_MAX_THREADS);
+                       "%d threads: give the number of threads, at most %d, or 0 for one", threads,
+                       UK_MAX_THREADS);
     return uk_target_find(c, options ? options->target : NULL, out);
 }
 

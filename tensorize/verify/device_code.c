@@ -274,8 +274,8 @@ static enum uk_status check_registers(struct uk_build *b, const struct uk_intrin
         if (t->scope == UK_SCOPE_REGISTER && !uk_verify_registers(i, t))
             return uk_fail(
                 b->context, UK_REFUSED, i->at,
-                "%s: %s lies in registers, of which a thread has so many for it as the declaration says: "
-                "give it strides that are numbers, and extents of at most %d elements by assumptions",
+                "%s: %s is in registers, so its size has to be constant: give it constant strides, and bound "
+                "its extents to at most %d elements by assumptions",
                 i->name, t->name, UK_VERIFY_REGISTERS);
     return UK_OK;
 }

@@ -78,7 +78,7 @@ size_t uk_verify_describe(struct uk_verifier *v) {
 
 static void describe(struct uk_verifier *v) {
     static const char *const places[] = {"ends at a page", "starts at a page",
-                                         "is aligned no better than it must be"};
+                                         "has only the alignment that it needs"};
     struct uk_verdict *verdict = v->verdict;
     size_t n = uk_verify_describe(v);
     const char *between = n ? " " : "";
@@ -242,7 +242,7 @@ void uk_verify_run(struct uk_verifier *v) {
     }
     if (v->verdict->cases < v->cases)
         uk_verify_give_up(v, UK_REFUSED,
-                          "of the sizes that fulfil its assumptions, most make an access leave its tensor");
+                          "most sizes that fulfil its assumptions make an access leave its tensor");
     else
         v->verdict->state = UK_GOOD;
 }

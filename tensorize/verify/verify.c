@@ -69,7 +69,7 @@ static void put_fault(struct uk_text *t, const struct uk_verdict *v) {
         return;
     }
     if (v->is_address)
-        uk_put(t, "%s at address %#" PRIxPTR ", which is near none of its operands", verb, v->address);
+        uk_put(t, "%s at address %#" PRIxPTR ", which is not near any of its operands", verb, v->address);
     else
         uk_put(t, "%s", signal_text(v->signal));
 }
@@ -106,9 +106,9 @@ static enum uk_status report_result(struct job *j, pid_t pid, const struct uk_in
         return UK_OK;
     }
     if (end == UK_VERIFY_TOO_LONG)
-        uk_put(&what, "does not come back within %d seconds of CPU time", seconds);
+        uk_put(&what, "does not return within %d seconds of CPU time", seconds);
     else if (end == UK_VERIFY_STUCK)
-        uk_put(&what, "does not come back within %d seconds", seconds * UK_VERIFY_PATIENCE);
+        uk_put(&what, "does not return within %d seconds", seconds * UK_VERIFY_PATIENCE);
     else if (v->state == UK_FAULTED)
         put_fault(&what, v);
     else if (v->state == UK_WRONG)
@@ -221,7 +221,7 @@ static enum uk_status load(struct job *j, struct uk_program *p, const struct uk_
         s = r->link(r->user, source.text, LLVMGetBufferStart(object), LLVMGetBufferSize(object), &j->argv);
         if (s)
             s = uk_fail(j->context, s, (struct uk_position){0, 0},
-                        "verify: the code could not be linked to run elsewhere");
+                        "verify: cannot link the code for the process that runs it");
     }
     uk_text_free(source.text);
     LLVMDisposeMemoryBuffer(object);

@@ -301,8 +301,7 @@ static void expect_refused(enum way way, struct uk_program *p, const struct uk_m
             fail_msg("seed %" PRIu64 ": way %d: an index of %" PRId64 ": status %d, wanted %d%s\n%s", seed,
                      (int)way, bad[i], status, wanted, touched ? ", and an element was written" : "", text);
         if (wanted && (way == INTERPRETED || way == LOOPS))
-            assert_non_null(
-                strstr(uk_context_message(context), ", and as a subscript it is to be at least "));
+            assert_non_null(strstr(uk_context_message(context), ", but as a subscript it must be at least "));
     }
     set_index(s, d, at, was);
 }

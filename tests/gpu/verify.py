@@ -114,7 +114,7 @@ def wrong():
         ("ignores_c", loop(FMA, load=LOAD.replace("= c[i]", "= 0")), r"WRONG in case \d+: c\[0, 0\]"),
         ("wide", loop(FMA, load=LOAD + "    if (k > 5) s[3] += a[1000000];\n"),
          "WRONG in case .*a read of 4 bytes at byte [0-9]* of LDS; the block has"),
-        ("endless", loop(FMA, store=STORE + '    for (;;) __asm__ volatile("");\n'), "does not come back within"),
+        ("endless", loop(FMA, store=STORE + '    for (;;) __asm__ volatile("");\n'), "does not return within"),
     ):
         expect(name, verify(name, source, limit=2 if name == "endless" else 60), 1, pattern)
 

@@ -451,7 +451,7 @@ static void loops_run(void **state) {
     uk_context_enter(context, "f");
     assert_int_equal(uk_interpret_function(&f, &v, 0xff), UK_INTERNAL);
     assert_string_equal(uk_context_message(context),
-                        "f: error: C is touched at element 7 of 5; please report this");
+                        "f: error: C is accessed at element 7 of 5; please report this");
     uk_program_destroy(p);
 }
 

@@ -100,10 +100,9 @@ static void kernels_have_conditions(void **state) {
 
     (void)state;
     answers(p, &o, (int64_t[]){127}, NULL);
-    answers(
-        p, &o, (int64_t[]){128},
-        "f.uk: error: what the schedule takes needs N <= 127, which does not hold for N = 128; take other "
-        "sizes");
+    answers(p, &o, (int64_t[]){128},
+            "f.uk: error: the schedule requires N <= 127, which does not hold for N = 128; take other "
+            "sizes");
     uk_program_destroy(p);
 }
 
@@ -134,8 +133,7 @@ static void programs_by_calls(void **state) {
         "by where");
     assert_int_equal(uk_compile(never, NULL, &m), UK_REFUSED);
     assert_null(m);
-    assert_non_null(
-        strstr(uk_context_message(context), "error: X[i + N] is outside of X whatever the sizes"));
+    assert_non_null(strstr(uk_context_message(context), "error: X[i + N] is outside of X for all sizes"));
     assert_int_equal(uk_program_define(p, "N", INT64_MAX / 2), UK_OK);
     assert_int_equal(uk_emit(p, NULL, UK_EMIT_LOOPS, &bytes, &length), UK_INVALID_SIZE);
     assert_string_equal(

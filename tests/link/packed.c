@@ -316,7 +316,7 @@ static void refused_programs(void **state) {
         {"tensor X f32 [4]\ntemp T f32 [4] constant\ntensor Y f32 [4]\nT[i] = X[i]\nY[i] = T[i]\n", NULL,
          "packed.uk:2:6: error: temp T is constant"},
         {"tensor X f32 [4] constant\ntensor Y f32 [4]\nY[i] = X[i]\n", "amdgcn-gfx90a",
-         "packed.uk:1:8: error: X is constant, and programs for GPUs pack nothing before"},
+         "packed.uk:1:8: error: X is constant, but programs for GPUs cannot pack in advance"},
     };
 
     (void)state;

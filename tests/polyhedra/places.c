@@ -48,12 +48,12 @@ static const struct refused refused_texts[] = {
      "a "
      "place of its own, as (i) -> [i / 4, i % 4] does"},
     {"tensor X f32 [M]\ntemp T f32 [M + 1]\ntensor Y f32 [M + 1]\nT[i + 1] = X[i]\nY[i] = T[i]\n",
-     "f.uk:5:8: error: temp T: T[0] is read, and no statement before writes it for M = 0; write it, or "
-     "`assume` what the sizes are"},
+     "f.uk:5:8: error: temp T: T[0] is read, but no earlier statement writes it for M = 0; write it, or "
+     "exclude these sizes by `assume`"},
     {"tensor A f32 [H, 8]\ntensor B f32 [H, P]\ntemp T f32 [H, 24]\ntensor Y f32 [H, 24]\n"
      "T[h, c + 0] = A[h, c]\nb: T[h, c + 8] = B[h, c]\nY[h, c] = T[h, c]\n",
-     "f.uk:7:11: error: temp T: T[0, 8] is read, and no statement before writes it for H = 1, P = 0; write "
-     "it, or `assume` what the sizes are"},
+     "f.uk:7:11: error: temp T: T[0, 8] is read, but no earlier statement writes it for H = 1, P = 0; write "
+     "it, or exclude these sizes by `assume`"},
 };
 
 static const char *const taken_texts[] = {

@@ -188,7 +188,7 @@ intrinsic f
   compute void f(ptr c)
 end
 END
-expect 1 '^f compute: WRONG in case 1: does not come back within 1 seconds' '' verify endless.uk --seconds=1
+expect 1 '^f compute: WRONG in case 1: does not return within 1 seconds' '' verify endless.uk --seconds=1
 expect 1 '' 'interp has no machine code' verify vadd.uk --target=interp
 
 # Running and checking, with sizes that are no multiples of a tile, none at all, and padded rows.

@@ -63,10 +63,10 @@ static const struct broken {
      GOOD "__asm__ volatile(\"mov $60, %%eax; mov $7, %%edi; syscall\" ::: \"memory\", \"rax\", \"rdi\", "
           "\"rcx\", \"r11\");",
      "ends the process by exit status 7", "exit status 7"},
-    {"wild", GOOD "*(volatile int *)16 = 1;", "writes at address 0x10, which is near none of its operands",
+    {"wild", GOOD "*(volatile int *)16 = 1;", "writes at address 0x10, which is not near any of its operands",
      "writes at address 0x10"},
     {"no_stack", GOOD "__asm__ volatile(\"xor %%esp, %%esp; push %%rax\" :: );",
-     "is near none of its operands", "near none"},
+     "is not near any of its operands", "near none"},
 };
 
 static void is_judged(void **state) {
@@ -90,7 +90,7 @@ static void endless(void **state) {
         report_of(context, HEAD "for (;;) __asm__ volatile(\"\");" TAIL, &options, UK_WRONG_RESULT);
 
     (void)state;
-    expect_line(report, "mm compute:", "WRONG in case 1: does not come back within 1 seconds of CPU time");
+    expect_line(report, "mm compute:", "WRONG in case 1: does not return within 1 seconds of CPU time");
     uk_text_free(report);
 }
 
@@ -114,7 +114,7 @@ static void asleep(void **state) {
         context,
         HEAD "__asm__ volatile(\"mov $34, %%eax; syscall\" ::: \"memory\", \"rax\", \"rcx\", \"r11\");" TAIL,
         &options, UK_WRONG_RESULT);
-    expect_line(report, "mm compute:", "WRONG in case 1: does not come back within 20 seconds");
+    expect_line(report, "mm compute:", "WRONG in case 1: does not return within 20 seconds");
     uk_text_free(report);
 }
 

@@ -122,12 +122,12 @@ for target in riscv64:fcsr aarch64-neon:FPCR; do
     expect 1 '^add compute: WRONG in case [0-9]+: writes (past the end of c|outside of c)' past.uk --target="$target"
     expect 1 '^add compute: WRONG in case [0-9]+: reads 4 bytes before the start of a' before.uk --target="$target"
     expect 1 '^add compute: WRONG in case 1: writes b.[0-9]+., which is only read' input.uk --target="$target"
-    expect 1 '^add compute: WRONG in case 1: writes at address 0x1000, which is near none of its operands' far.uk --target="$target"
+    expect 1 '^add compute: WRONG in case 1: writes at address 0x1000, which is not near any of its operands' far.uk --target="$target"
     expect 1 "^add compute: WRONG in case 1: does not preserve $kept" "$target.uk" --target="$target"
     expect 1 '^add compute: WRONG in case 1: executes an instruction that this CPU does not have' illegal.uk --target="$target"
 done
 expect 1 '^add compute: WRONG in case 1: executes an instruction that this CPU does not have' illegal.uk --target=riscv64-p
-expect 1 '^add compute: WRONG in case 1: does not come back within 2 seconds of CPU time' endless.uk --target=riscv64 --seconds=2
+expect 1 '^add compute: WRONG in case 1: does not return within 2 seconds of CPU time' endless.uk --target=riscv64 --seconds=2
 for process in /proc/[0-9]*/cmdline; do
     ! { tr '\0' ' ' <"$process"; } 2>/dev/null | grep "^qemu-riscv64 .*$TMPDIR" >/dev/null || { echo 'the emulator runs on'; exit 1; }
 done

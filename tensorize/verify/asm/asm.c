@@ -103,8 +103,9 @@ static void complain(struct statement *s, const struct uk_asm_instruction *i, st
 static void check_register(struct statement *s, const struct uk_asm_instruction *i, struct uk_asm_text name,
                            struct uk_asm_register r) {
     if (r.file && r.number >= 0 && !is_declared(s, r))
-        complain(s, i, name,
-                 "is no output and not among its clobbers as that; declare it by its widest name");
+        complain(
+            s, i, name,
+            "is neither an output nor, by a name of that width, a clobber; declare it by its widest name");
 }
 
 /* $3 or ${3:k}, an operand of the statement: the compiler chooses the register. */
