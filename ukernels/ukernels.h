@@ -13,7 +13,8 @@
  * are detected once, by libcpuinfo, which allocates, and prints a line on standard error if it fails: caches
  * are then assumed to be those of a common CPU. Threads: every function may be called by any number of
  * threads at once, and after fork. Errors: functions that can fail return enum uk_status, and have written
- * nothing if that is not UK_OK. Nothing in here prints, aborts or exits.
+ * nothing if that is not UK_OK. Nothing in here aborts or exits, and only UK_VERBOSE=1 in the environment
+ * makes calls print: a line each to standard error.
  *
  * kernels.h declares each kernel by its name; registry/kernel_contract.h is the contract that all of them
  * keep.

@@ -104,7 +104,12 @@ enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *t
         return status;
     if (!take_workspace(t))
         return UK_OUT_OF_MEMORY;
+    const double begin = uk_gemm_is_verbose ? uk_microseconds() : 0;
+
     uk_gemm_parallel(plan, run_group, t, t->groups);
+    if (uk_gemm_is_verbose)
+        uk_gemm_say_batch(plan, &t->common, count, uk_max(t->groups, plan->row_tasks * plan->column_tasks),
+                          begin);
     uk_give_memory(t->workspace);
     return UK_OK;
 }

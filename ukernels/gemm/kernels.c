@@ -215,7 +215,7 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->prefetch_ahead = ahead(machine);
     set_fma(t);
     uk_gemm_direct_fill(t);
-    atomic_store_explicit(&t->ready, true, memory_order_release);
+    atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);
 }
 
 /* The kernel of the highest instruction set that takes the least time for a term of a sum. */
@@ -270,7 +270,8 @@ static void look_up_groups(struct gemm_type *t, const struct uk_machine *machine
 }
 
 static void look_up_all(void) {
-    uk_count_threads(); /* sets the number that small products read without a call */
+    uk_count_threads(); /* sets the number that calls read */
+    uk_gemm_begin_verbose();
     look_up(&uk_gemm_f32, uk_machine());
     look_up(&uk_gemm_f64, uk_machine());
     look_up_groups(&uk_gemm_i32, uk_machine());

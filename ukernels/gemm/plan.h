@@ -226,6 +226,19 @@ size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
 /* Whether an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 
+/* ---- verbose.c ---- */
+
+/* Whether calls say what they do, once kernels have been looked up. */
+extern bool uk_gemm_is_verbose;
+/* Sets uk_gemm_is_verbose, and says what all calls have in common. */
+void uk_gemm_begin_verbose(void);
+/* The same as uk_gemm_run, and says so. */
+enum uk_status uk_gemm_run_verbose(const struct gemm_plan *plan, const struct gemm_operands *o,
+                                   void *workspace);
+/* Says that a batch has run since `begin`, of uk_microseconds. */
+void uk_gemm_say_batch(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count,
+                       int64_t threads, double begin);
+
 /* ---- task.c ---- */
 
 /* Runs `count` tasks on the plan's threads. */

@@ -46,7 +46,8 @@ enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_typ
 
     if (status)
         return status;
-    if (own.plan.path == &uk_gemm_small && !w->bytes && !w->width && type == own.plan.product.type)
+    if (own.plan.path == &uk_gemm_small && !uk_gemm_is_verbose && !w->bytes && !w->width &&
+        type == own.plan.product.type)
         prepare(&own);
     *plan = own;
     return UK_OK;

@@ -170,7 +170,7 @@ struct gemm_type {
     const struct uk_vectors *vectors; /* the widest of its tiles */
     double fma_cycles;                /* of an independent multiply-add of the widest vectors */
     int fma_latency;                  /* of one that waits for the one before */
-    _Atomic bool ready;               /* all is filled in */
+    _Atomic bool ready;               /* all is filled in, and calls may take the shortcut */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_lanes; /* elements of nt's vectors */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];

@@ -20,6 +20,7 @@ struct team {
 _Atomic int uk_threads;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int by_default;
+static bool is_refused; /* UK_NUM_THREADS */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct team
     *team; /* guarded by lock, with all of its fields; NULL until needed, and again in a child after fork */
@@ -59,7 +60,8 @@ static void start(void) {
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
 
-    by_default = text && end != text && !*end && n >= 1 && n <= UK_MAX_POOL_THREADS ? (int)n : cpus();
+    is_refused = text && (end == text || *end || n < 1 || n > UK_MAX_POOL_THREADS);
+    by_default = text && !is_refused ? (int)n : cpus();
     atomic_store_explicit(&uk_threads, by_default, memory_order_relaxed);
     pthread_atfork(NULL, NULL, forget_pool);
 }
@@ -67,6 +69,10 @@ static void start(void) {
 int uk_count_threads(void) {
     pthread_once(&once, start);
     return atomic_load_explicit(&uk_threads, memory_order_relaxed);
+}
+
+bool uk_threads_are_refused(void) {
+    return is_refused;
 }
 
 int uk_num_threads(void) {

@@ -6,6 +6,7 @@
  *     serial.c    the same for a build without threads: loops run on the calling thread
  *     quota.c     the CPU quota of the process's control groups
  *     memory.c    blocks of memory that are kept for later calls
+ *     verbose.c   lines to standard error, if UK_VERBOSE is 1
  *
  * Uses no other room.
  */
@@ -34,6 +35,16 @@ static inline bool uk_is_alone(void) {
 /* CPUs that the quota of the process's control groups allows, rounded up, at most UK_MAX_POOL_THREADS; 0: no
  * quota. `root`: the folder that has proc/ and sys/; "" outside tests. */
 int uk_cpu_quota(const char *root);
+
+/* Is UK_NUM_THREADS set to what is no number of threads? Valid after a call of uk_count_threads. */
+bool uk_threads_are_refused(void);
+
+/* Is UK_VERBOSE=1 in the environment of the first call? Never in a program with privileges of its own. */
+bool uk_is_verbose(void);
+/* Time of a clock that only goes forward. */
+double uk_microseconds(void);
+/* Writes a line to standard error by one write(2), so that lines of several threads stay whole. */
+void uk_say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 int64_t uk_pool_threads(struct pthreadpool *pool);
 /* uk_parallel_for on this pool; `thread` is always 0. Not from one of its tasks. */

@@ -9,6 +9,10 @@ int uk_count_threads(void) {
     return 1;
 }
 
+bool uk_threads_are_refused(void) {
+    return false;
+}
+
 int uk_num_threads(void) {
     return 1;
 }
