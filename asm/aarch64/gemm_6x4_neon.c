@@ -56,8 +56,8 @@ enum { MR = 6, NR = 4 * V };
 #define HIGH(a) a, 2, 3
 #define PAIR__(c, c_, b, half, a) PAIR_(c, c_, b, half(a))
 
-/* A k iteration; b0 and b1 load the next iteration's vectors of b, the others load registers of a after so
- * many rows of the last column. */
+/* A k iteration; b0 and b1 load the next iteration's vectors of b, the others load registers of a after the
+ * given number of rows of the last column. */
 #define K_ITERATION(h0, a0, h1, a1, h2, a2, b0, b1, after2, after4, after6)                                \
     PAIR__(8, 9, 4, h0, a0) PAIR__(10, 11, 4, h1, a1) PAIR__(12, 13, 4, h2, a2)                            \
     PAIR__(14, 15, 5, h0, a0) PAIR__(16, 17, 5, h1, a1) PAIR__(18, 19, 5, h2, a2) b0                       \
@@ -67,7 +67,7 @@ enum { MR = 6, NR = 4 * V };
 #define FIRST                                                                                              \
     LOAD(0, 1, "[%[a]], #32") LOAD(4, 5, "[%[b]], #32") LOAD(6, 7, "[%[b]], #32") LOAD(2, 3, "[%[a]], #32")
 /* The pointers are 64 bytes ahead, which FIRST has loaded. The first load of each four k iterations of b, and
- * of each 192 bytes of a, moves the pointer. The arguments load what belongs to the next k iterations. */
+ * of each 192 bytes of a, moves the pointer. The arguments load elements of the next k iterations. */
 #define B1 LOAD(4, 5, "[%[b]], #256"), LOAD(6, 7, "[%[b], #-224]")
 #define B2 LOAD(4, 5, "[%[b], #-192]"), LOAD(6, 7, "[%[b], #-160]")
 #define B3 LOAD(4, 5, "[%[b], #-128]"), LOAD(6, 7, "[%[b], #-96]")

@@ -118,7 +118,7 @@ enum { MR = 8, NR = 3 * V };
 #define LAST_FOUR THREE LAST_K_ITERATION MOVE_ON
 #else
 /* Four k iterations. The first load of each operand moves its pointer by four iterations; the pointers are 64
- * bytes ahead, which FIRST has loaded. The arguments load what belongs to the next four. */
+ * bytes ahead, which FIRST has loaded. The arguments load elements of the next four. */
 #define FIRST                                                                                              \
     LOAD(0, 1, "[%[a]], #32") LOAD(4, 5, "[%[b]], #32") LOAD(6, 7, "[%[b]], #32") LOAD(2, 3, "[%[a]], #32")
 #define AHEAD_A "64"

@@ -72,7 +72,7 @@ enum { KR = 4 };
 #define LESS_NINTH
 #define CLOBBERS_OF_NINTH
 #endif
-/* A group whose columns 0-3 and 4-7 are already in v<x> and v<y>; the other arguments load what belongs to
+/* A group whose columns 0-3 and 4-7 are already in v<x> and v<y>; the other arguments load elements of
  * the next group. One load of each operand moves its pointer. */
 #define GROUP_(x, y, next0, next1, upper, lower)                                                           \
     FLIP UPPER(0, x) LOWER(0, x) NINTH(5, x) LOAD(x, "[%[b]], #48") UPPER(1, y) LOWER(1, y) NINTH(6, y) next0          \

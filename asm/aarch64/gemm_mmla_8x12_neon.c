@@ -17,7 +17,7 @@
  * take 12 cycles, 64 multiply-adds of bytes or 32 of bf16 a cycle; four (Neoverse V1) 6 cycles, twice as
  * many. 24 accumulators hide a latency of 4 cycles at four a cycle. Each load is at least 3 multiplications
  * before its use, for cores that issue in order. A register is loaded for the next group after its last use,
- * except in the last group, so that nothing behind the panels is read.
+ * except in the last group, so that nothing after the panels is read.
  *
  * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
  */

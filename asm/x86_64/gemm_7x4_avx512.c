@@ -12,7 +12,7 @@
  *        nating)   row 6       zmm24      zmm25      zmm26      zmm27
  *
  * A k iteration multiplies the left half of the columns, then the right half: 28 accumulators leave no
- * registers for four vectors of b. The rows of A lie 1 to 6 times lda behind one pointer; three registers
+ * registers for four vectors of b. The rows of A lie 1 to 6 times lda after one pointer; three registers
  * hold lda, 3 lda and 5 lda.
  *
  * Bound: 28 FMAs, 18 loads, 50 instructions per k iteration. At two 512-bit FMAs and two loads a cycle the

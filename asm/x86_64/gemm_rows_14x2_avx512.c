@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_DOUBLE), in 28 zmm registers, rows of A and rows of B
- * in place. UK_OP_..._rap: what is read of B is also stored to the micro-panel d, which gemm_ra reads, so
- * that the first row of tiles packs B for the others while it computes (fused packing).
+ * in place. UK_OP_..._rap: the elements read of B are also stored to the micro-panel d, which gemm_ra reads,
+ * so that the first row of tiles packs B for the others while it computes (fused packing).
  *
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
@@ -22,8 +22,8 @@
  * read. L3 answers after some 200 cycles, in which a tile of few rows of A reads 16 to 48 rows of B: n is 16,
  * or 48. Rows of B that lie a multiple of 2 KB apart share sets of L1, which have 8 or 12 ways: more than 8
  * rows ahead would be evicted before they are read, and n is 8. Of rap n is 5, and 9 in edge tiles, as rows
- * far apart usually share sets where B is packed. Full tiles also prefetch row p + FAR into L2: memory
- * answers in about the time of so many k iterations. Tiles of few iterations prefetch row p of the next tile
+ * far apart usually share sets where B is packed. Full tiles also prefetch row p + FAR into L2: FAR
+ * k iterations take about the latency of memory. Tiles of few iterations prefetch row p of the next tile
  * instead, as row p + FAR would come too late for the first rows.
  *
  * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k

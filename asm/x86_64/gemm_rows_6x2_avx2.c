@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_DOUBLE), in twelve ymm registers, rows of B in place.
- * UK_OP_..._rab: rows of A in place. UK_OP_..._rap: what is read of B is also stored to the micro-panel d,
- * which gemm_ra reads, so that the first row of tiles packs B for the others while it computes (fused
+ * UK_OP_..._rab: rows of A in place. UK_OP_..._rap: the elements read of B are also stored to the micro-panel
+ * d, which gemm_ra reads, so that the first row of tiles packs B for the others while it computes (fused
  * packing). UK_OP_..._sab: A in place by two strides, one for rows and one for k.
  *
  *                        b: ymm12 (vector 0)      ymm13 (vector 1)

@@ -35,7 +35,7 @@
  * where it is added to. Where elements of four k iterations are loaded at once, the partial first unrolled
  * iteration stands before the loop, as such a load would read in front of a row.
  *
- * Bound: the FMAs, rows * vectors per k iteration, two a cycle. Beside them the vectors of b and one element
+ * Bound: the FMAs, rows * vectors per k iteration, two a cycle. In addition, the vectors of b and one element
  * for each row are loaded: 29 loads for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10
  * for 24 with four; with AVX2 13, 8 and 7 for 12. n columns reach n / UK_NR of the peak at most.
  *

@@ -4,7 +4,7 @@
  * with wraparound, or bf16 (UK_OP_bgemm), added in floats. UK_OP_..._ra: the rows of A are in place. Plain C,
  * for machines without a kernel of their own.
  *
- * Bound: compilers turn the products of a group into widening and 32-bit multiplications. A 16-byte vector
+ * Bound: compilers emit widening and 32-bit multiplications for the products of a group. A 16-byte vector
  * holds four of these products: at one a cycle 8 operations per cycle.
  */
 #include "registry/kernel_contract.h"

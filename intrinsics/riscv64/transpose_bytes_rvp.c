@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], in blocks of 8 x 8 (transpose_8x8_rvp.h);
- * this turns pixels with contiguous channels into planes. The last block of rows and of columns overlaps the
- * one before it; fewer than 8 go byte by byte.
+ * the result has planes instead of pixels with contiguous channels. The last block of rows and of columns
+ * overlaps the one before it; fewer than 8 go byte by byte.
  *
  * Bound: 60 instructions for 64 bytes, and up to 14 to find their rows.
  */

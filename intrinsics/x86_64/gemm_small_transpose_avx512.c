@@ -7,7 +7,7 @@
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
  *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and L +
- *                    i, w[i] 2 L + i and 3 L + i. unpack turns them into lanes of L rows, of k iterations i
+ *                    i, w[i] 2 L + i and 3 L + i. unpack combines them to lanes of L rows, of k iterations i
  *                    and L + i, for one half's rows, then the other's; then one shuffle of v[i] and w[i]
  * gives all rows of k iteration i, another one those of L + i.
  *

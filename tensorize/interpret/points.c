@@ -92,8 +92,8 @@ static void mark_all(const struct demand *d, const struct uk_expr *e) {
         mark_all(d, e->arg[i]);
 }
 
-/* Marks what the statement needs; returns whether its terms have to be visited for that. A scan, or a
- * statement that reads its target, needs all elements if any is marked. A statement that reads nothing
+/* Marks the elements that the statement needs; returns true if its terms have to be visited for that. A scan,
+ * or a statement that reads its target, needs all elements if any is marked. A statement that reads nothing
  * written needs nothing. */
 static bool is_asked(struct uk_visit *v) {
     struct demand *d = v->user;
