@@ -21,6 +21,7 @@ setup() {
 }
 if [[ $fresh ]]; then
     setup library
+    grep -E 'packages: [0-9]+, .* to download, .* on disk' "$folder/log"
     if inside "$root" dpkg-query -W | grep -E '^(clang|llvm|lib(llvm|clang))'; then
         echo "./uk-setup library installs what only the compiler needs" >&2
         exit 1
@@ -29,6 +30,7 @@ if [[ $fresh ]]; then
         cc ../../examples/use_kernel.c $(pkg-config --cflags --libs ukernels) -o /tmp/use_kernel && /tmp/use_kernel'
 fi
 setup demo
+grep '^Next: ' "$folder/log"
 # The demo needs none of the tests' packages.
 if [[ $fresh ]] && inside "$root" dpkg-query -W libcmocka-dev >/dev/null 2>&1; then
     echo "./uk-setup demo installs what only tests need" >&2

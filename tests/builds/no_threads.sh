@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # libukernels and libukblas alone, built by gcc, without threads and where no LLVM is to be found: no warnings, no
-# pthreadpool is needed, products are right. In a build folder of its own inside the one that runs this, with its kernels,
+# pthreadpool is needed, products are right; what is missing is said when setting up. In a build folder of its own inside the one that runs this, with its kernels,
 # which UK_OBJECTS names; or with kernels that gcc compiles, and then these are tested too.
 # Arguments: the source tree, that build folder, and `kernels` for the latter.
 set -euo pipefail
@@ -18,6 +18,17 @@ rm -f "$without"/{clang,llvm-,lld,ld.lld,ld64.lld,wasm-ld,opt-,llc-}*
 export PATH=$without
 if compgen -c | grep -E '^(clang|llvm|ld\.lld)'; then
     echo "these should not be found" >&2
+    exit 1
+fi
+
+# Without PeachPy meson setup fails, not ninja.
+mkdir -p "$build.none/peachpy"
+echo 'raise ImportError' >"$build.none/peachpy/__init__.py"
+rm -rf "$build.refused"
+if PYTHONPATH=$build.none CC=gcc meson setup "$build.refused" "$source" -Dthreads=disabled -Dtensorize=false >"$log" ||
+    ! grep 'install python3-peachpy' "$log"; then
+    tail -n 5 "$log"
+    echo "meson setup should say that PeachPy is missing" >&2
     exit 1
 fi
 
