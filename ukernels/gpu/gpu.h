@@ -3,10 +3,10 @@
  * GPUs: device memory, images of kernels, launches. Each kind of device has a table of functions (struct
  * uk_gpu_driver):
  *
- *     "hip"   AMD's GPUs through HIP         loaded when the first device is opened; need not be installed
- *     "cuda"  NVIDIA's through CUDA's driver loaded likewise
- *     "sim"   the simulator of AMD's GPUs    loaded likewise, from libukgpusim.so
- *     any     a driver that the program registers
+ *   "hip"   AMD's GPUs through HIP         loaded when the first device is opened; need not be installed
+ *   "cuda"  NVIDIA's through CUDA's driver loaded likewise
+ *   "sim"   the simulator of AMD's GPUs    loaded likewise, from libukgpusim.so
+ *   any     a driver that the program registers
  *
  * gpu.c checks arguments and calls the table; vendors.c has one driver for HIP and CUDA, which differ in
  * names.
