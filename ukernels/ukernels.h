@@ -60,6 +60,11 @@ enum uk_status {
  */
 const char *uk_status_text(enum uk_status status);
 
+/* What was wrong with the arguments of the last matrix product, plan or batch of this thread that failed, in
+ * a sentence that names the argument ("lda = 3 is less than 4, the elements of a row of A"); "" if none has
+ * failed. It is the thread's until its next failure. */
+const char *uk_last_message(void);
+
 /* The version of the library that is loaded, "0.2.0": MAJOR.MINOR.PATCH. Libraries of one MAJOR.MINOR have
  * the same soname; a later one only adds. */
 const char *uk_version(void);

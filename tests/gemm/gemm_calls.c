@@ -5,6 +5,7 @@
  * too large are refused.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -199,6 +200,64 @@ static void explained(void **state) {
     }
 }
 
+/* The argument if this thread has a message, else NULL. */
+static void *if_there_is_a_message(void *argument) {
+    return *uk_last_message() ? argument : NULL;
+}
+
+/* Each refusal names the argument; the message is the thread's. */
+static void messages_name_the_argument(void **state) {
+    static float x[16];
+    const struct uk_sgemm_epilogue e = {.flags = 8};
+    struct uk_gemm_plan plan;
+    pthread_t thread;
+    void *other;
+
+    (void)state;
+#define REFUSED(call, text)                           \
+    do {                                              \
+        assert_int_not_equal(call, UK_OK);            \
+        assert_string_equal(uk_last_message(), text); \
+    } while (0)
+#define SGEMM(layout, ta, tb, m, n, k, lda, ldb, ldc)                                                        \
+    uk_sgemm((enum uk_layout)(layout), (enum uk_transpose)(ta), (enum uk_transpose)(tb), m, n, k, 1, x, lda, \
+             x, ldb, 0, x, ldc)
+    REFUSED(SGEMM(7, 0, 0, 2, 2, 2, 2, 2, 2), "layout = 7 is neither UK_ROW_MAJOR nor UK_COLUMN_MAJOR");
+    REFUSED(SGEMM(UK_ROW_MAJOR, 5, 0, 2, 2, 2, 2, 2, 2),
+            "ta = 5 is neither UK_NO_TRANSPOSE nor UK_TRANSPOSE");
+    REFUSED(SGEMM(UK_ROW_MAJOR, 0, 0, 2, -1, 2, 2, 2, 2), "n = -1 is negative");
+    REFUSED(SGEMM(UK_ROW_MAJOR, 0, 0, 2, 3, 4, 3, 3, 3),
+            "lda = 3 is less than 4, the elements of a row of A");
+    REFUSED(SGEMM(UK_COLUMN_MAJOR, 0, UK_TRANSPOSE, 2, 3, 4, 2, 2, 2),
+            "ldb = 2 is less than 3, the elements of a column of B");
+    REFUSED(SGEMM(UK_ROW_MAJOR, 0, 0, 2, 3, 4, 4, 3, 0),
+            "ldc = 0 is less than 3, the elements of a row of C");
+    REFUSED(SGEMM(UK_ROW_MAJOR, 0, 0, 2, 3, 4, INT64_MAX / 2, 3, 3),
+            "A, 2 rows 4611686018427387903 elements apart, is too large to be addressed");
+    REFUSED(uk_sgemm(UK_COLUMN_MAJOR, 0, 0, 2, 2, 2, 1, NULL, 2, x, 2, 0, x, 2), "a is NULL");
+    REFUSED(uk_sgemm(UK_ROW_MAJOR, 0, 0, 2, 2, 2, 1, x, 2, NULL, 2, 0, x, 2), "b is NULL");
+    REFUSED(uk_sgemm(UK_ROW_MAJOR, 0, 0, 2, 2, 2, 1, x, 2, x, 2, 0, NULL, 2), "c is NULL");
+    REFUSED(
+        uk_sgemm_plan(&plan, UK_ROW_MAJOR, 0, 0, 2, 2, 2, 2, 2, 2, &(struct uk_gemm_options){.threads = -1}),
+        "options.threads = -1 is negative");
+    REFUSED(uk_sgemm_plan(&plan, UK_ROW_MAJOR, 0, 0, 2, 2, 2, 2, 2, 2,
+                          &(struct uk_gemm_options){.machine = "abacus"}),
+            "options.machine: no CPU's core is named \"abacus\"");
+    REFUSED(uk_sgemm_batch_strided(UK_ROW_MAJOR, 0, 0, 2, 2, 2, 1, x, 2, 0, x, 2, 0, 0, x, 2, 4, -3),
+            "count = -3 is negative");
+    assert_int_equal(uk_sgemm_plan(&plan, UK_ROW_MAJOR, 0, 0, 2, 2, 2, 2, 2, 2, NULL), UK_OK);
+    assert_string_equal(uk_last_message(), "count = -3 is negative");
+    REFUSED(uk_sgemm_run(&plan, 1, x, x, 0, x, &e, NULL),
+            "the epilogue has an unknown flag, or a value without its flag");
+    REFUSED(uk_dgemm_run(&plan, 1, NULL, NULL, 0, NULL, NULL, NULL),
+            "the plan is not one of uk_dgemm_plan for this machine");
+#undef SGEMM
+#undef REFUSED
+    assert_int_equal(pthread_create(&thread, NULL, if_there_is_a_message, &plan), 0);
+    assert_int_equal(pthread_join(thread, &other), 0);
+    assert_null(other);
+}
+
 /* Whatever the number of threads, set while the program runs. */
 static void threads_do_not_change_bits(void **state) {
     enum { N = 400 };
@@ -232,6 +291,7 @@ int main(void) {
         cmocka_unit_test(batches_of_nothing),
         cmocka_unit_test(sizes_do_not_overflow),
         cmocka_unit_test(explained),
+        cmocka_unit_test(messages_name_the_argument),
         cmocka_unit_test(threads_do_not_change_bits),
     };
 

@@ -81,12 +81,14 @@ static bool has_places(const struct gemm_batch *t, const struct gemm_shape *shap
 enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *type,
                                  const struct gemm_shape *shape, int64_t count) {
     const struct gemm_plan *plan = &t->prepared.plan;
-    enum uk_status status = count < 0 ? UK_INVALID_SIZE : uk_gemm_prepare(&t->prepared, type, shape, NULL);
+    enum uk_status status =
+        count < 0 ? uk_gemm_refuse(UK_INVALID_SIZE, "count = %lld is negative", (long long)count)
+                  : uk_gemm_prepare(&t->prepared, type, shape, NULL);
 
     if (status || !count || !plan->product.m || !plan->product.n)
         return status;
     if (!has_places(t, shape, count))
-        return UK_INVALID_SIZE;
+        return uk_gemm_refuse(UK_INVALID_SIZE, "a stride of the batch is too large, or matrices C overlap");
     t->count = count;
     t->groups = 1;
     if (plan->product.threads > 1 && count >= plan->product.threads &&
@@ -98,12 +100,13 @@ enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *t
         const struct gemm_operands o = item(t, i);
 
         if (uk_gemm_lacks_operand(plan, &o))
-            status = UK_INVALID_ARGUMENT;
+            status = uk_gemm_refuse(UK_INVALID_ARGUMENT, "product %lld of the batch: an operand is NULL",
+                                    (long long)i);
     }
     if (status)
         return status;
     if (!take_workspace(t))
-        return UK_OUT_OF_MEMORY;
+        return uk_gemm_refuse(UK_OUT_OF_MEMORY, "no memory for the workspaces of the batch");
     const double begin = uk_gemm_is_verbose ? uk_microseconds() : 0;
 
     uk_gemm_parallel(plan, run_group, t, t->groups);

@@ -37,7 +37,7 @@ enum uk_status UK(gemm_plan)(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
-        return UK_INVALID_ARGUMENT;
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "plan is NULL");
     return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, LOOKED_UP(),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
@@ -49,7 +49,8 @@ LOCAL(run_any)(const struct gemm_prepared *plan, ELEMENT alpha, const ELEMENT *a
 
     if (epilogue && !epilogue_given(epilogue->flags, epilogue->scale, epilogue->low, epilogue->high,
                                     epilogue->row_bias, epilogue->column_bias, &e))
-        return UK_INVALID_ARGUMENT;
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT,
+                              "the epilogue has an unknown flag, or a value without its flag");
     return uk_gemm_run_as(&plan->plan, &TYPE, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 

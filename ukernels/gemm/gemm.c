@@ -14,13 +14,25 @@ static enum uk_status run(const struct gemm_plan *plan, double alpha, const void
         o.alpha = o.beta = 0;
     if (e && plan->swapped)
         *e = gemm_transposed_epilogue(e);
-    return (uk_gemm_is_verbose ? uk_gemm_run_verbose : uk_gemm_run)(plan, &o, workspace);
+    const enum uk_status status =
+        (uk_gemm_is_verbose ? uk_gemm_run_verbose : uk_gemm_run)(plan, &o, workspace);
+
+    return status == UK_INVALID_ARGUMENT ? uk_gemm_refuse(status, "%s is NULL",
+                                                          !c   ? "c"
+                                                          : !a ? "a"
+                                                               : "b")
+                                         : status;
+}
+
+static enum uk_status refuse_plan(const struct gemm_type *type) {
+    return uk_gemm_refuse(UK_INVALID_ARGUMENT, "the plan is not one of uk_%s_plan for this machine",
+                          type->name);
 }
 
 enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
                               const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
                               void *workspace) {
-    return plan->product.type == type ? run(plan, alpha, a, b, beta, c, e, workspace) : UK_INVALID_ARGUMENT;
+    return plan->product.type == type ? run(plan, alpha, a, b, beta, c, e, workspace) : refuse_plan(type);
 }
 
 enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
@@ -194,9 +206,10 @@ size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
 
 enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                                     const void *from, void *to) {
-    if (!gemm_is_plan(plan) || plan->product.type != type ||
-        ((!from || !to) && uk_gemm_packed_bytes(plan, side_of(plan, is_b))))
-        return UK_INVALID_ARGUMENT;
+    if (!gemm_is_plan(plan) || plan->product.type != type)
+        return refuse_plan(type);
+    if ((!from || !to) && uk_gemm_packed_bytes(plan, side_of(plan, is_b)))
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "%s is NULL", to ? is_b ? "b" : "a" : "packed");
     uk_gemm_pack_whole(plan, side_of(plan, is_b), from, to);
     return UK_OK;
 }

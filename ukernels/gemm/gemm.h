@@ -9,6 +9,7 @@
  *     igemm.c, i32.c   the same of bytes
  *     plan.c           arguments are checked, and the path with the least cycles is chosen (plan.h)
  *     prepare.c        plans that callers keep
+ *     message.c        uk_last_message
  *     verbose.c        UK_VERBOSE=1: a line a call
  *     paths.c          the table of paths; running a plan; task.c has what all paths need
  *     vector.c         the path of matrix-vector products

@@ -48,7 +48,7 @@ enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
-        return UK_INVALID_ARGUMENT;
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "plan is NULL");
     return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, uk_gemm_type_i32(),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
@@ -56,7 +56,7 @@ enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
 enum uk_status uk_igemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const int8_t *b, int32_t beta,
                             int32_t *c, void *workspace) {
     if (!gemm_is_plan(gemm_plan_in(plan)))
-        return UK_INVALID_ARGUMENT;
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "the plan is NULL, or no plan was made in it");
     return uk_gemm_run_as(gemm_plan_in(plan), &uk_gemm_i32, 1, a, b, beta, c, NULL, workspace);
 }
 

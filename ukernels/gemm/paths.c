@@ -86,7 +86,7 @@ enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_opera
         void *memory = uk_take_memory(size);
 
         if (!memory && plan->path != &uk_gemm_small)
-            return UK_OUT_OF_MEMORY;
+            return uk_gemm_refuse(UK_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", size);
         plan->path->run(plan, o, memory);
         uk_give_memory(memory);
     }

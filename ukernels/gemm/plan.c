@@ -17,26 +17,49 @@ static bool is_too_large(int64_t lines, int64_t ld, int size) {
            __builtin_mul_overflow(elements, size, &last);
 }
 
-static bool is_stride_invalid(int64_t lines, int64_t length, int64_t ld, int size) {
-    return ld < 1 || ld < length || is_too_large(lines, ld, size);
+/* An operand of `lines` rows or columns (what), each of `length` elements, `ld` apart. */
+static enum uk_status check_operand(char name, const char *what, int64_t lines, int64_t length, int64_t ld,
+                                    int size) {
+    if (ld < 1 || ld < length)
+        return uk_gemm_refuse(UK_INVALID_SIZE, "ld%c = %lld is less than %lld, the elements of a %s of %c",
+                              name, (long long)ld, (long long)(length < 1 ? 1 : length), what,
+                              name - 'a' + 'A');
+    if (is_too_large(lines, ld, size))
+        return uk_gemm_refuse(UK_INVALID_SIZE,
+                              "%c, %lld %ss %lld elements apart, is too large to be addressed",
+                              name - 'a' + 'A', (long long)lines, what, (long long)ld);
+    return UK_OK;
+}
+
+static enum uk_status check_size(char name, int64_t size) {
+    return size < 0 ? uk_gemm_refuse(UK_INVALID_SIZE, "%c = %lld is negative", name, (long long)size) : UK_OK;
+}
+
+static enum uk_status check_transpose(const char *name, enum uk_transpose t) {
+    return t == UK_NO_TRANSPOSE || t == UK_TRANSPOSE
+               ? UK_OK
+               : uk_gemm_refuse(UK_INVALID_ARGUMENT, "%s = %d is neither UK_NO_TRANSPOSE nor UK_TRANSPOSE",
+                                name, (int)t);
 }
 
 static enum uk_status check(const struct gemm_type *type, const struct gemm_shape *s) {
     const bool rows = s->layout == UK_ROW_MAJOR;
-    const int size = type->size;
     const bool a_rows = rows == (s->ta == UK_NO_TRANSPOSE), b_rows = rows == (s->tb == UK_NO_TRANSPOSE);
+    const char *const line[] = {"column", "row"};
+    enum uk_status status;
 
-    if ((s->layout != UK_ROW_MAJOR && s->layout != UK_COLUMN_MAJOR) ||
-        (s->ta != UK_NO_TRANSPOSE && s->ta != UK_TRANSPOSE) ||
-        (s->tb != UK_NO_TRANSPOSE && s->tb != UK_TRANSPOSE))
-        return UK_INVALID_ARGUMENT;
-    if (s->m < 0 || s->n < 0 || s->k < 0)
-        return UK_INVALID_SIZE;
-    if (is_stride_invalid(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
-        is_stride_invalid(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
-        is_stride_invalid(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size))
-        return UK_INVALID_SIZE;
-    return UK_OK;
+    if (!rows && s->layout != UK_COLUMN_MAJOR)
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "layout = %d is neither UK_ROW_MAJOR nor UK_COLUMN_MAJOR",
+                              (int)s->layout);
+    if ((status = check_transpose("ta", s->ta)) || (status = check_transpose("tb", s->tb)) ||
+        (status = check_size('m', s->m)) || (status = check_size('n', s->n)) ||
+        (status = check_size('k', s->k)) ||
+        (status = check_operand('a', line[rows], a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda,
+                                type->size)) ||
+        (status =
+             check_operand('b', line[rows], b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, type->size)))
+        return status;
+    return check_operand('c', line[rows], rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size);
 }
 
 /* Whether the caller's A and B are the product's B and A. */
@@ -101,7 +124,7 @@ static enum uk_status choose(const struct gemm_product *p, struct gemm_plan *pla
             *plan = one;
     }
     if (!plan->path)
-        return UK_UNSUPPORTED;
+        return uk_gemm_refuse(UK_UNSUPPORTED, "this CPU has no kernels of %s", p->type->name);
     enum uk_status status = plan->path->plan(plan);
 
     if (status == UK_NO_MATCH) {
@@ -217,9 +240,12 @@ static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *ty
     if (status)
         return status;
     if (o->threads < 0)
-        return UK_INVALID_ARGUMENT;
+        return uk_gemm_refuse(UK_INVALID_ARGUMENT, "options.threads = %d is negative", o->threads);
     if (o->machine && (status = uk_gemm_type_on(o->machine, type, &type)))
-        return status;
+        return uk_gemm_refuse(status,
+                              status == UK_INVALID_ARGUMENT ? "options.machine: no CPU's core is named \"%s\""
+                                                            : "options.machine: no memory for \"%s\"",
+                              o->machine);
     const struct gemm_arguments x = {type, *shape, (int)threads_of(o), o->a_packed, o->b_packed};
     struct gemm_plan own;
     const struct gemm_plan *found = &own;

@@ -226,6 +226,12 @@ size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
 /* Whether an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 
+/* ---- message.c ---- */
+
+/* Keeps the text for uk_last_message; returns the status. */
+enum uk_status uk_gemm_refuse(enum uk_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* ---- verbose.c ---- */
 
 /* Whether calls say what they do, once kernels have been looked up. */

@@ -102,6 +102,7 @@ GOOD = {
     **{f"uk_igemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
        for rest, arguments in OF_TYPES.items()},
     "uk_status_text": lambda w: (0,),
+    "uk_last_message": lambda w: (),
     "uk_version": lambda w: (),
     "uk_kernel_count": lambda w: (),
     "uk_kernel_at": lambda w: (0,),
