@@ -9,20 +9,13 @@
 #include <string.h>
 #include "registry/operation.h"
 #include "costing.h"
+#include "minmax.h"
 
 /* So many loops of a nest; those outside of them repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };
 
 /* Of a row whose groups fill a register: its address, its sum, the halves of that added and stored. */
 enum { GROUP_END = 6 };
-
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
-static int64_t parts(int64_t n, int64_t of) {
-    return (n - 1) / of + 1;
-}
 
 /* ---- what does not depend on blocks ---- */
 
@@ -47,9 +40,9 @@ static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage
                               const struct uk_kernel *row) {
     const struct uk_target *t = s->target;
     const double lanes = (double)t->vectors.bytes / (double)uk_type_bytes(st->operand[0].tensor->type),
-                 vectors = larger(uk_kernel_nr(row) / larger(lanes, 1), 1);
+                 vectors = uk_max_real(uk_kernel_nr(row) / uk_max_real(lanes, 1), 1);
 
-    return larger(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
+    return uk_max_real(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
 }
 
 /* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
@@ -184,7 +177,7 @@ static void find_panels(const struct uk_costing *c, const struct uk_levels *l, i
         size *= range_in(c, l, l->copied[o], i);
     }
     p->stride[p->lane] = size / p->width;
-    size *= parts(range_in(c, l, l->copied[o], p->lane), p->width);
+    size *= uk_ceil_div(range_in(c, l, l->copied[o], p->lane), p->width);
     for (int i = c->st->loops - 1; i >= 0; i--)
         if (i != p->lane && !uk_is_reduced(c->st, c->st->loop[i]) && uk_depends(x, c->st->loop[i])) {
             p->stride[i] = size;
@@ -318,7 +311,7 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
     n.operand[0].held = loops.count - first; /* the tile's sums are in registers */
     const double splits = splits_of(c, &n);
     n.loads = c->loads + splits * c->s->target->machine.core.split;
-    n.instructions = larger(c->instructions + splits * c->s->target->vectors.split, n.loads);
+    n.instructions = uk_max_real(c->instructions + splits * c->s->target->vectors.split, n.loads);
     if (st->statement->reduce != UK_REDUCE_NONE)
         n.instructions += calls * uk_cycles_of_call(c->s, st, f);
     return cost_of(c->s, &loops, &n);
@@ -330,8 +323,8 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
 static double copy_instructions(const struct uk_costing *c, int o, const struct panels *p, int64_t next,
                                 double elements, double *loads) {
     const struct uk_target *t = c->s->target;
-    const double lanes = larger((double)t->vectors.bytes / (double)p->bytes, 1), vectors = elements / lanes,
-                 stores = vectors / uk_ports_rate(&t->vectors.store);
+    const double lanes = uk_max_real((double)t->vectors.bytes / (double)p->bytes, 1),
+                 vectors = elements / lanes, stores = vectors / uk_ports_rate(&t->vectors.store);
     struct uk_counts n = {.load = vectors, .other = vectors};
 
     *loads = 0;
@@ -342,7 +335,7 @@ static double copy_instructions(const struct uk_costing *c, int o, const struct 
     else if (c->stride[o][p->lane] != p->bytes || c->fit->panel[o].group)
         n.shuffle = vectors * log2(lanes);
     *loads = n.load / uk_ports_rate(&t->vectors.load);
-    return larger(uk_cost_cycles(&t->machine.core, &t->vectors, &n), stores);
+    return uk_max_real(uk_cost_cycles(&t->machine.core, &t->vectors, &n), stores);
 }
 
 static double copy_cost(const struct uk_costing *c, const struct uk_levels *l, int o) {
@@ -368,8 +361,8 @@ static double copy_cost(const struct uk_costing *c, const struct uk_levels *l, i
             continue;
         elements *= (double)range;
         next = !lane && (!next || c->stride[o][i] < next) ? c->stride[o][i] : next;
-        calls *= uk_is_reduced(c->st, c->st->loop[i]) ? 1 : (double)parts(range, width);
-        add_loop(&loops, parts(range, width), stride, 2);
+        calls *= uk_is_reduced(c->st, c->st->loop[i]) ? 1 : (double)uk_ceil_div(range, width);
+        add_loop(&loops, uk_ceil_div(range, width), stride, 2);
     }
     for (int i = 0; i < l->copied[o]; i++)
         elements *= (double)l->level[i].extent;

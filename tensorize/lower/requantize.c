@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "lower.h"
+#include "minmax.h"
 
 /* ---- ranges of integers ---- */
 
@@ -21,14 +22,6 @@ static struct range of_type(enum uk_type t) {
            : t == UK_I8  ? (struct range){INT8_MIN, INT8_MAX}
            : t == UK_I32 ? (struct range){INT32_MIN, INT32_MAX}
                          : (struct range){INT64_MIN, INT64_MAX};
-}
-
-static int64_t minimum(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t maximum(int64_t a, int64_t b) {
-    return a > b ? a : b;
 }
 
 /* One end of the range of l op r; false: beyond 64 bits. */
@@ -64,8 +57,8 @@ static struct range range_of(const struct uk_expr *e) {
     case UK_E_MIN:
     case UK_E_MAX:
         r = range_of(e->arg[1]);
-        return e->op == UK_E_MIN ? (struct range){minimum(l.low, r.low), minimum(l.high, r.high)}
-                                 : (struct range){maximum(l.low, r.low), maximum(l.high, r.high)};
+        return e->op == UK_E_MIN ? (struct range){uk_min(l.low, r.low), uk_min(l.high, r.high)}
+                                 : (struct range){uk_max(l.low, r.low), uk_max(l.high, r.high)};
     case UK_E_ADD:
     case UK_E_SUB:
     case UK_E_MUL:
@@ -81,7 +74,7 @@ static struct range range_of(const struct uk_expr *e) {
 
         if (!end_of(e->op, i & 1 ? l.high : l.low, i & 2 ? r.high : r.low, &end))
             return all;
-        v = (struct range){minimum(v.low, end), maximum(v.high, end)};
+        v = (struct range){uk_min(v.low, end), uk_max(v.high, end)};
     }
     return v.low < all.low || v.high > all.high ? all : v;
 }

@@ -36,8 +36,35 @@ enum uk_status uk_apply_exchange(struct uk_schedule *s, struct uk_step *step) {
     return uk_reorder_loops(s, a, want, a->loops, step->at);
 }
 END
-sed -i 's/^     | "reorder" loop loop { loop }$/&\n     | "exchange" loop loop/
-        s/^\.SS fuse$/.SS exchange\n.BI exchange " LOOP LOOP"\n.br\nPuts each of two loops of a stage in the place of the other one.\n&/' tensorize/uk.5
+cat >section <<'END'
+.SS exchange
+.BI exchange " LOOP LOOP"
+.br
+Puts each of two loops of a stage in the place of the other one.
+.sp
+.RS 4
+.nf
+tensor X f32 [8, 4]
+tensor Y f32 [8, 4]
+Y[m, n] = 2 * X[m, n]
+\&
+schedule
+  exchange m n
+.fi
+.RE
+.sp
+.RS 4
+.nf
+f(X, Y)
+  for n in 0 .. 4
+    for m in 0 .. 8
+      Y[m, n] = 2 * X[m, n]
+.fi
+.RE
+END
+awk '/^\.SS fuse$/ { while ((getline line <"section") > 0) print line }
+    { print } /^ *\| "reorder" loop/ { print "     | \"exchange\" loop loop" }' tensorize/uk.5 >page
+mv page tensorize/uk.5
 cat >tests/golden/exchange.uk <<'END'
 tensor X f32 [M, N, K]
 tensor Y f32 [M, N, K]
@@ -56,12 +83,13 @@ step() {
 step built
 CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" \
     >setup.log || { cat setup.log; exit 1; }
-ninja -C build tests/language/grammar tests/language/dictionary tests/language/rebuilt uk/uk >build.log || { tail -n 30 build.log; exit 1; }
+ninja -C build tests/language/grammar tests/language/page tests/language/dictionary uk/uk >build.log || { tail -n 30 build.log; exit 1; }
 
 uk=build/uk/uk sizes='--define M=5 --define N=6 --define K=7'
 step listed, in the dictionary, the grammar and the golden texts
 python3 tests/tree/steps.py . build/tests/language/dictionary
 build/tests/language/grammar tensorize/uk.5
+build/tests/language/page tensorize/uk.5
 
 step parsed, printed, applied
 $uk compile tests/golden/exchange.uk $sizes --emit=schedule >schedule

@@ -47,8 +47,8 @@ struct uk_kernel {
     int row_step;                  /* default MR */
     int a_over;                    /* elements of the first operand it may read past the end of a row */
     int a_align, b_align, c_align; /* bytes; default 1: the elements' own alignment suffices */
-    /* Of rows that are estimated to take the same time the one of the lowest rank is chosen; default 0: behind
-     * all that have one, in the order of kernels.def. uk_kernel_at lists rows by it. */
+    /* Of rows that are estimated to take the same time the one of the lowest rank is chosen; default 0:
+     * behind all that have one, in the order of kernels.def. uk_kernel_at lists rows by it. */
     int rank;
     double fma, loads, other;
     enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
