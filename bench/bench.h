@@ -54,6 +54,8 @@ double bench_thread_seconds(void);
  * that is timed for at least 0.3 ms; a single thread is timed by its CPU clock. 0 if a thread cannot be
  * started. */
 double bench_peak(int isa, int threads);
+/* Bytes per second that this thread reads, over and over, of so many; 0: no memory for them. */
+double bench_read_rate(int isa, int64_t bytes);
 
 /* ---- peers.c: other libraries, loaded at run time ---- */
 

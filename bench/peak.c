@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peak of this machine: enough chains of multiply-adds on registers to hide their latency. */
+/* The peak of this machine: enough chains of multiply-adds on registers to hide their latency; and the rates
+ * of its caches and memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -91,4 +93,23 @@ double bench_peak(int isa, int threads) {
         sum += worker[i].peak;
     }
     return sum;
+}
+
+double bench_read_rate(int isa, int64_t bytes) {
+    const int64_t least = bytes < 4 << 20 ? 4 << 20 : bytes; /* of a sample, for the clock */
+    float *memory = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
+    double best = 0;
+    if (!memory)
+        return 0;
+    memset(memory, 1, (size_t)bytes);
+    for (int i = 0; i < 5; i++) {
+        int64_t done = 0;
+        double start = bench_thread_seconds();
+        for (; done < least; done += bytes)
+            bench_isas[isa].load(memory, (size_t)bytes);
+        double rate = (double)done / (bench_thread_seconds() - start);
+        best = rate > best ? rate : best;
+    }
+    free(memory);
+    return best;
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """plot.py RUN.json FOLDER|FILE.svg: draws what `uk bench gemm --json` measured, as SVG by gnuplot.
 
-FOLDER/<set>.svg has the rate of every library over the size (cubes) or over the shapes of the set, below the peak that was
-measured beside; FOLDER/roofline.svg has ours over operations per byte, below the median of the peaks and the bandwidth of
-memory. FILE.svg has all of them, one below the other. `uk bench gemm --plot=FILE.svg` runs this, and before it measures
-plot.py --check, which only looks for gnuplot.
+FOLDER/<set>.svg has the rate of every library, median and quartiles, as lines over the size (cubes) or as bars for each shape, and the
+peak that was measured next to them. FOLDER/roofline.svg has our rates over operations per byte, below the median of the peaks and the
+bandwidths of L1, L2 and memory. FILE.svg has all of them, one below the other. `uk bench gemm --plot=FILE.svg` runs this, and before it
+measures plot.py --check, which only looks for gnuplot.
 """
 
 import json
@@ -18,7 +18,7 @@ import sys
 WIDTH, HEIGHT = 900, 500
 PANEL = """reset
 set title {title}
-set key outside right
+set key outside right top
 set grid
 set ylabel "GFLOP/s"
 """
@@ -37,48 +37,75 @@ def is_ours(b):
 
 
 def shape_of(b):
+    """The shape and the form of the product, which a set may have several of."""
     return " ".join(b["name"].split("/")[2:4])
 
 
-def machine(context):
-    return f"{context['isa']}, {context['threads']} thread(s), {context['cpu']}"
+def rates(b):
+    """Median and quartiles, GFLOP/s. The quartiles are those of the shares of the peak, which clocks that move do not change."""
+    middle, percent = b["FLOPS"] * 1e-9, b.get("percent_of_peak", 0)
+    low, high = (b.get(f"percent_{end}", percent) for end in ("low", "high"))
+    return (middle, middle * low / percent, middle * high / percent) if percent > 0 else (middle, middle, middle)
 
 
-def set_panel(name, benchmarks, context):
-    """The script of a set's picture; its data blocks have the set's name in theirs."""
-    libraries = list(dict.fromkeys(b["library"] for b in benchmarks))
-    shapes = list(dict.fromkeys(shape_of(b) for b in benchmarks))
-    cubes = all(b["m"] == b["n"] == b["k"] for b in benchmarks) and len(shapes) > 1
-    script = PANEL.format(title=quoted(f"{name}, {machine(context)}"))
-    if cubes:
-        script += 'set xlabel "m = n = k"\n'
-        largest, least = max(b["m"] for b in benchmarks), min(b["m"] for b in benchmarks)
-        script += "set logscale x 2\n" if largest > 16 * least and largest > 128 else ""
-    else:
-        script += "set xtics rotate by -45 font ',9'\n"
-        script += "set xtics (" + ", ".join(f"{quoted(s)} {i}" for i, s in enumerate(shapes)) + ")\n"
+def described(what, benchmarks, context):
+    types = "/".join(dict.fromkeys(b["name"].split("/")[4] for b in benchmarks))
+    threads = context["threads"]
+    return quoted(f"{what}, {types}, {context['isa']}, {threads} thread{'s' if threads != 1 else ''}, {context['cpu']}")
+
+
+def lines_over_size(benchmarks, libraries):
+    """Cubes: the size is an axis; a band shows the quartiles."""
+    largest, least = max(b["m"] for b in benchmarks), min(b["m"] for b in benchmarks)
+    script = 'set xlabel "m = n = k"\n'
+    script += "set logscale x 2\n" if largest > 16 * least and largest > 128 else ""
     plots = []
     for i, library in enumerate(libraries):
         mine = [b for b in benchmarks if b["library"] == library]
-        script += data_block(f"d{i}", [(b["m"] if cubes else shapes.index(shape_of(b)), b["FLOPS"] * 1e-9) for b in mine])
-        style = "linespoints lw 3 pt 7 ps 0.5" if is_ours(mine[0]) else "linespoints lw 1 pt 6 ps 0.4"
-        plots.append(f"$d{i} using 1:2 with {style} title {quoted(library)}")
-    peaks = {b["m"] if cubes else shapes.index(shape_of(b)): b["peak_beside"] * 1e-9 for b in benchmarks if is_ours(b)}
-    script += data_block("peak", peaks.items())
-    plots.append('$peak using 1:2 with lines dt 2 lc "black" title "peak beside"')
-    return script + "set yrange [0:*]\nplot " + ", ".join(plots) + "\n"
+        script += data_block(f"d{i}", sorted((b["m"], *rates(b)) for b in mine))
+        width = 3 if is_ours(mine[0]) else 1
+        plots.append(f"$d{i} using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lt {i + 1} notitle")
+        plots.append(f"$d{i} using 1:2 with linespoints lt {i + 1} lw {width} pt 7 ps 0.4 title {quoted(library)}")
+    script += data_block("peak", sorted({b["m"]: b["peak_beside"] * 1e-9 for b in benchmarks if is_ours(b)}.items()))
+    return script, [*plots, '$peak using 1:2 with lines dt 2 lc "black" title "peak"']
+
+
+def bars_by_shape(benchmarks, libraries):
+    """Shapes are categories: a group of bars each, whose whiskers are the quartiles."""
+    shapes = list(dict.fromkeys(shape_of(b) for b in benchmarks))
+    script = ("set style data histograms\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 noborder\nset bars small\n"
+              "set grid noxtics\nset xtics rotate by -45 font ',9'\nset datafile missing '?'\n")
+    plots = []
+    for i, library in enumerate(libraries):
+        rows = {shape_of(b): rates(b) for b in benchmarks if b["library"] == library}
+        script += data_block(f"d{i}", [(quoted(s), *rows.get(s, "???")) for s in shapes])
+        plots.append(f"$d{i} using 2:3:4:xtic(1) lt {i + 1} title {quoted(library)}")
+    peaks = {shape_of(b): b["peak_beside"] * 1e-9 for b in benchmarks if is_ours(b)}
+    script += data_block("peak", [(n, peaks.get(s, "?")) for n, s in enumerate(shapes)])
+    return script, [*plots, '$peak using 1:2:(0.4) with xerrorbars pt 0 lw 2 lc "black" title "peak"']
+
+
+def set_panel(name, benchmarks, context):
+    """The script of a set's picture."""
+    libraries = list(dict.fromkeys(b["library"] for b in benchmarks))
+    is_cubes = all(b["m"] == b["n"] == b["k"] for b in benchmarks) and len({shape_of(b) for b in benchmarks}) > 1
+    script, plots = (lines_over_size if is_cubes else bars_by_shape)(benchmarks, libraries)
+    return PANEL.format(title=described(name, benchmarks, context)) + script + "set yrange [0:*]\nplot " + ", ".join(plots) + "\n"
 
 
 def roofline_panel(benchmarks, context):
-    bandwidth, peak = context["bandwidth_bytes_per_second"] * 1e-9, context["peak_flops"] * 1e-9
-    rows = [(b["m"] * b["n"] * b["k"] * 2 / b["bytes"], b["FLOPS"] * 1e-9) for b in benchmarks if is_ours(b)]
-    script = PANEL.format(title=quoted(f"ukernels, {machine(context)}"))
-    script += 'set logscale xy\nset xrange [0.1:*]\nset xlabel "operations per byte that must move"\n' + data_block("d", rows)
-    script += f"roof(x) = x * {bandwidth} < {peak} ? x * {bandwidth} : {peak}\n"
-    return script + (
-        'plot $d using 1:2 with points pt 7 ps 0.5 title "ukernels", '
-        f'roof(x) with lines lw 2 title "memory {bandwidth:.0f} GB/s, peak {peak:.0f} GFLOP/s"\n'
-    )
+    ours = [b for b in benchmarks if is_ours(b)]
+    peak = context["peak_flops"] * 1e-9
+    rows = [(b["m"] * b["n"] * b["k"] * 2 / b["bytes"], b["FLOPS"] * 1e-9) for b in ours]
+    script = PANEL.format(title=described("ukernels", ours, context))
+    script += 'set logscale xy\nset xrange [0.1:*]\nset xlabel "operations per byte of the operands"\n' + data_block("d", rows)
+    plots = ['$d using 1:2 with points pt 7 ps 0.5 title "ukernels"', f'{peak} with lines lw 2 lc "black" title "peak {peak:.0f} GFLOP/s"']
+    for name, key, count in (("L1", "l1_bytes_per_second", context["threads"]), ("L2", "l2_bytes_per_second", context["threads"]),
+                             ("memory", "bandwidth_bytes_per_second", 1)):
+        rate = context.get(key, 0) * 1e-9 * count
+        if rate > 0:
+            plots.append(f"{rate} * x < {peak} ? {rate} * x : 1/0 with lines lw 2 title {quoted(f'{name} {rate:.0f} GB/s')}")
+    return script + "set samples 2000\nplot " + ", ".join(plots) + "\n"
 
 
 def draw(path, panels):
@@ -104,10 +131,16 @@ def main():
         return
     if len(sys.argv) != 3:
         sys.exit("usage: plot.py RUN.json FOLDER|FILE.svg")
-    run = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
-    benchmarks = [b for b in run["benchmarks"] if "library" in b]
+    file = sys.argv[1]
+    try:
+        run = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+        benchmarks = [b for b in run["benchmarks"] if "library" in b]
+    except OSError as failure:
+        sys.exit(f"plot.py: '{file}' cannot be read: {failure.strerror}")
+    except (KeyError, TypeError, ValueError):
+        benchmarks = []
     if not benchmarks:
-        sys.exit(f"plot.py: {sys.argv[1]} has no results of uk bench gemm; write them with uk bench gemm --json={sys.argv[1]}")
+        sys.exit(f"plot.py: '{file}' has no results of uk bench gemm; write them by uk bench gemm --json=FILE.json")
     panels = {
         name: set_panel(name, [b for b in benchmarks if b["set"] == name], run["context"])
         for name in dict.fromkeys(b["set"] for b in benchmarks)

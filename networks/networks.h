@@ -67,6 +67,10 @@ struct uk_network *uk_network_create(void);
 void uk_network_destroy(struct uk_network *n);
 /* The last error, one line, or "". Valid until the next call with n. */
 const char *uk_network_message(const struct uk_network *n);
+/* What a call that compiles is doing now, for a signal handler or another thread: "scheduling" or
+ * "compiling", and in *layer the first layer that has the code; "joining" all code, and -1; NULL: none is
+ * compiling. */
+const char *uk_network_progress(const struct uk_network *n, int *layer);
 
 /* Reads a model, operator sets 1 to 28, infers all shapes and computes what is constant. External data is
  * read from the file's folder and those below it. UK_REFUSED: not ONNX, or an operator, an attribute, a type

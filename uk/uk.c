@@ -45,7 +45,7 @@ static int check_choice(const struct uk_option *o, const char *value) {
         uk_nearer(&near, word);
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "", word);
     }
-    return uk_complain(UK_EXIT_USAGE, "%s=%s is unknown%s%s; it is one of %s", o->name, value,
+    return uk_complain(UK_EXIT_USAGE, "%s=%s is unknown%s%s; use one of %s", o->name, value,
                        near.name ? "; did you mean " : "", near.name ? near.name : "", list);
 }
 
@@ -163,12 +163,13 @@ static int run_either(const struct uk_command *c, const struct uk_arguments *a) 
     for (int i = 0; i < a->positionals && c->run_network; i++)
         networks += is_network(a->positional[i]);
     if (networks && a->positionals > 1)
-        return uk_complain(UK_EXIT_USAGE, "a network is compiled alone; leave out all but one of %s, %s, ...",
+        return uk_complain(UK_EXIT_USAGE,
+                           "only one network can be compiled at a time; leave out all but one of %s, %s, ...",
                            a->positional[0], a->positional[1]);
     for (int i = 0; i < a->givens && c->run_network; i++) {
         const struct uk_option *o = a->given[i].option;
         if (o->commands & (networks ? UK_OF_PROGRAMS : UK_OF_NETWORKS))
-            return uk_complain(UK_EXIT_USAGE, "%s is about %s, and %s is a %s; leave it out", o->name,
+            return uk_complain(UK_EXIT_USAGE, "%s is for %s, but '%s' is a %s; leave it out", o->name,
                                networks ? "programs" : "networks", a->positional[0],
                                networks ? "network" : "program");
     }

@@ -39,7 +39,7 @@ struct uk_arguments {
     int programs; /* how many are compiled together; 0: one */
     struct uk_size_value *binding;
     int bindings;
-    const char *target, *device, *emit, *out, *schedule, *workspace, *name;
+    const char *target, *device, *emit, *out, *schedule, *workspace, *name, *isa;
     const char *layers; /* of networks */
     const char *form;   /* of uk show: "doc", "asm", ... */
     int64_t threads;    /* 0: not given */
@@ -47,8 +47,7 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
-    bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, explain, is_static,
-        completion;
+    bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, is_static, completion;
     bool check_all, count_layers, sweep;
     bool list, measure;                                    /* of uk machine */
     const char *layout, *ta, *tb, *machine, *way;          /* of uk gemm */
@@ -80,6 +79,11 @@ int uk_unknown(const char *what, const char *word, const struct uk_command *c);
 
 /* The enum uk_emit of a word of --emit; -1: it is a network's. */
 int uk_stage_of(const char *word);
+/* What is written to -o's file if --emit is not given, by its ending; an object if it has none. Exit status:
+ * unknown endings are refused. */
+int uk_stage_by_ending(const char *out, int *stage);
+/* Refuses to print what is binary and has no -o; UK_EXIT_OK of all else. */
+int uk_check_binary(const struct uk_arguments *a, int stage);
 
 /* ---- uk_file.c ---- */
 
@@ -240,9 +244,15 @@ int uk_start_child(char *const argv[], const int files[3], int *open_end, int *p
 
 /* ---- uk_progress.c ---- */
 
-/* Until uk_progress_end() a line on standard error says every few seconds what is being done. One at a time.
- * */
+/* What is being done: "compiling layer", 37 of 101. NULL: the text says it; of is 0: without numbers. */
+struct uk_progress_item {
+    const char *what;
+    int number, of;
+};
+/* Until uk_progress_end() a line on standard error says now and then what is being done. One at a time. */
 void uk_progress_begin(const char *text);
+/* The same with what `items` returns, which a signal handler calls. */
+void uk_progress_begin_items(const char *text, struct uk_progress_item items(const void *), const void *user);
 void uk_progress_end(void);
 
 /* ---- uk_show.c ---- */

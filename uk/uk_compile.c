@@ -19,8 +19,43 @@ int uk_stage_of(const char *word) {
     return -1;
 }
 
+int uk_stage_by_ending(const char *out, int *stage) {
+    static const struct {
+        const char *ending;
+        enum uk_emit stage;
+    } endings[] = {{".o", UK_EMIT_OBJECT},
+                   {".so", UK_EMIT_SHARED},
+                   {".s", UK_EMIT_ASM},
+                   {".ll", UK_EMIT_OPTIMIZED},
+                   {".h", UK_EMIT_HEADER}};
+    const char *name = out ? strrchr(out, '/') : NULL, *dot = out ? strrchr(name ? name : out, '.') : NULL;
+
+    *stage = UK_EMIT_OBJECT;
+    if (!dot)
+        return UK_EXIT_OK;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(dot, endings[i].ending)) {
+            *stage = endings[i].stage;
+            return UK_EXIT_OK;
+        }
+    return uk_complain(UK_EXIT_USAGE,
+                       "-o %s: unknown file type '%s'; use .o, .so, .s, .ll or .h, or say what by --emit",
+                       out, dot);
+}
+
+int uk_check_binary(const struct uk_arguments *a, int stage) {
+    const char *binary = stage == UK_EMIT_OBJECT   ? "an object"
+                         : stage == UK_EMIT_SHARED ? "a shared object"
+                         : stage == UK_EMIT_DEVICE ? "an image for a device"
+                                                   : NULL;
+
+    return binary && !a->out
+               ? uk_complain(UK_EXIT_USAGE, "refusing to write %s to standard output; use -o FILE", binary)
+               : UK_EXIT_OK;
+}
+
 /* A file that cannot be read is named before an option is that its output needs. */
-static int needs_output(const struct uk_arguments *a, const char *binary) {
+static int check_files(const struct uk_arguments *a) {
     for (int i = 0; i < a->positionals; i++) {
         size_t length;
         char *text = uk_is_stdin(a->positional[i]) ? NULL : uk_read_file(a->positional[i], &length);
@@ -28,34 +63,38 @@ static int needs_output(const struct uk_arguments *a, const char *binary) {
             return UK_EXIT_WRONG;
         free(text);
     }
-    return uk_complain(UK_EXIT_USAGE, "%s is not printed; give -o OUT, or another --emit", binary);
+    return UK_EXIT_OK;
 }
 
-/* *stage is the enum uk_emit of --emit. */
+/* *stage is the enum uk_emit of --emit or of -o's ending. */
 static int find_stage(const struct uk_arguments *a, int *stage) {
-    const int what = a->emit ? uk_stage_of(a->emit) : UK_EMIT_OBJECT;
-    if (what < 0)
-        return uk_complain(UK_EXIT_USAGE, "--emit=%s is of networks, and %s is a program; take another one",
-                           a->emit, uk_file_text(a->positional[0]));
-    const char *binary = what == UK_EMIT_OBJECT   ? "an object"
-                         : what == UK_EMIT_SHARED ? "a shared object"
-                         : what == UK_EMIT_DEVICE ? "an image for a device"
-                                                  : NULL;
-    *stage = what;
-    return binary && !a->out ? needs_output(a, binary) : UK_EXIT_OK;
+    int status = UK_EXIT_OK;
+
+    if (a->emit)
+        *stage = uk_stage_of(a->emit);
+    else
+        status = uk_stage_by_ending(a->out, stage);
+    if (!status && *stage < 0)
+        return uk_complain(UK_EXIT_USAGE,
+                           "--emit=%s is for networks, and '%s' is a program; use another --emit", a->emit,
+                           uk_file_text(a->positional[0]));
+    if (!status && !a->out)
+        status = check_files(a);
+    return status ? status : uk_check_binary(a, *stage);
 }
 
 /* Options that are about one program. */
 static int check_options(const struct uk_arguments *a) {
     const char *option = a->name ? "--name" : a->schedule ? "--schedule" : NULL;
     if (a->positionals > 1 && option)
-        return uk_complain(UK_EXIT_USAGE,
-                           "%s is for one program, and there are %d; leave it out, or compile them one "
-                           "by one",
-                           option, a->positionals);
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "%s is for one program, but %d are given; leave it out, or compile them one by one", option,
+            a->positionals);
     for (int i = 0, inputs = 0; i < a->positionals; i++)
         if (uk_is_stdin(a->positional[i]) && inputs++)
-            return uk_complain(UK_EXIT_USAGE, "standard input is one program; give the others as files");
+            return uk_complain(UK_EXIT_USAGE,
+                               "standard input can be only one program; give the others as files");
     return UK_EXIT_OK;
 }
 
@@ -76,7 +115,7 @@ static int load_all(struct uk_job *job, struct uk_program **program, const struc
     }
     for (int i = 0; i < a->bindings; i++)
         if (!a->binding[i].is_used)
-            return uk_complain(UK_EXIT_USAGE, "none of the programs has a size '%s'", a->binding[i].name);
+            return uk_complain(UK_EXIT_USAGE, "no program has a size '%s'", a->binding[i].name);
     return UK_EXIT_OK;
 }
 

@@ -19,13 +19,13 @@ static int create_array(struct uk_array *a, struct uk_program *p, int i, const i
     }
     if (elements < 0 || __builtin_mul_overflow((size_t)elements, element, &bytes) ||
         __builtin_add_overflow(bytes, (size_t)(2 * GUARD + 63), &room))
-        return uk_complain(UK_EXIT_WRONG, "tensor %s: its size overflows; choose smaller sizes", name);
+        return uk_complain(UK_EXIT_WRONG, "tensor '%s' is too large for 64 bits; choose smaller sizes", name);
     a->elements = (size_t)elements;
     a->is_index = uk_element_range(p, a->tensor, sizes, &a->lower, &a->upper);
     a->bytes = bytes;
     a->memory = aligned_alloc(64, room / 64 * 64);
     if (!a->memory)
-        return uk_complain(UK_EXIT_WRONG, "tensor %s: there is no memory for %zu bytes; choose smaller sizes",
+        return uk_complain(UK_EXIT_WRONG, "tensor '%s': out of memory for %zu bytes; choose smaller sizes",
                            name, bytes);
     memset(a->memory, GUARD_BYTE, room / 64 * 64);
     a->origin = a->memory + GUARD;
@@ -261,10 +261,11 @@ bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, co
             if (same_value(x, y, i, allowed))
                 continue;
             if (name_element(x, i, sizes, &text))
-                uk_complain(0, "%s is %.9g, the interpreter has %.9g; %s", text.text, uk_data_value(x, i),
-                            uk_data_value(y, i), advice(got->program, each ? &each[t] : NULL));
+                uk_complain(0, "%s is %.9g, but the interpreter's is %.9g; %s", text.text,
+                            uk_data_value(x, i), uk_data_value(y, i),
+                            advice(got->program, each ? &each[t] : NULL));
             else
-                uk_complain(0, "%s: offset %zu lies between the rows and was written: %.9g, it was %.9g; %s",
+                uk_complain(0, "%s: offset %zu between the rows was changed from %.9g to %.9g; %s",
                             x->tensor->name, i, uk_data_value(x, i), uk_data_value(y, i),
                             advice(got->program, NULL));
             free(text.text);

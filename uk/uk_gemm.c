@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk gemm --explain: what a call of uk_sgemm or uk_dgemm does. */
+/* uk gemm: what a call of uk_sgemm or uk_dgemm does. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static int refuse_machine(const char *name) {
         if (c->arch != UK_ARCH_any && !c->device.lanes)
             n += snprintf(rows + n, sizeof rows - (size_t)n, "%s%s", n ? ", " : "", c->name);
     return uk_complain(UK_EXIT_USAGE,
-                       "uk gemm: --machine=%s is no core that products are planned for; known are %s", name,
-                       rows);
+                       "uk gemm: --machine=%s is not a core that products are planned for; use one of %s",
+                       name, rows);
 }
 
 static int read_size(const char *text, int64_t *size) {
@@ -64,7 +64,7 @@ static int plan_as(struct uk_gemm_plan *plan, const struct uk_arguments *a, cons
     return !failed ? UK_EXIT_OK
            : failed == UK_NO_MATCH
                ? uk_complain(UK_EXIT_WRONG,
-                             "uk gemm: --way=%s: that path, kernel and blocks do not compute this product",
+                             "uk gemm: --way=%s: this path, kernel and blocks cannot compute the product",
                              a->way)
                : uk_complain(UK_EXIT_USAGE,
                              "uk gemm: --way=%s: %s; a way is PATH[,KERNEL[,KC]], and a path scale, small, "
@@ -76,8 +76,7 @@ int uk_command_gemm(const struct uk_arguments *a) {
     int64_t size[3];
     const bool columns = is(a->layout, "column"), ta = is(a->ta, "t"), tb = is(a->tb, "t"),
                f64 = is(a->type, "f64");
-    int status = a->explain ? UK_EXIT_OK
-                            : uk_complain(UK_EXIT_USAGE, "uk gemm needs --explain: uk gemm --explain M N K");
+    int status = UK_EXIT_OK;
     const char *message;
     for (int i = 0; i < 3 && !status; i++)
         status = read_size(a->positional[i], &size[i]);

@@ -90,8 +90,8 @@ static int run_there(const struct uk_gpu_call *c, enum uk_status *status) {
     if (uk_is_interrupted())
         return UK_EXIT_WRONG;
     if (!done)
-        return uk_complain(UK_EXIT_WRONG, "--remote=%s: there is no GPU for target %s: %s", board, c->target,
-                           why);
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: no GPU for target '%s' was found: %s", board,
+                           c->target, why);
     if (*status && *why)
         return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s: %s", board, name, why);
     if (!c->how)
@@ -107,16 +107,17 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
         return run_there(c, status);
     bool done = !simulate && try_kind(c->kind, c, status, why, name);
     if (!done && real)
-        return uk_complain(UK_EXIT_WRONG, "--device=gpu: there is no GPU for target %s: %s", c->target, why);
+        return uk_complain(UK_EXIT_WRONG, "--device=gpu: no GPU for target '%s' was found: %s", c->target,
+                           why);
     if (!done && !uk_gpu_is_simulated(c->target))
         return uk_complain(UK_EXIT_WRONG,
-                           "there is no GPU for target %s%s%s, and the simulator has AMD's only; "
+                           "no GPU for target '%s' is here%s%s, and the simulator has only AMD's; "
                            "--device=interp interprets its loops",
                            c->target, *why ? ": " : "", why);
     if (!done) {
         if (!simulate)
-            printf("no GPU for %s (%s): it is simulated\n", c->target, why);
-        uk_progress_begin("a simulator runs the kernels, thousands of times slower than a GPU");
+            printf("no GPU for target '%s' was found (%s): it is simulated\n", c->target, why);
+        uk_progress_begin("running in the simulator, which is thousands of times slower than a GPU");
         done = try_kind("sim", c, status, why, name);
         uk_progress_end();
     }

@@ -58,6 +58,18 @@ int uk_unknown(const char *what, const char *word, const struct uk_command *c) {
 
 /* ---- completion ---- */
 
+/* The different words that the rows of kernels have. */
+static void print_column(const char *column(const struct uk_kernel *)) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        int first = 0;
+
+        while (strcmp(column(uk_kernel_at(first)), column(uk_kernel_at(i))))
+            first++;
+        if (first == i)
+            printf("%s ", column(uk_kernel_at(i)));
+    }
+}
+
 /* One pattern of a case statement, COMMAND or COMMAND,OPTION, and what it completes. */
 static void print_words(const char *command, const char *option, const char *words) {
     char word[32];
@@ -71,6 +83,8 @@ static void print_words(const char *command, const char *option, const char *wor
         } else if (!strcmp(word, "<kernel>")) {
             for (int i = 0; i < uk_kernel_count(); i++)
                 printf("%s ", uk_kernel_symbol(uk_kernel_at(i)));
+        } else if (!strcmp(word, "<operation>") || !strcmp(word, "<isa>")) {
+            print_column(!strcmp(word, "<isa>") ? uk_kernel_isa : uk_kernel_op);
         } else if (!strcmp(word, "<target>")) {
             printf("native ");
             for (const struct uk_target *t = uk_targets; t->name; t++)
@@ -137,8 +151,44 @@ static void print_completion(void) {
     fputs(completion_tail, stdout);
 }
 
+/* ---- targets ---- */
+
+/* The cores on which code for the target runs best: its own, or those whose instruction set is its name's. */
+static void print_cores(const struct uk_target *t) {
+    const struct uk_core *own = uk_core_find(t->row), *c;
+    int cores = 0;
+
+    for (int i = 0; (c = uk_core_at(i)); i++)
+        if (c->cpus && (own->cpus ? c == own : c->arch == own->arch && !strcmp(c->isa, own->isa)))
+            printf("%s%s", cores++ ? ", " : "", c->name);
+    puts(cores ? "" : "any");
+}
+
+static void print_targets(void) {
+    const struct uk_machine *here = uk_machine();
+
+    printf("%-14s  %-12s  %s\n", "target", "architecture", "cores");
+    printf("%-14s  %-12s  %s, this CPU\n", "native", uk_own_arch()->name, here->core.name);
+    for (const struct uk_target *t = uk_targets; t->name; t++) {
+        if (t->interpreted)
+            continue;
+        printf("%-14s  %-12s  ", t->name, t->arch->name);
+        if (t->arch->is_device)
+            puts(t->row);
+        else
+            print_cores(t);
+    }
+    puts("interp          -             none: the scheduled loops are interpreted\n\n"
+         "A target's features can be added to: x86_64-avx512+avx512vnni, aarch64-neon+dotprod. uk kernels\n"
+         "--target=TARGET lists the kernels of one, uk machine --list all cores.");
+}
+
 int uk_command_help(const struct uk_arguments *a) {
     const struct uk_command *c = a->positionals ? uk_command_named(a->positional[0]) : NULL;
+    if (a->positionals && !strcmp(a->positional[0], "targets")) {
+        print_targets();
+        return UK_EXIT_OK;
+    }
     if (a->positionals && !c)
         return uk_unknown("command", a->positional[0], NULL);
     if (a->completion)

@@ -30,7 +30,8 @@ int uk_operands_create(struct uk_operands *o, const struct uk_data *data, struct
         if (bytes < 0)
             *status = UK_INVALID_SIZE;
         else if (!(o->origins[i] = aligned_alloc(align, room)))
-            return uk_complain(UK_EXIT_WRONG, "tensor %s: there is no memory for %zu bytes when packed",
+            return uk_complain(UK_EXIT_WRONG,
+                               "tensor '%s': out of memory for the %zu bytes of its packed form",
                                data->array[i].tensor->name, room);
     }
     return *status ? UK_EXIT_OK : uk_operands_pack(o, status);

@@ -42,7 +42,7 @@ struct uk_option {
     size_t field; /* where in struct uk_arguments: bool, const char * or int64_t by kind */
     int64_t most; /* COUNT: from 1 to this */
     const char
-        *words; /* completions: words, or <file>, <kernel>, <target>, <command>; CHOICE takes no other */
+        *words; /* completions: words, or <file>, <kernel>, <operation>, <isa>, <target>, <command>; CHOICE takes no other */
     const char *help; /* NULL: it is in no help */
 };
 

@@ -51,7 +51,7 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
             return no_size(job->program, uk_file_text(a->positional[0]), b->name);
         a->binding[i].is_used = true;
         if (b->value < 0)
-            return uk_complain(UK_EXIT_USAGE, "size %s: %lld is negative; give one >= 0", b->name,
+            return uk_complain(UK_EXIT_USAGE, "size '%s' is %lld; give 0 or more", b->name,
                                (long long)b->value);
         if (b->constant) {
             enum uk_status status = uk_program_define(job->program, b->name, b->value);
@@ -69,11 +69,12 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
 static int rename_program(struct uk_program *p, const char *name) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     if (!*name || strspn(name, letters) != strlen(name) || (*name >= '0' && *name <= '9'))
-        return uk_complain(UK_EXIT_USAGE, "--name '%s' is no C identifier; take letters, digits and _", name);
+        return uk_complain(UK_EXIT_USAGE, "--name '%s' is not a C identifier; use letters, digits and _",
+                           name);
     if (!uk_may_name_function(name))
-        return uk_complain(
-            UK_EXIT_USAGE,
-            "--name '%s' is a word of C or C++, or of a function that they know; take another name", name);
+        return uk_complain(UK_EXIT_USAGE,
+                           "--name '%s' is a word or a standard function of C or C++; use another name",
+                           name);
     p->name = uk_strdup(&p->arena, name);
     return p->name ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
 }
@@ -95,7 +96,7 @@ int uk_job_parse(struct uk_job *job, const struct uk_arguments *a) {
 int uk_job_load(struct uk_job *job, const struct uk_arguments *a) {
     if (a->schedule && uk_is_stdin(a->schedule) && uk_is_stdin(a->positional[0]))
         return uk_complain(UK_EXIT_USAGE,
-                           "program and --schedule are both standard input; give one as a file");
+                           "the program and --schedule are both standard input; give one as a file");
     if (!(job->text = uk_read_file(a->positional[0], &job->length)) ||
         (a->schedule && !(job->steps = uk_read_file(a->schedule, &job->steps_length))))
         return UK_EXIT_WRONG;

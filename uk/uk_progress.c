@@ -1,54 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sign of life on standard error while something takes long: on a terminal a line that counts the seconds,
- * elsewhere a line every few. A timer's signal writes it, so that what is waited for need not know. */
+ * elsewhere a line after 5, 10, 20, 40 ... seconds. A timer's signal writes it, so that what is waited for
+ * need not know. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 #include "uk.h"
 
-enum { SECONDS = 5 }; /* between two lines; on a terminal 1 */
+enum { SECONDS = 5 }; /* between two signals; on a terminal 1 */
 
 static const char *what;
+static struct uk_progress_item (*which)(const void *);
+static const void *of;
 static bool terminal;
-static volatile sig_atomic_t passed;
+static volatile sig_atomic_t passed, next;
 static struct sigaction before;
 
-/* Only what a signal handler may call. */
+struct line {
+    char text[200];
+    size_t length;
+};
+
+/* These are called by a signal handler, as printf() may not be. */
+static void put(struct line *l, const char *text) {
+    const size_t n = strlen(text), room = sizeof l->text - l->length;
+
+    memcpy(l->text + l->length, text, n < room ? n : room);
+    l->length += n < room ? n : room;
+}
+
+static void put_number(struct line *l, int v) {
+    char digits[16] = "";
+    size_t d = sizeof digits - 1;
+
+    for (digits[--d] = (char)('0' + v % 10); v /= 10;)
+        digits[--d] = (char)('0' + v % 10);
+    put(l, digits + d);
+}
+
 static void show(int number) {
-    char line[160], digits[16];
-    size_t n = 0, d = sizeof digits;
     const int error = errno;
+    const struct uk_progress_item item = which ? which(of) : (struct uk_progress_item){NULL, 0, 0};
+    struct line l = {.length = 0};
 
     (void)number;
     passed += terminal ? 1 : SECONDS;
-    for (int v = passed; v || d == sizeof digits; v /= 10)
-        digits[--d] = (char)('0' + v % 10);
-    for (const char *c = terminal ? "\r\033[K" : ""; *c; c++)
-        line[n++] = *c;
-    for (const char *c = "uk: "; *c; c++)
-        line[n++] = *c;
-    while (d < sizeof digits)
-        line[n++] = digits[d++];
-    for (const char *c = " s: "; *c; c++)
-        line[n++] = *c;
-    for (const char *c = what; *c && n < sizeof line - 1; c++)
-        line[n++] = *c;
-    if (!terminal)
-        line[n++] = '\n';
-    const ssize_t written = write(STDERR_FILENO, line, n);
+    if (!terminal && passed < next)
+        return;
+    next = 2 * passed;
+    put(&l, terminal ? "\r\033[Kuk: " : "uk: ");
+    put(&l, item.what ? item.what : what);
+    if (item.of) {
+        put(&l, " ");
+        put_number(&l, item.number);
+        put(&l, " of ");
+        put_number(&l, item.of);
+    }
+    put(&l, ", ");
+    put_number(&l, passed);
+    put(&l, terminal ? " s" : " s\n");
+    const ssize_t written = write(STDERR_FILENO, l.text, l.length);
     (void)written; /* a failure is ignored: standard error is closed */
     errno = error;
 }
 
 void uk_progress_begin(const char *text) {
+    uk_progress_begin_items(text, NULL, NULL);
+}
+
+void uk_progress_begin_items(const char *text, struct uk_progress_item items(const void *),
+                             const void *user) {
     const struct sigaction action = {.sa_handler = show, .sa_flags = SA_RESTART};
 
     what = text;
+    which = items;
+    of = user;
     terminal = isatty(STDERR_FILENO);
     passed = 0;
+    next = SECONDS;
     sigaction(SIGALRM, &action, &before);
     const struct timeval every = {.tv_sec = terminal ? 1 : SECONDS};
     setitimer(ITIMER_REAL, &(struct itimerval){every, every}, NULL);

@@ -179,9 +179,8 @@ static int call_emulated(struct run *r, const struct uk_arguments *a) {
     const bool counting = a->count || a->histogram;
     struct uk_emulated_counts counts = {0};
     int32_t refused;
-    uk_progress_begin(
-        a->remote ? "the code goes to the board and runs there"
-                  : "the code runs under an emulator, which is hundreds of times slower than a machine");
+    uk_progress_begin(a->remote ? "running on the board"
+                                : "running under an emulator, which is hundreds of times slower than a CPU");
     int status = counting
                      ? uk_emulation_count_run(r->emulation, r->job.program->name, &r->data, &refused, &counts)
                      : uk_emulation_run(r->emulation, &r->data, &refused);
@@ -208,7 +207,7 @@ static int time_there(struct run *r, const struct uk_arguments *a) {
     uk_data_random(&r->data);
     r->gpu.how = &how;
     r->gpu.times = &times;
-    uk_progress_begin("the board measures");
+    uk_progress_begin("measuring on the board");
     const int status = on_gpu ? call(r, a) : uk_emulation_time_run(r->emulation, &r->data, &how, &times);
     uk_progress_end();
     r->gpu.how = NULL;
@@ -234,8 +233,7 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
         if (!d->array[t].tensor->is_written || !(each[t].roundings > 0 || each[t].steps > 0))
             continue;
         if (isinf(each[t].steps)) {
-            printf("check: nothing of %s (%zu), which is computed from integers that were rounded at a tie "
-                   "or not\n",
+            printf("check: %s (%zu) cannot be compared, as it depends on integers rounded at a tie\n",
                    d->array[t].tensor->name, d->array[t].elements);
             continue;
         }
@@ -243,8 +241,7 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
         if (each[t].roundings > 0)
             printf("%.0f roundings%s", each[t].roundings, each[t].steps > 0 ? " and " : "");
         if (each[t].steps > 0)
-            printf("%.0f, by integers that are rounded from sums of floats or functions at a tie,",
-                   each[t].steps);
+            printf("%.0f, for integers rounded at a tie from sums of floats or functions,", each[t].steps);
         printf(" of the interpreter's, every element of %s (%zu)\n", d->array[t].tensor->name,
                d->array[t].elements);
     }
@@ -255,7 +252,7 @@ static int check(struct run *r) {
     if (status)
         return status;
     uk_data_integers(&r->expected);
-    uk_progress_begin("check: the interpreter computes the expected values");
+    uk_progress_begin("computing the expected values by the interpreter");
     enum uk_status interpreted =
         uk_program_interpret(r->job.program, r->sizes, r->scalars, r->expected.origins);
     uk_progress_end();
@@ -324,29 +321,31 @@ static int check_options(const struct uk_arguments *a) {
     const bool interpret = a->device && !strcmp(a->device, "interp");
     const bool elsewhere = uk_is_emulated(a->target) || uk_gpu_kind_of(a->target);
     if (a->device && !interpret && !uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--device=%s: target %s is no GPU; take --target of one, as amdgcn-gfx90a",
-                           a->device, a->target ? a->target : "native");
-    if (a->time && interpret)
-        return uk_complain(UK_EXIT_USAGE,
-                           "--time: --device=interp interprets, whose speed is not the code's; leave it out");
-    if (a->time && !a->remote && uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--time: target %s is a GPU's, which uk does not time; leave it out", a->target);
-    if (a->time && !a->remote && elsewhere)
-        return uk_complain(UK_EXIT_USAGE,
-                           "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
-                           "bench --target=%s counts its kernels' instructions",
-                           a->target, a->target);
-    if (a->count_layers)
-        return uk_complain(UK_EXIT_USAGE, "--count=layers: a program has no layers; give --count");
-    if ((a->count || a->histogram) && (interpret || !elsewhere || (a->device && strcmp(a->device, "sim")) ||
-                                       (uk_gpu_kind_of(a->target) && !uk_gpu_is_simulated(a->target))))
         return uk_complain(
             UK_EXIT_USAGE,
-            "%s: the emulator of another architecture or the simulator of a GPU counts; take a "
-            "--target of one, as riscv64-p or amdgcn-gfx90a, or measure with --time",
-            a->count ? "--count" : "--histogram");
+            "--device=%s: target '%s' is not a GPU; use a GPU's --target, for instance amdgcn-gfx90a",
+            a->device, a->target ? a->target : "native");
+    if (a->time && interpret)
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "--time: --device=interp interprets, whose speed says nothing; leave one of them out");
+    if (a->time && !a->remote && uk_gpu_kind_of(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: uk does not time the GPU target %s here; leave it out, or use --remote",
+                           a->target);
+    if (a->time && !a->remote && elsewhere)
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: target %s runs under an emulator here, whose speed says nothing; use "
+                           "--count, or uk bench --target=%s, which count instructions",
+                           a->target, a->target);
+    if (a->count_layers)
+        return uk_complain(UK_EXIT_USAGE, "--count=layers: a program has no layers; use --count");
+    if ((a->count || a->histogram) && (interpret || !elsewhere || (a->device && strcmp(a->device, "sim")) ||
+                                       (uk_gpu_kind_of(a->target) && !uk_gpu_is_simulated(a->target))))
+        return uk_complain(UK_EXIT_USAGE,
+                           "%s needs a --target that an emulator or a simulator runs, for instance riscv64-p "
+                           "or amdgcn-gfx90a; here --time measures",
+                           a->count ? "--count" : "--histogram");
     return UK_EXIT_OK;
 }
 

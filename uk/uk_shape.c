@@ -93,7 +93,7 @@ int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, in
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (sizes[v->number] < 0)
             return uk_complain(UK_EXIT_USAGE,
-                               "size %s of %s has no value; give --size %s=... or --define %s=...", v->name,
+                               "size '%s' of %s has no value; give --size %s=... or --define %s=...", v->name,
                                uk_file_text(a->positional[0]), v->name, v->name);
     return UK_EXIT_OK;
 }

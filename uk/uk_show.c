@@ -27,15 +27,58 @@ static void print_kernel(const struct uk_kernel *k, bool yes, const char *lackin
     snprintf(counts, sizeof counts, "%g/%g/%g", uk_kernel_fma(k), uk_kernel_loads(k), uk_kernel_other(k));
     if (yes && share > 0)
         snprintf(bound, sizeof bound, "%.0f %%", 100 * share);
-    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", uk_kernel_symbol(k), uk_kernel_op(k), tile,
+    printf("%-34s %-14s %-7s %-10s %-8s %18s %7s  %s%s\n", uk_kernel_symbol(k), uk_kernel_op(k), tile,
            uk_kernel_isa(k), uk_kernel_impl(k), counts, bound, yes ? "yes" : "no: ", lacking);
 }
 
-static int list_kernels(const struct uk_job *job, const char *target) {
+/* Of the operation by itself or in one of its forms, whose names continue after _: sgemm, sgemm_ra. */
+static bool is_of_operation(const struct uk_kernel *k, const char *operation) {
+    const size_t n = strlen(operation);
+    const char *op = uk_kernel_op(k);
+
+    return !strncmp(op, operation, n) && (!op[n] || op[n] == '_');
+}
+
+static bool is_listed(const struct uk_kernel *k, const struct uk_arguments *a) {
+    return (!a->positionals || is_of_operation(k, a->positional[0])) &&
+           (!a->isa || !strcmp(uk_kernel_isa(k), a->isa));
+}
+
+/* Exit status; complains if no kernel is listed, and says which of both words no kernel has. */
+static int check_filter(const struct uk_arguments *a) {
+    const char *operation = a->positionals ? a->positional[0] : NULL;
+    struct uk_near op = {.word = operation ? operation : ""}, isa = {.word = a->isa ? a->isa : ""};
+    bool has_op = !operation, has_isa = !a->isa;
+
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+
+        if (is_listed(k, a))
+            return UK_EXIT_OK;
+        has_op = has_op || is_of_operation(k, operation);
+        has_isa = has_isa || !strcmp(uk_kernel_isa(k), a->isa);
+        uk_nearer(&op, uk_kernel_op(k));
+        uk_nearer(&isa, uk_kernel_isa(k));
+    }
+    if (has_op && has_isa)
+        return uk_complain(UK_EXIT_USAGE, "no kernel of '%s' has the instruction set '%s'; leave out --isa",
+                           operation, a->isa);
+    const struct uk_near *near = has_op ? &isa : &op;
+    return uk_complain(UK_EXIT_USAGE, "unknown %s '%s'%s%s%s 'uk kernels' lists them",
+                       has_op ? "instruction set" : "operation", near->word,
+                       near->name ? "; did you mean '" : ";", near->name ? near->name : "",
+                       near->name ? "'?" : "");
+}
+
+static int list_kernels(const struct uk_job *job, const struct uk_arguments *a, const char *target) {
+    bool is_first = true;
+
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
         char lacking[64];
         double share = 0;
+        if (!is_listed(k, a))
+            continue;
         enum uk_status s = usable(k, job->context, target, lacking, sizeof lacking);
         const bool yes = !s;
 
@@ -43,9 +86,10 @@ static int list_kernels(const struct uk_job *job, const char *target) {
             s = uk_kernel_peak_share(job->context, k, target, &share);
         if (s && s != UK_UNSUPPORTED)
             return uk_job_failed(job, s);
-        if (!i)
-            printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s %s\n", "symbol", "op", "tile", "isa", "impl",
+        if (is_first)
+            printf("%-34s %-14s %-7s %-10s %-8s %18s %7s  %s %s\n", "symbol", "op", "tile", "isa", "impl",
                    "fma/loads/other", "bound", target ? "on" : "runs", target ? target : "here");
+        is_first = false;
         print_kernel(k, yes, lacking, share);
     }
     puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
@@ -66,9 +110,8 @@ static void warn_of_environment(void) {
         fprintf(stderr, "uk: %s\n", message);
     if (threads && (end == threads || *end || n < 1 || n > 1024))
         fprintf(stderr,
-                "uk: warning: UK_NUM_THREADS=%.40s is no number from 1 to 1024; unset it or give one: %d "
-                "threads, one for "
-                "each CPU, are used\n",
+                "uk: warning: UK_NUM_THREADS=%.40s is not a number from 1 to 1024; unset it or give one: %d "
+                "threads, one for each CPU, are used\n",
                 threads, uk_num_threads());
 }
 
@@ -77,8 +120,7 @@ static int describe_board(const struct uk_board *b, const char **target) {
     static char text[256];
 
     if (!*target && !(*target = uk_board_target(b, text, sizeof text)))
-        return uk_complain(UK_EXIT_WRONG, "--remote=%s: its CPU is %s, and no target is of it", b->text,
-                           b->machine);
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: no target is for its CPU, %s", b->text, b->machine);
     printf("%s: %s, %s: --target=%s\n\n", b->text, *b->cpu ? b->cpu : "a CPU without a name", b->machine,
            *target);
     return UK_EXIT_OK;
@@ -87,16 +129,18 @@ static int describe_board(const struct uk_board *b, const char **target) {
 int uk_command_kernels(const struct uk_arguments *a) {
     struct uk_job job = {.context = uk_context_create()};
     const char *target = a->target;
-    int status = UK_EXIT_OK;
+    int status = check_filter(a);
 
     if (!job.context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    if (uk_board_in_use())
+    if (status)
+        ; /* said */
+    else if (uk_board_in_use())
         status = describe_board(uk_board_in_use(), &target);
     else
         warn_of_environment();
     if (!status)
-        status = list_kernels(&job, target);
+        status = list_kernels(&job, a, target);
     uk_job_end(&job);
     return status;
 }
@@ -151,9 +195,7 @@ int uk_command_show(const struct uk_arguments *a) {
     if (!k)
         return UK_EXIT_USAGE;
     if (a->target && (!a->form || !strcmp(a->form, "doc") || !strcmp(a->form, "declaration")))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--target is for --asm, --llvm and --bitcode; what a kernel says is the same "
-                           "for all");
+        return uk_complain(UK_EXIT_USAGE, "--target is for --asm, --llvm and --bitcode; leave it out");
     if (!a->form || !strcmp(a->form, "doc"))
         return show_doc(k, a->out);
     if (!strcmp(a->form, "declaration"))
@@ -163,6 +205,7 @@ int uk_command_show(const struct uk_arguments *a) {
     if (!strcmp(a->form, "llvm"))
         return show_code(k, a, UK_EMIT_LLVM);
     if (!a->out)
-        return uk_complain(UK_EXIT_USAGE, "bitcode is not printed; give -o OUT, or --llvm");
+        return uk_complain(UK_EXIT_USAGE,
+                           "refusing to write bitcode to standard output; use -o FILE, or --llvm for text");
     return show_code(k, a, UK_EMIT_LINKED);
 }

@@ -47,7 +47,7 @@ static enum uk_status open_gpu(struct uk_simulation *s, const struct uk_verify_l
     }
     s->gpu = uk_amdgpu_open(l->gpu);
     if (!s->gpu) {
-        snprintf(message, room, "no memory for a simulated %s", l->gpu);
+        snprintf(message, room, "out of memory for a simulated %s", l->gpu);
         return UK_OUT_OF_MEMORY;
     }
     status = uk_amdgpu_load(s->gpu, l->image, l->image_bytes, &s->object);

@@ -129,7 +129,7 @@ static int add_peers(struct bench_peers *peers, struct bench_gemm *g, struct our
             printf("%s: %s\n", p->name, p->detail);
         } else if (!peer_agrees(p, g, o, data, &out_of_memory)) {
             printf("%s: %s\n", p->name,
-                   out_of_memory ? "out of memory" : "its product differs from ours; not compared");
+                   out_of_memory ? "out of memory" : "its product differs from ours: not compared");
         } else {
             theirs[i] = (struct theirs){p, g};
             contender[count++] =

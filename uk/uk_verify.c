@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk verify: the kernels that a program declares, one of the registry, or all that a target has, against
  * their declarations. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "emulate/emulate.h"
 #include "remote/remote.h"
 
@@ -87,8 +89,9 @@ static int verify_all(const struct uk_job *job, const struct uk_arguments *a) {
 
 int uk_command_verify(const struct uk_arguments *a) {
     const char *name = a->positionals ? a->positional[0] : "";
-    /* Programs end in .uk or lie in a folder; the names of kernels have neither. */
-    bool is_name = !strncmp(name, "uk_", 3) && !strpbrk(name, "./");
+    /* Programs end in .uk or lie in a folder, or are there; the names of kernels have neither. */
+    bool is_name = *name && !uk_is_stdin(name) && !strpbrk(name, "./") &&
+                   (!strncmp(name, "uk_", 3) || access(name, F_OK));
     const struct uk_kernel *kernel = is_name ? uk_kernel_named(name) : NULL;
     struct uk_job job = {.context = NULL};
     int status;
@@ -97,7 +100,7 @@ int uk_command_verify(const struct uk_arguments *a) {
         return UK_EXIT_USAGE;
     if (!*name && !a->target)
         return uk_complain(UK_EXIT_USAGE,
-                           "verify: name a file or a kernel, or a --target for all kernels that it has");
+                           "verify: give a file or a kernel, or a --target for all its kernels");
     if (!kernel && *name) {
         status = uk_job_begin(&job, a);
         if (!status)

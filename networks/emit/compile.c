@@ -90,10 +90,13 @@ static enum uk_status build(struct uk_network *n, struct uk_compilation *c, bool
     enum uk_status s = b.program && (b.packing || !packs) ? parse_all(n, packs, b.program) : UK_OUT_OF_MEMORY;
 
     for (const struct uk_layer_function *f = n->plan.functions; f && packs && !s; f = f->next)
-        if (f->text != f->plain_text)
+        if (f->text != f->plain_text) {
+            uk_progress_set(&n->context->progress, UK_PROGRESS_SCHEDULE, f->number);
             s = prepare(b.program[f->number], &c->options, &b.packing[f->number]);
+        }
     if (!s)
         s = compile_bundle(n, c, &b);
+    uk_progress_set(&n->context->progress, UK_PROGRESS_NONE, 0);
     for (int i = 0; i < n->plan.function_count; i++) {
         if (b.packing)
             uk_module_destroy(b.packing[i]);
@@ -108,7 +111,7 @@ static enum uk_status build(struct uk_network *n, struct uk_compilation *c, bool
 enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *options,
                                 struct uk_compilation *c) {
     if (!n->plan.function_count)
-        return uk_graph_fail(&n->graph, UK_REFUSED, NULL, "the network computes nothing");
+        return uk_graph_fail(&n->graph, UK_REFUSED, NULL, "the network has no nodes to compute");
     c->options = options ? *options : (struct uk_options){0};
     c->options.workspace_argument = true;
     enum uk_status s = build(n, c, true);

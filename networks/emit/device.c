@@ -59,8 +59,11 @@ enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_o
     n->device_layer = calloc((size_t)n->plan.function_count + 1, sizeof *n->device_layer);
     if (!n->device_layer)
         return uk_graph_no_memory(&n->graph);
-    for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next)
+    for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
+        uk_progress_set(&n->context->progress, UK_PROGRESS_COMPILE, f->number);
         s = compile(n, f, &o);
+    }
+    uk_progress_set(&n->context->progress, UK_PROGRESS_NONE, 0);
     if (s)
         uk_network_forget_device(n);
     return s;
@@ -109,9 +112,11 @@ enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu
     if (s)
         return s;
     if (!gpu || !out || !n->device_layer)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL,
-                             n->device_layer ? "gpu or out is NULL"
-                                             : "the network is not compiled for a GPU");
+        return uk_graph_fail(
+            &n->graph, UK_INVALID_ARGUMENT, NULL,
+            n->device_layer
+                ? "gpu or out is NULL"
+                : "the network is not compiled for a GPU; call uk_network_compile_device() first");
     struct uk_network_device *d = calloc(1, sizeof *d);
     if (!d || !(d->constant = calloc((size_t)n->graph.value_count + 1, sizeof *d->constant))) {
         free(d);
@@ -199,7 +204,8 @@ enum uk_status uk_network_device_run_layer(struct uk_network_device *d, void *me
     if (s)
         return s;
     if (!d->n->device_layer || !memory || !uk_network_layer(d->n, layer))
-        return uk_graph_fail(&d->n->graph, UK_INVALID_ARGUMENT, NULL, "no layer %d, or no memory", layer);
+        return uk_graph_fail(&d->n->graph, UK_INVALID_ARGUMENT, NULL,
+                             "there is no layer %d, or memory is NULL", layer);
     const struct uk_layer *l = d->n->plan.layer[layer];
     for (int i = 0; i < l->arguments && !s; i++)
         s = exchange(d, l->argument[i], memory, false);

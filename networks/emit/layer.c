@@ -172,7 +172,8 @@ static enum uk_status begin(struct uk_network *n, const void *memory, int layer,
     if (s)
         return s;
     if (!uk_network_layer(n, layer) || !memory)
-        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no layer %d, or no memory", layer);
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "there is no layer %d, or memory is NULL",
+                             layer);
     const struct uk_layer *l = in->layer = n->plan.layer[layer];
     in->tensor = uk_alloc(&in->arena, ((size_t)l->arguments + 1) * sizeof *in->tensor);
     if (!in->tensor)

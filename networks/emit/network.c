@@ -83,7 +83,8 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
         return s;
     struct uk_graph *g = &n->graph;
     if (n->is_begun)
-        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the network has been read; make another one");
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                             "a network has been read already; create another one");
     if (!name || (!bytes && length))
         return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
     n->is_begun = true;
@@ -97,7 +98,7 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
         return s;
     for (int i = 0; i < g->outputs; i++)
         if (!g->output[i]->has_shape)
-            return uk_graph_fail(g, UK_REFUSED, NULL, "the shape of output %s is not known",
+            return uk_graph_fail(g, UK_REFUSED, NULL, "the shape of output '%s' is not known",
                                  g->output[i]->name);
     if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name)))
         return s;

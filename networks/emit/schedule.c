@@ -105,7 +105,7 @@ static enum uk_status take_section(struct taking *t, struct line *l, const char 
         return UK_OK;
     }
     if (t->steps[f->number])
-        return uk_graph_fail(g, UK_SYNTAX, NULL, "%s:%d: layer %s has a schedule already; leave one out",
+        return uk_graph_fail(g, UK_SYNTAX, NULL, "%s:%d: layer '%s' already has a schedule; leave one out",
                              t->file, number, f->key);
     t->steps[f->number] = steps;
     return check(t, f, steps);
@@ -128,11 +128,10 @@ static enum uk_status take(struct taking *t, const char *text) {
                 l.number);
     }
     if (!s && t->unused && t->unused == t->sections)
-        s = uk_graph_fail(
-            &t->n->graph, UK_REFUSED, NULL,
-            "%s: none of its %d schedules is for a layer of this network; layers of other shapes are "
-            "others: tune these",
-            t->file, t->sections);
+        s = uk_graph_fail(&t->n->graph, UK_REFUSED, NULL,
+                          "%s: none of its %d schedules matches a layer of this network; tune it, as layers "
+                          "of other shapes need other schedules",
+                          t->file, t->sections);
     return s;
 }
 

@@ -109,7 +109,7 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
     memcpy(v->extent, extent, (size_t)rank * sizeof *extent);
     int64_t n = uk_value_elements(v);
     if (n < 0)
-        uk_graph_fail(g, UK_REFUSED, g->inferred, "constant %s has too many elements", v->name);
+        uk_graph_fail(g, UK_REFUSED, g->inferred, "constant '%s' is too large for 64 bits", v->name);
     void *data = n < 0 ? NULL : uk_constant_alloc(g, n * (int64_t)uk_type_bytes(type));
 
     v->data = data;

@@ -46,8 +46,9 @@ static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct
     Onnx__TensorProto *t = reason ? NULL : onnx__tensor_proto__unpack(&u.allocator, m->length, m->bytes);
 
     if (!t)
-        return u.failed ? uk_graph_no_memory(g)
-                        : uk_graph_fail(g, UK_REFUSED, NULL, "%s is no tensor of ONNX, or is cut off", path);
+        return u.failed
+                   ? uk_graph_no_memory(g)
+                   : uk_graph_fail(g, UK_REFUSED, NULL, "%s is not a tensor of ONNX, or is truncated", path);
     enum uk_status s = uk_import_tensor(g, t, NULL, v);
     onnx__tensor_proto__free_unpacked(t, NULL);
     return s;
@@ -96,22 +97,22 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
     char header[LONGEST_HEADER];
 
     if (m->length < PREFIX || memcmp(bytes, "\x93NUMPY\x01", 7) != 0)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "%s is no .npy file of version 1", path);
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s is not a .npy file of version 1", path);
     const size_t length = bytes[8] | (size_t)bytes[9] << 8;
     if (length >= sizeof header || length + PREFIX > m->length)
         return uk_graph_fail(g, UK_REFUSED, NULL, "%s is cut off", path);
     memcpy(header, bytes + PREFIX, length);
     header[length] = 0;
     if (!npy_header(header, v))
-        return uk_graph_fail(
-            g, UK_REFUSED, NULL,
-            "%s: a type, an order or a shape that is not supported; row-major arrays of numbers are", path);
+        return uk_graph_fail(g, UK_REFUSED, NULL,
+                             "%s: unsupported type, order or shape; save a row-major array of numbers", path);
     v->has_shape = true;
     if (uk_value_elements(v) < 0)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "%s: its size overflows", path);
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s: its shape is too large for 64 bits", path);
     const size_t bytes_of_data = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
     if (m->length - PREFIX - length != bytes_of_data)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "%s has %zu bytes of data for %s elements of %s", path,
+        return uk_graph_fail(g, UK_REFUSED, NULL,
+                             "%s has %zu bytes of data, which is not the size of %s elements of %s", path,
                              m->length - PREFIX - length, uk_value_shape(v), uk_type_name(v->type));
     uk_constant_given(g, (int64_t)bytes_of_data);
     void *data = uk_value_constant(g, v, v->type, v->rank, v->extent);
@@ -133,7 +134,7 @@ enum uk_status uk_file_tensor(struct uk_graph *g, const char *path, struct uk_gr
     else if (length > 3 && !strcmp(path + length - 3, ".pb"))
         s = read_pb(g, path, &m, v);
     else
-        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s: tensors are read from .npy and .pb files", path);
+        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s: unknown file type; use .npy or .pb", path);
     uk_file_unmap(&m);
     return s;
 }

@@ -32,7 +32,7 @@ static bool skip(struct reader *r, uint64_t bytes) {
 }
 
 static const char *walk(const ProtobufCMessageDescriptor *d, struct reader r, int depth) {
-    static const char cut[] = "the file is no model of ONNX, or is cut off";
+    static const char cut[] = "the file is not an ONNX model, or is cut off";
 
     if (depth > DEEPEST)
         return "messages are nested more than 32 deep";

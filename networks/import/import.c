@@ -24,7 +24,7 @@ static struct uk_graph_value *define(struct importing *im, const char *name, con
     struct uk_graph_value *v;
 
     if (uk_names_find(&im->names, name)) {
-        uk_graph_fail(im->g, UK_REFUSED, by, "value %s is defined twice", name);
+        uk_graph_fail(im->g, UK_REFUSED, by, "value '%s' is defined twice", name);
         return NULL;
     }
     v = uk_value_new(im->g, name);
@@ -41,15 +41,17 @@ static struct uk_graph_value *define(struct importing *im, const char *name, con
 static enum uk_status check_tensors(struct uk_graph *g, const struct uk_network_tensor *t, int count,
                                     const char *what) {
     if (count < 0 || (count && !t))
-        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%d %ss are given, or NULL", count, what);
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%d %ss are given, or their array is NULL", count,
+                             what);
     for (int i = 0; i < count; i++) {
         if (!t[i].name || t[i].rank < 0 || t[i].rank > UK_RANK)
             return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s %d has no name, or %d dimensions", what, i,
                                  t[i].rank);
         for (int d = 0; d < t[i].rank; d++)
             if (t[i].shape[d] < 0)
-                return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s given for %s: dimension %d is %lld",
-                                     what, t[i].name, d, (long long)t[i].shape[d]);
+                return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
+                                     "the %s given for '%s' has dimension %d = %lld; give 0 or more", what,
+                                     t[i].name, d, (long long)t[i].shape[d]);
     }
     return UK_OK;
 }
@@ -62,14 +64,14 @@ static enum uk_status check_options(struct uk_graph *g, const struct uk_network_
     if (!s && (o->size_count < 0 || (o->size_count && (!o->size_names || !o->size_values)) ||
                (o->constant_count && !o->constant_data)))
         s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL,
-                          "sizes or constants are given, and names, values or data of them are NULL");
+                          "sizes or constants are given, but their names, values or data are NULL");
     for (int i = 0; i < o->size_count && !s; i++)
         if (!o->size_names[i] || o->size_values[i] < 0)
             s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "size %d has no name, or is %lld", i,
                               (long long)o->size_values[i]);
     for (int i = 0; i < o->constant_count && !s; i++)
         if (!o->constant_data[i])
-            s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the constant given for %s is NULL",
+            s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the constant given for '%s' is NULL",
                               o->constants[i].name);
     return s;
 }
@@ -107,18 +109,18 @@ static enum uk_status input_extent(struct importing *im, struct uk_graph_value *
         if (stated && shape->shape[i] != d->dim_value)
             return uk_graph_fail(
                 im->g, UK_REFUSED, NULL,
-                "input %s: dimension %d is %lld in the file and %lld in the shape given for it", v->name, i,
-                (long long)d->dim_value, (long long)shape->shape[i]);
+                "input '%s': dimension %d is %lld in the file, but %lld in the shape given for it", v->name,
+                i, (long long)d->dim_value, (long long)shape->shape[i]);
         *extent = shape->shape[i];
     } else if (!stated && !(*name && size_given(im->options, name, extent))) {
         return uk_graph_fail(
             im->g, UK_REFUSED, NULL,
-            "input %s: dimension %d%s%s is open; give the input's shape (--shape %s=...)%s%s%s", v->name, i,
+            "input '%s': dimension %d%s%s is open; give the input's shape (--shape %s=...)%s%s%s", v->name, i,
             *name ? ", " : "", name, v->name, *name ? ", or the dimension's size (--size " : "", name,
             *name ? "=...)" : "");
     }
     if (*extent < 0)
-        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s: dimension %d is negative", v->name, i);
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': dimension %d is negative", v->name, i);
     return UK_OK;
 }
 
@@ -127,16 +129,16 @@ static enum uk_status input_shape(struct importing *im, struct uk_graph_value *v
     enum uk_status s = UK_OK;
 
     if (!t->shape && !shape)
-        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s has no shape; give it one (--shape %s=...)",
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' has no shape; give one (--shape %s=...)",
                              v->name, v->name);
     v->rank = t->shape ? (int)t->shape->n_dim : shape->rank;
     if (v->rank > UK_RANK || (t->shape && t->shape->n_dim > UK_RANK))
-        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s has more than %d dimensions", v->name,
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' has more than %d dimensions", v->name,
                              UK_RANK);
     if (shape && shape->rank != v->rank)
         return uk_graph_fail(im->g, UK_REFUSED, NULL,
-                             "input %s has %d dimensions, and the shape given for it %d", v->name, v->rank,
-                             shape->rank);
+                             "input '%s' has %d dimensions, but the shape given for it has %d", v->name,
+                             v->rank, shape->rank);
     for (int i = 0; i < v->rank && !s; i++)
         if (t->shape)
             s = input_extent(im, v, i, t->shape->dim[i], shape);
@@ -144,7 +146,7 @@ static enum uk_status input_shape(struct importing *im, struct uk_graph_value *v
             v->extent[i] = shape->shape[i];
     v->has_shape = !s;
     if (!s && uk_value_elements(v) < 0)
-        s = uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s: its size overflows", v->name);
+        s = uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': its shape is too large for 64 bits", v->name);
     return s;
 }
 
@@ -152,7 +154,7 @@ static enum uk_status constant_input(struct importing *im, struct uk_graph_value
                                      const struct uk_network_tensor *t, const void *data) {
     if (t->type != v->type)
         return uk_graph_fail(im->g, UK_REFUSED, NULL,
-                             "input %s has type %s, and the constant given for it %s", v->name,
+                             "input '%s' has type %s, but the constant given for it has type %s", v->name,
                              uk_type_name(v->type), uk_type_name(t->type));
     const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
     uk_constant_given(im->g, (int64_t)bytes);
@@ -174,11 +176,11 @@ static enum uk_status input(struct importing *im, const Onnx__ValueInfoProto *in
     if (!(v = define(im, or_empty(info->name), NULL)))
         return im->g->status;
     if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s is no tensor", v->name);
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s' is not a tensor", v->name);
     const Onnx__TypeProto__Tensor *t = info->type->tensor_type;
     v->type = uk_import_type(t->elem_type, &v->is_boolean);
     if (v->type == UK_TYPES)
-        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input %s: %s is not supported", v->name,
+        return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': %s is not supported", v->name,
                              uk_import_type_name(t->elem_type));
     const struct uk_network_tensor *constant = given(o->constants, o->constant_count, v->name);
     enum uk_status s = input_shape(im, v, t, constant ? constant : given(o->shapes, o->shape_count, v->name));
@@ -206,11 +208,11 @@ static enum uk_status inputs(struct importing *im, const Onnx__GraphProto *graph
         s = input(im, graph->input[i]);
     for (int i = 0; i < im->options->shape_count && !s; i++)
         if (!uk_names_find(&im->names, im->options->shapes[i].name))
-            s = uk_graph_fail(g, UK_REFUSED, NULL, "no input is named %s, which a shape is given for",
+            s = uk_graph_fail(g, UK_REFUSED, NULL, "a shape is given for '%s', but no input has this name",
                               im->options->shapes[i].name);
     for (int i = 0; i < im->options->constant_count && !s; i++)
         if (!uk_names_find(&im->names, im->options->constants[i].name))
-            s = uk_graph_fail(g, UK_REFUSED, NULL, "no input is named %s, which a constant is given for",
+            s = uk_graph_fail(g, UK_REFUSED, NULL, "a constant is given for '%s', but no input has this name",
                               im->options->constants[i].name);
     return s;
 }
@@ -277,7 +279,7 @@ static enum uk_status attribute(struct importing *im, const Onnx__AttributeProto
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
         a->kind = UK_A_TENSOR;
         if (!from->t)
-            return uk_graph_fail(g, UK_REFUSED, n, "attribute %s has no tensor", a->name);
+            return uk_graph_fail(g, UK_REFUSED, n, "attribute '%s' has no tensor", a->name);
         a->tensor = uk_value_new(g, a->name);
         return a->tensor ? uk_import_tensor(g, from->t, im->folder, a->tensor) : uk_graph_no_memory(g);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
@@ -312,7 +314,7 @@ static enum uk_status node_inputs(struct importing *im, const Onnx__NodeProto *f
         if (!n->input[i])
             return uk_graph_fail(
                 im->g, UK_REFUSED, n,
-                "its input %s is neither an input of the network nor a result of a node before it", name);
+                "its input '%s' is neither an input of the network nor a result of an earlier node", name);
         n->input[i]->uses++;
     }
     return UK_OK;
@@ -337,8 +339,8 @@ static enum uk_status node(struct importing *im, const Onnx__NodeProto *from, st
     n->attributes = (int)from->n_attribute;
     n->version = version_of(im, n->domain);
     if (!*n->domain && (n->version < OLDEST || n->version > NEWEST))
-        return uk_graph_fail(g, UK_REFUSED, n, "operator set %d; versions %d to %d are supported", n->version,
-                             OLDEST, NEWEST);
+        return uk_graph_fail(g, UK_REFUSED, n, "operator set %d is not supported; versions %d to %d are",
+                             n->version, OLDEST, NEWEST);
     for (size_t i = 0; i < from->n_attribute && !s; i++)
         s = attribute(im, from->attribute[i], n, &n->attribute[i]);
     if (!s)
@@ -376,7 +378,7 @@ static enum uk_status outputs(struct importing *im, const Onnx__GraphProto *grap
     for (size_t i = 0; i < graph->n_output; i++) {
         struct uk_graph_value *v = uk_names_find(&im->names, or_empty(graph->output[i]->name));
         if (!v)
-            return uk_graph_fail(g, UK_REFUSED, NULL, "output %s is no result of a node",
+            return uk_graph_fail(g, UK_REFUSED, NULL, "output '%s' is not the result of a node",
                                  or_empty(graph->output[i]->name));
         v->is_output = true;
         v->uses++;
@@ -413,7 +415,7 @@ enum uk_status uk_import(struct uk_graph *g, const void *bytes, size_t length, c
     im.model = model;
     if (!model || !model->graph)
         s = u.failed ? uk_graph_no_memory(g)
-                     : uk_graph_fail(g, UK_REFUSED, NULL, "the file is no model of ONNX");
+                     : uk_graph_fail(g, UK_REFUSED, NULL, "the file is not an ONNX model");
     if (!s)
         s = properties(g, model);
     if (!s)

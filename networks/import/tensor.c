@@ -79,8 +79,9 @@ static enum uk_status read_at(struct uk_graph *g, int file, const struct externa
     if (fstat(file, &s) || !S_ISREG(s.st_mode))
         return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: not a regular file", e->location);
     if (e->length >= 0 && e->length != bytes)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %lld bytes for a tensor of %lld",
-                             e->location, (long long)e->length, (long long)bytes);
+        return uk_graph_fail(g, UK_REFUSED, NULL,
+                             "external data %s: it has %lld bytes, but the tensor needs %lld", e->location,
+                             (long long)e->length, (long long)bytes);
     if (e->offset > s.st_size || bytes > s.st_size - e->offset)
         return uk_graph_fail(g, UK_REFUSED, NULL,
                              "external data %s: the file ends at byte %lld, before the tensor does",
@@ -178,18 +179,19 @@ static void copy_list(const Onnx__TensorProto *t, enum uk_type type, void *data,
 
 static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, struct uk_graph_value *v) {
     if (t->n_dims > UK_RANK)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %zu dimensions; at most %d are supported",
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' has %zu dimensions; at most %d are supported",
                              v->name, t->n_dims, UK_RANK);
     v->rank = (int)t->n_dims;
     for (int i = 0; i < v->rank; i++) {
         if (t->dims[i] < 0)
-            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: extent %lld is negative", v->name,
+            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s': extent %lld is negative", v->name,
                                  (long long)t->dims[i]);
         v->extent[i] = t->dims[i];
     }
     v->has_shape = true;
     return uk_value_elements(v) < 0
-               ? uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: its size overflows", v->name)
+               ? uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s': its shape is too large for 64 bits",
+                               v->name)
                : UK_OK;
 }
 
@@ -201,10 +203,10 @@ static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto 
     const size_t bytes = (size_t)n * uk_type_bytes(v->type);
 
     if (t->has_raw_data && t->raw_data.len != bytes)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu bytes of data",
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' of %s elements of %s has %zu bytes of data",
                              v->name, uk_value_shape(v), uk_type_name(v->type), t->raw_data.len);
     if (!t->has_raw_data && listed(t, v->type) != (size_t)n)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu numbers", v->name,
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s' of %s elements of %s has %zu numbers", v->name,
                              uk_value_shape(v), uk_type_name(v->type), listed(t, v->type));
     void *data = elements_of(g, v);
     if (!data)
@@ -226,7 +228,7 @@ enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, 
     if ((s = shape_of(g, t, v)))
         return s;
     if (v->type == UK_TYPES || t->segment)
-        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %s is not supported", v->name,
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor '%s': %s is not supported", v->name,
                              t->segment ? "a segment of a tensor" : uk_import_type_name(t->data_type));
     s = external ? read_external(g, t, folder, v) : copy_elements(g, t, v);
     for (int64_t i = 0; !s && v->is_boolean && i < uk_value_elements(v); i++)

@@ -45,7 +45,7 @@ enum uk_status uk_fold_constant(struct uk_graph *g, struct uk_graph_node *n) {
             ((float *)data)[i] = (float)a->floats[i];
         return UK_OK;
     default:
-        return uk_graph_fail(g, UK_REFUSED, n, "its value is no tensor of numbers");
+        return uk_graph_fail(g, UK_REFUSED, n, "its value is not a tensor of numbers");
     }
 }
 
@@ -115,9 +115,8 @@ enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
         if (!n->input[i]->data || uk_value_elements(n->input[i]) != 1 ||
             n->input[i]->type != n->input[0]->type)
             return uk_graph_fail(g, UK_REFUSED, n,
-                                 "its input %s decides a shape and is not constant; if it is an input of the "
-                                 "network, give its "
-                                 "value (--constant %s=FILE)",
+                                 "a shape depends on its input '%s', which is not constant; if that is an "
+                                 "input of the network, give its value (--constant %s=FILE)",
                                  n->input[i]->name, n->input[i]->name);
     }
     const enum uk_type type = n->input[0]->type;
@@ -125,7 +124,7 @@ enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
                  delta = uk_constant_real(n->input[2], 0), many = delta ? ceil((limit - start) / delta) : NAN;
     const int64_t count = many > 0 ? (int64_t)fmin(many, 0x1p40) : 0;
     if (isnan(many) || (type != UK_F32 && type != UK_F64 && type != UK_I64 && type != UK_I32))
-        return uk_graph_fail(g, UK_REFUSED, n, "a step of 0, or a type that is not supported");
+        return uk_graph_fail(g, UK_REFUSED, n, "the step is 0, or the type is not supported");
     void *data = uk_value_constant(g, n->output[0], type, 1, &count);
     if (!data)
         return uk_graph_no_memory(g);

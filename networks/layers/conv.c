@@ -28,13 +28,13 @@ static enum uk_status set_result(struct uk_graph *g, struct uk_graph_node *n, in
 
     memcpy(extent + 2, extents, (size_t)(x->rank - 2) * sizeof *extent);
     if (bias && (uk_need_input(g, n, 2) || bias->rank != 1 || bias->extent[0] != channels))
-        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " channels",
+        return uk_graph_fail(g, UK_REFUSED, n, "the bias has shape %s, but there are %" PRId64 " channels",
                              uk_value_shape(bias), channels);
     return uk_set_output(g, n, 0, x->type, x->rank, extent);
 }
 
 static enum uk_status does_not_fit(struct uk_graph *g, const struct uk_graph_node *n) {
-    return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit the input %s in %" PRId64 " groups",
+    return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit input %s in %" PRId64 " groups",
                          uk_value_shape(n->input[1]), uk_value_shape(n->input[0]),
                          uk_attribute_int(n, "group", 1));
 }
@@ -124,7 +124,7 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
     if (!s)
         s = uk_need_ints(g, n, "output_shape", -1, shape, &shapes);
     if (!s && shapes >= 0 && shapes != w->dimensions && shapes != x->rank)
-        s = uk_graph_fail(g, UK_REFUSED, n, "output_shape has %d numbers for an image of %d dimensions",
+        s = uk_graph_fail(g, UK_REFUSED, n, "output_shape has %d numbers, but the image has %d dimensions",
                           shapes, w->dimensions);
     for (int i = 0; i < shapes && !s; i++)
         if (shape[i] < 0 || shape[i] > UK_LARGEST_IMAGE)

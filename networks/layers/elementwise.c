@@ -39,7 +39,8 @@ const char *uk_express_nary(struct uk_graph *g, const struct uk_graph_node *n) {
 
 enum uk_status uk_infer_nary(struct uk_graph *g, struct uk_graph_node *n) {
     if (n->inputs >= UK_MOST_ACCESSES)
-        return uk_graph_fail(g, UK_REFUSED, n, "%d inputs; at most %d are supported", n->inputs,
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it has it has %d inputs; at most %d are supported are supported", n->inputs,
                              UK_MOST_ACCESSES - 1);
     return uk_infer_broadcast(g, n);
 }
@@ -101,7 +102,7 @@ enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
     if (!s)
         s = uk_need_input(g, n, 1);
     if (!s && n->input[0]->type == UK_I64 && !(n->input[0]->data && n->input[1]->data))
-        s = uk_graph_fail(g, UK_REFUSED, n, "quotients of int64 are supported for constants only");
+        s = uk_graph_fail(g, UK_REFUSED, n, "division of int64 is supported only for constants");
     return s;
 }
 
@@ -160,7 +161,7 @@ enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_
     for (int i = 0; i < 5 && !s; i++)
         s = uk_need_input(g, n, i);
     if (s || n->inputs > 5)
-        return s ? s : uk_graph_fail(g, UK_REFUSED, n, "%d inputs; it takes 5", n->inputs);
+        return s ? s : uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs and needs 5", n->inputs);
     const struct uk_graph_value *x = n->input[0];
     if (uk_attribute_int(n, "training_mode", 0) || (n->version < 7 && !uk_attribute_int(n, "is_test", 0)))
         return uk_graph_fail(g, UK_REFUSED, n, "training mode is not supported");
@@ -168,7 +169,8 @@ enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_
         return uk_graph_fail(g, UK_REFUSED, n, "statistics of each activation (spatial=0) are not supported");
     for (int i = 1; i < 5; i++)
         if (n->input[i]->rank != 1 || n->input[i]->extent[0] != x->extent[1])
-            return uk_graph_fail(g, UK_REFUSED, n, "input %s of shape %s for %" PRId64 " channels",
+            return uk_graph_fail(g, UK_REFUSED, n,
+                                 "input '%s' has shape %s, but there are %" PRId64 " channels",
                                  n->input[i]->name, uk_value_shape(n->input[i]), x->extent[1]);
     if (x->type == UK_F32 && n->input[1]->data && n->input[2]->data && n->input[3]->data && n->input[4]->data)
         s = append_factors(g, n, x->extent[1]);
@@ -192,7 +194,7 @@ enum uk_status uk_infer_prelu(struct uk_graph *g, struct uk_graph_node *n) {
     const int first = n->op->is_channelwise && slope->rank == 1 && x->rank > 1 ? 1 : x->rank - slope->rank;
     for (int d = 0; d < slope->rank; d++)
         if (first < 0 || (slope->extent[d] != 1 && slope->extent[d] != x->extent[first + d]))
-            return uk_graph_fail(g, UK_REFUSED, n, "a slope of shape %s does not broadcast to %s",
+            return uk_graph_fail(g, UK_REFUSED, n, "the slope's shape %s does not broadcast to %s",
                                  uk_value_shape(slope), uk_value_shape(x));
     return uk_set_output(g, n, 0, x->type, x->rank, x->extent);
 }

@@ -68,7 +68,7 @@ static enum uk_status fold_output(struct uk_graph *g, const struct uk_graph_node
     uk_writer_end(&w);
     v->data = s ? NULL : data;
     return s == UK_OUT_OF_MEMORY ? uk_graph_no_memory(g)
-           : s ? uk_graph_fail(g, UK_REFUSED, n, "its program is refused: %s", uk_context_message(c))
+           : s ? uk_graph_fail(g, UK_REFUSED, n, "its tensor program is refused: %s", uk_context_message(c))
                : UK_OK;
 }
 

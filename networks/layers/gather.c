@@ -39,7 +39,7 @@ enum uk_status uk_infer_gather(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[0], *at = n->input[1];
     if (x->rank + at->rank - 1 > UK_RANK || (at->type != UK_I64 && at->type != UK_I32))
         return uk_graph_fail(g, UK_REFUSED, n,
-                             "elements of %s chosen by indices of %s and type %s are not supported",
+                             "choosing elements of %s by indices of %s and type %s is not supported",
                              uk_value_shape(x), uk_value_shape(at), uk_type_name(at->type));
     for (int64_t i = 0; at->data && i < uk_value_elements(at); i++)
         if (uk_constant_int(at, i) < -x->extent[axis] || uk_constant_int(at, i) >= x->extent[axis])

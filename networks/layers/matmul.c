@@ -26,7 +26,7 @@ enum uk_status uk_infer_gemm(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     const struct uk_graph_value *a = n->input[0], *b = n->input[1], *c = uk_node_input(n, 2);
     if (a->rank != 2 || b->rank != 2 || a->extent[!ta] != b->extent[tb] || a->type != b->type)
-        return uk_graph_fail(g, UK_REFUSED, n, "no product of %s%s and %s%s", uk_value_shape(a),
+        return uk_graph_fail(g, UK_REFUSED, n, "shapes %s%s and %s%s cannot be multiplied", uk_value_shape(a),
                              ta ? " transposed" : "", uk_value_shape(b), tb ? " transposed" : "");
     const int64_t extent[] = {a->extent[ta], b->extent[!tb]};
     for (int d = 0; c && d < c->rank; d++)
@@ -80,7 +80,7 @@ enum uk_status uk_infer_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *a = n->input[0], *b = n->input[1];
     if (a->rank < 1 || b->rank < 1 || a->type != b->type ||
         a->extent[a->rank - 1] != b->extent[b->rank > 1 ? b->rank - 2 : 0])
-        return uk_graph_fail(g, UK_REFUSED, n, "no product of %s and %s", uk_value_shape(a),
+        return uk_graph_fail(g, UK_REFUSED, n, "shapes %s and %s cannot be multiplied", uk_value_shape(a),
                              uk_value_shape(b));
     const int batch_a = a->rank > 2 ? a->rank - 2 : 0, batch_b = b->rank > 2 ? b->rank - 2 : 0;
     const int batch = batch_a > batch_b ? batch_a : batch_b;

@@ -40,7 +40,9 @@ enum uk_status uk_infer_concat(struct uk_graph *g, struct uk_graph_node *n) {
     enum { MOST = 64 };
     int64_t extent[UK_RANK], sum = 0;
     enum uk_status s =
-        n->inputs > MOST ? uk_graph_fail(g, UK_REFUSED, n, "%d inputs; at most %d", n->inputs, MOST) : UK_OK;
+        n->inputs > MOST
+            ? uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs; at most %d are supported", n->inputs, MOST)
+            : UK_OK;
     int axis;
 
     for (int i = 0; (i < n->inputs || i == 0) && !s; i++)
@@ -114,7 +116,7 @@ static enum uk_status parts_of(struct uk_graph *g, const struct uk_graph_node *n
     const int64_t all = n->input[0]->extent[*axis], outputs = uk_attribute_int(n, "num_outputs", n->outputs);
     int64_t sum = 0;
     if (n->outputs > UK_LISTED || outputs != n->outputs || (count >= 0 && count != n->outputs))
-        return uk_graph_fail(g, UK_REFUSED, n, "%d outputs for %d parts; at most %d are supported",
+        return uk_graph_fail(g, UK_REFUSED, n, "it has %d outputs for %d parts; at most %d are supported",
                              n->outputs, count, UK_LISTED);
     for (int i = 0; i < n->outputs; i++) {
         const int64_t equal = (all + n->outputs - 1) / n->outputs, left = all - sum;
@@ -202,7 +204,7 @@ static enum uk_status slice_of(struct uk_graph *g, const struct uk_graph_node *n
             break;
         const int64_t all = x->extent[d], by = steps < 0 ? 1 : step[i];
         if (!by)
-            return uk_graph_fail(g, UK_REFUSED, n, "a step of 0");
+            return uk_graph_fail(g, UK_REFUSED, n, "the step is 0");
         int64_t from = start[i] < 0 ? start[i] + all : start[i], to = end[i] < 0 ? end[i] + all : end[i];
         if (end[i] < -all)
             to = -1; /* before the beginning */
@@ -295,7 +297,7 @@ enum uk_status uk_infer_expand(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[0];
     const int rank = count > x->rank ? count : x->rank;
     if (count < 0 || rank > UK_RANK)
-        return uk_graph_fail(g, UK_REFUSED, n, "a shape of %d dimensions", count);
+        return uk_graph_fail(g, UK_REFUSED, n, "the shape has %d dimensions, which is too many", count);
     for (int d = 0; d < rank; d++) {
         const int64_t own = d < rank - x->rank ? 1 : x->extent[d - (rank - x->rank)];
         const int64_t other = d < rank - count ? 1 : to[d - (rank - count)];
@@ -318,10 +320,12 @@ enum uk_status uk_infer_tile(struct uk_graph *g, struct uk_graph_node *n) {
     if (!s)
         s = uk_need_ints(g, n, NULL, 1, repeats, &count);
     if (!s && count != n->input[0]->rank)
-        s = uk_graph_fail(g, UK_REFUSED, n, "%d repeats for %d dimensions", count, n->input[0]->rank);
+        s = uk_graph_fail(g, UK_REFUSED, n, "repeats has %d numbers, but the input has %d dimensions", count,
+                          n->input[0]->rank);
     for (int d = 0; !s && d < count; d++)
         if (repeats[d] < 0 || __builtin_mul_overflow(n->input[0]->extent[d], repeats[d], &extent[d]))
-            s = uk_graph_fail(g, UK_REFUSED, n, "%" PRId64 " repeats", repeats[d]);
+            s = uk_graph_fail(g, UK_REFUSED, n, "repeats has the number %" PRId64 ", which is out of range",
+                              repeats[d]);
     if (!s)
         s = uk_set_output(g, n, 0, n->input[0]->type, count, extent);
     if (!s)

@@ -53,7 +53,7 @@ enum uk_status uk_infer_layer_normalization(struct uk_graph *g, struct uk_graph_
             fits = v->extent[d] == x->extent[x->rank - v->rank + d];
         if (!fits || (!v && i == 1))
             s = uk_graph_fail(g, UK_REFUSED, n,
-                              "a scale or bias that does not have the shape of the last dimensions of %s",
+                              "scale or bias does not have the shape of the last dimensions of %s",
                               uk_value_shape(x));
     }
     for (int d = 0; d < x->rank; d++)
@@ -107,7 +107,8 @@ enum uk_status uk_infer_instance_normalization(struct uk_graph *g, struct uk_gra
     for (int i = 1; i < 3 && !s; i++)
         if (n->input[0]->rank < 3 || n->input[i]->rank != 1 ||
             n->input[i]->extent[0] != n->input[0]->extent[1])
-            s = uk_graph_fail(g, UK_REFUSED, n, "input %d of shape %s for an image of shape %s", i,
+            s = uk_graph_fail(g, UK_REFUSED, n,
+                              "input %d has shape %s, which does not fit an image of shape %s", i,
                               uk_value_shape(n->input[i]), uk_value_shape(n->input[0]));
     return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
 }
@@ -130,7 +131,7 @@ enum uk_status uk_infer_lrn(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_need_input(g, n, 0);
 
     if (!s && (size < 1 || size > 1 << 20 || n->input[0]->rank < 2))
-        s = uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " for an input of shape %s", size,
+        s = uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " does not fit an input of shape %s", size,
                           uk_value_shape(n->input[0]));
     return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
 }

@@ -31,8 +31,7 @@ static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node 
         return uk_graph_fail(g, UK_REFUSED, n, "mode=%s is not supported", mode);
     const int dimensions = listed < 0 ? rank : listed;
     if (count != 2 * dimensions)
-        return uk_graph_fail(g, UK_REFUSED, n, "%d numbers of elements to pad %d dimensions", count,
-                             dimensions);
+        return uk_graph_fail(g, UK_REFUSED, n, "pads has %d numbers for %d dimensions", count, dimensions);
     *p = (struct padding){.before = {0}};
     for (int i = 0; i < dimensions && !s; i++) {
         int d = i;
@@ -43,7 +42,7 @@ static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node 
         p->before[d] = pads[i];
         p->after[d] = pads[i + dimensions];
         if (!is_moderate(pads[i]) || !is_moderate(pads[i + dimensions]))
-            s = uk_graph_fail(g, UK_REFUSED, n, "the size of its result overflows");
+            s = uk_graph_fail(g, UK_REFUSED, n, "its result is too large for 64 bits");
     }
     return s;
 }
@@ -99,7 +98,7 @@ enum uk_status uk_infer_pad(struct uk_graph *g, struct uk_graph_node *n) {
         s = padding_of(g, n, &p);
     if (!s && uk_node_input(n, 2) &&
         (uk_need_input(g, n, 2) || uk_value_elements(n->input[2]) != 1 || n->input[2]->rank > 1))
-        s = uk_graph_fail(g, UK_REFUSED, n, "the value of padding is no scalar");
+        s = uk_graph_fail(g, UK_REFUSED, n, "the padding value is not a scalar");
     for (int d = 0; !s && d < n->input[0]->rank; d++)
         extent[d] = n->input[0]->extent[d] + p.before[d] + p.after[d];
     if (!s && !pads_constant(n))

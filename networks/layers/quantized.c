@@ -28,7 +28,7 @@ static enum uk_status infer_linear(struct uk_graph *g, struct uk_graph_node *n, 
         s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), x->rank, &axis);
     if (!s && (scale->rank > 1 || (uk_value_elements(scale) != 1 && scale->extent[0] != x->extent[axis]) ||
                (zero && (zero->rank > 1 || uk_value_elements(zero) != uk_value_elements(scale)))))
-        s = uk_graph_fail(g, UK_REFUSED, n, "scales of shape %s for an input of shape %s",
+        s = uk_graph_fail(g, UK_REFUSED, n, "scales of shape %s do not fit an input of shape %s",
                           uk_value_shape(scale), uk_value_shape(x));
     return s ? s : uk_set_output(g, n, 0, type, x->rank, x->extent);
 }
@@ -39,7 +39,7 @@ enum uk_status uk_infer_quantize(struct uk_graph *g, struct uk_graph_node *n) {
     const enum uk_type type = zero ? zero->type : to == 3 ? UK_I8 : UK_U8;
 
     if (x && (x->type != UK_F32 || !uk_is_byte(type) || (to && to != 2 && to != 3)))
-        return uk_graph_fail(g, UK_REFUSED, n, "from %s to %s is not supported; from f32 to u8 or i8 is",
+        return uk_graph_fail(g, UK_REFUSED, n, "quantizing %s to %s is not supported; f32 to u8 or i8 is",
                              uk_type_name(x->type), zero ? uk_type_name(type) : "that type");
     return infer_linear(g, n, type);
 }
@@ -49,7 +49,7 @@ enum uk_status uk_infer_dequantize(struct uk_graph *g, struct uk_graph_node *n) 
 
     if (x && scale &&
         ((!uk_is_byte(x->type) && x->type != UK_I32 && x->type != UK_I16) || scale->type != UK_F32))
-        return uk_graph_fail(g, UK_REFUSED, n, "from %s with a scale of type %s is not supported",
+        return uk_graph_fail(g, UK_REFUSED, n, "dequantizing %s with a scale of type %s is not supported",
                              uk_type_name(x->type), uk_type_name(scale->type));
     return infer_linear(g, n, UK_F32);
 }
@@ -103,7 +103,7 @@ static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n
     void *sums, *factors;
 
     if (terms > UK_MOST_PRODUCTS)
-        return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
+        return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may overflow 32 bits",
                              terms);
     if (uk_append_constant(g, n, UK_I32, channels, &sums) < 0 ||
         uk_append_constant(g, n, UK_F32, channels, &factors) < 0)
@@ -168,10 +168,9 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
         (bias &&
          (!bias->data || bias->type != UK_I32 || bias->rank != 1 || bias->extent[0] != w->extent[0])) ||
         !uk_is_byte(n->input[7]->type))
-        return uk_graph_fail(
-            g, UK_REFUSED, n,
-            "it needs bytes, constant weights and a constant bias of type int32, one number a "
-            "channel");
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it needs an input of bytes, constant weights, and a constant bias of int32 "
+                             "with one number per channel");
     if ((s = uk_infer_conv(g, &conv)))
         return s;
     const int64_t channels = w->extent[0], inside = channels ? uk_value_elements(w) / channels : 1;
@@ -236,13 +235,12 @@ enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     if (!uk_is_byte(a->type) || !uk_is_byte(b->type) || !b->data || a->rank != 2 || b->rank != 2 ||
         (bias && (!bias->data || bias->type != UK_I32)) || a->extent[!ta] != b->extent[tb] ||
         (y && !uk_is_byte(y->type)))
-        return uk_graph_fail(
-            g, UK_REFUSED, n,
-            "it needs matrices of bytes that fit together, of which b and the bias are constants");
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it needs matrices of bytes whose shapes fit, and a constant b and bias");
     const int64_t channels = b->extent[!tb], inside = tb ? b->extent[1] : 1,
                   extent[] = {a->extent[ta], channels};
     if (bias && uk_value_elements(bias) != channels && uk_value_elements(bias) != 1)
-        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " columns",
+        return uk_graph_fail(g, UK_REFUSED, n, "the bias has shape %s, but there are %" PRId64 " columns",
                              uk_value_shape(bias), channels);
     if ((s = uk_scale_of(g, n, 1, 2, 1, a->type, &as)) ||
         (s = uk_scale_of(g, n, 4, 5, channels, b->type, &bs)) ||
@@ -251,7 +249,8 @@ enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     if (has_zero(&bs) || b->type == UK_U8) {
         s = move_zero(g, n, 3, &bs, channels, inside, &moved);
         if (!s && !moved)
-            s = uk_graph_fail(g, UK_REFUSED, n, "weights less their zero points are no signed bytes");
+            s = uk_graph_fail(g, UK_REFUSED, n,
+                              "weights minus their zero points do not fit into signed bytes");
         b = n->input[3];
     }
     if (!s)
@@ -313,7 +312,7 @@ enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node 
     const int64_t columns = b->rank > 1 ? b->extent[b->rank - 1] : 1,
                   terms = n->input[0]->extent[n->input[0]->rank - 1];
     if (terms > UK_MOST_PRODUCTS)
-        return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
+        return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may overflow 32 bits",
                              terms);
     if ((s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &as)) ||
         (s = uk_scale_of(g, n, 4, 5, columns, b->type, &bs)) ||

@@ -35,8 +35,8 @@ enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node 
     if (!s)
         s = uk_need_input(g, n, 3);
     if (!s && n->input[3]->type != n->input[0]->type)
-        s = uk_graph_fail(g, UK_REFUSED, n, "inputs of types %s and %s", uk_type_name(n->input[0]->type),
-                          uk_type_name(n->input[3]->type));
+        s = uk_graph_fail(g, UK_REFUSED, n, "inputs of types %s and %s cannot be combined",
+                          uk_type_name(n->input[0]->type), uk_type_name(n->input[3]->type));
     return s ? s : uk_infer_broadcast(g, n);
 }
 
@@ -158,8 +158,8 @@ const char *uk_express_qlinear_unary(struct uk_graph *g, const struct uk_graph_n
 static enum uk_status parts(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_node *concat,
                             struct uk_graph_value *input[64]) {
     if (n->inputs < 5 || (n->inputs - 2) % 3 || n->inputs > 70)
-        return uk_graph_fail(g, UK_REFUSED, n, "%d inputs are no list of tensors with scales and zero points",
-                             n->inputs);
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "its %d inputs are not tensors with a scale and a zero point each", n->inputs);
     *concat = *n;
     concat->input = input;
     concat->inputs = (n->inputs - 2) / 3;

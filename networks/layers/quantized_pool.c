@@ -33,8 +33,9 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
     for (int d = 2; d < n->input[0]->rank; d++)
         terms *=
             (double)(windows ? uk_attribute_find(n, "kernel_shape")->ints[d - 2] : n->input[0]->extent[d]);
-    return terms > UK_MOST_BYTES ? uk_graph_fail(g, UK_REFUSED, n, "sums of %g bytes may pass 32 bits", terms)
-                                 : UK_OK;
+    return terms > UK_MOST_BYTES
+               ? uk_graph_fail(g, UK_REFUSED, n, "sums of %g bytes may overflow 32 bits", terms)
+               : UK_OK;
 }
 
 /* The byte of a sum in i32 of `terms` bytes over `count`; in one of a few buffers that later calls use again.

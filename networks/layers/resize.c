@@ -46,11 +46,10 @@ static enum uk_status modes_of(struct uk_graph *g, const struct uk_graph_node *n
 
 static enum uk_status not_constant(struct uk_graph *g, const struct uk_graph_node *n,
                                    const struct uk_graph_value *v) {
-    return uk_graph_fail(
-        g, UK_REFUSED, n,
-        "its input %s decides a shape and is not constant; if it is an input of the network, "
-        "give its value (--constant %s=FILE)",
-        v->name, v->name);
+    return uk_graph_fail(g, UK_REFUSED, n,
+                         "a shape depends on its input '%s', which is not constant; if that is an input of "
+                         "the network, give its value (--constant %s=FILE)",
+                         v->name, v->name);
 }
 
 /* Where the part of each axis begins and ends. */
@@ -67,8 +66,8 @@ static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n,
     if (v && !v->data)
         return not_constant(g, n, v);
     if (!v || v->type != UK_F32 || uk_value_elements(v) != 2 * count)
-        return uk_graph_fail(g, UK_REFUSED, n, "roi has no two numbers of type f32 for each of %d dimensions",
-                             count);
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "roi does not have two numbers of f32 for each of %d dimensions", count);
     for (int i = 0; i < count; i++) {
         r->start[axis[i]] = uk_constant_real(v, i);
         r->end[axis[i]] = uk_constant_real(v, count + i);
@@ -88,13 +87,14 @@ static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *
     if (!v && !listed)
         return uk_graph_fail(g, UK_REFUSED, n, "scales are missing");
     if ((v ? uk_value_elements(v) : a->count) != count)
-        return uk_graph_fail(g, UK_REFUSED, n, "scales are not one for each of %d dimensions", count);
+        return uk_graph_fail(g, UK_REFUSED, n, "scales does not have one number for each of %d dimensions",
+                             count);
     for (int i = 0; i < count; i++) {
         const int d = axis[i];
         const double scale = v ? uk_constant_real(v, i) : a->floats[i],
                      out = floor((double)n->input[0]->extent[d] * scale);
         if (!(scale > 0) || !(out < 0x1p40))
-            return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d", scale, d);
+            return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d is out of range", scale, d);
         r->scale[d] = scale;
         r->out[d] = (int64_t)out;
     }
@@ -110,7 +110,8 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
     for (int i = 0; i < count; i++) {
         const double scale = (double)size[i] / (double)n->input[0]->extent[axis[i]];
         if (size[i] < 1 || size[i] > UK_MOST_ELEMENTS || !(scale > 0) || isinf(scale))
-            return uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " of dimension %d", size[i], axis[i]);
+            return uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " of dimension %d is out of range",
+                                 size[i], axis[i]);
         common = i == 0 ? scale : !strcmp(policy, "not_larger") ? fmin(common, scale) : fmax(common, scale);
     }
     for (int i = 0; i < count; i++) {
@@ -118,7 +119,7 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
         const bool stretch = !strcmp(policy, "stretch");
         const double kept = rint(common * (double)n->input[0]->extent[d]);
         if (!stretch && kept > (double)UK_MOST_ELEMENTS)
-            return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d", common, d);
+            return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d is out of range", common, d);
         r->out[d] = stretch ? size[i] : (int64_t)kept;
         r->scale[d] = stretch ? (double)size[i] / (double)n->input[0]->extent[d] : common;
     }
@@ -135,7 +136,8 @@ static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *
     if (!s)
         s = uk_need_ints(g, n, "axes", -1, listed, &count);
     if (!s && count > x->rank)
-        s = uk_graph_fail(g, UK_REFUSED, n, "%d axes of a tensor of %d dimensions", count, x->rank);
+        s = uk_graph_fail(g, UK_REFUSED, n, "axes has %d numbers, but the tensor has %d dimensions", count,
+                          x->rank);
     if (count < 0)
         count = x->rank;
     for (int i = 0; i < count && !s; i++)
@@ -154,8 +156,9 @@ static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *
     if (s)
         return s;
     if (sizes > 0)
-        return sizes == count ? sizes_of(g, n, size, axis, count, r)
-                              : uk_graph_fail(g, UK_REFUSED, n, "%d sizes for %d dimensions", sizes, count);
+        return sizes == count
+                   ? sizes_of(g, n, size, axis, count, r)
+                   : uk_graph_fail(g, UK_REFUSED, n, "sizes has %d numbers for %d dimensions", sizes, count);
     return scales_of(g, n, uk_attribute_find(n, "scales") ? -1 : later ? 2 : 1, axis, count, r);
 }
 

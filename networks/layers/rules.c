@@ -18,7 +18,7 @@ enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, 
     if (!v)
         return uk_graph_fail(g, UK_REFUSED, n, "input %d is missing", i);
     if (!v->has_shape || v->type == UK_TYPES)
-        return uk_graph_fail(g, UK_REFUSED, n, "the shape of its input %s is not known", v->name);
+        return uk_graph_fail(g, UK_REFUSED, n, "the shape of its input '%s' is not known", v->name);
     return UK_OK;
 }
 
@@ -41,7 +41,8 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
                                  extent[d]);
     }
     if (uk_value_elements(v) < 0)
-        return uk_graph_fail(g, UK_REFUSED, n, "the size of its result, %s, overflows", uk_value_shape(v));
+        return uk_graph_fail(g, UK_REFUSED, n, "its result of shape %s is too large for 64 bits",
+                             uk_value_shape(v));
     return UK_OK;
 }
 
@@ -80,7 +81,8 @@ enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n) {
         const int back = rank - n->input[i]->rank;
         const bool placed = i == 1 && uk_attribute_find(n, "axis") && uk_attribute_int(n, "broadcast", 0);
         if (placed && (axis < 0 || axis > back))
-            return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " of operands of shapes %s and %s", axis,
+            return uk_graph_fail(g, UK_REFUSED, n,
+                                 "axis %" PRId64 " does not exist for operands of shapes %s and %s", axis,
                                  uk_value_shape(n->input[0]), uk_value_shape(n->input[1]));
         s = broadcast(g, n, i, placed ? (int)axis : back, rank, extent);
     }
@@ -102,9 +104,8 @@ enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, c
             return s;
         if (!v->data || (v->type != UK_I64 && v->type != UK_I32))
             return uk_graph_fail(g, UK_REFUSED, n,
-                                 "its input %s decides a shape and is not constant; if it is an input of the "
-                                 "network, give its "
-                                 "value (--constant %s=FILE)",
+                                 "a shape depends on its input '%s', which is not constant; if that is an "
+                                 "input of the network, give its value (--constant %s=FILE)",
                                  v->name, v->name);
         *count = uk_value_elements(v) > UK_LISTED ? UK_LISTED + 1 : (int)uk_value_elements(v);
     }
@@ -118,7 +119,8 @@ enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, c
 enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, int64_t axis, int rank,
                             int *out) {
     if (axis < -rank || axis >= rank)
-        return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " of a tensor of %d dimensions", axis, rank);
+        return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " does not exist in a tensor of %d dimensions",
+                             axis, rank);
     *out = (int)(axis < 0 ? axis + rank : axis);
     return UK_OK;
 }

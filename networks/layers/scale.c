@@ -21,17 +21,18 @@ enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, in
     *out = (struct uk_quantization){uk_node_input(n, scale), uk_node_input(n, zero), 1};
     if (!out->scale || !out->scale->data || (out->zero && !out->zero->data) || out->scale->type != UK_F32)
         return uk_graph_fail(g, UK_REFUSED, n,
-                             "its scales and zero points are not all constants, of type f32");
+                             "its scales are not constants of f32, or its zero points are not constants");
     out->count = uk_value_elements(out->scale);
     if ((out->count != 1 && out->count != channels) || out->scale->rank > 1 ||
         (out->zero && out->zero->rank > 1) || (out->zero && uk_value_elements(out->zero) != out->count) ||
         (out->zero && out->zero->type != type))
         return uk_graph_fail(g, UK_REFUSED, n,
-                             "%" PRId64 " scales for %" PRId64 " channels, or a zero point of another type",
+                             "%" PRId64 " scales for %" PRId64
+                             " channels, or the zero point has another type",
                              out->count, channels);
     for (int64_t i = 0; i < out->count; i++)
         if (!(uk_scale_at(out, i) > 0) || isinf(uk_scale_at(out, i)))
-            return uk_graph_fail(g, UK_REFUSED, n, "a scale is %g; scales are finite and above 0",
+            return uk_graph_fail(g, UK_REFUSED, n, "a scale is %g; scales must be finite and above 0",
                                  uk_scale_at(out, i));
     return UK_OK;
 }

@@ -54,19 +54,19 @@ static enum uk_attribute_kind kind_of(const struct uk_graph_node *n, const char 
 
 static enum uk_status check_attribute(struct uk_graph *g, const struct uk_graph_node *n,
                                       const struct uk_attribute *a) {
-    static const char *const names[] = {"integer", "number",           "text",
-                                        "tensor",  "list of integers", "list of numbers"};
+    static const char *const names[] = {"an integer", "a number",           "a text",
+                                        "a tensor",   "a list of integers", "a list of numbers"};
     const enum uk_attribute_kind kind = knows(n->op, a->name) ? kind_of(n, a->name) : UK_A_OTHER;
     bool has_nan = a->kind == UK_A_FLOAT && isnan(a->f);
 
     if (kind == UK_A_OTHER)
-        return uk_graph_fail(g, UK_REFUSED, n, "attribute %s is not supported", a->name);
+        return uk_graph_fail(g, UK_REFUSED, n, "attribute '%s' is not supported", a->name);
     if (a->kind != kind)
-        return uk_graph_fail(g, UK_REFUSED, n, "attribute %s is no %s", a->name, names[kind]);
+        return uk_graph_fail(g, UK_REFUSED, n, "attribute '%s' is not %s", a->name, names[kind]);
     for (int i = 0; i < a->count && kind == UK_A_FLOATS; i++)
         has_nan |= isnan(a->floats[i]);
     return has_nan && strncmp(a->name, "value", 5)
-               ? uk_graph_fail(g, UK_REFUSED, n, "attribute %s is not a number", a->name)
+               ? uk_graph_fail(g, UK_REFUSED, n, "attribute '%s' is not a number", a->name)
                : UK_OK;
 }
 
@@ -82,10 +82,11 @@ enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
         }
     if (!n->op)
         return uk_graph_fail(g, UK_REFUSED, n,
-                             is_known ? "not supported in operator set %d" : "no such operator is supported",
+                             is_known ? "not supported in operator set %d" : "this operator is not supported",
                              n->version);
     if (n->inputs > UK_MOST_INPUTS)
-        return uk_graph_fail(g, UK_REFUSED, n, "%d inputs; at most %d are supported", n->inputs,
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it has it has %d inputs; at most %d are supported are supported", n->inputs,
                              UK_MOST_INPUTS);
     for (int i = 0; i < n->attributes && !s; i++)
         s = check_attribute(g, n, &n->attribute[i]);
@@ -96,7 +97,7 @@ enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
 static enum uk_status check_types(struct uk_graph *g, const struct uk_graph_node *n) {
     for (int i = 1; uk_node_is_elementwise(n) && i < n->inputs; i++)
         if (n->input[i] && n->input[0] && n->input[i]->type != n->input[0]->type && !n->op->is_mixed)
-            return uk_graph_fail(g, UK_REFUSED, n, "inputs of types %s and %s",
+            return uk_graph_fail(g, UK_REFUSED, n, "inputs of types %s and %s cannot be combined",
                                  uk_type_name(n->input[0]->type), uk_type_name(n->input[i]->type));
     return UK_OK;
 }
@@ -138,7 +139,7 @@ static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold
         s = fold(g, n, user);
     for (int i = 0; i < n->outputs && !s; i++)
         if (n->output[i] && n->output[i]->uses && !n->output[i]->has_shape)
-            s = uk_graph_fail(g, UK_REFUSED, n, "its output %s is not supported", n->output[i]->name);
+            s = uk_graph_fail(g, UK_REFUSED, n, "its output '%s' is not supported", n->output[i]->name);
     n->is_folded = true;
     for (int i = 0; i < n->outputs; i++)
         n->is_folded &= !n->output[i] || !n->output[i]->uses || n->output[i]->data;

@@ -23,7 +23,7 @@ enum uk_status uk_infer_dropout(struct uk_graph *g, struct uk_graph_node *n) {
     if (!s && (training || (n->version < 7 && !uk_attribute_int(n, "is_test", 0))) &&
         !(training && training->data && uk_value_elements(training) == 1 && training->type == UK_U8 &&
           !uk_constant_int(training, 0)))
-        s = uk_graph_fail(g, UK_REFUSED, n, "training mode, or one that is not constant, is not supported");
+        s = uk_graph_fail(g, UK_REFUSED, n, "training mode must be a constant false");
     if (!s && mask && mask->uses) {
         uint8_t *data = uk_value_constant(g, mask, UK_U8, n->input[0]->rank, n->input[0]->extent);
         if (!data)
@@ -38,8 +38,8 @@ static enum uk_status view(struct uk_graph *g, struct uk_graph_node *n, int rank
     enum uk_status s = uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
 
     if (!s && uk_value_elements(n->output[0]) != uk_value_elements(n->input[0]))
-        s = uk_graph_fail(g, UK_REFUSED, n, "%s has not as many elements as %s", uk_value_shape(n->output[0]),
-                          uk_value_shape(n->input[0]));
+        s = uk_graph_fail(g, UK_REFUSED, n, "%s and %s differ in their number of elements",
+                          uk_value_shape(n->output[0]), uk_value_shape(n->input[0]));
     if (!s)
         n->output[0]->is_boolean = n->input[0]->is_boolean;
     return s;
@@ -58,19 +58,20 @@ enum uk_status uk_infer_reshape(struct uk_graph *g, struct uk_graph_node *n) {
     for (int i = 0; i < count && !s; i++) {
         if (list[i] == 0 && !zero) {
             if (i >= n->input[0]->rank)
-                return uk_graph_fail(g, UK_REFUSED, n, "dimension %d is to be that of %s", i,
+                return uk_graph_fail(g, UK_REFUSED, n,
+                                     "dimension %d is to be copied from %s, which has none of that number", i,
                                      uk_value_shape(n->input[0]));
             list[i] = n->input[0]->extent[i];
         }
         if (list[i] == -1 && open < 0)
             open = i;
         else if (list[i] < 0 || __builtin_mul_overflow(known, list[i], &known))
-            return uk_graph_fail(g, UK_REFUSED, n, "dimension %d is to be %" PRId64, i, list[i]);
+            return uk_graph_fail(g, UK_REFUSED, n, "the shape's dimension %d is %" PRId64, i, list[i]);
     }
     if (!s && open >= 0) {
         const int64_t all = uk_value_elements(n->input[0]);
         if (known == 0 || all % known)
-            return uk_graph_fail(g, UK_REFUSED, n, "%s is no multiple of %" PRId64 " elements",
+            return uk_graph_fail(g, UK_REFUSED, n, "%s does not divide into parts of %" PRId64 " elements",
                                  uk_value_shape(n->input[0]), known);
         list[open] = all / known;
     }
@@ -86,8 +87,8 @@ enum uk_status uk_infer_flatten(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     const struct uk_graph_value *x = n->input[0];
     if (axis < -x->rank || axis > x->rank)
-        return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " of a tensor of %d dimensions", axis,
-                             x->rank);
+        return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " does not exist in a tensor of %d dimensions",
+                             axis, x->rank);
     for (int d = 0; d < x->rank; d++)
         extent[d >= (axis < 0 ? axis + x->rank : axis)] *= x->extent[d];
     return view(g, n, 2, extent);
@@ -156,7 +157,7 @@ enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n,
     for (int d = 0; d < rank && !s; d++) {
         const int64_t p = count < 0 ? rank - 1 - d : d < count ? list[d] : -1;
         if (count > rank || p < 0 || p >= rank || seen[p])
-            return uk_graph_fail(g, UK_REFUSED, n, "perm is no permutation of %d dimensions", rank);
+            return uk_graph_fail(g, UK_REFUSED, n, "perm is not a permutation of %d dimensions", rank);
         seen[p] = true;
         perm[d] = (int)p;
     }

@@ -23,7 +23,7 @@ enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node 
     enum uk_status s = uk_need_ints(g, n, name, -1, list, &given);
 
     if (!s && given >= 0 && given != count)
-        s = uk_graph_fail(g, UK_REFUSED, n, "%s has %d numbers for %d", name, given, count);
+        s = uk_graph_fail(g, UK_REFUSED, n, "%s has %d numbers; %d are needed", name, given, count);
     for (int i = 0; i < count && !s; i++) {
         out[i] = given < 0 ? otherwise : list[i];
         if (out[i] < least || out[i] > UK_LARGEST_IMAGE)

@@ -6,6 +6,7 @@
 #ifndef UK_BASE_H
 #define UK_BASE_H
 
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,6 +107,17 @@ double uk_now(void);
  * uk_lower() passes context->times. */
 void uk_time(struct uk_times *t, const char *stage, double since);
 
+/* What a long call is doing, for signal handlers and other threads: of several programs compiled together,
+ * which one, from 0. */
+enum uk_progress_stage { UK_PROGRESS_NONE, UK_PROGRESS_SCHEDULE, UK_PROGRESS_COMPILE, UK_PROGRESS_JOIN };
+struct uk_progress {
+    atomic_int stage, item;
+};
+static inline void uk_progress_set(struct uk_progress *p, enum uk_progress_stage stage, int item) {
+    atomic_store(&p->item, item);
+    atomic_store(&p->stage, (int)stage);
+}
+
 /* ---- the context (context.c) ---- */
 
 struct uk_context {
@@ -125,6 +137,7 @@ struct uk_context {
     struct uk_backend *backend;      /* link's LLVM objects: target machines, bitcode; created on first use */
     struct uk_times *times;          /* the current compilation's, or NULL */
     struct uk_times spent;           /* the last compilation's */
+    struct uk_progress progress;
 };
 
 /* Forgets the last error and sets the file named in messages; called by every public function. */

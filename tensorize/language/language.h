@@ -431,6 +431,8 @@ void uk_print_access(struct uk_text *t, const struct uk_access *a, int dims);
 void uk_print_map(struct uk_text *t, const struct uk_map *m);
 void uk_print_import(struct uk_text *t, const struct uk_import *i);
 void uk_print_step(struct uk_text *t, const struct uk_step *s);
+/* On one line, without its end. */
+void uk_print_statement(struct uk_text *t, const struct uk_statement *s);
 void uk_print_steps(struct uk_text *t, const struct uk_program *p);
 void uk_print_program(struct uk_text *t, const struct uk_program *p);
 void uk_print_loops(struct uk_text *t, const struct uk_function *f);

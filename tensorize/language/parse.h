@@ -20,8 +20,9 @@ struct uk_parser {
     struct uk_program *p;
     struct uk_token *list, *t; /* all tokens, the next one */
     enum uk_name_mode names;
-    struct uk_map *map; /* UK_NAMES_MAP */
-    int nesting;        /* of what the lexer does not count: signs, not */
+    struct uk_map *map;           /* UK_NAMES_MAP */
+    int nesting;                  /* of what the lexer does not count: signs, not */
+    const struct uk_tensor *left; /* written by the statement that is being read */
 };
 
 /* parse_token.c: a syntax error at the next token: "expected WHAT, found 'x'; HINT". Returns NULL. */
@@ -50,6 +51,12 @@ struct uk_expr *uk_parse_expression(struct uk_parser *ps);
 /* parse_element.c: an element of a statement, whose subscripts may be elements too. */
 struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]);
 bool uk_parse_statement(struct uk_parser *ps);
+/* Whether a reduction begins at the next token: max(k) A[k], not the function max(a, b). */
+bool uk_reduction_ahead(const struct uk_parser *ps);
+/* parse_advice.c: both return NULL. Refuses a call of a function that there is not, with what to write. */
+void *uk_refuse_function(struct uk_parser *ps, const char *name, const struct uk_token *called);
+/* Refuses a reduction inside an expression, at the next token, with the temp that it needs. */
+void *uk_refuse_reduction(struct uk_parser *ps);
 bool uk_parse_tensor(struct uk_parser *ps);
 /* global, shared or register */
 bool uk_parse_scope(struct uk_parser *ps, enum uk_scope *scope);

@@ -74,7 +74,7 @@ static void put_left(struct uk_text *t, const struct uk_access *a) {
     uk_put(t, "]");
 }
 
-static void put_statement(struct uk_text *t, const struct uk_statement *s) {
+void uk_print_statement(struct uk_text *t, const struct uk_statement *s) {
     static const char *const assigns[] = {"=", "+=", "*=", "max=", "min="};
     static const char *const reduces[] = {"", "sum", "prod", "max", "min"};
 
@@ -97,7 +97,6 @@ static void put_statement(struct uk_text *t, const struct uk_statement *s) {
         uk_put(t, "%s%s < ", i ? " and " : " where ", s->ranged[i]->name);
         uk_print_index(t, s->range[i]);
     }
-    uk_put(t, "\n");
 }
 
 static const char *ctype_name(int ctype) {
@@ -142,7 +141,8 @@ static void put_items(struct uk_text *t, const struct uk_program *p, const char 
     }
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         uk_put(t, "%s", indent);
-        put_statement(t, s);
+        uk_print_statement(t, s);
+        uk_put(t, "\n");
     }
 }
 

@@ -63,6 +63,12 @@ static enum uk_status check_all(struct uk_program *const programs[], int count) 
     return s;
 }
 
+/* A program by itself is a part of what its caller is doing. */
+static void show_progress(const struct uk_batch *b, enum uk_progress_stage stage, int item) {
+    if (b->count > 1)
+        uk_progress_set(&b->context->progress, stage, item);
+}
+
 static enum uk_status lower_all(struct uk_batch *b) {
     enum uk_status s = UK_OK;
 
@@ -74,6 +80,7 @@ static enum uk_status lower_all(struct uk_batch *b) {
         uk_context_turn_to(b->context, p);
         b->before[i] = uk_arena_mark(&p->arena);
         b->lowered = i + 1;
+        show_progress(b, UK_PROGRESS_SCHEDULE, i);
         s = uk_lower(p, b->target, b->options, NULL, &b->steps[i], &f);
         b->function[i] = f;
     }
@@ -156,6 +163,7 @@ void uk_batch_end(struct uk_batch *b) {
     free(b->function);
     free(b->before);
     free(b->steps);
+    show_progress(b, UK_PROGRESS_NONE, 0);
     b->context->times = NULL;
 }
 
@@ -237,13 +245,16 @@ enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, en
     build->trampoline = trampoline;
     for (int i = 0; i < b->count; i++)
         build->uses_library |= f[i]->is_parallel;
+    show_progress(b, UK_PROGRESS_COMPILE, 0);
     s = advance(build, what);
     if (!s)
         s = check_module(build, f, b->count);
     for (int i = 1; i < b->count && !s; i++) {
         uk_context_turn_to(b->context, f[i]->program);
+        show_progress(b, UK_PROGRESS_COMPILE, i);
         s = add(build, f, b->count, i, b->target, what);
     }
+    show_progress(b, UK_PROGRESS_JOIN, 0);
     if (!s && b->bundle)
         s = uk_bundle_join(build, b, what);
     if (s)

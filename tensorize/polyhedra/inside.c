@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sizes for which accesses are inside their tensors, and the error if there are none. */
+#include <math.h>
 #include <isl/set.h>
 #include "polyhedra.h"
 
@@ -62,27 +63,61 @@ static const struct uk_access *never_inside_in(struct uk_schedule *s, const stru
     return found;
 }
 
+/* Where the expression has the access as its value; NULL: elsewhere. */
+static struct uk_expr **place_of(struct uk_expr **e, const struct uk_access *a) {
+    struct uk_expr **found = *e && (*e)->op == UK_E_ACCESS && &(*e)->access == a ? e : NULL;
+
+    for (int i = 0; i < 3 && *e && !found; i++)
+        found = place_of(&(*e)->arg[i], a);
+    return found;
+}
+
+/* The statement with the access read through pad(), whose value changes nothing in its reduction. */
+static void put_padded(struct uk_text *t, const struct uk_statement *st, const struct uk_access *a) {
+    static const double neutral[] = {
+        [UK_REDUCE_PROD] = 1, [UK_REDUCE_MAX] = -HUGE_VAL, [UK_REDUCE_MIN] = HUGE_VAL};
+    struct uk_statement copy = *st;
+    struct uk_expr **place = place_of(&copy.right, a), *const read = place ? *place : NULL;
+    const double value = st->reduce > UK_REDUCE_SUM ? neutral[st->reduce] : 0;
+    struct uk_expr number = {
+        .op = UK_E_NUMBER, .number = value, .is_integer = value - value == 0, .integer = value == 1};
+    struct uk_expr minus = {.op = UK_E_NEG, .arg = {&number}};
+    struct uk_expr pad = {.op = UK_E_PAD, .arg = {read, value < 0 ? &minus : &number}};
+
+    if (!place)
+        return;
+    if (value < 0)
+        number.number = HUGE_VAL;
+    *place = &pad;
+    uk_print_statement(t, &copy);
+    *place = read;
+}
+
 /* Composes the message: the access, its dimension, and what to do. */
 static enum uk_status refuse_access(struct uk_schedule *s, const struct uk_stage *st,
                                     const struct uk_access *a, int dim, bool is_left) {
-    struct uk_text access = {0}, index = {0}, extent = {0};
+    struct uk_text access = {0}, index = {0}, extent = {0}, padded = {0};
 
     uk_print_access(&access, a, a->tensor->dims);
     uk_print_index(&index, a->index[dim]);
     uk_print_index(&extent, a->tensor->shape[dim]);
     const char *name = access.text ? access.text : a->tensor->name;
-    const char *what =
-        is_left ? "write fewer elements, or make the extent larger"
-        : st->is_filtered
-            ? "read it through pad(), or make an extent smaller; this `where` proves nothing: it has !=, "
-              "/ or %, or is a scan's"
-            : "read it through pad(), leave terms out by a `where`, or make an extent smaller";
-    enum uk_status status = uk_fail(s->context, UK_REFUSED, a->at.line ? a->at : st->statement->at,
-                                    "%s is outside of %s for all sizes, unless there is nothing to "
-                                    "compute: dimension %d is indexed by "
-                                    "%s and its extent is %s; %s",
-                                    name, a->tensor->name, dim, index.text ? index.text : "?",
-                                    extent.text ? extent.text : "?", what);
+    const char *what = is_left           ? "write fewer elements, or make the extent larger"
+                       : st->is_filtered ? ", or make an extent smaller; this `where` proves nothing, since "
+                                           "it has !=, / or %, or is a scan's"
+                                         : ", leave terms out by a `where`, or make an extent smaller";
+
+    if (!is_left)
+        put_padded(&padded, st->statement, a);
+    enum uk_status status =
+        uk_fail(s->context, UK_REFUSED, a->at.line ? a->at : st->statement->at,
+                "%s is outside of %s for all sizes, unless there is nothing to "
+                "compute: dimension %d is indexed by "
+                "%s and its extent is %s; %s%s%s%s%s",
+                name, a->tensor->name, dim, index.text ? index.text : "?", extent.text ? extent.text : "?",
+                is_left ? "" : "read it through pad()", padded.length ? ", as in `" : "",
+                padded.length ? padded.text : "", padded.length ? "`" : "", what);
+    uk_text_free(padded.text);
     uk_text_free(access.text);
     uk_text_free(index.text);
     uk_text_free(extent.text);

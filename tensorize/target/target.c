@@ -264,6 +264,22 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
     return UK_OK;
 }
 
+/* The target of a name without its architecture's beginning ("avx2"), or of a core that has no target of its
+ * own ("zen3"): the one with the core's instruction set. NULL: the name is neither. */
+static const char *target_meant(const char *name) {
+    const struct uk_core *core = uk_core_find(name);
+    const char *isa = core ? core->isa : name;
+
+    for (const struct uk_target *t = uk_targets; t->name; t++) {
+        const size_t n = strlen(t->arch->prefix);
+
+        if (!strncmp(t->name, t->arch->prefix, n) && !strcmp(t->name + n, isa) &&
+            (!core || !strcmp(uk_archs[core->arch]->name, t->arch->name)))
+            return t->name;
+    }
+    return NULL;
+}
+
 /* Lists the targets of the architecture whose prefix the name begins with, or all. */
 static enum uk_status unknown_target(struct uk_context *c, const char *name) {
     const struct uk_arch *const *arch = uk_archs;
@@ -282,6 +298,8 @@ static enum uk_status unknown_target(struct uk_context *c, const char *name) {
     uk_nearer(&near, "native");
     for (const struct uk_target *t = uk_targets; t->name; t++)
         uk_nearer(&near, t->name);
+    if (target_meant(base))
+        near.name = target_meant(base);
     enum uk_status s =
         list.failed
             ? uk_out_of_memory(c)

@@ -111,13 +111,13 @@ cat >long.txt <<'END'
 set long
 cubes 1..400
 END
-expect 0 '\| long \| ' 'the time is over, [0-9]+ of 400 shapes were not measured' gemm --shapes long.txt --peers none --time-limit 1
+expect 0 '\| long \| ' 'time limit reached: [0-9]+ of 400 shapes were not measured' gemm --shapes long.txt --peers none --time-limit 1
 
 # No product begins after the limit, however long those of one shape take: the slow peer's, of which one alone takes a third of it
 # on the fastest of CPUs, are checked and called four times before a round is whole.
 printf 'set large\ngemm 800 800 800\n' >large.txt
 UK_PEERS=$folder/one
-expect 0 'summary' 'the time is over, 1 of 1 shapes were not measured' gemm --shapes large.txt --peers blis --time-limit 1
+expect 0 'summary' 'time limit reached: 1 of 1 shapes were not measured' gemm --shapes large.txt --peers blis --time-limit 1
 UK_PEERS=$folder/none
 grep -q '800x800x800' out && fail "a shape is measured after the limit"
 
@@ -157,9 +157,9 @@ expect 1 '' "line 2: 'gem' is none of set, cubes" gemm --shapes bad.txt
 expect 1 '' 'nothing.txt: cannot read' gemm --shapes nothing.txt
 expect 1 '' 'no result of uk bench --json' gemm --shapes tiny.txt --compare bad.txt
 expect 1 '' 'old.json: cannot read' gemm --shapes tiny.txt --compare old.json
-expect 2 '' "there is no set 'three'" gemm --shapes tiny.txt --set one,three
-expect 2 '' "no library begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib
-expect 2 '' 'type=f16 is unknown; it is one of f32, f64' gemm --type f16
+expect 2 '' "unknown set 'three'" gemm --shapes tiny.txt --set one,three
+expect 2 '' "no library's name begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib
+expect 2 '' 'type=f16 is unknown; use one of f32, f64' gemm --type f16
 expect 2 '' 'expected native, x86_64-avx2' gemm --target interp
 expect 2 '' "takes no 'more'" gemm more
 expect 2 '' 'are for uk bench gemm' "$kernel" --set small
@@ -167,7 +167,7 @@ expect 2 '' 'are for uk bench gemm' "$kernel" --set small
 # Every set of the file that comes with it is read: it is the one inside.
 sets=$(sed -n 's/^set \([a-z0-9]*\).*/\1/p' "$source/bench/shapes.txt" | paste -sd,)
 "$uk" bench gemm --set "$sets,none" >out 2>err
-grep -q "there is no set 'none'" err || fail "the sets of bench/shapes.txt"
+grep -q "unknown set 'none'" err || fail "the sets of bench/shapes.txt"
 
 if ((failures)); then
     echo "$failures failures"

@@ -96,14 +96,14 @@ no_target = run(uk, "bench", "--static", "uk_sgemm_s_8x8_gfx906_asm", status=2)
 expect("no target", "with a --target of one" in no_target, no_target)
 check_count(sources / "tests/golden/gpu_matmul.uk", 256, 128, 48)
 for options, pattern in (
-    (("run", "--count", "--device=gpu"), "--count: the emulator of another architecture or the simulator"),
-    (("run", "--count", "--device=interp"), "--count: the emulator of another architecture or the simulator"),
+    (("run", "--count", "--device=gpu"), "--count needs a --target that an emulator or a simulator runs"),
+    (("run", "--count", "--device=interp"), "--count needs a --target that an emulator or a simulator runs"),
 ):
     refused = run(uk, *options, "--target=amdgcn-gfx90a", sources / "tests/golden/gpu_matmul.uk", status=2)
     expect(options, pattern in refused, refused)
 for options, status, pattern in (
-    (("run", "--count"), 2, "--count: the emulator of another architecture or the simulator"),
-    (("run", "--device=sim"), 1, "there is no GPU for target nvptx-sm80, and the simulator has AMD's only"),
+    (("run", "--count"), 2, "--count needs a --target that an emulator or a simulator runs"),
+    (("run", "--device=sim"), 1, "no GPU for target 'nvptx-sm80' is here, and the simulator has only AMD's"),
     (("bench", "--static"), 2, "the simulator has no nvptx-sm80"),
 ):
     refused = run(uk, *options, "--target=nvptx-sm80", sources / "examples/vadd.uk", status=status)

@@ -45,7 +45,7 @@ REFUSED = {
         resize_upsample_scales_cubic_asymmetric resize_downsample_scales_cubic_antialias resize_downsample_sizes_cubic_antialias""",
     "mode=linear with antialias": "resize_downsample_scales_linear_antialias resize_downsample_sizes_linear_antialias",
     "blocks of scales": "dequantizelinear_blocked quantizelinear_blocked_asymmetric",
-    "its output z is not supported": "maxpool_with_argmax_2d_precomputed_pads maxpool_with_argmax_2d_precomputed_strides",
+    "its output 'z' is not supported": "maxpool_with_argmax_2d_precomputed_pads maxpool_with_argmax_2d_precomputed_strides",
 }
 
 

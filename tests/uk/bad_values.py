@@ -20,7 +20,7 @@ import onnx_writer  # pylint: disable=wrong-import-position
 PROGRAM, KERNEL = source + "/examples/vadd.uk", "uk_sgemm_4x8_generic_c"
 # What each command is given besides.
 GIVEN = {"run": [PROGRAM], "compile": [PROGRAM, "--emit=schedule"], "explain": [PROGRAM], "tune": [PROGRAM, "--trials=1"], "verify": [KERNEL],
-         "kernels": [], "show": [KERNEL], "gemm": ["4", "4", "4", "--explain"], "bench": ["gemm", "--peers=none", "--set=small", "--time-limit=1"], "help": []}
+         "kernels": [], "show": [KERNEL], "gemm": ["4", "4", "4"], "bench": ["gemm", "--peers=none", "--set=small", "--time-limit=1"], "help": []}
 NUMBERS = ["", "0", "-1", "1.5", "many", "0x10", "99999999999999999999", "1 2"]
 FILES = ["", "no/such/file", "/", "/dev/null/x"]
 WORDS = ["", "none-such", "=", "interp,gpu"]
@@ -31,7 +31,7 @@ VALUES = {"NAME=VALUE": ["", "=", "N", "N=", "=4", "N=-1", "N=1x", "N=1.5", "N=9
           "FILE": FILES, "OUT": ["", "no/such/file", "/", "/dev/null/x"], "NAME": ["", "not a name", "9a", "a-b", "int", "free", "\xe9"],
           "INPUT=N,N,...": ["", "=", "x", "x=", "=1,3", "x=1,", "x=1,,3", "x=1x3", "x=-1,3", "x=99999999999999999999", "x=1,1,1,1,1,1,1,1,1", "none=1", "x=2"],
           "INPUT=FILE": ["", "=", "x", "x=", "=f", "x=no/such/file", "x=/", "x=/dev/null"], "DIR": ["", "no/such/folder", "/dev/null/x"],
-          "HOST": ["", "-x", "a b", "@", "a@", ":22", "a:", "a:0", "a:65536", "::1", "a;b"], "COMMAND": ["", " ", "'a"],
+          "ISA": WORDS, "HOST": ["", "-x", "a b", "@", "a@", ":22", "a:", "a:0", "a:65536", "::1", "a;b"], "COMMAND": ["", " ", "'a"],
           "NAME,...": ["", "none-such", ","], "FILE.json": FILES, "FILE.svg": FILES, "OLD.json": FILES}
 # Options that are about networks, which are refused for a program whatever their values are.
 OF_NETWORKS = {"--shape", "--constant", "--input", "--output", "--layers"}

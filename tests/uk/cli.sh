@@ -69,7 +69,7 @@ schedule
 END
 
 # What is asked for.
-expect 1 'sum' '^uk: error: Y\[0\] is -1, the interpreter has -4; the program has kernels of its own: .uk verify. compares them with their declarations.?$' \
+expect 1 'sum' '^uk: error: Y\[0\] is -1, but the interpreter.s is -4; the program has kernels of its own: .uk verify. compares them with their declarations.?$' \
     run wrong.uk --size=N=8 --check
 expect 0 '^usage: uk COMMAND' '' --help
 expect 0 '^usage: uk run FILE' '' run --help
@@ -83,31 +83,31 @@ expect 0 "^uk [0-9.]+$commit\$" '' --version
 expect 2 '' '^usage: uk COMMAND'
 expect 2 '' "unknown command 'kernls'; did you mean 'kernels'" kernls
 expect 2 '' "unknown command 'zzzzzzzz'; 'uk help' lists them" zzzzzzzz
-expect 0 'product: sgemm, 30 x 20 x 40' '' gemm --explain 20 30 40 --layout=column
-expect 0 'product: dgemm, 20 x 30 x 40' '' gemm --explain 20 30 40 --type=f64 --ta=t
-expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
-expect 2 '' 'layout=x is unknown; it is one of row, column' gemm --explain 20 30 40 --layout=x
-expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
+expect 0 'product: sgemm, 30 x 20 x 40' '' gemm 20 30 40 --layout=column
+expect 0 'product: dgemm, 20 x 30 x 40' '' gemm 20 30 40 --type=f64 --ta=t
+expect 2 '' "unknown option '--explain'" gemm 20 30 40 --explain
+expect 2 '' 'layout=x is unknown; use one of row, column' gemm 20 30 40 --layout=x
+expect 2 '' 'expected a size' gemm 20 30 -- -4
 # A kernel of more columns than the matrix has.
 expect 0 'GB/s' '' bench uk_sgemv_t_4x8192_generic_c
 # A way that is wanted, which no help has.
-widest=$("$uk" gemm --explain 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
-expect 0 "kernel: $widest" '' gemm --explain 200 300 400 "--way=tiles,$widest,100"
-expect 0 'kc 100' '' gemm --explain 200 300 400 "--way=tiles,$widest,100"
-expect 0 'path: tiles' '' gemm --explain 4 4 4 --way=tiles
-expect 0 'path: small' '' gemm --explain 4 4 4 --way=small --type=f64
-expect 0 'inner products' '' gemm --explain 40 40 4 --tb=t --way=dots --machine=zen3
-expect 1 '' 'that path, kernel and blocks do not compute this product' gemm --explain 40 40 40 --way=vector
-expect 1 '' 'that path, kernel and blocks do not compute this product' gemm --explain 40 40 40 --way=tiles,uk_sgemm
-expect 2 '' 'a way is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, dots or tiles' gemm --explain 4 4 4 --way=fast
-expect 2 '' 'expected a size' gemm --explain 4 4 4 --way=tiles,,x
+widest=$("$uk" gemm 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
+expect 0 "kernel: $widest" '' gemm 200 300 400 "--way=tiles,$widest,100"
+expect 0 'kc 100' '' gemm 200 300 400 "--way=tiles,$widest,100"
+expect 0 'path: tiles' '' gemm 4 4 4 --way=tiles
+expect 0 'path: small' '' gemm 4 4 4 --way=small --type=f64
+expect 0 'inner products' '' gemm 40 40 4 --tb=t --way=dots --machine=zen3
+expect 1 '' 'this path, kernel and blocks cannot compute the product' gemm 40 40 40 --way=vector
+expect 1 '' 'this path, kernel and blocks cannot compute the product' gemm 40 40 40 --way=tiles,uk_sgemm
+expect 2 '' 'a way is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, dots or tiles' gemm 4 4 4 --way=fast
+expect 2 '' 'expected a size' gemm 4 4 4 --way=tiles,,x
 ! "$uk" gemm --help | grep -e --way
-UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is not an instruction set; use one of generic' gemm --explain 20 30 40
+UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is not an instruction set; use one of generic' gemm 20 30 40
 # What the libraries ignore without a word.
 expect 0 '^symbol' '' kernels
 UK_ISA=sse9 expect 0 '^symbol' '^uk: warning: UK_ISA=sse9 is not an instruction set; use one of generic.*; only generic kernels run' kernels
 for text in 0 1025 -1 two 2x ''; do
-    UK_NUM_THREADS=$text expect 0 '^symbol' "^uk: warning: UK_NUM_THREADS=$text is no number from 1 to 1024; .* threads, one for each CPU, are used" kernels
+    UK_NUM_THREADS=$text expect 0 '^symbol' "^uk: warning: UK_NUM_THREADS=$text is not a number from 1 to 1024; .* threads, one for each CPU, are used" kernels
 done
 UK_NUM_THREADS=3 expect 0 '^symbol' '' kernels
 expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek
@@ -115,12 +115,12 @@ expect 2 '' "unknown option '--json'" run matmul.uk --json
 expect 2 '' 'uk run needs a FILE' run
 expect 2 '' "'two' is one argument too many" run one two
 expect 2 '' 'target needs a value' run matmul.uk --target
-expect 2 '' 'check=yes is unknown; it is one of all' run matmul.uk --check=yes
+expect 2 '' 'check=yes is unknown; use one of all' run matmul.uk --check=yes
 expect 2 '' 'time takes no value' run matmul.uk --time=yes
 expect 2 '' 'count=layers: a program has no layers' run matmul.uk --count=layers --target=riscv64
 expect 2 '' 'require-kernels and --no-kernels exclude each other' run matmul.uk --require-kernels --no-kernels
 expect 2 '' 'sweep is for uk bench networks' bench gemm --sweep
-expect 2 '' 'seed: only layers of --sweep are drawn' bench networks x.onnx --seed=3
+expect 2 '' 'seed is only for --sweep' bench networks x.onnx --seed=3
 expect 2 '' 'sweep: uk bench networks draws the layers; leave out x.onnx' bench networks x.onnx --sweep
 expect 2 '' 'json: with --sweep it needs a file' bench networks --sweep --json
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M
@@ -129,11 +129,11 @@ expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13
 expect 2 '' "matmul.uk has no size 'Q'; its sizes are M, N, K, lda, ldb, ldc" run matmul.uk --define Q=12
 expect 2 '' "has no size 'ldd'; did you mean 'lda'" compile matmul.uk --size ldd=12 --emit=loops
 expect 1 '' "unknown target 'cortex-a67.f16'; did you mean 'cortex-a76'" compile matmul.uk --target=cortex-a67+f16 --emit=asm
-expect 2 '' 'negative' run matmul.uk --size M=-1
+expect 2 '' "size 'M' is -1; give 0 or more" run matmul.uk --size M=-1
 expect 2 '' 'expected a number from 1 to 1024' run matmul.uk --threads 0
-expect 2 '' 'size N of .* has no value; give --size N=' run softly.uk
+expect 2 '' "size 'N' of .* has no value; give --size N=" run softly.uk
 expect 2 '' 'did you mean optimized' compile matmul.uk --emit=optimised
-expect 2 '' 'give -o OUT' compile matmul.uk
+expect 2 '' 'refusing to write an object to standard output; use -o FILE' compile matmul.uk
 
 # Refused, with a position.
 expect 1 '' 'no.uk: cannot read: No such file' run no.uk
@@ -159,11 +159,11 @@ input matmul.uk 0 'int program\(.*int softly\(' "^$plain" compile - softly.uk --
 input bad.uk 1 '' '^<stdin>:[0-9]+:[0-9]+: error: ' explain -
 input vadd.uk 0 '^vadd_16 compute: ok' '' verify -
 input matmul.uk 2 '' "^uk: error: <stdin> has no size 'Q'" run - --size Q=1
-input softly.uk 2 '' 'size N of <stdin> has no value' run -
+input softly.uk 2 '' "size 'N' of <stdin> has no value" run -
 printf 'schedule\n  unroll C.k\n' >plain.uk
 input plain.uk 1 '' '<stdin>:2:' run matmul.uk --schedule=- --size M=5 --size N=7 --size K=3
-input matmul.uk 2 '' 'both standard input; give one as a file' run - --schedule=-
-input matmul.uk 2 '' 'standard input is one program' compile - - --emit=loops
+input matmul.uk 2 '' 'are both standard input; give one as a file' run - --schedule=-
+input matmul.uk 2 '' 'standard input can be only one program' compile - - --emit=loops
 input matmul.uk 2 '' '--log is read and written; give a file' tune - --log=- --size M=9
 [[ ! -e ./- ]] || fail 'a file of the name - was made'
 
@@ -176,6 +176,7 @@ expect 1 '^vadd_16 compute: WRONG in case 1: c.8. is .*, not .*; with a .*, b .*
 expect 1 '' 'declares no intrinsic' verify matmul.uk
 expect 1 '' 'no_such.uk: cannot read' verify no_such.uk
 expect 2 '' "unknown kernel '${kernel}m'; did you mean '$kernel'" verify ${kernel}m
+expect 2 '' "unknown kernel '${kernel#uk_}'; did you mean '$kernel'" verify ${kernel#uk_}
 expect 2 '' "expected an integer" verify vadd.uk --seed=x
 expect 2 '' "--seconds 0: expected a number from 1" verify vadd.uk --seconds=0
 cat >endless.uk <<'END'
@@ -251,7 +252,7 @@ done
 expect 0 'tensorize' '' compile matmul.uk --emit=schedule
 expect 0 '' '' compile matmul.uk --name=product --emit=header -o product.h
 grep -q 'int product(' product.h || fail 'product.h lacks int product('
-expect 2 '' 'no C identifier' compile matmul.uk --name='not a name' --emit=header
+expect 2 '' 'not a C identifier' compile matmul.uk --name='not a name' --emit=header
 expect 0 '' '' compile matmul.uk -o matmul.o
 [[ -s matmul.o ]] || fail 'matmul.o was not written'
 echo precious >kept
@@ -273,6 +274,18 @@ END
     expect 0 'check: equal' '' run constants.uk --check
 done
 
+# What is written follows the ending.
+for kind in o:relocatable so:shared s:vfmadd\|text ll:define h:'int matmul'; do
+    expect 0 '' '' compile matmul.uk --target=x86_64-avx2 -o kind.${kind%%:*}
+    { "$LLVM_BIN/llvm-readelf" -h kind.${kind%%:*} 2>/dev/null; cat kind.${kind%%:*}; } | tr '\0' ' ' | grep -aiE "type: .*${kind#*:}|${kind#*:}" >/dev/null ||
+        fail "kind.${kind%%:*} is not what its ending says"
+done
+expect 2 '' "-o x.txt: unknown file type '.txt'; use .o, .so, .s, .ll or .h, or say what by --emit" compile matmul.uk -o x.txt
+[[ ! -e x.txt ]] || fail 'x.txt was written'
+expect 0 '' '' compile matmul.uk --emit=loops -o loops.txt
+expect 0 '' '' compile matmul.uk -o none
+cmp -s none matmul.o || fail 'a name without an ending is not an object'
+
 # Several programs as one piece of code.
 expect 0 '' "^$plain" compile matmul.uk softly.uk --emit=shared -o both.so
 [[ $(nm -D --defined-only both.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] || fail 'both.so: functions'
@@ -290,13 +303,13 @@ expect 0 '' '' compile matmul.uk --threads=2 --emit=shared -o threads.so
 expect 0 'int matmul\(.*int softly\(' "^$plain" compile matmul.uk softly.uk --emit=header
 expect 0 '# matmul.*# softly' "^$plain" compile matmul.uk softly.uk --emit=loops
 expect 1 '' 'function matmul is made of matmul.uk too; give one' compile matmul.uk matmul.uk -o both.o
-expect 2 '' 'name is for one program, and there are 2' compile matmul.uk softly.uk --name=f -o both.o
-expect 2 '' "none of the programs has a size 'Q'" compile matmul.uk softly.uk --size Q=1 -o both.o
+expect 2 '' 'name is for one program, but 2 are given' compile matmul.uk softly.uk --name=f -o both.o
+expect 2 '' "no program has a size 'Q'" compile matmul.uk softly.uk --size Q=1 -o both.o
 expect 0 '' '' compile matmul.uk --workspace=argument -o work.o
 [[ $(nm work.o | grep -c ' U ') == 0 ]] || fail 'work.o needs other functions'
 expect 0 'int64_t matmul_workspace\(' '' compile matmul.uk --workspace=argument --emit=header
-expect 2 '' 'workspace=stack is unknown; it is one of allocate, argument' compile matmul.uk --workspace=stack -o work.o
-expect 2 '' 'a shared object is not printed; give -o OUT' compile matmul.uk --emit=shared
+expect 2 '' 'workspace=stack is unknown; use one of allocate, argument' compile matmul.uk --workspace=stack -o work.o
+expect 2 '' 'refusing to write a shared object to standard output; use -o FILE' compile matmul.uk --emit=shared
 expect 1 '' 'error' compile bad.uk -o kept
 [[ $(cat kept) == precious ]] || fail 'a refused program overwrote its output'
 expect 1 '' 'cannot write' compile matmul.uk --emit=asm -o no/such/folder
@@ -319,13 +332,19 @@ expect 1 '' 'no kernel computes stage Y; do not require kernels.*and [0-9]+ more
 
 # The registry.
 expect 0 "symbol .*$kernel" '' kernels
+expect 0 "^symbol .*$kernel.*uk_sgemm_ra_6x16_avx2" '' kernels sgemm --isa=avx2
+[[ $("$uk" kernels sgemm --isa=avx2 | grep -c '^uk_') == $("$uk" kernels | grep -cE '^uk_[^ ]+ +sgemm(_[^ ]*)? .* avx2 ') ]] || fail 'kernels sgemm --isa=avx2'
+expect 2 '' "unknown operation 'sgem'; did you mean 'sgemm'" kernels sgem
+expect 2 '' "unknown instruction set 'avx3'; did you mean 'avx" kernels sgemm --isa=avx3
+expect 2 '' "no kernel of 'sgemm' has the instruction set 'rvp'" kernels sgemm --isa=rvp
+expect 0 'native +x86_64 .*x86_64-avx2 +x86_64 +haswell, zen3.*cortex-a76 +aarch64 +cortex-a76.*amdgcn-gfx906 ' '' help targets
 expect 0 '[Bb]ound' '' show $kernel
 expect 0 "^intrinsic $kernel" '' show $kernel --declaration
 expect 0 'vfmadd231ps' '' show $kernel --asm
 expect 0 "define .*@$kernel" '' show $kernel --llvm
 expect 0 '' '' show $kernel --bitcode -o kernel.bc
 [[ $(head -c 2 kernel.bc) == BC ]] || fail 'kernel.bc is no bitcode'
-expect 2 '' 'give -o OUT' show $kernel --bitcode
+expect 2 '' 'refusing to write bitcode to standard output; use -o FILE, or --llvm for text' show $kernel --bitcode
 expect 2 '' 'exclude each other' show $kernel --asm --llvm
 expect 2 '' "did you mean '$kernel'" show uk_sgemm_6x16_avx2_asn
 generic=uk_sgemm_4x8_generic_c
@@ -334,14 +353,14 @@ expect 0 '"benchmarks":.*"real_time":.*"percent_of_peak"' '' bench $generic --js
 expect 2 '' 'unknown kernel' bench nothing
 expect 2 '' 'unknown kernel' bench nothing --target=aarch64-neon
 expect 1 '' "^error: kernel $kernel is for x86_64, which target aarch64-neon is not" bench $kernel --target=aarch64-neon
-expect 1 '' 'uk_hpack_t_8x1_generic_c is neither a product nor one of vectors' bench uk_hpack_t_8x1_generic_c --target=aarch64-neon
+expect 1 '' 'uk_hpack_t_8x1_generic_c is neither a product nor a vector operation' bench uk_hpack_t_8x1_generic_c --target=aarch64-neon
 expect 2 '' 'are for uk bench gemm' bench $kernel --target=x86_64-avx2
 for option in --histogram --cycles; do
     for what in $kernel gemm "--static $kernel --target=riscv64-p"; do
-        expect 2 '' "$option: the emulator of another architecture counts; take kernels and a --target" bench $what $option
+        expect 2 '' "$option needs kernels and a --target of another architecture" bench $what $option
     done
 done
-expect 2 '' "^uk: error: --cycles: latencies are listed of RISC-V P's instructions alone" bench --cycles --target=riscv64
+expect 2 '' "^uk: error: --cycles: latencies are known of RISC-V P only" bench --cycles --target=riscv64
 expect 1 '' '^error: kernel uk_igemm_4x5_rvp_asm is for rvp, which target riscv64 lacks' bench uk_igemm_4x5_rvp_asm --target=riscv64
 for static in uk_sgemm_{8x12,6x16}_neon_{asm,intrin}; do
     expect 0 "$static +cortex-a76 +[.0-9]+ +[.0-9]+ +(9[5-9]|100) % +8[89][.0-9]* %" '' bench --static $static
@@ -353,8 +372,8 @@ expect 0 'uk_sgemm_4x8_armv7neon_asm +cortex-a9 +8[.0-9]* +8[.0-9]* +(9[5-9]|100
 UK_LLVM_MCA=/no/where expect 1 'kernel' '/no/where: No such file.*package llvm-[0-9]+ .*UK_LLVM_MCA' bench --static uk_sgemm_8x12_neon_asm
 expect 2 '' 'nothing is measured' bench --static --json uk_sgemm_8x12_neon_asm
 expect 2 '' 'unknown kernel' bench --static nothing
-expect 1 'kernel' 'there is no loop' bench --static uk_vadd_1x8_neon_intrin
-expect 1 'kernel' "uk_igemm_4x5_rvp_asm: no model of LLVM's has the instructions of rvp; uk bench --target counts" \
+expect 1 'kernel' 'its code has no loop' bench --static uk_vadd_1x8_neon_intrin
+expect 1 'kernel' "uk_igemm_4x5_rvp_asm: LLVM has no model of the instructions of rvp; uk bench --target counts" \
     bench --static uk_igemm_4x5_rvp_asm
 
 expect 0 'on cortex-a53.*uk_vadd_1x8_armv7neon_intrin [^
@@ -385,7 +404,7 @@ expect 0 '' '' compile "$source/tests/golden/kernel_of_private_feature.uk" --tar
 "$LLVM_BIN/llvm-readelf" -h other.o | grep 'double-float ABI' >/dev/null || fail 'other.o: calling convention'
 
 # Where the name begins as no architecture's, all targets are listed, and the nearest one is found among them.
-for near in armv8-neon:armv7-neon cortex-m4:cortex-a7; do
+for near in armv8-neon:armv7-neon cortex-m4:cortex-a7 avx2:x86_64-avx2 zen3:x86_64-avx2 neon:aarch64-neon; do
     expect 1 '' "unknown target '${near%:*}'; did you mean '${near#*:}'; the known ones are native, x86_64-avx512, .*${near#*:}.* interp" \
         compile matmul.uk --target=${near%:*} --emit=loops
 done

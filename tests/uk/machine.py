@@ -135,7 +135,7 @@ for beside in measured["beside"]:
 
 run("machine", "--list", "--measure", status=2, error="leave out --measure")
 run("machine", "--list", "--json", status=2, error="leave out --json")
-run("machine", "--seconds=3", status=2, error="--seconds is for --measure")
+run("machine", "--seconds=3", status=2, error="--seconds needs --measure; give that, or leave it out")
 run("machine", "--measure", "--seconds=61", status=2, error="from 1 to 60")
 
 for failure in failures:

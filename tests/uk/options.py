@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The command's table of options, as `uk help` prints it, beside the manual page and bash's completion: each has all of
-them, for the same commands. Arguments: uk, the source tree, the completion file."""
+"""The command's table of options, as `uk help` prints it, beside the manual page and bash's completion. The page's section OPTIONS is
+made of the table: `options.py UK SOURCE --update` writes it. Arguments: uk, the source tree, the completion file.
+"""
+import pathlib
 import re
 import subprocess
 import sys
@@ -25,10 +27,13 @@ def same(what, got, expected):
 # What the command says: (command, option) of all.
 overview = say("help")
 commands = re.findall(r"^  ([a-z]+) ", overview, re.M)
-table = set()
+table, rows = set(), {}  # rows: (option, value, what it does): its commands
 for command in commands:
     text = say("help", command)
-    options = re.findall(r"^  (--?[a-z][-a-z]*)", text, re.M)
+    lines = re.findall(r"^  (--?[a-z][-a-z]*)( [A-Z]+(?= )|\S*) +(.*)$", text, re.M)
+    for line in lines:
+        rows.setdefault(line, []).append(command)
+    options = [line[0] for line in lines]
     table |= {(command, option) for option in options}
     if not text.startswith(f"usage: uk {command}"):
         failures.append(f"uk help {command} begins with {text[:30]!r}")
@@ -39,23 +44,36 @@ for way in ("--help", "-h"):
     if say(way) != overview:
         failures.append(f"uk {way} is not uk help")
 
-# The manual page: the entries of its options, each with its commands; and a synopsis and an entry for each command.
-page = open(source + "/uk/uk.1", encoding="utf-8").read().replace(r"\-", "-")
-entries = re.findall(r"^\.T[PQ]\n(\.B[IR]? .*)", page[page.index("\n.SH OPTIONS"):page.index("\n.SH EXIT STATUS")], re.M)
-documented = set()
-for entry in entries:
-    taken_by = re.search(r"\(([a-z, ]+)\)", entry)
-    if not taken_by:
-        failures.append(f"uk.1: {entry}: names no command")
-        continue
-    options = re.findall(r"(?<![-\w])--?[a-z][-a-z]*", entry[:taken_by.start()])
-    documented |= {(command, option) for command in taken_by[1].split(", ") for option in options}
-same("options of uk.1", documented, table)
+# The manual page: its section OPTIONS, and a synopsis and an entry for each command.
+
+
+def roff(text):
+    return text.replace("\\", "\\e").replace("-", r"\-")
+
+
+def entry(row):
+    option, value, what = row
+    value = re.sub(r"[A-Za-z][^\]]*", lambda m: rf"\fI{roff(m[0])}\fR", value)
+    return f".TP\n\\fB{roff(option)}\\fR{value} ({', '.join(rows[row])})\n{roff(what[0].upper() + what[1:])}.\n"
+
+
+section = "\n.SH OPTIONS\nWith each option the commands that take it. A value follows = or is the next word.\n" + "".join(
+    entry(row) for row in sorted(rows, key=lambda row: (row[0].lstrip("-"), row[2])))
+path = pathlib.Path(source, "uk/uk.1")
+page = path.read_text(encoding="utf-8")
+begin, end = page.index("\n.SH OPTIONS"), page.index("\n.SH EXIT STATUS") + 1
+if completion == "--update":
+    path.write_text(page[:begin] + section + page[end:], encoding="utf-8")
+    sys.exit()
+if page[begin:end] != section:
+    failures.append("the section OPTIONS of uk.1 is not what the table says; tests/uk/options.py UK SOURCE --update writes it")
+page = page.replace(r"\-", "-")
 targets = set(re.search(r"the known ones are (.*)", subprocess.run(
     [uk, "kernels", "--target=none"], capture_output=True, text=True, check=False).stderr)[1].replace(" and ", ", ").split(", "))
 targets = {target.split(" (")[0] for target in targets}
-entry = page[page.index("\n.BI --target"):page.index("\n.BI --schedule")]
-same("targets of uk.1", targets & set(re.findall(r"[-\w]+", entry)), targets)
+about = page[page.index("\n.SH TARGETS"):page.index("\n.SH OPTIONS")]
+same("targets of uk.1", targets & set(re.findall(r"[-\w]+", about)), targets)
+same("targets of uk help targets", set(re.findall(r"^(\S+)  +\S+  ", say("help", "targets"), re.M)) - {"target"}, targets)
 same("commands in uk.1's synopsis", set(re.findall(r"^\\fBuk ([a-z]+)", page, re.M)), set(commands))
 same("commands in uk.1's entries", set(commands), set(re.findall(r"^\.TP\n\.B ([a-z]+)$", page, re.M)) & set(commands))
 

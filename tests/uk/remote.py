@@ -143,10 +143,10 @@ def test_words():
         done = subprocess.run([uk, "run", *PROGRAM, *NATIVE, f"--remote={name}", "--ssh=false"], capture_output=True, text=True, check=False)
         if done.returncode != 2 or not done.stderr.startswith("uk: error: --remote"):
             failures.append(f"--remote={name}: exit status {done.returncode}, {done.stderr!r}")
-    for options, text in (([*NATIVE, "--remote=ssh://board"], "without a scheme; expected"), ([], "give the --target"), ([*NATIVE, "--count"], "--count is of emulators"),
+    for options, text in (([*NATIVE, "--remote=ssh://board"], "leave out the scheme, as ssh connects; expected"), ([], "--remote needs a --target"), ([*NATIVE, "--count"], "--count is for emulators"),
                           ([*NATIVE, "--device=interp"], "exclude each other"), ([*NATIVE, "--remote-dir=tmp"], "a folder from the root"),
                           ([*NATIVE, "--remote-dir=/" + "d" * 300], "at most 200 characters"), ([*NATIVE, "--remote-dir=/a\nb"], "no control character"),
-                          ([*NATIVE, "--cooldown=1"], "is about --time"), ([*NATIVE, "--ssh=a 'b"], "a quote is not closed")):
+                          ([*NATIVE, "--cooldown=1"], "--cooldown needs --time"), ([*NATIVE, "--ssh=a 'b"], "a quote is not closed")):
         done = subprocess.run([uk, "run", *PROGRAM, "--remote=board", *options], capture_output=True, text=True, check=False)
         if done.returncode != 2 or text not in done.stderr or done.stdout:
             failures.append(f"{options}: exit status {done.returncode}, {done.stderr!r}")
@@ -211,7 +211,7 @@ def test_tune():
                 cut(daemons[-1])
         process.wait(timeout=GUARD)
     (top / "lame-now").unlink(missing_ok=True)
-    texts = ("none.invalid leaves", "dying leaves: .*connection was lost", "lame leaves: it did not end", "[0-9]+ schedules measured")
+    texts = ("board none.invalid is left out", "board dying is left out: .*connection was lost", "board lame is left out: it did not end", "[0-9]+ schedules measured")
     if process.returncode or runs or not best.exists() or not all(re.search(text, said) for text in texts):
         failures.append(f"tune: exit status {process.returncode}, {runs}, {said}")
     expect("the schedule", call("run", *program, f"--schedule={best}", "--check"), 0, "check: equal")
@@ -246,7 +246,7 @@ def test_tune_network():
     network, best = top / "conv.onnx", top / "best.txt"
     network.write_bytes(small_networks.convolutions())
     done = call("tune", str(network), *NATIVE, "--trials=4", "-o", str(best), board="board,second")
-    if done.returncode or not all(re.search(text, done.stderr, re.M) for text in (r"^8 layers by 8 tensor programs: [\d.e-]+ ms", "% of the network", "x as fast$")):
+    if done.returncode or not all(re.search(text, done.stderr, re.M) for text in (r"^8 layers in 8 tensor programs: [\d.e-]+ ms", "% of the network", "x as fast$")):
         failures.append(f"tune of a network: exit status {done.returncode}, {done.stderr}")
     expect("the schedules", call("run", str(network), *NATIVE, f"--schedule={best}", "--check"), 0, "check: 8 layers")
     check_left("tune of a network")

@@ -55,12 +55,12 @@ def test_refused():
     nowhere.mkdir()
     for name in "amdhip64.so", "amdhip64.so.5", "amdhip64.so.6", "amdhip64.so.7", "cuda.so", "cuda.so.1":
         (nowhere / f"lib{name}").touch()
-    expect("no driver", run(*PROGRAM, prefix(where=nowhere)), 1, "--remote=board: there is no GPU for target amdgcn-gfx90a: HIP is not installed: .*libamdhip64")
+    expect("no driver", run(*PROGRAM, prefix(where=nowhere)), 1, "--remote=board: no GPU for target 'amdgcn-gfx90a' was found: HIP is not installed: .*libamdhip64")
     expect("no driver of CUDA", run(PROGRAM[0], "--target=nvptx-sm80", prefix(where=nowhere)), 1, "CUDA's driver is not installed: .*libcuda")
-    expect("no GPU", run(*PROGRAM, prefix("UK_FAKE_FAIL_AT=1")), 1, "there is no GPU for target amdgcn-gfx90a: HIP finds no device: asked to fail")
-    expect("another GPU", run(PROGRAM[0], "--target=amdgcn-gfx906", prefix()), 1, "there is no GPU for target amdgcn-gfx906: loading an image: .*209")
+    expect("no GPU", run(*PROGRAM, prefix("UK_FAKE_FAIL_AT=1")), 1, "no GPU for target 'amdgcn-gfx90a' was found: HIP finds no device: asked to fail")
+    expect("another GPU", run(PROGRAM[0], "--target=amdgcn-gfx906", prefix()), 1, "no GPU for target 'amdgcn-gfx906' was found: loading an image: .*209")
     network = top / "net.onnx"
-    expect("another GPU, a network", run(str(network), "--target=amdgcn-gfx906", prefix()), 1, "--remote=board: there is no GPU for target amdgcn-gfx906: ")
+    expect("another GPU, a network", run(str(network), "--target=amdgcn-gfx906", prefix()), 1, "--remote=board: no GPU for target 'amdgcn-gfx906' was found: ")
     expect("PTX", run(PROGRAM[0], "--target=nvptx-sm80", prefix()), 1, "--remote=board: a simulated device on board: loading an image: .*error 200")
     expect("a launch", run(*PROGRAM, prefix("UK_FAKE_FAIL_AT=40")), 1, "--remote=board: a simulated device on board: .*asked to fail")
     expect("it dies", run(*PROGRAM, "--remote-prefix=sh -c 'kill -SEGV $$'"), 1, r"--remote=board: the program was ended there by signal 11 \(Segmentation fault\)")
@@ -98,7 +98,7 @@ def test_machines():
     """Of an Arm board its own program, under an emulator here, which finds no driver; of others none."""
     uname = fake("uname", '[ "$1" = -m ] && echo aarch64 || /bin/uname "$@"')
     emulator = "--remote-prefix=qemu-aarch64 -L /usr/aarch64-linux-gnu"
-    expect("aarch64", run(*PROGRAM, emulator), 1, "there is no GPU for target amdgcn-gfx90a: HIP is not installed: ")
+    expect("aarch64", run(*PROGRAM, emulator), 1, "no GPU for target 'amdgcn-gfx90a' was found: HIP is not installed: ")
     fake("uname", '[ "$1" = -m ] && echo ppc64le || /bin/uname "$@"')
     expect("ppc64le", run(*PROGRAM), 1, "its CPU is ppc64le, for which nothing is linked")
     uname.unlink()

@@ -51,7 +51,7 @@ END
 expect 2 'uk tune needs a FILE' tune
 expect 2 'time-limit 0: expected a number from 1 to 86400' tune matmul.uk --time-limit=0
 expect 2 'trials x: expected a number' tune matmul.uk --trials=x
-expect 2 'target interp has no speed' tune matmul.uk --target=interp
+expect 2 'target interp cannot be tuned' tune matmul.uk --target=interp
 expect 1 'no.uk: cannot read' tune no.uk
 expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
 
@@ -73,7 +73,7 @@ END
 # have all starts among them, however many kernels are left out, which depends on what was measured.
 expect 0 'schedules measured in' tune matmul_nt.uk "${small[@]}" --trials=30 --log=behind.jsonl -o behind.uk
 log behind.jsonl 'any(t["status"] == "behind" and t["rounds"] == 0 for t in trials)'
-grep -qE '[1-9][0-9]* not run, more than 30 x behind the best by the cost rule' err || { cat err; fail 'not said: what was not run'; }
+grep -qE '[1-9][0-9]* not run, as they cost more than 30 x the best by estimate' err || { cat err; fail 'not said: what was not run'; }
 
 # Without -o the schedule is the standard output; the order of the starts does not depend on what was measured.
 if [[ $all ]]; then
@@ -103,7 +103,7 @@ END
 expect 0 'has 0 trials of this program and these sizes, and [1-9]' \
     tune matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --trials=2 --log=one.jsonl
 printf 'a text of mine\n' >precious
-expect 1 'precious:1: this is no trial of uk tune' tune matmul.uk "${small[@]}" --log=precious
+expect 1 'precious:1: not a trial of uk tune' tune matmul.uk "${small[@]}" --log=precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a file that is no log was changed'
 
 # Nothing is written that did not work.
@@ -140,7 +140,7 @@ log crash.jsonl 'trials[0]["status"] == "crash" and any(t["status"] == "ok" for 
 grep -q 'uk_vadd' crash.steps || fail 'the result does not call the kernel that works'
 own_kernel hangs 'while (*(volatile const float *)a == *a) c[i] = a[i] + b[i];'
 # Trials that take seconds show progress meanwhile.
-[[ ! $all ]] || expect 0 's, trial 0 of 3, best.*timeout: not done after' tune with_hangs.uk --size N=4000 --threads=1 \
+[[ ! $all ]] || expect 0 's, trial 0 of 3, best.*timeout: not finished after' tune with_hangs.uk --size N=4000 --threads=1 \
     --trials=3 --trial-limit=7 --log=hang.jsonl -o hang.steps
 [[ ! $all ]] || log hang.jsonl 'trials[0]["status"] == "timeout" and any(t["status"] == "ok" for t in trials)'
 # The time limit ends a trial too.
@@ -168,7 +168,7 @@ for signal in INT ${all:+TERM HUP}; do
     wait $pid
     status=$?
     [[ $status == 1 ]] || fail "SIG$signal: exit status $status"
-    grep -q 'interrupted: stop.steps has the best so far, [0-9.]* x .*; the same command goes on from the log' err ||
+    grep -q 'interrupted: stop.steps has the best schedule so far, [0-9.]* x .*; the same command resumes from the log' err ||
         { cat err; fail "SIG$signal: no message"; }
     log stop.jsonl 'len(trials) >= 3'
     expect 0 '^$' run matmul.uk "${small[@]}" --schedule=stop.steps --check

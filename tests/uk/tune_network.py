@@ -92,7 +92,7 @@ def check_search():
     expect("trials", 2 <= len(measured) <= 4 and sum(measured) == 8 and min(measured) >= 2 and measured == sorted(measured, reverse=True), done.stderr)
     expect("-o", not done.stdout and read("best").startswith("# uk tune: convolutions for aarch64-neon, 1 thread: layers one by one "), read("best"))
     tuned, again = counts("convolutions.onnx", "--schedule=best")
-    told = re.search(r"take (\d+) instructions in the place of (\d+) instructions, ([\d.]+) x as fast", done.stderr)
+    told = re.search(r"take (\d+) instructions instead of (\d+) instructions, ([\d.]+) x as fast", done.stderr)
     expect("the sum", told and int(told[2]) == sum(by_auto) and sum(tuned) < sum(by_auto) and abs(int(told[1]) - sum(tuned)) < 0.02 * sum(by_auto), f"{told} {tuned}")
     expect("outputs", all(abs(x - y) < 1e-5 for x, y in zip(output, again)), f"{output} {again}")
     texts = programs("convolutions.onnx")
@@ -119,7 +119,7 @@ def check_log():
 def check_equal():
     """Layers of equal text are one program, of both's weight."""
     done = call("tune", "twice.onnx", *COUNTED, "--trials=2", "-o", "two")
-    expect("calls", re.search(r"^4 layers by 3 tensor programs: \d+ instructions, .*\ntwice_layer_1, Conv: [\d.]+ % of the network in 2 calls$", done.stderr, re.M), done.stderr)
+    expect("calls", re.search(r"^4 layers in 3 tensor programs: \d+ instructions, .*\ntwice_layer_1, Conv: [\d.]+ % of the network in 2 calls$", done.stderr, re.M), done.stderr)
 
 
 def check_refused():
@@ -133,7 +133,7 @@ def check_refused():
         expect(name, not done.stdout and done.stderr.count("\n") == 1 and re.search(message, done.stderr), done.stderr)
     write("some", f"layer {key}\n  unroll t0.r1\nlayer 0123456789abcdef\n  foo\n")
     done = call("compile", "convolutions.onnx", "--emit=layers", "--schedule=some")
-    expect("a note", done.stderr.startswith("note: 1 schedule of some is for no layer of convolutions.onnx\n"), done.stderr)
+    expect("a note", done.stderr.startswith("note: 1 schedule of some matches no layer of convolutions.onnx\n"), done.stderr)
     done = call("tune", "convolutions.onnx", "--threads=1", "--trials=1", "-o", "none", status=1)
     expect("too little", "too little for a search" in done.stderr and not os.path.exists("none"), done.stderr)
     write("empty", "# nothing\n")
@@ -157,7 +157,7 @@ def check_signals():
         wait_until(lambda: os.path.exists("stop") and len(read("stop").splitlines()) >= 3, process)
         process.send_signal(signal.SIGINT)
         said = process.communicate()[1]
-    expect("SIGINT", process.returncode == 1 and "interrupted: stopped has the best so far; the same command goes on from the log" in said, said)
+    expect("SIGINT", process.returncode == 1 and "interrupted: stopped has the best schedules so far; the same command resumes from the log" in said, said)
     done = call("run", "convolutions.onnx", "--threads=1", "--schedule=stopped", "--check")
     expect("the best so far", re.search("^check: ", done.stdout, re.M), done.stdout)
 
@@ -169,7 +169,7 @@ def check_early_signal():
         wait_until(lambda: any(os.path.exists(f"runs/{folder}/runner.c") for folder in os.listdir("runs")), process)
         process.send_signal(signal.SIGTERM)
         said = process.communicate()[1]
-    expect("SIGTERM", process.returncode == 1 and "interrupted before a schedule was looked for: nothing is written" in said and not os.path.exists("early"), said)
+    expect("SIGTERM", process.returncode == 1 and "interrupted before the search began: nothing is written" in said and not os.path.exists("early"), said)
     expect("left", not os.listdir("runs"), os.listdir("runs"))
 
 

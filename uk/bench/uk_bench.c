@@ -254,7 +254,7 @@ int uk_bench_declaration(const struct uk_kernel *k, struct bench_declaration *d)
     const char *at = text;
     if (uk_kernel_declaration(k, text, sizeof text) < sizeof text && bench_declaration_read(text, d, &at))
         return UK_EXIT_OK;
-    return uk_complain(UK_EXIT_WRONG, "%s: no call can be derived from its declaration, which has '%.*s'",
+    return uk_complain(UK_EXIT_WRONG, "%s: cannot derive a call from its declaration, which has '%.*s'",
                        uk_kernel_symbol(k), (int)strcspn(at + 1, "\n"), at + 1);
 }
 
@@ -317,8 +317,7 @@ int uk_command_bench(const struct uk_arguments *a) {
     const bool is_gemm = a->positionals && !strcmp(a->positional[0], "gemm");
     const bool is_networks = a->positionals && !strcmp(a->positional[0], "networks");
     if (a->remote && (is_gemm || is_networks || a->is_static))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--remote: kernels alone are timed there; leave out %s, or --remote",
+        return uk_complain(UK_EXIT_USAGE, "--remote times single kernels only; leave out %s or --remote",
                            a->is_static ? "--static" : a->positional[0]);
     if (is_networks)
         return uk_bench_networks(a);
@@ -326,15 +325,13 @@ int uk_command_bench(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE, "%s is for uk bench networks --sweep; leave it out",
                            a->sweep ? "--sweep" : "--seed");
     if ((a->histogram || a->cycles) && (a->is_static || is_gemm || !uk_is_emulated(a->target)))
-        return uk_complain(
-            UK_EXIT_USAGE,
-            "%s: the emulator of another architecture counts; take kernels and a --target of one, "
-            "as riscv64-p",
-            a->histogram ? "--histogram" : "--cycles");
-    if (a->bindings && !(a->is_static && uk_gpu_kind_of(a->target)))
         return uk_complain(UK_EXIT_USAGE,
-                           "--size and --define are for uk bench --static with a GPU's --target, as "
-                           "amdgcn-gfx90a; leave them out");
+                           "%s needs kernels and a --target of another architecture, whose emulator counts, "
+                           "for instance --target=riscv64-p",
+                           a->histogram ? "--histogram" : "--cycles");
+    if (a->bindings && !(a->is_static && uk_gpu_kind_of(a->target)))
+        return uk_complain(UK_EXIT_USAGE, "--size and --define are for uk bench --static with a GPU's "
+                                          "--target, for instance amdgcn-gfx90a; leave them out");
     if (a->is_static) {
         if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json ||
             a->compare || a->plot)

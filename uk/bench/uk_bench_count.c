@@ -227,7 +227,7 @@ static int count_row(struct uk_context *c, const struct uk_kernel *k, const stru
     if (w.units == 0 && a->positionals)
         return uk_complain(
             UK_EXIT_WRONG,
-            "%s is neither a product nor one of vectors, whose instructions a step are counted, or timed",
+            "%s is neither a product nor a vector operation; only these can be counted or timed",
             uk_kernel_symbol(k));
     if (w.units > 0 && (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
         return count_kernel(c, k, &w, a);
@@ -237,9 +237,8 @@ static int count_row(struct uk_context *c, const struct uk_kernel *k, const stru
 
 int uk_bench_count(const struct uk_arguments *a) {
     if (a->cycles && !uk_is_simulated(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--cycles: latencies are listed of RISC-V P's instructions alone; take "
-                           "--target=riscv64-p, or for cores that LLVM models --static");
+        return uk_complain(UK_EXIT_USAGE, "--cycles: latencies are known of RISC-V P only; use "
+                                          "--target=riscv64-p, or --static for cores that LLVM models");
 
     struct uk_context *c = uk_context_create();
     int left_out = 0, status = c ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
@@ -249,8 +248,8 @@ int uk_bench_count(const struct uk_arguments *a) {
         status =
             count_row(c, a->positionals ? uk_kernel_named(a->positional[i]) : uk_kernel_at(i), a, &left_out);
     if (left_out)
-        fprintf(stderr, "%d kernels left out: neither products nor of vectors, or not for %s\n", left_out,
-                a->target);
+        fprintf(stderr, "%d kernels left out: neither products nor vector operations, or not for %s\n",
+                left_out, a->target);
     uk_context_destroy(c);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
+#include "machine/machine.h"
 #include "uk_bench.h"
 
 enum { OURS = 2, ALL = OURS + BENCH_LIBRARIES };
@@ -25,10 +26,10 @@ struct session {
     enum bench_type type;
     int isa;
     int threads;
-    double peak;   /* first an estimate, then the median of those beside the samples */
-    double *peaks; /* of each shape that was measured */
-    double bandwidth, deadline,
-        printed; /* deadline: of bench_seconds(), 0: none; when progress was printed last */
+    double peak;              /* first an estimate, then the median of those beside the samples */
+    double *peaks;            /* of each shape that was measured */
+    double bandwidth, l1, l2; /* bytes per second that one thread reads */
+    double deadline, printed; /* deadline: of bench_seconds(), 0: none; when progress was printed last */
     struct bench_library library[ALL];
     struct bench_shapes shapes;
     int chosen, done; /* shapes */
@@ -71,8 +72,8 @@ static int choose_peers(struct session *s) {
             known |= begins_with_one(s->library[i].name, word);
         if (!known && strcmp(word, "none"))
             return uk_complain(UK_EXIT_USAGE,
-                               "--peers: no library begins with '%s'; there are OpenBLAS, MKL, BLIS, "
-                               "libxsmm and oneDNN, or none",
+                               "--peers: no library's name begins with '%s'; use OpenBLAS, MKL, BLIS, "
+                               "libxsmm, oneDNN or none",
                                word);
     }
     for (int i = OURS; i < ALL; i++) {
@@ -96,14 +97,16 @@ static int choose_shapes(struct session *s) {
             known |= strlen(all->shape[i].set) == n && !memcmp(all->shape[i].set, p, n);
         if (!known)
             return uk_complain(UK_EXIT_USAGE,
-                               "--set: there is no set '%.*s'; the file of shapes lists them: "
-                               "square, small, skinny and others",
+                               "--set: unknown set '%.*s'; the sets are square, small, skinny and others "
+                               "that the file of shapes lists",
                                (int)n, p);
     }
     for (int i = 0; i < all->count; i++)
         if (listed(list, all->shape[i].set))
             all->shape[s->chosen++] = all->shape[i];
-    return s->chosen ? UK_EXIT_OK : uk_complain(UK_EXIT_USAGE, "no shapes; the file of shapes is empty");
+    return s->chosen
+               ? UK_EXIT_OK
+               : uk_complain(UK_EXIT_USAGE, "the file of shapes is empty; add lines as in bench/shapes.txt");
 }
 
 static int read_shapes(struct session *s) {
@@ -145,22 +148,9 @@ static int settle(struct session *s) {
     return UK_EXIT_OK;
 }
 
-/* Bytes per second that one thread reads from beyond the caches; 0 if there is no memory to try it. */
-static double read_bandwidth(int isa) {
-    enum { BYTES = 128 << 20 };
-    float *memory = aligned_alloc(4096, BYTES);
-    double best = 0;
-    if (!memory)
-        return 0;
-    memset(memory, 1, BYTES);
-    for (int i = 0; i < 5; i++) {
-        double start = bench_thread_seconds();
-        bench_isas[isa].load(memory, BYTES);
-        double rate = BYTES / (bench_thread_seconds() - start);
-        best = rate > best ? rate : best;
-    }
-    free(memory);
-    return best;
+/* Of half of the cache, in whole pages; 0: the row has none. */
+static double read_cache(int isa, const struct uk_cache *cache) {
+    return cache->size > 0 ? bench_read_rate(isa, cache->size / 2 / 4096 * 4096) : 0;
 }
 
 /* ---- how long it takes ---- */
@@ -453,15 +443,17 @@ static void add_context(struct session *s) {
     cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
     cJSON_AddNumberToObject(context, "threads", s->threads);
     cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
+    cJSON_AddNumberToObject(context, "l1_bytes_per_second", s->l1);
+    cJSON_AddNumberToObject(context, "l2_bytes_per_second", s->l2);
 }
 
 /* What a table is worth little without. */
 static void print_conditions(struct session *s) {
     const cJSON *context = cJSON_GetObjectItem(s->json, "context");
-    fprintf(s->table, "%s, %s; %s, memory read at %.0f GB/s\n\n",
+    fprintf(s->table, "%s, %s; %s, one thread reads L1 at %.0f, L2 at %.0f, memory at %.0f GB/s\n\n",
             cJSON_GetStringValue(cJSON_GetObjectItem(context, "cpu")),
-            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail,
-            1e-9 * s->bandwidth);
+            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail, 1e-9 * s->l1,
+            1e-9 * s->l2, 1e-9 * s->bandwidth);
     for (int i = OURS; i < ALL; i++)
         fprintf(s->table, "- %s: %s\n", s->library[i].name, s->library[i].detail);
 }
@@ -481,7 +473,7 @@ static int measure_all(struct session *s) {
     }
     if (!status && s->done < s->chosen)
         fprintf(stderr,
-                "uk bench: the time is over, %d of %d shapes were not measured, from %s on; give a longer "
+                "uk bench: time limit reached: %d of %d shapes were not measured, from %s on; give a longer "
                 "--time-limit\n",
                 s->chosen - s->done, s->chosen, s->shapes.shape[s->done].set);
     if (s->done) {
@@ -510,7 +502,9 @@ int uk_bench_gemm(const struct uk_arguments *a) {
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status) {
         s.peak = bench_peak(s.isa, s.threads) * (s.type == BENCH_F64 ? 0.5 : 1);
-        s.bandwidth = read_bandwidth(s.isa);
+        s.bandwidth = bench_read_rate(s.isa, 128 << 20);
+        s.l1 = read_cache(s.isa, &uk_machine()->core.l1);
+        s.l2 = read_cache(s.isa, &uk_machine()->core.l2);
         add_context(&s);
         print_conditions(&s);
         status = measure_all(&s);

@@ -416,7 +416,7 @@ static int begin_kernel(struct gpu_report *r, const struct uk_arguments *a, cons
     if (!status)
         status = compile_with(r, a, k);
     if (!status && !r->module)
-        printf("%s: no automatic schedule for %s takes it; name a program whose schedule does\n",
+        printf("%s: no automatic schedule for %s uses it; give a program whose schedule does\n",
                uk_kernel_symbol(k), a->target);
     for (struct uk_var *v = status ? NULL : r->job.program->sizes; v; v = v->next)
         v->has_default = is_given(a, v);
@@ -481,7 +481,7 @@ int uk_bench_gpu(const struct uk_arguments *a) {
     if (!uk_gpu_is_simulated(a->target))
         return uk_complain(
             UK_EXIT_USAGE,
-            "uk bench --static: the simulator has no %s; take an AMD GPU's target, as amdgcn-gfx90a",
+            "uk bench --static: the simulator has no %s; use an AMD GPU's target, for instance amdgcn-gfx90a",
             a->target);
     while (strncmp(t->name, a->target, strlen(t->name)))
         t++;

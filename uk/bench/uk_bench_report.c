@@ -131,7 +131,7 @@ static cJSON *read_old(const char *path) {
     if (cJSON_IsArray(cJSON_GetObjectItem(old, "benchmarks")))
         return old;
     cJSON_Delete(old);
-    uk_complain(UK_EXIT_WRONG, "%s is no result of uk bench --json; write one with it", path);
+    uk_complain(UK_EXIT_WRONG, "%s is not a file of uk bench --json; write one with it", path);
     return NULL;
 }
 

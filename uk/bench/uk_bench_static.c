@@ -271,7 +271,7 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
             break;
         printf("%-34s %-15s ", uk_kernel_symbol(k), *core);
         if (whole <= 0)
-            printf("%9s  its model lacks an instruction of the loop, or there is none\n", "-");
+            printf("%9s  LLVM does not model this core, or not all instructions of the loop\n", "-");
         else if (least <= 0)
             printf("%9.2f %9s %7s %10s\n", whole, "-", "-", "-");
         else
@@ -299,17 +299,15 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
 
     if (uk_arch_of(k)->is_device)
         return named ? uk_complain(UK_EXIT_USAGE,
-                                   "%s: LLVM's models know no memory of GPUs; with a --target of one, as "
-                                   "amdgcn-gfx90a, the "
-                                   "simulator counts",
+                                   "%s: LLVM does not model the memory of GPUs; give a --target, for "
+                                   "instance amdgcn-gfx90a, and the simulator counts",
                                    uk_kernel_symbol(k))
                      : UK_EXIT_OK;
     if (is_unknown_to_llvm(k, &feature, &length))
-        return named ? uk_complain(
-                           UK_EXIT_WRONG,
-                           "%s: no model of LLVM's has the instructions of %.*s; uk bench --target counts "
-                           "what is executed",
-                           uk_kernel_symbol(k), (int)length, feature)
+        return named ? uk_complain(UK_EXIT_WRONG,
+                                   "%s: LLVM has no model of the instructions of %.*s; uk bench --target "
+                                   "counts what is executed",
+                                   uk_kernel_symbol(k), (int)length, feature)
                      : UK_EXIT_OK;
     enum uk_status s = uk_kernel_emit(job->context, k, NULL, UK_EMIT_ASM, &text, &length);
     struct code *c = s ? NULL : calloc(1, sizeof *c);
@@ -330,7 +328,7 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
         else if (l.instructions)
             status = print_rows(k, c, &l, only);
         else if (named)
-            status = uk_complain(UK_EXIT_WRONG, "%s: there is no loop in it", uk_kernel_symbol(k));
+            status = uk_complain(UK_EXIT_WRONG, "%s: its code has no loop", uk_kernel_symbol(k));
         fflush(stdout);
     }
     free(c);

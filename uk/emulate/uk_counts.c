@@ -34,8 +34,11 @@ int uk_counts_read(struct uk_emulated_counts *c, const char *path, const char *e
     const bool begins =
         f && fscanf(f, "%" SCNd64 "%" SCNd64 "%d", &c->instructions, &c->cycles, &c->parts) == 3;
     struct uk_count one;
-    int status =
-        begins ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "%s loaded no plugin: it counted nothing", emulator);
+    int status = begins ? UK_EXIT_OK
+                        : uk_complain(UK_EXIT_WRONG,
+                                      "%s did not load the plugin that counts; install Debian's qemu-user, "
+                                      "of version 7.2 or later",
+                                      emulator);
 
     if (!status)
         status = read_parts(c, f);

@@ -42,16 +42,14 @@ int uk_emulation_check(const char *target) {
                            target, e->program);
     if (access(UK_LLD, X_OK))
         return uk_complain(UK_EXIT_WRONG,
-                           "target %s: there is no linker for it (%s); install Debian's lld-" UK_LLVM, target,
+                           "target %s: its linker is missing (%s); install Debian's lld-" UK_LLVM, target,
                            UK_LLD);
     if (access(e->libc, R_OK))
-        return uk_complain(UK_EXIT_WRONG,
-                           "target %s: there is no C library for it to link with (%s); install Debian's %s",
+        return uk_complain(UK_EXIT_WRONG, "target %s: its C library is missing (%s); install Debian's %s",
                            target, e->libc, e->libc_package);
     if (e->libgcc && access(e->libgcc, R_OK))
         return uk_complain(UK_EXIT_WRONG,
-                           "target %s: there is no library of the compiler's for it to link with (%s); "
-                           "install Debian's %s",
+                           "target %s: its compiler's run-time library is missing (%s); install Debian's %s",
                            target, e->libgcc, e->libgcc_package);
     return UK_EXIT_OK;
 }

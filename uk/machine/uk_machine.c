@@ -136,13 +136,13 @@ static void print_beside(const struct uk_answer *a) {
 static void print_measurement(const struct uk_lab *lab) {
     const struct uk_machine *m = &lab->machine;
 
-    printf("%s beside what is measured here, %d samples of each, of which the lowest twentieth counts.\n"
+    printf("%s, and what is measured here: %d samples of each, of which the lowest twentieth counts.\n"
            "Cycles are those of dependent additions, timed before and after each sample.\n\n",
            m->core.name, lab->rounds);
     printf("%-26s %12s %14s %10s\n", "", "measured", "row", "difference");
     for (const struct uk_field *f = uk_fields; f->name; f++)
         print_measured(m, f, uk_lab_answer(lab, f->name));
-    puts("\nSeveral at once, and what the row does not say:");
+    puts("\nSeveral facts at once, and facts that the row does not have:");
     for (int i = 0; i < lab->answers; i++)
         if (lab->answer[i].unit)
             print_beside(&lab->answer[i]);
@@ -156,7 +156,13 @@ static int measure(const struct uk_machine *m, const struct uk_level *level, con
 
     if (!lab)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    uk_lab_measure(lab, a->time_limit ? (double)a->time_limit : 30);
+    const int seconds = a->time_limit ? (int)a->time_limit : 30;
+    char text[64];
+
+    snprintf(text, sizeof text, "measuring for about %d s", seconds);
+    uk_progress_begin(text);
+    uk_lab_measure(lab, seconds);
+    uk_progress_end();
     if (a->json)
         status = uk_print_machine_json(m, level, lab);
     else
@@ -171,10 +177,10 @@ int uk_command_machine(const struct uk_arguments *a) {
     const char *message;
 
     if (a->list && (a->measure || a->json))
-        return uk_complain(UK_EXIT_USAGE, "--list prints names alone; leave out %s",
+        return uk_complain(UK_EXIT_USAGE, "--list prints only names; leave out %s",
                            a->measure ? "--measure" : "--json");
     if (a->time_limit && !a->measure)
-        return uk_complain(UK_EXIT_USAGE, "--seconds is for --measure");
+        return uk_complain(UK_EXIT_USAGE, "--seconds needs --measure; give that, or leave it out");
     if (uk_machine_is_refused(&message) || uk_cpu_status(&message))
         return uk_complain(UK_EXIT_WRONG, "%s", message);
     if (a->list)

@@ -13,6 +13,22 @@ int uk_net_failed(const struct uk_net_job *j) {
     return UK_EXIT_WRONG;
 }
 
+static struct uk_progress_item progress(const void *job) {
+    const struct uk_net_job *j = job;
+    int layer = -1;
+    const char *word = uk_network_progress(j->network, &layer);
+
+    if (!word || layer < 0)
+        return (struct uk_progress_item){word ? "joining the code of all layers" : NULL, 0, 0};
+    return (struct uk_progress_item){*word == 's' ? "scheduling layer" : "compiling layer", layer + 1,
+                                     j->layers};
+}
+
+void uk_net_progress_begin(struct uk_net_job *j) {
+    j->layers = uk_net_layers(j);
+    uk_progress_begin_items("compiling the network", progress, j);
+}
+
 int uk_net_layers(const struct uk_net_job *j) {
     int n = 0;
 
@@ -160,8 +176,8 @@ static int take_schedules(struct uk_net_job *j) {
     const enum uk_status s = uk_network_schedule(j->network, uk_file_text(file), text, length, &unused);
     free(text);
     if (unused && !s)
-        fprintf(stderr, "note: %d schedule%s of %s %s for no layer of %s\n", unused, unused == 1 ? "" : "s",
-                uk_file_text(file), unused == 1 ? "is" : "are", j->arguments->positional[0]);
+        fprintf(stderr, "note: %d schedule%s of %s %s no layer of %s\n", unused, unused == 1 ? "" : "s",
+                uk_file_text(file), unused == 1 ? "matches" : "match", j->arguments->positional[0]);
     return s ? uk_net_failed(j) : UK_EXIT_OK;
 }
 

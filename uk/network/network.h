@@ -16,6 +16,8 @@ struct uk_net_job {
     char *inputs;                   /* one after the other */
     const char **sources;           /* of each, its file, or what else it is */
     int inputs_count, outputs_count;
+    int layers;         /* as many as there are, once progress is shown */
+    volatile int layer; /* that is being compared, from 0 */
     /* A run: the block of memory, here or in a file that an emulator maps, too. */
     char *memory;
     size_t bytes;
@@ -35,6 +37,8 @@ void uk_net_end(struct uk_net_job *j);
 /* Prints the network's message. Exit status. */
 int uk_net_failed(const struct uk_net_job *j);
 int uk_net_layers(const struct uk_net_job *j);
+/* As uk_progress_begin(), while layers are compiled. */
+void uk_net_progress_begin(struct uk_net_job *j);
 double uk_net_multiply_adds(const struct uk_net_job *j);
 /* "[1, 3, 224, 224]", in one of a few buffers that later calls use again. */
 const char *uk_net_shape(const struct uk_network_tensor *t);

@@ -31,7 +31,7 @@ static int prepare_here(struct uk_net_job *j) {
     j->bytes = uk_network_memory(j->network);
     j->memory = aligned_alloc(64, (j->bytes + 63) / 64 * 64);
     if (!j->memory)
-        return uk_complain(UK_EXIT_WRONG, "there is no memory for the network's %zu bytes", j->bytes);
+        return uk_complain(UK_EXIT_WRONG, "out of memory for the network's %zu bytes", j->bytes);
     /* What is read before it is written is seen. */
     memset(j->memory, 0xa5, j->bytes);
     return UK_EXIT_OK;
@@ -103,7 +103,7 @@ int uk_net_prepare(struct uk_net_job *j) {
         setenv("UK_NUM_THREADS", threads, 1);
     if (!a->threads && !uk_is_emulated(a->target) && !uk_gpu_kind_of(a->target))
         j->options.threads = uk_num_threads();
-    uk_progress_begin("the network's layers are compiled");
+    uk_net_progress_begin(j);
     const int status = uk_is_emulated(a->target) ? prepare_emulation(j) : prepare_here(j);
     uk_progress_end();
     return status;

@@ -100,15 +100,14 @@ static int wrong(const struct uk_network_layer *l, int layer, int64_t element, d
 
     put_place(place, sizeof place, &l->output, element);
     if (bound > 0)
-        return uk_complain(
-            UK_EXIT_WRONG,
-            "layer %d, %s %s: element [%s] is %.9g, the interpreter has %.9g, and roundings let "
-            "them be %.3g apart; please report this network",
-            layer, l->operators, l->name, place, got, expected, bound);
-    return uk_complain(UK_EXIT_WRONG,
-                       "layer %d, %s %s: element [%s] is %.9g, the interpreter has %.9g; please report this "
-                       "network",
-                       layer, l->operators, l->name, place, got, expected);
+        return uk_complain(UK_EXIT_WRONG,
+                           "layer %d, %s %s: element [%s] is %.9g, but the interpreter's is %.9g, which is "
+                           "more than the rounding tolerance of %.3g apart; please report this network",
+                           layer, l->operators, l->name, place, got, expected, bound);
+    return uk_complain(
+        UK_EXIT_WRONG,
+        "layer %d, %s %s: element [%s] is %.9g, but the interpreter's is %.9g; please report this network",
+        layer, l->operators, l->name, place, got, expected);
 }
 
 static int check(struct uk_net_job *j, struct checked *c, int layer, const char *result) {
@@ -146,7 +145,7 @@ static int write_layer(const struct uk_net_job *j, int layer, const char *result
     int n = snprintf(path, sizeof path, "%s/%03d-", j->arguments->layers, layer);
 
     if (n < 0 || (size_t)n + 140 > sizeof path)
-        return uk_complain(UK_EXIT_WRONG, "--layers: the path is too long");
+        return uk_complain(UK_EXIT_WRONG, "--layers: the path is too long; give a shorter one");
     for (const char *c = l->name; *c && c < l->name + 120; c++)
         path[n++] =
             (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_';
@@ -175,13 +174,14 @@ static void print(const struct uk_net_job *j, const struct checked *c) {
     printf("check: %d layer%s, %.0f elements%s: ", c->layers, c->layers == 1 ? "" : "s",
            c->equal + c->within + c->unknown, j->arguments->check_all ? ", all" : "");
     if (c->equal > 0)
-        printf("%.0f equal to the interpreter's", c->equal);
+        printf("%.0f bit-identical to the interpreter", c->equal);
     if (c->within > 0)
-        printf("%s%.0f within the bounds of their roundings", c->equal > 0 ? ", " : "", c->within);
+        printf("%s%.0f within rounding tolerance", c->equal > 0 ? ", " : "", c->within);
     if (c->share > 0)
-        printf(", of which layer %d used the most, %.2g of one", c->layer, c->share);
+        printf(" (worst: layer %d, %.2g %% of its tolerance)", c->layer, 100 * c->share);
     if (c->unknown > 0)
-        printf("%s%.0f of which nothing is known", c->equal + c->within > 0 ? ", " : "", c->unknown);
+        printf("%s%.0f not comparable, as they depend on integers rounded at a tie",
+               c->equal + c->within > 0 ? ", " : "", c->unknown);
     printf("\n");
 }
 
@@ -193,13 +193,21 @@ int uk_net_make_folder(const struct uk_net_job *j) {
     return uk_complain(UK_EXIT_WRONG, "--layers %s: cannot make the folder: %s", path, strerror(errno));
 }
 
+static struct uk_progress_item progress(const void *job) {
+    const struct uk_net_job *j = job;
+
+    return (struct uk_progress_item){j->arguments->check ? "checking layer" : "running layer", j->layer + 1,
+                                     j->layers};
+}
+
 int uk_net_look(struct uk_net_job *j) {
     struct checked c = {0};
     int status = UK_EXIT_OK;
 
-    uk_progress_begin(j->arguments->check ? "check: each layer is compared with the interpreter's result"
-                                          : "the layers run one after the other");
+    j->layers = uk_net_layers(j);
+    uk_progress_begin_items("", progress, j);
     for (int i = 0; uk_network_layer(j->network, i) && !status; i++) {
+        j->layer = i;
         status = uk_net_call_layer(j, i);
         if (!status)
             status = look_at(j, &c, i);

@@ -63,7 +63,7 @@ static int write_programs(const struct uk_net_job *j, const char *folder) {
             continue;
         const int n = snprintf(path, sizeof path, "%s/%s.uk", folder, l->function);
         status = n < 0 || (size_t)n >= sizeof path
-                     ? uk_complain(UK_EXIT_WRONG, "%s: the path is too long", folder)
+                     ? uk_complain(UK_EXIT_WRONG, "%s: the path is too long; give a shorter one", folder)
                      : write_program(l, path);
     }
     return status;
@@ -91,7 +91,7 @@ static int write_code(struct uk_net_job *j, enum uk_emit what) {
     char *bytes;
     size_t length;
 
-    uk_progress_begin("the network's layers are compiled");
+    uk_net_progress_begin(j);
     const double start = bench_seconds();
     const enum uk_status s = uk_network_emit(j->network, &j->options, what, &bytes, &length);
     j->compile_time = bench_seconds() - start;
@@ -103,42 +103,40 @@ static int write_code(struct uk_net_job *j, enum uk_emit what) {
     return status;
 }
 
-/* The enum uk_emit, or -1 of what has no code: layers, program. A file.so is a shared object. */
-static int stage_of(const struct uk_arguments *a) {
-    const size_t n = a->out ? strlen(a->out) : 0;
-
+/* *stage: the enum uk_emit, or -1 of what has no code: layers, program. */
+static int find_stage(const struct uk_arguments *a, int *stage) {
     if (!a->emit)
-        return n > 3 && !strcmp(a->out + n - 3, ".so") ? UK_EMIT_SHARED : UK_EMIT_OBJECT;
-    return !strcmp(a->emit, "kernel-inc") ? UK_EMIT_HOST : uk_stage_of(a->emit);
+        return uk_stage_by_ending(a->out, stage);
+    *stage = !strcmp(a->emit, "kernel-inc") ? UK_EMIT_HOST : uk_stage_of(a->emit);
+    return UK_EXIT_OK;
 }
 
-static int check_options(const struct uk_arguments *a) {
-    const int stage = stage_of(a);
+static int check_options(const struct uk_arguments *a, int *stage) {
     const bool is_program = a->emit && !strcmp(a->emit, "program");
 
     if (a->emit && (!strcmp(a->emit, "device") || !strcmp(a->emit, "host")))
         return uk_complain(UK_EXIT_USAGE,
-                           "--emit=%s is of programs for GPUs, and %s is a network; take another one",
+                           "--emit=%s is for programs for GPUs, and '%s' is a network; use another --emit",
                            a->emit, a->positional[0]);
     if (is_folder(a->out) && !is_program)
-        return uk_complain(UK_EXIT_USAGE,
-                           "-o %s: that is a folder, for --emit=program alone; give the name of a file",
-                           a->out);
-    if ((stage == UK_EMIT_OBJECT || stage == UK_EMIT_SHARED) && !a->out)
-        return uk_complain(UK_EXIT_USAGE, "%s is not printed; give -o OUT, or another --emit",
-                           stage == UK_EMIT_OBJECT ? "an object" : "a shared object");
-    return is_folder(a->out) ? UK_EXIT_OK : uk_check_output(a->out);
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "-o %s: that is a folder, which only --emit=program fills; give the name of a file", a->out);
+    int status = find_stage(a, stage);
+    if (!status)
+        status = uk_check_binary(a, *stage);
+    return status || is_folder(a->out) ? status : uk_check_output(a->out);
 }
 
 int uk_compile_network(const struct uk_arguments *a) {
     struct uk_net_job j;
-    int status = check_options(a);
+    int stage, status = check_options(a, &stage);
 
     if (status)
         return status;
     status = uk_net_begin(&j, a);
-    if (!status && stage_of(a) >= 0)
-        status = write_code(&j, (enum uk_emit)stage_of(a));
+    if (!status && stage >= 0)
+        status = write_code(&j, (enum uk_emit)stage);
     else if (!status && !strcmp(a->emit, "layers"))
         status = write_text(&j, put_layers);
     else if (!status && is_folder(a->out))

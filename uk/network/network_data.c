@@ -100,7 +100,7 @@ static int check_inputs(const struct uk_net_job *j) {
             continue;
         if (order++ == inputs)
             return uk_complain(UK_EXIT_USAGE,
-                               "--input %s: the network has %d input%s, and there are more files", file,
+                               "--input %s: the network has only %d input%s; leave this one out", file,
                                inputs, inputs == 1 ? "" : "s");
     }
     return UK_EXIT_OK;
@@ -114,8 +114,9 @@ static int raw_input(const struct uk_network_tensor *t, const char *path, void *
     if (!bytes)
         return UK_EXIT_WRONG;
     if (length != t->bytes)
-        status = uk_complain(UK_EXIT_WRONG, "%s has %zu bytes, and input %s, %s %s, has %zu", path, length,
-                             t->name, uk_type_name(t->type), uk_net_shape(t), t->bytes);
+        status = uk_complain(UK_EXIT_WRONG,
+                             "%s has %zu bytes, but input '%s', %s %s, has %zu; give a file of that size",
+                             path, length, t->name, uk_type_name(t->type), uk_net_shape(t), t->bytes);
     else
         memcpy(to, bytes, length);
     free(bytes);
@@ -135,9 +136,10 @@ static int tensor_input(struct uk_net_job *j, const struct uk_network_tensor *t,
         memcpy(to, data, t->bytes);
     uk_text_free(data);
     return same ? UK_EXIT_OK
-                : uk_complain(UK_EXIT_WRONG, "%s is %s %s, and input %s is %s %s", path,
-                              uk_type_name(found.type), uk_net_shape(&found), t->name, uk_type_name(t->type),
-                              uk_net_shape(t));
+                : uk_complain(UK_EXIT_WRONG,
+                              "%s is %s %s, but input '%s' is %s %s; give an array of that type and shape",
+                              path, uk_type_name(found.type), uk_net_shape(&found), t->name,
+                              uk_type_name(t->type), uk_net_shape(t));
 }
 
 int uk_net_take_inputs(struct uk_net_job *j) {
@@ -192,7 +194,7 @@ int uk_net_check_outputs(const struct uk_net_job *j) {
     for (int i = 0; (file = uk_given(j->arguments, "--output", i)) && !status; i++) {
         if (i == outputs)
             return uk_complain(UK_EXIT_USAGE,
-                               "--output %s: the network has %d output%s, and there are more files", file,
+                               "--output %s: the network has only %d output%s; leave this one out", file,
                                outputs, outputs == 1 ? "" : "s");
         status = uk_check_output(file);
     }

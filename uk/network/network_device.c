@@ -71,12 +71,12 @@ int uk_net_open_device(struct uk_net_job *j) {
     if (uk_is_interrupted())
         return UK_EXIT_WRONG;
     if (!found && is_real)
-        return uk_complain(UK_EXIT_WRONG, "%s%s: there is no GPU for target %s: %s",
+        return uk_complain(UK_EXIT_WRONG, "%s%s: no GPU for target '%s' was found: %s",
                            a->remote ? "--remote=" : "--device=gpu", a->remote ? a->remote : "", a->target,
                            why);
     if (!found && !uk_gpu_is_simulated(a->target))
         return uk_complain(UK_EXIT_WRONG,
-                           "there is no GPU for target %s%s%s, and the simulator has AMD's only", a->target,
+                           "no GPU for target '%s' is here%s%s, and the simulator has only AMD's", a->target,
                            *why ? ": " : "", why);
     if (!found)
         found = open_kind(j, "sim", why);

@@ -96,7 +96,7 @@ static int explain_layers(const struct uk_net_job *j, struct uk_context *c) {
         const int same = same_function(j, i);
         print_layer(l, i);
         if (is_copy(l)) {
-            printf("    a copy into row-major order, which what reads it or the network's output needs\n");
+            printf("    a copy into row-major order, which a later layer or the network's output needs\n");
             copies++;
             copied += l->output.bytes;
         }
@@ -108,11 +108,10 @@ static int explain_layers(const struct uk_net_job *j, struct uk_context *c) {
         status = explain(j, c, l);
     }
     if (!status)
-        printf(
-            "%s: %d layers by %d functions, %.4g M multiply-adds; %d cop%s of %zu bytes stay; what is live "
-            "between layers takes at least %zu bytes\n",
-            uk_network_name(j->network), uk_net_layers(j), functions, 1e-6 * uk_net_multiply_adds(j), copies,
-            copies == 1 ? "y" : "ies", copied, uk_network_memory_bound(j->network));
+        printf("%s: %d layers in %d functions, %.4g M multiply-adds; %d cop%s of %zu bytes; activation "
+               "memory: at least %zu bytes\n",
+               uk_network_name(j->network), uk_net_layers(j), functions, 1e-6 * uk_net_multiply_adds(j),
+               copies, copies == 1 ? "y" : "ies", copied, uk_network_memory_bound(j->network));
     return status;
 }
 

@@ -6,25 +6,23 @@
 static int check_options(const struct uk_arguments *a) {
     if (a->time && !a->remote && uk_is_emulated(a->target))
         return uk_complain(UK_EXIT_USAGE,
-                           "--time: target %s runs under an emulator here, whose speed is not the code's; "
-                           "--count counts its instructions",
+                           "--time: target %s runs under an emulator here, whose speed says nothing; use "
+                           "--count, which counts instructions",
                            a->target);
     if (a->time && !a->remote && uk_gpu_kind_of(a->target))
         return uk_complain(UK_EXIT_USAGE,
-                           "--time: target %s is a GPU's, which uk does not time; leave it out", a->target);
+                           "--time: uk does not time the GPU target %s here; leave it out, or use --remote",
+                           a->target);
     if (a->device && (!strcmp(a->device, "interp") || !uk_gpu_kind_of(a->target)))
         return uk_complain(UK_EXIT_USAGE,
-                           "--device=%s: a network runs on the device of a --target that is a GPU, as "
-                           "amdgcn-gfx90a, gpu or sim",
+                           "--device=%s: a network needs a GPU's --target, for instance amdgcn-gfx90a, and "
+                           "--device=gpu or sim",
                            a->device);
     if (a->count_layers && uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--count=layers: the simulator of a GPU counts kernels, each of which is "
-                           "part of a layer; give --count");
+        return uk_complain(UK_EXIT_USAGE, "--count=layers: the GPU simulator counts by kernel; use --count");
     if (a->count && !uk_is_emulated(a->target) && !uk_gpu_is_simulated(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--count: the emulator of another architecture or the simulator of a GPU counts; "
-                           "take a --target of one, as riscv64-p or amdgcn-gfx90a, or measure with --time");
+        return uk_complain(UK_EXIT_USAGE, "--count needs a --target that an emulator or a simulator runs, "
+                                          "for instance riscv64-p or amdgcn-gfx90a; here --time measures");
     return UK_EXIT_OK;
 }
 
@@ -48,10 +46,9 @@ static void print_network(const struct uk_net_job *j) {
 static void print_memory(const struct uk_net_job *j) {
     const size_t bound = uk_network_memory_bound(j->network);
 
-    printf("memory: %zu bytes", j->bytes);
+    printf("activation memory: %zu bytes", j->bytes);
     if (bound > 0)
-        printf(", %.2f of the bound of %zu for what is live between layers", (double)j->bytes / (double)bound,
-               bound);
+        printf(" (lower bound %zu)", bound);
     printf("\n");
 }
 
@@ -60,10 +57,10 @@ static int call(struct uk_net_job *j) {
         return uk_net_look(j);
     const bool slow = j->emulation || j->device;
     if (slow)
-        uk_progress_begin(j->arguments->remote
-                              ? "the code goes to the board and runs there"
-                              : "the code runs under an emulator or a simulator, which is hundreds of "
-                                "times slower");
+        uk_progress_begin(
+            j->arguments->remote
+                ? "running on the board"
+                : "running under an emulator or a simulator, which is hundreds of times slower");
     const int status = j->arguments->count ? uk_net_count(j) : uk_net_call(j);
     if (slow)
         uk_progress_end();

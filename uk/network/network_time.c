@@ -76,7 +76,7 @@ static void print_slowest(const struct uk_net_job *j, int layers, double *second
 
     for (int i = 0; i < layers; i++)
         sum += seconds[i];
-    printf("slowest layers of %d, one by one %.4f ms:\n", layers, 1e3 * sum);
+    printf("slowest of %d layers, which take %.4f ms one by one:\n", layers, 1e3 * sum);
     for (int k = 0; k < SLOWEST && k < layers; k++) {
         int slowest = 0;
         for (int i = 1; i < layers; i++)

@@ -3,8 +3,7 @@
 #include "uk.h"
 
 static int missing(const struct uk_arguments *a) {
-    return uk_complain(UK_EXIT_WRONG,
-                       "%s: this uk was built without networks (-Dnetworks=false); build it with them",
+    return uk_complain(UK_EXIT_WRONG, "%s: this uk was built without networks; build it with -Dnetworks=true",
                        a->positional[0]);
 }
 

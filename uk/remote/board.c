@@ -225,14 +225,15 @@ static int say_why(struct uk_board *b) {
             b->text, b->ssh.word[0], b->host.name);
     if (strstr(said, "Permission denied ("))
         return uk_complain(UK_EXIT_WRONG,
-                           "--remote=%s: %s; put a key of yours there, or load it into the agent", b->text,
+                           "--remote=%s: %s; install your key there, or load it into the agent", b->text,
                            said);
     if (!WIFEXITED(result) || WEXITSTATUS(result) == 255)
         return uk_complain(UK_EXIT_WRONG, "--remote=%s: ssh: %s", b->text,
                            *said ? said : "the connection was closed");
-    return uk_complain(UK_EXIT_WRONG,
-                       "--remote=%s: no folder can be made there: %s; --remote-dir=DIR takes another place",
-                       b->text, *said ? said : "no reason was given");
+    return uk_complain(
+        UK_EXIT_WRONG,
+        "--remote=%s: cannot make a folder there: %s; choose another place by --remote-dir=DIR", b->text,
+        *said ? said : "no reason was given");
 }
 
 static int learn_all(struct uk_board *b) {
@@ -251,18 +252,17 @@ static int learn_all(struct uk_board *b) {
 
 static int check_board(const struct uk_board *b) {
     if (strcmp(b->system, "Linux"))
-        return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s runs there; programs are for Linux", b->text,
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: the board runs %s; only Linux is supported", b->text,
                            b->system);
     if (b->no_exec)
         return uk_complain(UK_EXIT_WRONG,
-                           "--remote=%s: programs cannot run in %s (it may be mounted noexec); "
-                           "--remote-dir=DIR takes another "
-                           "place",
+                           "--remote=%s: programs cannot run in %s, which may be mounted noexec; choose "
+                           "another place by --remote-dir=DIR",
                            b->text, b->folder);
     if (b->arguments->remote_keep && !b->has_sha256)
-        return uk_complain(
-            UK_EXIT_WRONG,
-            "--remote-keep: %s has no sha256sum, which kept programs are checked by; leave it out", b->text);
+        return uk_complain(UK_EXIT_WRONG,
+                           "--remote-keep: %s has no sha256sum to check kept programs by; leave it out",
+                           b->text);
     return UK_EXIT_OK;
 }
 

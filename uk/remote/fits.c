@@ -122,15 +122,14 @@ int uk_board_fits(struct uk_board *b, const char *target) {
     if (b->prefix.count)
         status = uk_board_probe(b, target);
     else if (!uk_board_is(b, t->arch))
-        return uk_complain(
-            UK_EXIT_WRONG,
-            "--remote=%s: its CPU is %s, and target %s is %s; uk kernels --remote=%s says which "
-            "target it is",
-            b->text, b->machine, target, t->arch->name, b->text);
+        return uk_complain(UK_EXIT_WRONG,
+                           "--remote=%s: its CPU is %s, but target '%s' is %s; uk kernels --remote=%s prints "
+                           "the right target",
+                           b->text, b->machine, target, t->arch->name, b->text);
     if (!status && (lacks = lacking(b, t, target + strcspn(target, "+"), text)))
         return uk_complain(UK_EXIT_WRONG,
-                           "--remote=%s: its CPU lacks %s, which target %s has; uk kernels --remote=%s says "
-                           "which target it is",
+                           "--remote=%s: its CPU lacks %s, which target '%s' has; uk kernels --remote=%s "
+                           "prints the right target",
                            b->text, lacks, target, b->text);
     return status;
 }

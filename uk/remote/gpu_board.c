@@ -280,7 +280,7 @@ static enum uk_status wait_all(void *device, char *message) {
 static enum uk_status no_event(void *device, struct uk_gpu_event **event, char *message) {
     (void)device;
     *event = NULL;
-    snprintf(message, UK_GPU_MESSAGE, "a GPU of a board has no events here");
+    snprintf(message, UK_GPU_MESSAGE, "GPU events are not available for a board");
     return UK_UNSUPPORTED;
 }
 
@@ -354,7 +354,8 @@ int uk_board_gpu_begin(struct uk_board *b, const char *target) {
         return UK_EXIT_WRONG;
     if (b->gpu_link < 0) /* nobody has said whether there is one */
         return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", b->text, why);
-    return uk_complain(UK_EXIT_WRONG, "--remote=%s: there is no GPU for target %s: %s", b->text, target, why);
+    return uk_complain(UK_EXIT_WRONG, "--remote=%s: no GPU for target '%s' was found: %s", b->text, target,
+                       why);
 }
 
 void uk_board_gpu_end(struct uk_board *b) {

@@ -79,15 +79,14 @@ static int check_glibc(const struct uk_board *b, const char *program) {
     free(elf);
     if (sscanf(b->libc, "glibc %d.%d", &major, &minor) != 2)
         return uk_complain(UK_EXIT_WRONG,
-                           "--remote=%s: it has no GLIBC, or does not say which; the driver of a GPU and the "
-                           "program that loads it need %d.%d or newer",
+                           "--remote=%s: its GLIBC is missing or unknown; GPU drivers and the program that "
+                           "loads them need %d.%d or newer",
                            b->text, needed / 1000, needed % 1000);
     if (1000 * major + minor < needed)
-        return uk_complain(
-            UK_EXIT_WRONG,
-            "--remote=%s: it has GLIBC %d.%d, and what is linked here needs %d.%d: use uk on a "
-            "system as old as that, or a board with a newer one",
-            b->text, major, minor, needed / 1000, needed % 1000);
+        return uk_complain(UK_EXIT_WRONG,
+                           "--remote=%s: it has GLIBC %d.%d, but programs linked here need %d.%d; run uk on "
+                           "an older system, or use a newer board",
+                           b->text, major, minor, needed / 1000, needed % 1000);
     return UK_EXIT_OK;
 }
 
@@ -136,15 +135,13 @@ int uk_board_gpu_build(const struct uk_board *b, char *program, size_t size) {
     const struct uk_arch *arch = arch_of(b);
 
     if (!arch)
-        return uk_complain(UK_EXIT_WRONG,
-                           "--remote=%s: its CPU is %s, for which nothing is linked that could load the "
-                           "driver of a GPU",
+        return uk_complain(UK_EXIT_WRONG, "--remote=%s: GPUs are not supported on boards with a CPU of %s",
                            b->text, b->machine);
     if (access(arch->emulator.libc, R_OK))
-        return uk_complain(UK_EXIT_WRONG,
-                           "--remote=%s: its CPU is %s, and there is no C library for it to link with (%s); "
-                           "install Debian's %s",
-                           b->text, b->machine, arch->emulator.libc, arch->emulator.libc_package);
+        return uk_complain(
+            UK_EXIT_WRONG,
+            "--remote=%s: the C library for its CPU, %s, is missing here (%s); install Debian's %s", b->text,
+            b->machine, arch->emulator.libc, arch->emulator.libc_package);
     snprintf(program, size, "%s/gpu_program", b->guard.folder);
     int status = write_sources(b);
     if (!status)

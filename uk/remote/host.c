@@ -22,8 +22,8 @@ static int take_port(struct uk_host *h, const char *text, const char *port) {
     const long n = strtol(port, &end, 10);
 
     if (!isdigit((unsigned char)*port) || *end || n < 1 || n > 65535)
-        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%s' is no port; give a number from 1 to 65535", text,
-                           port);
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%s' is not a port; give a number from 1 to 65535",
+                           text, port);
     h->port = (int)n;
     return UK_EXIT_OK;
 }
@@ -53,17 +53,17 @@ int uk_host_parse(struct uk_host *h, const char *text) {
             return uk_complain(UK_EXIT_USAGE, "--remote: the name has a blank or a control character; %s",
                                expected);
     if (strstr(text, "://"))
-        return uk_complain(UK_EXIT_USAGE, "--remote=%s: ssh does the connecting, without a scheme; %s", text,
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: leave out the scheme, as ssh connects; %s", text,
                            expected);
     if (at && (!is_name(text, user, "._-+@") || user >= sizeof h->user))
-        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%.*s' is no name of a user; %s", text, (int)user,
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%.*s' is not a user's name; %s", text, (int)user,
                            text, expected);
     if (!is_name(name, n, brackets ? "._-:%" : "._-") || n >= sizeof h->name ||
         (brackets && rest[-1] != ']') || (*rest && *rest != ':'))
         return uk_complain(UK_EXIT_USAGE, "--remote=%s: '%s' does not begin with the name of a host; %s",
                            text, at ? at + 1 : text, expected);
     if (!brackets && strchr(rest + (*rest == ':'), ':'))
-        return uk_complain(UK_EXIT_USAGE, "--remote=%s: an address with several ':' stands in brackets; %s",
+        return uk_complain(UK_EXIT_USAGE, "--remote=%s: put an address with several ':' in brackets; %s",
                            text, expected);
     memcpy(h->user, text, user);
     memcpy(h->name, name, n);

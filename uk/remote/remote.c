@@ -14,7 +14,7 @@ static int check_alone(const struct uk_arguments *a) {
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         for (int k = 0; k < a->givens; k++)
             if (!strcmp(a->given[k].option->name, options[i]))
-                return uk_complain(UK_EXIT_USAGE, "%s is about --remote; give --remote=HOST, or leave it out",
+                return uk_complain(UK_EXIT_USAGE, "%s needs --remote; give --remote=HOST, or leave it out",
                                    options[i]);
     return UK_EXIT_OK;
 }
@@ -42,24 +42,22 @@ static int check_together(const struct uk_arguments *a) {
     const bool kernels = !strcmp(a->command, "kernels");
 
     if (!kernels && (!a->target || !strcmp(a->target, "native") || !strcmp(a->target, "interp")))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--remote: give the --target that is compiled for; uk kernels --remote=%s says "
-                           "which one the board is",
-                           a->remote);
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "--remote needs a --target to compile for; uk kernels --remote=%s prints the board's", a->remote);
     if (a->target && uk_gpu_kind_of(a->target) && strcmp(a->command, "run"))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--remote: target %s is a GPU, for which uk run is what runs on boards",
+        return uk_complain(UK_EXIT_USAGE, "--remote: for the GPU target '%s' only uk run works on boards",
                            a->target);
     if (a->device)
         return uk_complain(UK_EXIT_USAGE, "--device=%s and --remote exclude each other; give one", a->device);
     if (a->count || a->histogram || a->cycles)
         return uk_complain(UK_EXIT_USAGE,
-                           "--%s is of emulators, and --remote is a machine; leave it out, or take --time",
+                           "--%s is for emulators, not for a board; leave it out, or use --time",
                            a->count       ? "count"
                            : a->histogram ? "histogram"
                                           : "cycles");
     if (a->cooldown && !a->time && !strcmp(a->command, "run"))
-        return uk_complain(UK_EXIT_USAGE, "--cooldown is about --time; give that, or leave it out");
+        return uk_complain(UK_EXIT_USAGE, "--cooldown needs --time; give that, or leave it out");
     return a->remote_dir ? check_dir(a->remote_dir) : UK_EXIT_OK;
 }
 

@@ -144,7 +144,7 @@ int uk_board_upload(struct uk_board *b, const char *path, const char *name) {
     last_said(b, said, sizeof said);
     return uk_complain(
         UK_EXIT_WRONG,
-        "--remote=%s: %s (%lld bytes) cannot be written to %s: %s; --remote-dir=DIR takes another place",
+        "--remote=%s: %s (%lld bytes) cannot be written to %s: %s; choose another place by --remote-dir=DIR",
         b->text, name, (long long)st.st_size, b->folder, *said ? said : "no reason was given");
 }
 
@@ -247,7 +247,8 @@ int uk_board_body(struct uk_board *b, bool locked, const char **body) {
     if (!locked)
         return UK_EXIT_OK;
     if (!b->has_flock)
-        fprintf(stderr, "uk: %s has no flock: what others time there at once may disturb\n", b->text);
+        fprintf(stderr, "uk: %s has no flock: other timings there at the same time may disturb this one\n",
+                b->text);
     const int result = b->has_flock ? uk_board_shell(b, "looking at the lock",
                                                      "flock -n 9 9<\"${UK_REMOTE_LOCK:-/tmp}\"", NULL, -1, -1)
                                     : 0;

@@ -30,7 +30,7 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
             n++;
         }
     if (n < how->rounds || !n)
-        return uk_complain(UK_EXIT_WRONG, "measuring failed: %d of %d rounds came back", n, how->rounds);
+        return uk_complain(UK_EXIT_WRONG, "measuring failed: only %d of %d rounds came back", n, how->rounds);
     if (!strcmp(t->governor, "-"))
         t->governor[0] = 0;
     t->rounds = n;

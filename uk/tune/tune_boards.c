@@ -34,7 +34,7 @@ int tune_boards_left(const struct tune_bench *b) {
 
 static void leave(struct tune_board *board, const char *why) {
     board->is_out = true;
-    fprintf(stderr, "%s leaves: %s\n", board->board.text, why);
+    fprintf(stderr, "board %s is left out: %s\n", board->board.text, why);
 }
 
 /* Those that cannot be reached are said, and are not in the way of the others. */
@@ -47,7 +47,7 @@ int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     for (char *name, *rest = b->board_names; (name = strsep(&rest, ","));) {
         if (b->boards == MOST)
-            return uk_complain(UK_EXIT_USAGE, "--remote: more than %d boards", MOST);
+            return uk_complain(UK_EXIT_USAGE, "--remote: give at most %d boards", MOST);
         struct tune_board *board = &b->board[b->boards++];
 
         status = uk_board_open(&board->board, a, name);
@@ -262,7 +262,7 @@ static void end_late(struct tune_bench *b, struct place *p) {
         p->board = NULL;
     } else {
         p->trial->outcome = TUNE_TIMEOUT;
-        snprintf(p->trial->message, sizeof p->trial->message, "not done after %.1f s",
+        snprintf(p->trial->message, sizeof p->trial->message, "not finished after %.1f s",
                  CLOCK * b->limit + CONNECTION);
         p->done = p->whole = true;
     }

@@ -49,7 +49,7 @@ static const char *least_count(const struct tune *t, const char *name, double *s
     char text[32];
 
     if (!best || best->speed <= 1) {
-        fprintf(stderr, "nothing takes fewer instructions: the result is %s\n", name);
+        fprintf(stderr, "no schedule takes fewer instructions: the result is %s\n", name);
         return t->reference;
     }
     fprintf(stderr, "the best is %.3f x as fast as %s by instructions, %s\n", best->speed, name,
@@ -92,7 +92,7 @@ int tune_decide(struct tune *t, const char **steps, double *speed) {
     }
     if (!status && !*t->interrupted && tune_passed(t) < t->limit &&
         !(t->bench.board && !tune_boards_left(&t->bench))) {
-        fprintf(stderr, "nothing is faster: the result is %s\n", name);
+        fprintf(stderr, "no schedule is faster: the result is %s\n", name);
         *steps = t->reference;
     }
     return status;

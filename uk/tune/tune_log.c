@@ -134,7 +134,7 @@ static int read_lines(struct tune_log *l, char *text, size_t length, struct tune
         if (out_of_memory)
             return uk_complain(UK_EXIT_WRONG, "out of memory");
         if (!taken)
-            return uk_complain(UK_EXIT_WRONG, "%s:%d: this is no trial of uk tune; give --log another file",
+            return uk_complain(UK_EXIT_WRONG, "%s:%d: not a trial of uk tune; give another file as --log",
                                l->path, line);
         *whole = (size_t)(end - text) + 1;
     }

@@ -96,7 +96,7 @@ static int weigh(struct network_tune *n) {
     free(cost);
     qsort(n->layer, (size_t)n->layers, sizeof *n->layer, compare);
     if (n->weight > 0)
-        fprintf(stderr, "%d layer%s by %d tensor program%s: %s, measured in %.1f s\n", layers,
+        fprintf(stderr, "%d layer%s in %d tensor program%s: %s, measured in %.1f s\n", layers,
                 layers == 1 ? "" : "s", n->layers, n->layers == 1 ? "" : "s",
                 tune_cost_text(&n->all.bench, n->weight, text), tune_passed(&n->all));
     return status;
@@ -247,11 +247,10 @@ static void print_result(const struct network_tune *n) {
         own += n->layer[i].steps != NULL;
     tune_cost_text(&n->all.bench, n->weight, before);
     tune_cost_text(&n->all.bench, weight_now(n), now);
-    fprintf(
-        stderr,
-        "%d of %d tensor programs searched, %d with other schedules than the automatic ones: layers one by "
-        "one take %s in the place of %s, %.3f x as fast\n",
-        n->searched, n->layers, own, now, before, n->weight / weight_now(n));
+    fprintf(stderr,
+            "%d of %d tensor programs searched, %d got a schedule other than the automatic one: layers one "
+            "by one take %s instead of %s, %.3f x as fast\n",
+            n->searched, n->layers, own, now, before, n->weight / weight_now(n));
 }
 
 static int finish(const struct network_tune *n) {
@@ -259,21 +258,19 @@ static int finish(const struct network_tune *n) {
     const char *where = a->out ? a->out : "standard output";
 
     if (!n->searched && *n->all.interrupted)
-        return uk_complain(UK_EXIT_WRONG, "interrupted before a schedule was looked for: nothing is written");
+        return uk_complain(UK_EXIT_WRONG, "interrupted before the search began: nothing is written");
     if (!n->searched)
-        return uk_complain(
-            UK_EXIT_WRONG,
-            "what is left after the first run is too little for a search; give more --time-limit, "
-            "or more --trials");
+        return uk_complain(UK_EXIT_WRONG, "too little is left after the first run for a search; give a "
+                                          "longer --time-limit, or more --trials");
     const int status = write_result(n);
     if (status)
         return status;
     print_result(n);
     if (*n->all.interrupted)
-        return uk_complain(UK_EXIT_WRONG, "interrupted: %s has the best so far%s", where,
-                           a->log ? "; the same command goes on from the log" : "");
+        return uk_complain(UK_EXIT_WRONG, "interrupted: %s has the best schedules so far%s", where,
+                           a->log ? "; the same command resumes from the log" : "");
     if (n->all.bench.board && !tune_boards_left(&n->all.bench))
-        return uk_complain(UK_EXIT_WRONG, "no board is left: %s has the best so far", where);
+        return uk_complain(UK_EXIT_WRONG, "no board is left: %s has the best schedule so far", where);
     return UK_EXIT_OK;
 }
 

@@ -164,10 +164,10 @@ static bool same_results(const struct tune_bench *b, struct tune_report *r) {
             continue;
         for (size_t i = 0; i < a->elements; i++)
             if (uk_data_value(a, i) != uk_data_value(&expected, i)) {
-                snprintf(
-                    r->message, sizeof r->message,
-                    "%s at offset %zu is %.9g, the start has %.9g; see which kernel `uk verify` finds wrong",
-                    a->tensor->name, i, uk_data_value(a, i), uk_data_value(&expected, i));
+                snprintf(r->message, sizeof r->message,
+                         "%s at offset %zu is %.9g, but %.9g by the first schedule; uk verify says which "
+                         "kernel is wrong",
+                         a->tensor->name, i, uk_data_value(a, i), uk_data_value(&expected, i));
                 return false;
             }
     }
@@ -340,7 +340,7 @@ void tune_describe_end(struct tune_trial *t, int status, double limit) {
     t->outcome = TUNE_CRASH;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
         t->outcome = TUNE_TIMEOUT;
-        snprintf(t->message, sizeof t->message, "not done after %.1f s of CPU time", limit);
+        snprintf(t->message, sizeof t->message, "not finished after %.1f s of CPU time", limit);
     } else if (WIFSIGNALED(status)) {
         snprintf(t->message, sizeof t->message, "signal %d: %s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
@@ -408,7 +408,7 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
         tune_take(t, &r);
     } else if (late) {
         t->outcome = TUNE_TIMEOUT;
-        snprintf(t->message, sizeof t->message, "not done after %.1f s", CLOCK * b->limit);
+        snprintf(t->message, sizeof t->message, "not finished after %.1f s", CLOCK * b->limit);
     } else {
         tune_describe_end(t, status, b->limit);
     }

@@ -88,9 +88,9 @@ static void show_counts(const struct tune *t) {
         if (t->count[i])
             fprintf(stderr, ", %d %s", t->count[i], tune_outcome_text((enum tune_outcome)i));
     if (t->count[TUNE_BOUND])
-        fprintf(stderr, "; %d not run, whose kernels cannot be as fast as the best", t->count[TUNE_BOUND]);
+        fprintf(stderr, "; %d not run, as their kernels cannot be as fast as the best", t->count[TUNE_BOUND]);
     if (t->count[TUNE_BEHIND])
-        fprintf(stderr, "; %d not run, more than %g x behind the best by the cost rule",
+        fprintf(stderr, "; %d not run, as they cost more than %g x the best by estimate",
                 t->count[TUNE_BEHIND], behind_margin);
     fprintf(stderr, "\n");
 }
@@ -117,7 +117,7 @@ static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *tri
 
     if (least < bound_margin * best || least < bound_margin * t->reference_bound)
         return false;
-    snprintf(trial->message, sizeof trial->message, "its kernels take %.4g ms at least", 1e3 * least);
+    snprintf(trial->message, sizeof trial->message, "its kernels take at least %.4g ms", 1e3 * least);
     return true;
 }
 
@@ -266,8 +266,7 @@ static int run_starts(struct tune *t) {
         status = try_reference(t, steps);
     t->reference_is_auto = t->reference;
     if (!status && !t->reference && !interrupted)
-        fprintf(stderr,
-                "the automatic schedule does not work here; the first one that does takes its place\n");
+        fprintf(stderr, "the automatic schedule does not work here; the first one that does replaces it\n");
     if (own && !status)
         status = take_start(t, own);
     else
@@ -332,8 +331,9 @@ static int check_target(const struct tune *t, const struct uk_arguments *a) {
     int status = uk_job_prepare(&job, a);
 
     if (!status && a->target && !strcmp(a->target, "interp"))
-        status = uk_complain(UK_EXIT_USAGE,
-                             "target interp has no speed to tune; name a machine, or leave --target out");
+        status =
+            uk_complain(UK_EXIT_USAGE,
+                        "target interp cannot be tuned, as it has no speed; use another --target, or none");
     else if (!status && (t->bench.is_counted || t->bench.board))
         status = uk_emulation_check(a->target);
     else if (!status && uk_target_runs(job.context, a->target))
@@ -443,23 +443,25 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
     if (status)
         return status;
     if (!r.steps && interrupted)
-        return uk_complain(UK_EXIT_WRONG, "interrupted before a schedule had worked: nothing is written");
+        return uk_complain(UK_EXIT_WRONG, "interrupted before any schedule worked: nothing is written");
     if (!r.steps)
-        return uk_complain(UK_EXIT_WRONG,
-                           "no schedule worked; see the --log, or give more --time-limit or --trial-limit");
+        return uk_complain(
+            UK_EXIT_WRONG,
+            "no schedule worked; see the --log, or give a longer --time-limit or --trial-limit");
     if ((status = tune_write(t, a, r.steps, r.speed, r.is_decided)))
         return status;
     const char *where = a->out ? a->out : "standard output";
     if (interrupted)
         return uk_complain(UK_EXIT_WRONG,
-                           "interrupted: %s has the best so far, %.3f x the speed of the start%s", where,
-                           r.speed, a->log ? "; the same command goes on from the log" : "");
+                           "interrupted: %s has the best schedule so far, %.3f x the speed of the start%s",
+                           where, r.speed, a->log ? "; the same command resumes from the log" : "");
     if (!r.is_decided && t->bench.board && !tune_boards_left(&t->bench))
         return uk_complain(UK_EXIT_WRONG,
-                           "no board is left: %s has the best so far, %.3f x the speed of the start", where,
-                           r.speed);
+                           "no board is left: %s has the best schedule so far, %.3f x the speed of the start",
+                           where, r.speed);
     if (!r.is_decided)
-        fprintf(stderr, "the time is over: %s has the best so far, %.3f x the speed of the start\n", where,
+        fprintf(stderr,
+                "time limit reached: %s has the best schedule so far, %.3f x the speed of the start\n", where,
                 r.speed);
     return UK_EXIT_OK;
 }

@@ -278,6 +278,8 @@ static struct uk_expr *scalar(struct uk_parser *ps) {
     if (uk_find_var(ps->p->sizes, name) || uk_find_var(ps->p->iterators, name))
         return uk_program_fail(ps->p, UK_REFUSED, at, "%s is an integer; as a value it is written index(%s)",
                                name, name);
+    if (uk_next_is(ps, "("))
+        return uk_refuse_function(ps, name, ps->t - 1);
     return uk_program_fail(ps->p, UK_REFUSED, at, "%s is not declared; add `scalar %s f32` above", name,
                            name);
 }
@@ -409,7 +411,7 @@ static struct uk_expr *function(struct uk_parser *ps, const char *name) {
 }
 
 static struct uk_expr *primary(struct uk_parser *ps) {
-    struct uk_position at = ps->p->at = ps->t->at;
+    const struct uk_position at = ps->p->at = ps->t->at;
     struct uk_expr *e, *list[1];
 
     if (ps->t->kind == UK_T_INT || ps->t->kind == UK_T_NUMBER)
@@ -424,12 +426,11 @@ static struct uk_expr *primary(struct uk_parser *ps) {
         return select_value(ps);
     if (uk_accept(ps, "index"))
         return index_value(ps);
+    if (uk_reduction_ahead(ps))
+        return uk_refuse_reduction(ps);
     for (int i = 0; i < UK_FUNCTIONS; i++)
         if (uk_next_is(ps, uk_function_name(i)))
             return function(ps, uk_function_name(i));
-    if (uk_next_is(ps, "sum") || uk_next_is(ps, "prod") || uk_next_is(ps, "scan"))
-        return uk_program_fail(ps->p, UK_SYNTAX, at,
-                               "a reduction stands first on the right side; use a temp");
     enum uk_type type = uk_accept_type(ps);
 
     if (type != UK_TYPES) {

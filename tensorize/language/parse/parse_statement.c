@@ -18,7 +18,7 @@ static bool value_follows(const struct uk_parser *ps, const struct uk_token *nam
 }
 
 /* max(k) A[k] reduces; max(a, b) and max(inf, a) are the function. */
-static bool reduction_ahead(const struct uk_parser *ps) {
+bool uk_reduction_ahead(const struct uk_parser *ps) {
     const struct uk_token *t = ps->t;
 
     if (uk_token_is(t, "scan") || uk_token_is(t, "sum") || uk_token_is(t, "prod"))
@@ -106,7 +106,8 @@ bool uk_parse_statement(struct uk_parser *ps) {
         assign++;
     if (assign == 5)
         return uk_expected(ps, "an assignment", "write = += *= max= or min=");
-    bool reduces = reduction_ahead(ps);
+    ps->left = left;
+    bool reduces = uk_reduction_ahead(ps);
 
     if (reduces && !parse_reduction(ps, &r))
         return false;
