@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """plot.py RUN.json FOLDER|FILE.svg: draws what `uk bench gemm --json` measured, as SVG by gnuplot.
 
-FOLDER/<set>.svg has the rate of every library, median and quartiles, as lines over the size (cubes) or as bars for each shape, and the
-peak that was measured next to them. FOLDER/roofline.svg has our rates over operations per byte, below the median of the peaks and the
-bandwidths of L1, L2 and memory. FILE.svg has all of them, one below the other. `uk bench gemm --plot=FILE.svg` runs this, and before it
-measures plot.py --check, which only looks for gnuplot.
+FOLDER/<set>.svg has the rate of every library, median and quartiles, as lines over the size (cubes) or as bars for each
+shape, and the peak measured next to them. FOLDER/roofline.svg has our rates over operations per byte, below the
+median of the peaks and the bandwidths of L1, L2 and memory. FILE.svg has all of them, one below the other.
+`uk bench gemm --plot=FILE.svg` runs this, and before it measures plot.py --check, which only looks for gnuplot.
 """
 
 import json
@@ -42,7 +42,7 @@ def shape_of(b):
 
 
 def rates(b):
-    """Median and quartiles, GFLOP/s. The quartiles are those of the shares of the peak, which clocks that move do not change."""
+    """Median and quartiles, GFLOP/s: those of the shares of the peak, which do not change with the clock."""
     middle, percent = b["FLOPS"] * 1e-9, b.get("percent_of_peak", 0)
     low, high = (b.get(f"percent_{end}", percent) for end in ("low", "high"))
     return (middle, middle * low / percent, middle * high / percent) if percent > 0 else (middle, middle, middle)
@@ -73,8 +73,8 @@ def lines_over_size(benchmarks, libraries):
 def bars_by_shape(benchmarks, libraries):
     """Shapes are categories: a group of bars each, whose whiskers are the quartiles."""
     shapes = list(dict.fromkeys(shape_of(b) for b in benchmarks))
-    script = ("set style data histograms\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 noborder\nset bars small\n"
-              "set grid noxtics\nset xtics rotate by -45 font ',9'\nset datafile missing '?'\n")
+    script = ("set style data histograms\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 noborder\n"
+              "set bars small\nset grid noxtics\nset xtics rotate by -45 font ',9'\nset datafile missing '?'\n")
     plots = []
     for i, library in enumerate(libraries):
         rows = {shape_of(b): rates(b) for b in benchmarks if b["library"] == library}
@@ -90,7 +90,8 @@ def set_panel(name, benchmarks, context):
     libraries = list(dict.fromkeys(b["library"] for b in benchmarks))
     is_cubes = all(b["m"] == b["n"] == b["k"] for b in benchmarks) and len({shape_of(b) for b in benchmarks}) > 1
     script, plots = (lines_over_size if is_cubes else bars_by_shape)(benchmarks, libraries)
-    return PANEL.format(title=described(name, benchmarks, context)) + script + "set yrange [0:*]\nplot " + ", ".join(plots) + "\n"
+    title = described(name, benchmarks, context)
+    return PANEL.format(title=title) + script + "set yrange [0:*]\nplot " + ", ".join(plots) + "\n"
 
 
 def roofline_panel(benchmarks, context):
@@ -98,13 +99,17 @@ def roofline_panel(benchmarks, context):
     peak = context["peak_flops"] * 1e-9
     rows = [(b["m"] * b["n"] * b["k"] * 2 / b["bytes"], b["FLOPS"] * 1e-9) for b in ours]
     script = PANEL.format(title=described("ukernels", ours, context))
-    script += 'set logscale xy\nset xrange [0.1:*]\nset xlabel "operations per byte of the operands"\n' + data_block("d", rows)
-    plots = ['$d using 1:2 with points pt 7 ps 0.5 title "ukernels"', f'{peak} with lines lw 2 lc "black" title "peak {peak:.0f} GFLOP/s"']
-    for name, key, count in (("L1", "l1_bytes_per_second", context["threads"]), ("L2", "l2_bytes_per_second", context["threads"]),
-                             ("memory", "bandwidth_bytes_per_second", 1)):
+    script += 'set logscale xy\nset xrange [0.1:*]\nset xlabel "operations per byte of the operands"\n'
+    script += data_block("d", rows)
+    plots = ['$d using 1:2 with points pt 7 ps 0.5 title "ukernels"',
+             f'{peak} with lines lw 2 lc "black" title "peak {peak:.0f} GFLOP/s"']
+    for name, key, count, color in (("L1", "l1_bytes_per_second", context["threads"], "#56b4e9"),
+                                    ("L2", "l2_bytes_per_second", context["threads"], "#e69f00"),
+                                    ("memory", "bandwidth_bytes_per_second", 1, "#d55e00")):
         rate = context.get(key, 0) * 1e-9 * count
         if rate > 0:
-            plots.append(f"{rate} * x < {peak} ? {rate} * x : 1/0 with lines lw 2 title {quoted(f'{name} {rate:.0f} GB/s')}")
+            line = f"lines lw 2 lc {quoted(color)} title {quoted(f'{name} {rate:.0f} GB/s')}"
+            plots.append(f"{rate} * x < {peak} ? {rate} * x : 1/0 with {line}")
     return script + "set samples 2000\nplot " + ", ".join(plots) + "\n"
 
 

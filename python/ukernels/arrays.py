@@ -31,16 +31,17 @@ def as_array(value: Any, name: str) -> np.ndarray:
             array: np.ndarray = np.from_dlpack(value)
             return array
         except (BufferError, RuntimeError, TypeError, ValueError) as failure:
-            raise ArrayTypeError(f"{name}: numpy.from_dlpack does not take this {type(value).__name__}: {failure}") from None
-    raise ArrayTypeError(f"{name} is a {type(value).__name__}; give an array of NumPy, or what has __dlpack__")
+            raise ArrayTypeError(f"{name}: numpy.from_dlpack refuses this {type(value).__name__}: {failure}") from None
+    raise ArrayTypeError(f"{name} is a {type(value).__name__}; a NumPy array, or an object with __dlpack__, is required")
 
 
 def check_type(array: np.ndarray, kind: int, name: str) -> None:
     """Refuses other elements than those of enum uk_type `kind`."""
     wanted = DTYPES[kind]
     if array.dtype != wanted and not (kind == BF16 and array.dtype.name == "bfloat16"):
-        also = " (NumPy's for the bits of bf16)" if kind == BF16 else ""
-        raise ArrayTypeError(f"{name} has elements of {array.dtype}, and {TYPES[kind]} is wanted: {wanted}{also}; convert it by astype")
+        how = "uint16 with the bits of bf16, or bfloat16, is required" if kind == BF16 else \
+            f"{wanted} is required (use {name}.astype(numpy.{wanted}))"
+        raise ArrayTypeError(f"{name} is {array.dtype}; {how}")
 
 
 def address_of(array: np.ndarray) -> int:
@@ -56,7 +57,7 @@ def element_strides(array: np.ndarray, name: str) -> tuple[int, ...]:
     size = array.itemsize
     for stride in array.strides:
         if stride % size:
-            raise ArgumentError(f"{name} has strides of {array.strides} bytes, which are no multiples of its elements' {size}; copy it")
+            raise ArgumentError(f"{name} has strides of {array.strides} bytes, which are not multiples of its element size, {size}; copy it")
     return tuple([stride // size for stride in array.strides])
 
 

@@ -137,7 +137,7 @@ class Function(OfThisProcess):
         """The arrays in the order of the tensors, None for a new one; the scalars; sizes that are given."""
         arrays: list[Any] = [None] * len(self.tensors)
         if len(inputs) > len(self._inputs):
-            raise ArgumentError(f"{self._program.name} takes {self._list(self._inputs)}, and {len(inputs)} arrays were given")
+            raise ArgumentError(f"{self._program.name} takes {self._list(self._inputs)}, but {len(inputs)} arrays were given")
         for i, value in zip(self._inputs, inputs):
             arrays[i] = value
         if out is not None:
@@ -149,14 +149,14 @@ class Function(OfThisProcess):
         return arrays, scalars, given
 
     def _refuse_missing(self, t: Tensor) -> NoReturn:
-        how = "is read as well as written; give it as out" if t.is_written else "is missing; give an array"
+        how = "is read as well as written; pass it as out" if t.is_written else "is missing; pass an array"
         raise ArgumentError(f"{self._program.name}: {t.name} {how}")
 
     def _take_outputs(self, arrays: list[Any], out: Any) -> None:
         if len(self._outputs) == 1 and not isinstance(out, (tuple, list)):
             out = (out,)
         if not isinstance(out, (tuple, list)) or len(out) != len(self._outputs):
-            raise ArgumentError(f"out is for {self._list(self._outputs)}; give an array for each, in this order")
+            raise ArgumentError(f"out must have an array for each of {self._list(self._outputs)}, in this order")
         for i, value in zip(self._outputs, out):
             arrays[i] = value
 
@@ -165,14 +165,14 @@ class Function(OfThisProcess):
         given: dict[str, int] = {}
         missing = [name for name in self._scalars if name not in named]
         if missing:
-            raise ArgumentError(f"{self._program.name}: scalar {missing[0]} is missing; give {missing[0]}=")
+            raise ArgumentError(f"{self._program.name}: scalar {missing[0]} is missing; pass {missing[0]}=")
         for name, value in named.items():
             if name in self._scalars:
                 scalars[list(self._scalars).index(name)] = values.scalar(name, self._scalars[name], value)
             elif name in self._sizes:
                 given[name] = values.size(name, value)
             elif name not in self._places:
-                raise ArgumentError(f"{self._program.name} has no tensor, scalar or size {name}")
+                raise ArgumentError(f"{self._program.name} has no tensor, scalar or size '{name}'")
             elif arrays[self._places[name]] is not None:
                 raise ArgumentError(f"{self._program.name}: {name} is given twice")
             else:
@@ -200,10 +200,10 @@ class Function(OfThisProcess):
                 check_type(a, t.kind, t.name)
             parts += (a.shape, a.strides)
             if t.is_written and not a.flags.writeable:
-                raise ArgumentError(f"{t.name} is written, and the array is read-only; copy it, or set its flag WRITEABLE")
+                raise ArgumentError(f"{t.name} is written, but its array is read-only; copy it, or set its flag WRITEABLE")
             address = address_of(a)
             if address % t.alignment:
-                raise ArgumentError(f"{t.name} lies at an address that is no multiple of {t.alignment} bytes, as the program has it; copy it")
+                raise ArgumentError(f"{t.name} is not aligned to {t.alignment} bytes, as the program requires; copy it")
             addresses.append(address)
         if given:
             parts += sorted(given.items())
@@ -227,7 +227,7 @@ class Function(OfThisProcess):
             begin, end = addresses[i], addresses[i] + spans[i]
             for k, other in enumerate(addresses):
                 if other < end and begin < other + spans[k] and k != i and spans[i] and spans[k]:
-                    raise ArgumentError(f"{t.name} is written, and its memory overlaps that of {self.tensors[k].name}; give another array",
+                    raise ArgumentError(f"{t.name} is written, but overlaps {self.tensors[k].name}; pass another array",
                                         errors.OVERLAP)
 
     def _learn(self, key: tuple[Any, ...], arrays: list[Any], given: dict[str, int]) -> Shapes:
@@ -240,7 +240,7 @@ class Function(OfThisProcess):
             if a is None:
                 continue
             if a.ndim != t.dims:
-                raise ArgumentError(f"{t.name} has {t.dims} dimensions, and the array has {a.ndim}", errors.INVALID_SIZE)
+                raise ArgumentError(f"{t.name} has {t.dims} dimensions, but its array has {a.ndim}", errors.INVALID_SIZE)
             of = ctypes.c_int64 * max(a.ndim, 1)
             kept += [of(*a.shape), of(*element_strides(a, t.name))]
             extents[i], strides[i] = (ctypes.addressof(list_of) for list_of in kept[-2:])

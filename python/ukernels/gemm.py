@@ -41,16 +41,16 @@ class _Matrix:
         a = value if type(value) is np.ndarray else as_array(value, name)
         check_type(a, kind, name)
         if a.ndim != 2:
-            raise ArgumentError(f"{name} has {a.ndim} dimensions; give a matrix")
+            raise ArgumentError(f"{name} has {a.ndim} dimensions; a matrix is required")
         (rows, columns), (down, along) = a.shape, element_strides(a, name)
         is_empty = rows == 0 or columns == 0
         self.by_rows = is_empty or ((columns == 1 or along == 1) and (rows == 1 or down >= columns))
         self.by_columns = is_empty or ((rows == 1 or down == 1) and (columns == 1 or along >= rows))
         if not self.by_rows and not self.by_columns:
-            raise ArgumentError(f"{name} has strides of {down} and {along} elements; its rows or its columns have to be contiguous: copy it")
+            raise ArgumentError(f"{name} has strides of {down} and {along} elements; its rows or its columns must be contiguous: copy it")
         self.array, self.address = a, address_of(a)
         if self.address % a.itemsize:
-            raise ArgumentError(f"{name} lies at an address that is no multiple of {a.itemsize} bytes; copy it")
+            raise ArgumentError(f"{name} is not aligned to {a.itemsize} bytes; copy it")
 
     def leading(self, layout: int) -> int:
         """The leading dimension."""
@@ -62,19 +62,19 @@ def _output(out: Any, a: _Matrix, b: _Matrix, kind: int, beta: float) -> _Matrix
     """C, made anew if it is not given."""
     shape = a.array.shape[0], b.array.shape[1]
     if a.array.shape[1] != b.array.shape[0]:
-        raise ArgumentError(f"A has {a.array.shape[1]} columns, and B has {b.array.shape[0]} rows; give matrices that can be multiplied")
+        raise ArgumentError(f"A has {a.array.shape[1]} columns, but B has {b.array.shape[0]} rows; they must be equal")
     if out is None:
         if beta:
-            raise ArgumentError("beta is not 0, and there is no out whose values it multiplies; give out")
+            raise ArgumentError("beta is not 0, but there is no out to multiply; pass out")
         return _Matrix(np.empty(shape, DTYPES[kind]), kind, "out")
     c = _Matrix(out, kind, "out")
     if c.array.shape != shape:
-        raise ArgumentError(f"out is {c.array.shape[0]} x {c.array.shape[1]}, and the product is {shape[0]} x {shape[1]}; give a matrix of that shape")
+        raise ArgumentError(f"out is {c.array.shape[0]} x {c.array.shape[1]}, but the product is {shape[0]} x {shape[1]}; pass a matrix of that shape")
     if not c.array.flags.writeable:
-        raise ArgumentError("out is read-only; give another array")
+        raise ArgumentError("out is read-only; pass another array")
     for name, other in (("A", a), ("B", b)):
         if overlap(c.array, other.array):
-            raise ArgumentError(f"out overlaps {name}; give another array", errors.OVERLAP)
+            raise ArgumentError(f"out overlaps {name}; pass another array", errors.OVERLAP)
     return c
 
 
@@ -82,13 +82,13 @@ def _vector(value: Any, kind: int, length: int, name: str, c: _Matrix) -> Any:
     v = as_array(value, name)
     check_type(v, kind, name)
     if v.shape != (length,):
-        raise ArgumentError(f"{name} has the shape {v.shape}; give a vector of {length} elements")
+        raise ArgumentError(f"{name} has the shape {v.shape}; a vector of {length} elements is required")
     if length > 1 and v.strides[0] != v.itemsize:
-        raise ArgumentError(f"{name} has a stride of {v.strides[0]} bytes; its elements have to be contiguous: copy it")
+        raise ArgumentError(f"{name} has a stride of {v.strides[0]} bytes; its elements must be contiguous: copy it")
     if not v.flags.aligned:
-        raise ArgumentError(f"{name} lies at an address that is no multiple of {v.itemsize} bytes; copy it")
+        raise ArgumentError(f"{name} is not aligned to {v.itemsize} bytes; copy it")
     if overlap(c.array, v):
-        raise ArgumentError(f"out overlaps {name}; give another array", errors.OVERLAP)
+        raise ArgumentError(f"out overlaps {name}; pass another array", errors.OVERLAP)
     return v
 
 

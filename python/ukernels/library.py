@@ -181,7 +181,7 @@ def path_of(name: str) -> str:
         if (folder / file).exists():
             return str(folder / file)
     if prefix():
-        raise UnsupportedError(f"UK_PREFIX is {prefix()}, which has no lib/{file}; name the folder of an installation, or build/stage")
+        raise UnsupportedError(f"UK_PREFIX is {prefix()}, which has no lib/{file}; set it to an installation, or to build/stage")
     return file
 
 
@@ -196,7 +196,7 @@ def program() -> str:
     """The same, or one on the PATH."""
     found = installed_program() or (None if prefix() else shutil.which("uk"))
     if not found:
-        raise UnsupportedError("the command uk was not found; install it, or name its installation in UK_PREFIX")
+        raise UnsupportedError("the command uk was not found; install it, or set UK_PREFIX to its installation")
     return found
 
 
@@ -214,12 +214,12 @@ def load(name: str) -> Any:
         try:
             library = ctypes.CDLL(path)
         except OSError as failure:
-            raise UnsupportedError(f"lib{name} cannot be loaded: {failure}; install it, or name its installation in UK_PREFIX") from None
+            raise UnsupportedError(f"lib{name} cannot be loaded: {failure}; install it, or set UK_PREFIX to its installation") from None
         for function, (result, arguments) in PROTOTYPES[name].items():
             try:
                 found = getattr(library, function)
             except AttributeError:
-                raise UnsupportedError(f"{path} has no {function}: it is older than this package; install both anew") from None
+                raise UnsupportedError(f"{path} has no {function}, as it is older than this package; reinstall both") from None
             found.restype, found.argtypes = result, arguments
         return library
 
@@ -261,7 +261,7 @@ class Context:
         self.lock = threading.Lock()
         self.handle = self.api.uk_context_create()
         if not self.handle:
-            raise OutOfMemoryError("there is no memory for a context")
+            raise OutOfMemoryError("out of memory for a context")
 
     def check(self, status: int) -> None:
         """Raises the context's message. The lock is held."""

@@ -42,10 +42,10 @@ class Network(OfThisProcess):
         self._api = library.networks()
         self._path = os.fspath(path)
         if not isinstance(self._path, str):
-            raise ArrayTypeError(f"the network is given as {type(path).__name__}; give the path of its file, a str or a Path")
+            raise ArrayTypeError(f"the network is a {type(path).__name__}; the path of its file, a str or a Path, is required")
         handle = self._api.uk_network_create()
         if not handle:
-            raise OutOfMemoryError("there is no memory for a network")
+            raise OutOfMemoryError("out of memory for a network")
         self._handle = handle
         weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # other threads may compute to the end
         self._options = library.Options(target=values.text("target", target), threads=values.threads(threads))
@@ -103,24 +103,24 @@ class Network(OfThisProcess):
         if not v.is_boolean:
             check_type(a, v.kind, v.name)
         elif a.dtype != np.bool_:
-            raise ArrayTypeError(f"{v.name} has elements of {a.dtype}, and booleans are wanted; convert it by astype")
+            raise ArrayTypeError(f"{v.name} is {a.dtype}; bool is required (use {v.name}.astype(bool))")
         if a.shape != v.shape:
-            raise ArgumentError(f"{v.name} has the shape {a.shape}, and the network takes {v.shape}; give an array of that shape")
+            raise ArgumentError(f"{v.name} has the shape {a.shape}, but the network takes {v.shape}; pass an array of that shape")
         return a
 
     def _arrange(self, inputs: Sequence[Any], named: Optional[Mapping[str, Any]]) -> list[np.ndarray]:
         given = dict(zip((v.name for v in self.inputs), inputs))
         if len(inputs) > len(self.inputs):
-            raise ArgumentError(f"the network takes {len(self.inputs)} arrays, and {len(inputs)} were given")
+            raise ArgumentError(f"the network takes {len(self.inputs)} arrays, but {len(inputs)} were given")
         for name, value in (named or {}).items():
             if name not in (v.name for v in self.inputs):
-                raise ArgumentError(f"the network has no input {name}; its inputs are {', '.join(v.name for v in self.inputs)}")
+                raise ArgumentError(f"the network has no input '{name}'; its inputs are {', '.join(v.name for v in self.inputs)}")
             if name in given:
                 raise ArgumentError(f"{name} is given twice")
             given[name] = value
         for v in self.inputs:
             if v.name not in given:
-                raise ArgumentError(f"{v.name} is missing; give an array")
+                raise ArgumentError(f"{v.name} is missing; pass an array")
         return [self._check_value(given[v.name], v) for v in self.inputs]
 
     def _results(self, out: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -129,14 +129,14 @@ class Network(OfThisProcess):
         if len(self.outputs) == 1 and not isinstance(out, (tuple, list)):
             out = (out,)
         if not isinstance(out, (tuple, list)) or len(out) != len(self.outputs):
-            raise ArgumentError(f"out is for {', '.join(v.name for v in self.outputs)}; give an array for each, in this order")
+            raise ArgumentError(f"out must have an array for each of {', '.join(v.name for v in self.outputs)}, in this order")
         made = [np.empty(v.shape, v.dtype) if value is None else self._check_value(value, v) for value, v in zip(out, self.outputs)]
         for i, (a, v) in enumerate(zip(made, self.outputs)):
             if not a.flags.writeable:
-                raise ArgumentError(f"{v.name} is written, and the array is read-only; give another")
+                raise ArgumentError(f"{v.name} is written, but its array is read-only; pass another")
             for other, w in [*zip(arrays, self.inputs), *zip(made[:i], self.outputs)]:
                 if overlap(a, other):
-                    raise ArgumentError(f"{v.name} is written, and overlaps {w.name}; give another array", OVERLAP)
+                    raise ArgumentError(f"{v.name} is written, but overlaps {w.name}; pass another array", OVERLAP)
         return made
 
     def __call__(self, *inputs: Any, out: Any = None, feed: Optional[Mapping[str, Any]] = None) -> Any:
@@ -188,7 +188,7 @@ class Network(OfThisProcess):
 
 def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, size: int = 0) -> library.NetworkTensor:
     if len(shape) > MOST_DIMENSIONS:
-        raise ArgumentError(f"the shape of {name} has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are possible")
+        raise ArgumentError(f"the shape of {name} has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are supported")
     tensor = library.NetworkTensor(name=name.encode(), type=kind, rank=len(shape), elements=elements, bytes=size)
     tensor.shape[:len(shape)] = [values.integer(f"an extent of {name}", extent, 0, 2**63 - 1, "0 to 2^63 - 1") for extent in shape]
     return tensor
@@ -199,7 +199,7 @@ def _kind(a: np.ndarray, name: str) -> int:
     for kind, dtype in enumerate(DTYPES):
         if dtype == a.dtype:
             return kind
-    raise ArrayTypeError(f"{name} has elements of {a.dtype}; one of {', '.join(map(str, DTYPES))} is possible; convert it by astype")
+    raise ArrayTypeError(f"{name} is {a.dtype}; one of {', '.join(map(str, DTYPES))} is required (use {name}.astype())")
 
 
 def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,

@@ -38,7 +38,7 @@ def save_all(emit: Callable[[str], bytes], path: Union[str, os.PathLike[str]], h
     """Emits what the ending of the path says, and a header, before either is written."""
     place = pathlib.Path(path)
     if place.suffix not in ENDINGS:
-        raise ArgumentError(f"{place} has an ending that says nothing; one of {', '.join(ENDINGS)} does")
+        raise ArgumentError(f"{place}: unknown file type '{place.suffix}'; use {', '.join(list(ENDINGS)[:-1])} or {list(ENDINGS)[-1]}")
     made = [(place, emit(ENDINGS[place.suffix]))]
     if header is not None:
         made.append((pathlib.Path(header), emit("header")))

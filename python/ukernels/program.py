@@ -39,7 +39,7 @@ def text_of(source: Source, name: Optional[str] = None) -> tuple[bytes, bytes]:
     """The text of a program, and the file's name, for messages, imports and the function."""
     path = path_of(source)
     if str(source).endswith(".onnx") and "\n" not in str(source):
-        raise ArgumentError(f"{source} is a network, which network() takes")
+        raise ArgumentError(f"{source} is a network; use network()")
     if name is not None:
         values.text("name", name)
     if path is None:

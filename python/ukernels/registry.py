@@ -53,7 +53,7 @@ def kernels(*, isa: Optional[str] = None, op: Optional[str] = None, arch: Option
     for field, value in (("isa", isa), ("op", op), ("arch", arch)):
         known = sorted({getattr(kernel, field) for kernel in found})
         if value is not None and value not in known:
-            raise ArgumentError(f"{field} {value}: there is none; these are {', '.join(known)}")
+            raise ArgumentError(f"unknown {field} '{value}'; use one of {', '.join(known)}")
     wanted = {"isa": isa, "op": op, "arch": arch, "runs_here": runs_here}
     return [kernel for kernel in found if all(value is None or getattr(kernel, field) == value for field, value in wanted.items())]
 
@@ -70,7 +70,7 @@ def verify(source: Source, *, target: Optional[str] = None, seed: int = 0, cases
     if isinstance(source, str) and source.isidentifier():
         row = library.kernels().uk_kernel_find(source.encode())
         if not row:
-            raise ArgumentError(f"no kernel is called {source}; kernels() has their names")
+            raise ArgumentError(f"unknown kernel '{source}'; kernels() lists them")
     context, program, report = library.Context(), ctypes.c_void_p(), ctypes.c_void_p()
     options = library.VerifyOptions(target=values.text("target", target) if target else None, seed=seed, cases=cases, seconds=seconds)
     try:

@@ -15,9 +15,9 @@ def integer(name: str, value: Any, low: int, high: int, told: str = "") -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ArrayTypeError(f"{name} is a {type(value).__name__}; give an integer") from None
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; an integer is required") from None
     if not low <= number <= high:
-        raise ArgumentError(f"{name} is {number}; give a number from {told or f'{low} to {high}'}")
+        raise ArgumentError(f"{name} is {number}; it must be from {told or f'{low} to {high}'}")
     return number
 
 
@@ -34,7 +34,7 @@ def threads(value: Any) -> int:
 def text(name: str, value: Any) -> bytes:
     """A text, as C has it."""
     if not isinstance(value, str):
-        raise ArrayTypeError(f"{name} is a {type(value).__name__}; give a str")
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; a str is required")
     return value.encode()
 
 
@@ -45,9 +45,9 @@ def number(name: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise ArrayTypeError(f"{name} is a {type(value).__name__}; give a number") from None
+        raise ArrayTypeError(f"{name} is a {type(value).__name__}; a number is required") from None
     except OverflowError:
-        raise ArgumentError(f"{name} is {value}, which no double has; give another number") from None
+        raise ArgumentError(f"{name} is {value}, which is out of the range of a double; pass another number") from None
 
 
 def scalar(name: str, kind: int, value: Any) -> float:
@@ -56,5 +56,5 @@ def scalar(name: str, kind: int, value: Any) -> float:
     if kind in RANGES:
         low, high = RANGES[kind]
         if not low <= value <= high or int(value) != value or int(found) != int(value):
-            raise ArgumentError(f"scalar {name} is {value}, which is no {TYPES[kind]} that a double has exactly; give another number")
+            raise ArgumentError(f"scalar {name} is {value}, which {TYPES[kind]} cannot represent, or a double not exactly; pass another number")
     return found

@@ -181,7 +181,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     p->constants = packed_constants(st, &p->fit);
     if ((p->is_wasted = is_wasted(s, st, p))) {
         why->length = 0;
-        uk_put(why, "fits, but plain loops take less: its tile would be nearly empty");
+        uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
         return UK_NO_MATCH;
     }
     return pack_if_cheaper(s, st, p);
@@ -198,10 +198,10 @@ static bool is_better(const struct plan *p, const struct plan *than) {
 static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r, const char *wasted) {
     uk_reasons_sort(r);
     st->plain_why =
-        wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be nearly empty", wasted)
-        : r->count ? uk_format(s->arena, "no kernel computes it; nearest is %s: %.400s", r->list[0].kernel,
+        wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be mostly empty", wasted)
+        : r->count ? uk_format(s->arena, "no kernel matches it; the closest is %s: %.400s", r->list[0].kernel,
                                r->list[0].text)
-                   : "no kernel computes it";
+                   : "no kernel matches it";
 }
 
 /* With tiles transposed, kernels that do not fit are not listed: they are for the stage as it is. */
@@ -225,8 +225,7 @@ static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st
         uk_reasons_put(s, r, &all, true);
     enum uk_status status = uk_fail(
         s->context, UK_NO_MATCH, st->statement->at,
-        "no kernel computes stage %s; do not require kernels, and it runs as plain loops, or write it as the "
-        "nearest kernels need it%s",
+        "no kernel matches stage '%s'; do not require kernels, or write it as the closest kernels need it%s",
         st->name, all.text ? all.text : "");
     uk_text_free(all.text);
     return status;

@@ -171,7 +171,7 @@ bool uk_flatten_access(struct uk_frame *f, const struct uk_access *a, bool store
         }
         if (overflow || !uk_flatten(f, e, stride, out))
             return uk_frame_fail(f, UK_INVALID_SIZE, a->at, t->name,
-                                 "has an address that overflows; take smaller sizes or strides");
+                                 "has an address that overflows; use smaller sizes or strides");
     }
     return true;
 }
@@ -200,7 +200,7 @@ static bool compile_pad(struct uk_frame *f, const struct uk_expr *e, struct uk_c
         c->extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
         if (overflow || !uk_flatten(f, a->index[i], 1, &c->logical[i]))
             return uk_frame_fail(f, UK_INVALID_SIZE, a->at, a->tensor->name,
-                                 "has a subscript that overflows; take smaller sizes");
+                                 "has a subscript that overflows; use smaller sizes");
     }
     return true;
 }
@@ -234,7 +234,7 @@ struct uk_code *uk_compile_value(struct uk_frame *f, const struct uk_expr *e, bo
                                  !(c->storage = uk_find_storage(f, e->access.tensor))))
         return NULL;
     if (e->op == UK_E_INDEX && !uk_flatten(f, e->index, 1, &c->address)) {
-        uk_frame_fail(f, UK_INVALID_SIZE, e->at, "index()", "overflows; take smaller sizes");
+        uk_frame_fail(f, UK_INVALID_SIZE, e->at, "index()", "overflows; use smaller sizes");
         return NULL;
     }
     if (e->op == UK_E_PAD && !compile_pad(f, e, c))

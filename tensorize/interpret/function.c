@@ -285,7 +285,7 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
         }
         if (f->overflow && !f->status)
             f->status = uk_fail(f->context, UK_INVALID_SIZE, (struct uk_position){0, 0},
-                                "an integer of the loops overflows; take smaller sizes");
+                                "an integer of the loops overflows; use smaller sizes");
     }
 }
 
@@ -337,7 +337,7 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
 
         if (elements < 0 || elements > INT64_MAX / 16 || f->overflow) {
             f->status = uk_fail(f->context, UK_INVALID_SIZE, (struct uk_position){0, 0},
-                                "buffer %s overflows; take smaller sizes", b->tensor->name);
+                                "buffer %s overflows; use smaller sizes", b->tensor->name);
             return false;
         }
         char *base = uk_alloc(&f->arena, buffer_bytes(f, b, elements) + 1);
@@ -387,7 +387,7 @@ enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_val
     for (const struct uk_entry_check *c = fn->checks; c && !f.status; c = c->next)
         if (!value_of(&f, c->condition) || f.overflow)
             f.status = uk_fail(f.context, UK_INVALID_SIZE, (struct uk_position){0, 0},
-                               "%s does not hold; take other sizes", c->text);
+                               "%s does not hold; use other sizes", c->text);
     if (!f.status)
         f.status = uk_check_apart(p, v->size);
     if (!f.status && prepare_storage(&f, fn, v, workspace_fill)) {

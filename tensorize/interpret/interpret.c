@@ -12,13 +12,13 @@ static bool check_shape(struct uk_frame *f, const struct uk_tensor *t) {
     for (int i = 0; i < t->dims; i++)
         if (uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) < 0 || overflow)
             return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
-                                 "has an extent that is negative or overflows; take another size");
+                                 "has an extent that is negative or overflows; use another size");
     for (int i = 0; t->has_over && i < t->dims; i++)
         if (uk_index_eval(t->over[i], uk_frame_value, f, &overflow) <
                 uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) ||
             overflow)
             return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
-                                 "has an `over` that is smaller than its shape; take other sizes");
+                                 "has an `over` that is smaller than its shape; use other sizes");
     return true;
 }
 
@@ -32,7 +32,7 @@ static bool add_storage(struct uk_frame *f, const struct uk_tensor *t, void *bas
     s->base = base;
     if (s->elements < 0)
         return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
-                             "has more elements than there are addresses; take smaller sizes");
+                             "is too large for this address space; use smaller sizes");
     if (t->kind == UK_TENSOR_TEMP) {
         s->base = uk_alloc(&f->arena, (size_t)s->elements * uk_type_bytes(t->type) + 1);
         if (!s->base) {
@@ -53,7 +53,7 @@ static bool check_assumptions(struct uk_frame *f, const struct uk_program *p, en
         if (uk_index_eval(a->relation, uk_frame_value, f, &overflow) && !overflow)
             continue;
         uk_print_index(&t, a->relation);
-        uk_frame_fail(f, broken, a->at, t.text ? t.text : "an assumption", "does not hold; take other sizes");
+        uk_frame_fail(f, broken, a->at, t.text ? t.text : "an assumption", "does not hold; use other sizes");
         uk_text_free(t.text);
         return false;
     }

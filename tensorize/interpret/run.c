@@ -330,7 +330,7 @@ static bool prepare(struct run *r) {
     const struct uk_statement *s = r->s;
 
     if (!prepare_ranges(r))
-        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "an extent overflows; take smaller sizes");
+        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "an extent overflows; use smaller sizes");
     if (f->status || !r->has_left)
         return false;
     r->target = uk_find_storage(f, s->left.tensor);
@@ -345,7 +345,7 @@ static bool prepare(struct run *r) {
 
 static enum uk_status overflowed(struct uk_frame *f, const struct uk_statement *s) {
     if (f->overflow && !f->status)
-        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; take smaller sizes");
+        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; use smaller sizes");
     return f->status;
 }
 

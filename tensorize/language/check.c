@@ -42,18 +42,17 @@ static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
         if (!uk_check_affine(p, e, true))
             return false;
         if (!v || !only_iterator(e, v, &count) || count != 1)
-            return uk_program_fail(
-                p, UK_REFUSED, e->at,
-                "subscript %d of %s on the left is no iterator, or iterator plus an offset of sizes; "
-                "write it as one",
-                i, t->name);
+            return uk_program_fail(p, UK_REFUSED, e->at,
+                                   "subscript %d of %s on the left is not an iterator, or iterator plus an "
+                                   "offset of sizes; write it as one",
+                                   i, t->name);
         if (uk_iterator_number(s, v) >= 0)
             return uk_program_fail(p, UK_REFUSED, e->at,
-                                   "%s stands twice on the left; use each iterator once", v->name);
+                                   "%s appears twice on the left; use each iterator once", v->name);
         if (is_reduced(s, v) && !s->scan)
             return uk_program_fail(
                 p, UK_REFUSED, e->at,
-                "%s is reduced and stands on the left too; remove it on one side, or write scan", v->name);
+                "%s is reduced, but also on the left; remove it on one side, or write scan", v->name);
         s->iterator[s->iterators++] = v;
     }
     s->left_iterators = s->iterators;
@@ -117,8 +116,7 @@ static bool check_element(struct uk_program *p, const struct uk_index *e, const 
     if (padded)
         return uk_program_fail(
             p, UK_REFUSED, e->at,
-            "an element of %s is a subscript of %s under pad, which has no test for it; read "
-            "%s without pad",
+            "an element of %s is a subscript of %s under pad, which cannot test it; read %s without pad",
             e->tensor->name, t->name, t->name);
     if (e->tensor->layout)
         return uk_program_fail(p, UK_REFUSED, e->at,
@@ -208,7 +206,7 @@ static bool given_ranges(struct uk_program *p, struct uk_statement *s) {
 
         if (n < 0)
             return uk_program_fail(p, UK_REFUSED, s->range[i]->at,
-                                   "%s is no iterator of the statement; leave its range out",
+                                   "%s is not an iterator of the statement; leave its range out",
                                    s->ranged[i]->name);
         if (!uk_check_affine(p, s->range[i], false))
             return false;
@@ -288,18 +286,18 @@ static bool take_ranges(struct uk_program *p, struct uk_statement *s, const stru
                  (unequal = why_unequal(p, s->extent[n], a->tensor->shape[i], &smaller)))
             return uk_program_fail(
                 p, UK_REFUSED, e->at,
-                "%s runs to %s elsewhere and to %s in dimension %d of %s, which are %s; make the "
-                "extents one, or give a range as in `where %s < %s`",
-                e->var->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]), i,
-                a->tensor->name, unequal, e->var->name, extent_text(p, smaller));
+                "index %s has extent %s elsewhere, but dimension %d of %s has extent %s, and these are %s; "
+                "make the extents equal, or give a range as in `where %s < %s`",
+                e->var->name, extent_text(p, s->extent[n]), i, a->tensor->name,
+                extent_text(p, a->tensor->shape[i]), unequal, e->var->name, extent_text(p, smaller));
         else if (!uk_same_extent(p, s->extent[n], a->tensor->shape[i]))
             return uk_program_fail(
                 p, UK_REFUSED, e->at,
-                "%s runs to %s elsewhere and to %s in dimension %d of %s; make the extents one, or "
-                "add `assume %s == %s`, or give a range as in `where %s < %s`",
-                e->var->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]), i,
-                a->tensor->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]),
-                e->var->name, extent_text(p, a->tensor->shape[i]));
+                "index %s has extent %s elsewhere, but dimension %d of %s has extent %s; make the extents "
+                "equal, or add `assume %s == %s`, or give a range as in `where %s < %s`",
+                e->var->name, extent_text(p, s->extent[n]), i, a->tensor->name,
+                extent_text(p, a->tensor->shape[i]), extent_text(p, s->extent[n]),
+                extent_text(p, a->tensor->shape[i]), e->var->name, extent_text(p, a->tensor->shape[i]));
     }
     return true;
 }
@@ -457,8 +455,9 @@ static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n)
 /* The rules; p->at is what a failure without a position of its own is of. */
 static enum uk_status check_rules(struct uk_program *p) {
     if (p->assumed) {
-        uk_program_fail(p, UK_REFUSED, p->assumed->at, "%s is no size; use it in a shape, or add `size %s`",
-                        p->assumed->name, p->assumed->name);
+        uk_program_fail(p, UK_REFUSED, p->assumed->at,
+                        "%s is not a size; use it in a shape, or add `size %s`", p->assumed->name,
+                        p->assumed->name);
         return p->status;
     }
     for (struct uk_tensor *t = p->tensors; t; t = t->next) {

@@ -32,8 +32,8 @@ static enum uk_status warn_of_constants(const struct uk_program *p, struct uk_po
     if (sum->value <= extent->value)
         return UK_OK;
     return uk_warn(p->context, at,
-                   "%s runs to %s = %" PRId64 ", and dimension %d of %s has the extent %s = %" PRId64
-                   ": what is beyond it is read as the pad's value; if that is not meant, end the sum by "
+                   "index %s has extent %s = %" PRId64 ", but dimension %d of %s has extent %s = %" PRId64
+                   ": elements beyond it are read as the pad's value; if that is not meant, end the sum by "
                    "`where %s < %s`",
                    a->index[d]->var->name, sum->name, sum->value, d, a->tensor->name, extent->name,
                    extent->value, a->index[d]->var->name, extent->name);
@@ -52,12 +52,12 @@ static enum uk_status warn_of_access(const struct uk_program *p, const struct uk
             status = warn_of_constants(p, a->index[d]->at.line ? a->index[d]->at : s->at, a, d, sum->var);
             continue;
         }
-        status = uk_warn(
-            p->context, a->index[d]->at.line ? a->index[d]->at : s->at,
-            "%s runs to %s, and dimension %d of %s has the extent %s: what is beyond it is read as the "
-            "pad's value; if the two are one size, name them %s both, or add `assume %s == %s`",
-            a->index[d]->var->name, sum->var->name, d, a->tensor->name, extent->var->name, sum->var->name,
-            extent->var->name, sum->var->name);
+        status = uk_warn(p->context, a->index[d]->at.line ? a->index[d]->at : s->at,
+                         "index %s has extent %s, but dimension %d of %s has extent %s: elements beyond it "
+                         "are read as the "
+                         "pad's value; if the two are one size, call both %s, or add `assume %s == %s`",
+                         a->index[d]->var->name, sum->var->name, d, a->tensor->name, extent->var->name,
+                         sum->var->name, extent->var->name, sum->var->name);
     }
     return status;
 }

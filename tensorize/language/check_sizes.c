@@ -39,7 +39,7 @@ static bool evaluate(const struct uk_index *e, const int64_t *size, int64_t *val
 
 static enum uk_status too_many(const struct uk_program *p, const struct uk_tensor *t) {
     return uk_fail(p->context, UK_INVALID_SIZE, t->at,
-                   "%s has more elements than there are addresses; take smaller sizes", t->name);
+                   "%s is too large for this address space; use smaller sizes", t->name);
 }
 
 /* UK_OK with *empty or *known false: nothing more can be said. */
@@ -63,12 +63,11 @@ static enum uk_status check_extents(const struct uk_program *p, const struct uk_
         uk_print_index(&text, t->shape[d]);
         if (overflow)
             uk_fail(p->context, UK_INVALID_SIZE, t->at,
-                    "the extent %s of dimension %d of %s overflows; take smaller sizes",
+                    "the extent %s of dimension %d of %s overflows; use smaller sizes",
                     text.text ? text.text : "?", d, t->name);
         else
             uk_fail(p->context, UK_INVALID_SIZE, t->at,
-                    "the extent %s of dimension %d of %s is %" PRId64
-                    ", which is negative; take another size",
+                    "the extent %s of dimension %d of %s is %" PRId64 ", which is negative; use another size",
                     text.text ? text.text : "?", d, t->name, extent);
     }
     uk_text_free(text.text);
@@ -202,7 +201,7 @@ enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_ind
     uk_print_index(&relation, e);
     put_sizes(&values, p, e, size);
     enum uk_status status =
-        uk_fail(p->context, UK_INVALID_SIZE, at, "%s%s%s for %s; take other sizes", before,
+        uk_fail(p->context, UK_INVALID_SIZE, at, "%s%s%s for %s; use other sizes", before,
                 relation.text ? relation.text : "?", after, values.text ? values.text : "?");
     uk_text_free(relation.text);
     uk_text_free(values.text);

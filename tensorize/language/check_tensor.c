@@ -17,7 +17,7 @@ bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterat
         if (!uk_index_is_int(e->a, NULL) && !uk_index_is_int(e->b, NULL))
             return uk_program_fail(
                 p, UK_REFUSED, e->at,
-                "a product of two sizes or iterators is not affine; one factor must be a constant");
+                "a product of two sizes or iterators is not affine; make one factor a constant");
         return uk_check_affine(p, e->a, iterators) && uk_check_affine(p, e->b, iterators);
     case UK_I_ADD:
     case UK_I_SUB:
@@ -25,13 +25,12 @@ bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterat
     case UK_I_MOD:
         return uk_check_affine(p, e->a, iterators) && uk_check_affine(p, e->b, iterators);
     case UK_I_ELEMENT:
-        return uk_program_fail(
-            p, UK_REFUSED, e->at,
-            "an element of %s stands in an integer expression; it can only be a whole subscript of an "
-            "element that is read: compute with it in a tensor of its own",
-            e->tensor->name);
+        return uk_program_fail(p, UK_REFUSED, e->at,
+                               "an element of %s is part of an integer expression, but can only be a whole "
+                               "subscript; compute the expression in a tensor first",
+                               e->tensor->name);
     default:
-        return uk_program_fail(p, UK_REFUSED, e->at, "this is no affine expression; use + - * / %% only");
+        return uk_program_fail(p, UK_REFUSED, e->at, "this is not an affine expression; use + - * / %% only");
     }
 }
 
@@ -53,7 +52,8 @@ static bool check_stride(struct uk_program *p, const struct uk_tensor *t, const 
     if (e->op == UK_I_INT && e->value >= 0)
         return true;
     return uk_program_fail(p, UK_REFUSED, t->at,
-                           "a stride of %s is no product of an integer and sizes; write it as one", t->name);
+                           "a stride of %s is not a product of an integer and sizes; write it as one",
+                           t->name);
 }
 
 /* Sums, products with constants >= 0, quotients and remainders: what extent_of knows. */
@@ -145,9 +145,9 @@ bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
                                "pass it as a tensor",
                                t->name);
     if (t->is_finite && (t->kind != UK_TENSOR_ARGUMENT || !uk_type_is_float(t->type)))
-        return uk_program_fail(
-            p, UK_REFUSED, t->at,
-            "%s is finite, which is said of tensors of floats that are passed; leave `finite` out", t->name);
+        return uk_program_fail(p, UK_REFUSED, t->at,
+                               "%s is finite, which only passed tensors of floats can be; leave `finite` out",
+                               t->name);
     for (int i = 0; i < t->dims; i++) {
         if (!uk_check_affine(p, t->shape[i], false) ||
             (t->has_over && !uk_check_affine(p, t->over[i], false)))

@@ -79,7 +79,7 @@ static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type
         return adopt_negated(p, e, type);
     if (e->op == UK_E_NUMBER && !fits(e, type))
         return uk_program_fail(p, UK_REFUSED, e->at,
-                               "the literal does not fit into %s; cast, or take another literal",
+                               "the literal does not fit into %s; cast it, or use another",
                                uk_type_name(type));
     if (!is_defined(p, e, type))
         return false;

@@ -160,7 +160,7 @@ static void put_function(struct uk_text *t, const struct uk_function *f) {
                b->tensor->scope == UK_SCOPE_SHARED     ? "in shared"
                : b->tensor->scope == UK_SCOPE_REGISTER ? "in register"
                : b->per_thread                         ? "per thread"
-                                                       : "one for all");
+                                                       : "shared by all threads");
         if (b->inside)
             uk_put(t, ", inside %s", b->inside);
         uk_put(t, "\n");

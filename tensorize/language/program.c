@@ -21,11 +21,11 @@ enum uk_status uk_program_create(struct uk_context *c, const char *name, struct 
     if (!uk_is_identifier(name))
         return uk_fail(
             c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-            "the program's name, %s%s%s, is no C identifier; give the name of the function to make",
+            "the program's name, %s%s%s, is not a C identifier; give the name of the function to make",
             name ? "\"" : "", name ? name : "NULL", name ? "\"" : "");
     if (!uk_may_name_function(name))
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                       "the program's name, \"%s\", is a word of C or C++, or of a function that they know; "
+                       "the program's name, \"%s\", is a word or a standard function of C or C++; "
                        "give the function "
                        "to make another one",
                        name);
@@ -76,7 +76,7 @@ bool uk_name_is_free(struct uk_program *p, const char *name, const char *what) {
 
     if (!uk_is_identifier(name)) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "the name of a %s, %s%s%s, is no identifier; take letters, digits and _", what,
+                        "the name of a %s, %s%s%s, is not an identifier; use letters, digits and _", what,
                         name ? "\"" : "", name ? name : "NULL", name ? "\"" : "");
         return false;
     }
@@ -161,7 +161,7 @@ struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t
                                "the value of size %s is %lld, which is negative; give one >= 0", name,
                                (long long)value);
     if (e->var->has_default && e->var->default_value != value)
-        return uk_program_fail(p, UK_REFUSED, p->at, "size %s has a value already; give only one", name);
+        return uk_program_fail(p, UK_REFUSED, p->at, "size %s already has a value; give only one", name);
     e->var->has_default = true;
     e->var->default_value = value;
     return e;
@@ -223,7 +223,7 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
         return NULL;
     if ((op == UK_I_AND) != (a->op >= UK_I_EQ) || (op == UK_I_AND) != (b->op >= UK_I_EQ))
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a relation is no integer; join relations by uk_index_and only");
+                               "a relation is not an integer; join relations by uk_index_and only");
     struct uk_index *e =
         op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_written(&p->arena, op, a, b);
 
@@ -270,7 +270,7 @@ struct uk_index *uk_index_compare(struct uk_program *p, enum uk_relation r, stru
                                   struct uk_index *b) {
     if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "there is no relation %d; take one of enum uk_relation", (int)r);
+                               "there is no relation %d; use one of enum uk_relation", (int)r);
     return combine(p, (enum uk_index_op)(UK_I_EQ + (int)r), a, b);
 }
 

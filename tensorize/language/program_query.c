@@ -74,7 +74,7 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
 
     if (!v)
         return uk_fail(p->context, UK_INVALID_ARGUMENT, nowhere,
-                       "%s is no size of the program; define one of its sizes",
+                       "%s is not a size of the program; define one of its sizes",
                        size && *size ? size
                        : size        ? "\"\""
                                      : "NULL");

@@ -164,15 +164,14 @@ static enum uk_status refuse(const struct uk_program *p, const struct uk_tensor 
         uk_put(&text, " = %" PRId64, value);
     const char *const written = text.text ? text.text : "?";
     enum uk_status status =
-        is_stride
-            ? uk_fail(p->context, UK_INVALID_SIZE, t->at,
-                      "elements along dimension %d of %s are %" PRId64 " apart, and the program says %s; "
-                      "copy the array so, or declare a stride",
-                      d, t->name, given, written)
-            : uk_fail(p->context, UK_INVALID_SIZE, t->at,
-                      "dimension %d of %s has %" PRId64
-                      " elements, and the program says %s; give an array of that shape",
-                      d, t->name, given, written);
+        is_stride ? uk_fail(p->context, UK_INVALID_SIZE, t->at,
+                            "elements along dimension %d of %s are %" PRId64
+                            " apart, but the program says %s; copy the array so, or declare a stride",
+                            d, t->name, given, written)
+                  : uk_fail(p->context, UK_INVALID_SIZE, t->at,
+                            "dimension %d of %s has %" PRId64
+                            " elements, but the program says %s; give an array of that shape",
+                            d, t->name, given, written);
     uk_text_free(text.text);
     return status;
 }

@@ -43,10 +43,10 @@ static bool is_word(struct uk_program *p, const char *s) {
     if (s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")])
         return true;
     fail_step(
-        p,
-        uk_format(&p->arena,
-                  "a name of a step, %s%s%s, is no identifier; take letters, digits, _ and one dot for loops",
-                  s ? "\"" : "", s ? s : "NULL", s ? "\"" : ""));
+        p, uk_format(
+               &p->arena,
+               "a name of a step, %s%s%s, is not an identifier; use letters, digits, _ and one dot for loops",
+               s ? "\"" : "", s ? s : "NULL", s ? "\"" : ""));
     return false;
 }
 
@@ -185,8 +185,7 @@ static void cache(struct uk_program *p, enum uk_step_kind kind, const char *tens
     if (!uk_may_build(p))
         return;
     if ((unsigned)scope > UK_SCOPE_REGISTER)
-        fail_step(
-            p, uk_format(&p->arena, "there is no such scope as %d; take one of enum uk_scope", (int)scope));
+        fail_step(p, uk_format(&p->arena, "there is no scope %d; use one of enum uk_scope", (int)scope));
     else
         add(p, &(struct uk_step){.kind = kind,
                                  LOOPS(LOOP(place)),

@@ -31,7 +31,7 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
         return NULL;
     if ((unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a tensor has no such type as %d; take one of enum uk_type", (int)type);
+                               "there is no type %d of tensors; use one of enum uk_type", (int)type);
     if (!uk_name_is_free(p, name, "tensor"))
         return NULL;
     t = uk_alloc(&p->arena, sizeof *t);
@@ -130,8 +130,8 @@ void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope sc
     if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_scope", t))
         return;
     if ((unsigned)scope > UK_SCOPE_REGISTER)
-        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "there is no such scope as %d; take one of enum uk_scope", (int)scope);
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "there is no scope %d; use one of enum uk_scope",
+                        (int)scope);
     else
         t->scope = scope;
     p->checked = false;
@@ -156,7 +156,7 @@ static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum
 
     if ((unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a scalar has no such type as %d; take one of enum uk_type", (int)type);
+                               "there is no type %d of scalars; use one of enum uk_type", (int)type);
     if (!uk_name_is_free(p, name, "scalar"))
         return NULL;
     s = uk_alloc(&p->arena, sizeof *s);
@@ -184,8 +184,7 @@ struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type t
 static bool set_reduction(struct uk_program *p, struct uk_statement *s, const struct uk_reduction *r) {
     if (r->kind <= UK_REDUCE_NONE || r->kind > UK_REDUCE_MIN)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a reduction has no such kind as %d; take one of enum uk_reduce",
-                               (int)r->kind);
+                               "there is no reduction %d; use one of enum uk_reduce", (int)r->kind);
     if (r->iterators < 1 || r->iterators > UK_MAX_DIMS)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "a reduction over %d iterators; it may have 1 to %d", r->iterators,
@@ -240,7 +239,7 @@ static void add_statement(struct uk_program *p, struct uk_statement **link, cons
 
     if ((unsigned)assign > UK_ASSIGN_MIN || !value) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        value ? "a statement has no such assignment as %d; take one of enum uk_assign"
+                        value ? "there is no assignment %d; use one of enum uk_assign"
                               : "the value of a statement is NULL; pass what the builders return",
                         (int)assign);
         return;
@@ -250,7 +249,7 @@ static void add_statement(struct uk_program *p, struct uk_statement **link, cons
     if (label && !is_label(label)) {
         uk_program_fail(
             p, UK_INVALID_ARGUMENT, p->at,
-            "the label \"%s\" is no identifier, or a word of the language; take letters, digits and _",
+            "the label \"%s\" is not an identifier, or a word of the language; use letters, digits and _",
             label);
         return;
     }
@@ -306,7 +305,7 @@ static void add_range(struct uk_program *p, struct uk_statement *s, struct uk_in
     }
     for (int i = 0; i < s->ranges; i++)
         if (s->ranged[i] == iterator->var) {
-            uk_program_fail(p, UK_REFUSED, p->at, "%s has a range already; give one", iterator->var->name);
+            uk_program_fail(p, UK_REFUSED, p->at, "%s already has a range; give one", iterator->var->name);
             return;
         }
     if (s->ranges == 2 * UK_MAX_DIMS) {

@@ -76,7 +76,7 @@ struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, str
         return NULL;
     if (uk_type_is_float(t->type))
         return uk_program_fail(p, UK_REFUSED, p->at,
-                               "%s is %s, and its elements are no subscripts; take a tensor of integers",
+                               "%s is %s, so its elements cannot be subscripts; use a tensor of integers",
                                t->name, uk_type_name(t->type));
     at = t->dims ? list[t->dims - 1] : uk_index_int(&p->arena, 0);
     for (int d = t->dims - 2; d >= 0; d--)
@@ -280,7 +280,7 @@ struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr 
 
     if (uk_may_build(p) && (unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "there is no type %d to cast to; take one of enum uk_type", (int)type);
+                               "there is no type %d to cast to; use one of enum uk_type", (int)type);
     e = node(p, UK_E_CAST, 1, &a);
     if (e)
         e->type = type;
@@ -295,7 +295,7 @@ struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struc
 struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b) {
     if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "there is no relation %d; take one of enum uk_relation", (int)r);
+                               "there is no relation %d; use one of enum uk_relation", (int)r);
     return binary(p, (enum uk_expr_op)(UK_E_EQ + (int)r), a, b);
 }
 

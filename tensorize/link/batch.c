@@ -29,8 +29,8 @@ static enum uk_status check_names(struct uk_context *c, struct uk_program *const
                     "programs of different contexts cannot be compiled together; make them with one");
             if (programs[i]->name && programs[j]->name && !strcmp(programs[i]->name, programs[j]->name))
                 return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
-                               "function %s is made of %s too; give one of the files another name",
-                               programs[i]->name, where(programs[j]));
+                               "function %s is also made from %s; rename one of the files", programs[i]->name,
+                               where(programs[j]));
         }
     return UK_OK;
 }

@@ -40,13 +40,13 @@ static bool has(const struct names *n, const char *name) {
 
 static enum uk_status check_name(struct uk_context *c, const char *what, const char *name) {
     if (!uk_is_identifier(name))
-        return uk_fail(c, UK_INVALID_ARGUMENT, nowhere, "the name of %s, %s%s%s, is no C identifier", what,
+        return uk_fail(c, UK_INVALID_ARGUMENT, nowhere, "the name of %s, %s%s%s, is not a C identifier", what,
                        name ? "\"" : "", name ? name : "NULL", name ? "\"" : "");
     if (!uk_may_name_function(name))
-        return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
-                       "the name of %s, \"%s\", is a word of C or C++, or of a function that they know; take "
-                       "another one",
-                       what, name);
+        return uk_fail(
+            c, UK_INVALID_ARGUMENT, nowhere,
+            "the name of %s, \"%s\", is a word or a standard function of C or C++; use another one", what,
+            name);
     return UK_OK;
 }
 
@@ -91,11 +91,11 @@ static enum uk_status check_counts(struct uk_context *c, const struct uk_bundle 
                        u->exported_count, MOST_NAMES);
     if (!u->exported_count)
         return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
-                       "0 exported functions: nothing of the bundle could be called; name those that others "
-                       "are to call");
+                       "no function is exported, so nothing of the bundle could be called; name the "
+                       "functions that others call");
     if (u->constant_count && !u->source)
         return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
-                       "%d constants, and the source, which could name them, is NULL; leave them out",
+                       "%d constants are given, but the source is NULL and cannot use them; leave them out",
                        u->constant_count);
     enum uk_status s = uk_require(c, u->exported, "the list of exported functions");
     return s || !u->constant_count ? s : uk_require(c, u->constants, "the list of constants");
@@ -120,7 +120,7 @@ static enum uk_status check_constants(struct uk_context *c, const struct uk_bund
                         "the bytes of constant %s are NULL; pass their address", k->name);
         if (!s && (k->alignment & (k->alignment - 1) || k->alignment > MOST_ALIGNMENT))
             s = uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
-                        "constant %s is to be aligned to %zu; take a power of two up to %d", k->name,
+                        "the alignment of constant %s is %zu; use a power of two up to %d", k->name,
                         k->alignment, MOST_ALIGNMENT);
         left -= s ? 0 : k->length;
     }
@@ -134,8 +134,7 @@ static enum uk_status check_function_name(const struct uk_batch *b, const struct
     if (!has(constants, name))
         return UK_OK;
     return uk_fail(b->context, UK_INVALID_ARGUMENT, nowhere,
-                   "%s is the name of a constant and of a program's function; give the constant another one",
-                   name);
+                   "%s is the name of a constant and of a program's function; rename the constant", name);
 }
 
 /* What others have a name for: programs their function, that of the workspace, and those that pack. */
@@ -160,8 +159,7 @@ static enum uk_status check_apart(const struct uk_batch *b, struct uk_arena *a,
     for (int i = 0; i < b->bundle->exported_count; i++)
         if (has(constants, b->bundle->exported[i]))
             return uk_fail(b->context, UK_INVALID_ARGUMENT, nowhere,
-                           "exported: %s is a constant; export functions, one that returns its address for "
-                           "instance",
+                           "exported: %s is a constant; export a function that returns its address",
                            b->bundle->exported[i]);
     return UK_OK;
 }
@@ -175,7 +173,7 @@ enum uk_status uk_bundle_check(const struct uk_batch *b) {
     enum uk_status s = check_counts(b->context, u);
     if (!s && b->target->arch->is_device)
         s = uk_fail(b->context, UK_UNSUPPORTED, nowhere,
-                    "target %s is a GPU, and bundles are for CPUs; compile the programs alone",
+                    "target %s is a GPU, but bundles are for CPUs; compile the programs without a bundle",
                     b->target->name);
     if (!s)
         s = check_constants(b->context, u);
@@ -263,7 +261,7 @@ static enum uk_status check_variable(struct uk_build *build, const struct names 
     if (is_of_llvm(v) || is_local(v) || defined != is_constant)
         return UK_OK;
     return uk_fail(build->context, UK_LINK, nowhere,
-                   defined ? "%s: defines %s, which is the name of a constant; give it another one"
+                   defined ? "%s: defines %s, which is the name of a constant; rename it"
                            : "%s: refers to %s, which is neither defined there nor a constant",
                    source_name, name);
 }
@@ -401,11 +399,10 @@ static enum uk_status check_defined(struct uk_build *build, const struct names *
         LLVMValueRef f = LLVMGetNamedFunction(build->module, exported->sorted[i]);
 
         if (!f || LLVMIsDeclaration(f) || is_local(f))
-            return uk_fail(
-                build->context, UK_INVALID_ARGUMENT, nowhere,
-                "exported: neither the source nor a program defines a function %s; define it in the "
-                "source, not as static",
-                exported->sorted[i]);
+            return uk_fail(build->context, UK_INVALID_ARGUMENT, nowhere,
+                           "exported: neither the source nor a program defines a function %s; define it in "
+                           "the source, without static",
+                           exported->sorted[i]);
     }
     return UK_OK;
 }

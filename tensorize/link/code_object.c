@@ -34,7 +34,7 @@ enum uk_status uk_link_code_object(struct uk_context *c, const struct uk_target 
     int fd[3];
 
     if (!t->arch->is_device)
-        return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s is no device; code objects are for GPUs",
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s is not a GPU; only GPUs have code objects",
                        t->name);
     enum uk_status s = uk_tool_files(c, object, size, fd);
     if (!s) {

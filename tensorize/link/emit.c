@@ -45,7 +45,7 @@ static enum uk_status assemble(struct uk_build *b, enum uk_emit what, char **byt
 enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t) {
     if (t->interpreted)
         return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
-                       "target interp has no code to emit; name a machine, for instance x86_64-avx2");
+                       "target interp has no code to emit; use another target, for instance x86_64-avx2");
     return UK_OK;
 }
 
@@ -56,7 +56,7 @@ enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **
     enum uk_status s = uk_has_code(b->context, t);
     if (!s && !t->arch->is_device && (what == UK_EMIT_DEVICE || what == UK_EMIT_HOST))
         s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
-                    "target %s is no GPU: all its code is the host's; take another stage", t->name);
+                    "target %s is not a GPU: all its code is the host's; use another stage", t->name);
     if (!s)
         s = uk_build_all(&build, b, what, false);
     if (s)
@@ -88,8 +88,8 @@ static enum uk_status give_text(struct uk_context *c, enum uk_status s, struct u
 static enum uk_status print_all(const struct uk_batch *b, enum uk_emit what, struct uk_text *t) {
     if (what == UK_EMIT_HEADER && b->bundle)
         return uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
-                       "there is no header of a bundle: what its source exports is declared by who wrote it; "
-                       "for a header of the programs emit those alone");
+                       "a bundle has no header, as the author of its source declares what it exports; for a "
+                       "header of the programs emit these alone");
     for (int i = 0; i < b->count && what != UK_EMIT_HEADER; i++) {
         if (b->count > 1)
             uk_put(t, "%s# %s\n", i ? "\n" : "", b->function[i]->name);
@@ -120,7 +120,7 @@ enum uk_status uk_emit_bundle(const struct uk_bundle *bundle, const struct uk_op
         return s;
     if ((unsigned)what > UK_EMIT_HOST)
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                       "there is no stage %d; take one of enum uk_emit", (int)what);
+                       "there is no stage %d; use one of enum uk_emit", (int)what);
     s = uk_batch_begin(&b, bundle, options);
     if (!s && (what <= UK_EMIT_LLVM || what == UK_EMIT_HEADER))
         s = uk_batch_check_imports(&b);

@@ -190,7 +190,7 @@ static enum uk_status no_instruction(struct uk_build *b, const struct source *s,
         said[strcspn(said, "\n")] = 0;
     return uk_fail(
         b->context, UK_UNSUPPORTED, s->at,
-        "%s: target %s has no instruction for what it names: %s; leave it out, or take a target that has it",
+        "%s: target %s lacks an instruction that it uses: %s; leave it out, or use a target that has it",
         s->name, b->target->name,
         reason ? reason + strlen(before)
         : said ? said
@@ -396,8 +396,8 @@ static enum uk_status open_import(const struct uk_program *p, struct uk_import *
         return UK_OK;
     if (!language_of(path) && !ends_in(path, ".bc") && !ends_in(path, ".ll") && !ends_in(path, ".o"))
         return uk_fail(p->context, UK_UNSUPPORTED, i->at,
-                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc, or as .s, .S "
-                       "or .o to be called and not inlined",
+                       "import \"%s\": unknown file type; use .c, .ll or .bc, or .s, .S or .o, which are "
+                       "called and not inlined",
                        path);
     path = path_of(&a, p, i);
     status = path ? read_file(p->context, i, path, &i->bytes, &i->length) : uk_out_of_memory(p->context);
@@ -437,8 +437,8 @@ static enum uk_status compile_file(struct uk_build *b, const struct uk_import *i
 
     if (b->target->arch->kernel.is_text && language_of(i->text) != for_c) {
         status = uk_fail(b->context, UK_UNSUPPORTED, i->at,
-                         "import \"%s\": target %s takes no assembly; import C, LLVM IR or bitcode", i->text,
-                         b->target->name);
+                         "import \"%s\": target %s does not take assembly; import C, LLVM IR or bitcode",
+                         i->text, b->target->name);
     } else if (folder) {
         char *slash = strrchr(folder, '/');
 

@@ -140,7 +140,7 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, c
     if (s)
         return s;
     if (t && t->interpreted)
-        return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s has no code; name a machine", target);
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s has no code; use another target", target);
     const struct uk_bitcode *b = uk_bitcode_find((t ? t->arch : uk_arch_of(k))->name, uk_kernel_symbol(k));
     if (!b)
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: this build has no bitcode of it",

@@ -25,16 +25,15 @@ static enum uk_status check_features(struct uk_build *b) {
 
         if (in->row && !uk_target_takes(b->target, in->row))
             return uk_fail(b->context, UK_UNSUPPORTED, in->at,
-                           "kernel %s is for %s, and target %s is %s; take a kernel or a target of the same "
+                           "kernel %s is for %s, but target %s is %s; use a kernel and a target of the same "
                            "architecture",
                            in->name, uk_kernel_arch(in->row), b->target->name, b->target->arch->name);
         for (int k = 0; k < in->required; k++)
             if (!uk_target_has(b->target, in->requires_feature[k]))
-                return uk_fail(
-                    b->context, UK_UNSUPPORTED, in->at,
-                    "kernel %s requires %s, which target %s does not have; take another kernel or a target "
-                    "with +%s",
-                    in->name, in->requires_feature[k], b->target->name, in->requires_feature[k]);
+                return uk_fail(b->context, UK_UNSUPPORTED, in->at,
+                               "kernel %s requires %s, which target %s does not have; use another kernel, or "
+                               "a target with +%s",
+                               in->name, in->requires_feature[k], b->target->name, in->requires_feature[k]);
     }
     return UK_OK;
 }

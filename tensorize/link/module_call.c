@@ -155,9 +155,8 @@ static int pack(struct uk_module *m, const int64_t *sizes, int tensor, const str
         return UK_INVALID_ARGUMENT;
     if (m->function->schedule->is_automatic && !m->function->schedule->target->interpreted && k->copies)
         return uk_fail(c, UK_REFUSED, k->tensor->at,
-                       "%s is packed as an automatic schedule says, and code that is made of the program may "
-                       "have another "
-                       "one; give it the steps that UK_EMIT_SCHEDULE prints by uk_program_schedule before",
+                       "%s cannot be packed for an automatic schedule, as generated code may have another "
+                       "one; pass the steps that UK_EMIT_SCHEDULE prints to uk_program_schedule() before",
                        k->tensor->name);
     if (bytes > MOST_INTERPRETED && !calls_kernel(k->pack->body) && !uk_has_imports(m->program)) {
         enum uk_status s = compile_packing(m, tensor, k, &code);

@@ -276,11 +276,10 @@ enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *
 
         const char *function = function_at(&e, i, at);
 
-        return uk_fail(
-            b->context, UK_UNSUPPORTED, s->at,
-            "%s: %s has an instruction of RISC-V P, %s, and target %s has no rvp; compile the kernel "
-            "without it, or take a target with +rvp",
-            s->name, function ? function : "its code", text, b->target->name);
+        return uk_fail(b->context, UK_UNSUPPORTED, s->at,
+                       "%s: %s has an instruction of RISC-V P, %s, but target %s has no rvp; compile the "
+                       "kernel without it, or use a target with +rvp",
+                       s->name, function ? function : "its code", text, b->target->name);
     }
     return UK_OK;
 }

@@ -40,9 +40,8 @@ static enum uk_status check_scratch(struct uk_build *b) {
                     uk_build_blames_loops(b);
                     return uk_fail(
                         b->context, UK_LINK, in ? in->at : (struct uk_position){0},
-                        "%s: registers are indexed by what is no constant, so that they would lie in memory; "
-                        "in a "
-                        "kernel unroll the loops over its operands in registers (#pragma unroll)%s%s",
+                        "%s: registers are indexed by a value that is not constant, and would be in memory; "
+                        "in a kernel unroll the loops over its operands in registers (#pragma unroll)%s%s",
                         b->function->name, in ? ": see " : "", in ? in->name : "");
                 }
     return UK_OK;
@@ -152,7 +151,7 @@ enum uk_status uk_optimize(struct uk_build *b) {
         uk_build_blames_loops(b);
         s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
                     "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "
-                    "`vectorize` out, or take another loop",
+                    "`vectorize` out, or use another loop",
                     b->function->name, b->target->name);
     }
     if (!s)

@@ -145,23 +145,23 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
     if (uk_is_empty(st->parent ? st->parent : st))
         return UK_OK;
     if (s->report) {
-        uk_put(s->report, "stage %s runs as plain loops\n", st->name);
+        uk_put(s->report, "stage %s is compiled as plain loops\n", st->name);
         uk_report_fused(s->target, st->statement->right, s->report);
     }
     if (s->options->plain_loops || s->target->interpreted || has_no_kernels(s, st) || ends_tile(st) ||
         is_cheap_copy(s, st))
         return UK_OK;
     if (uk_may_loop(s))
-        return uk_note(s->context, st->statement->at, "%s %s runs as plain loops: %s",
+        return uk_note(s->context, st->statement->at, "%s '%s' is compiled as plain loops: %s",
                        st->is_copy ? "the copy" : "stage", st->name, why);
     return uk_fail(
         s->context, UK_NO_MATCH, st->statement->at,
-        st->is_copy ? "the copy %s would run as plain loops: %s; pack along another dimension, or do not "
-                      "require kernels"
+        st->is_copy ? "the copy '%s' would be compiled as plain loops: %s; pack along another dimension, or "
+                      "do not require kernels"
         : s->is_automatic
-            ? "stage %s would run as plain loops: %s; do not require kernels, or write a schedule"
-            : "stage %s would run as plain loops: %s; add `tensorize LOOP auto`, leave the schedule "
-              "out, or do not require kernels",
+            ? "stage '%s' would be compiled as plain loops: %s; do not require kernels, or write a schedule"
+            : "stage '%s' would be compiled as plain loops: %s; add `tensorize LOOP auto`, leave the "
+              "schedule out, or do not require kernels",
         st->name, why);
 }
 

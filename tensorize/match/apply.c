@@ -12,7 +12,7 @@ enum uk_status uk_apply_tensorize_step(struct uk_schedule *s, struct uk_step *st
         return status;
     if (st->match)
         return uk_fail(s->context, UK_REFUSED, step->at,
-                       "tensorize %s: stage %s is tensorized already; tensorize a stage once",
+                       "tensorize %s: stage %s is already tensorized; tensorize a stage once",
                        step->loop[0].loop, st->name);
     return uk_apply_tensorize(s, st, position, step->subject, step->at);
 }

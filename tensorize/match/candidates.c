@@ -207,7 +207,7 @@ static enum uk_status no_kernel(struct uk_schedule *s, struct uk_position at, co
     for (int k = 0; k < uk_kernel_count(); k++)
         uk_nearer(&near, uk_kernel_symbol(uk_kernel_at(k)));
     return uk_fail(s->context, UK_REFUSED, at,
-                   "tensorize: there is no kernel %s%s%s; `uk kernels` lists those there are", name,
+                   "tensorize: there is no kernel %s%s%s; `uk kernels` lists them", name,
                    near.name ? "; did you mean " : "", near.name ? near.name : "");
 }
 

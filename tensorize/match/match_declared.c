@@ -26,7 +26,8 @@ static bool find_divisors(struct uk_attempt *t, const struct uk_index *e) {
         int a = axis_of(t->ks, e->a);
 
         if (a < 0 || !uk_index_is_int(e->b, &f) || f < 2)
-            return uk_differ(t, "the declaration divides what is no iterator, or not by a number above 1");
+            return uk_differ(
+                t, "the declaration divides an expression that is not an iterator, or by a number below 2");
         if (t->divisor[a] && t->divisor[a] != f)
             return uk_differ(t, "the declaration divides %s by %lld and by %lld; one number is matched",
                              t->ks->iterator[a]->name, (long long)t->divisor[a], (long long)f);

@@ -43,7 +43,7 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
     int n = uk_tensor_number(t->k->declaration, want);
 
     if (uk_is_gathered(o))
-        return uk_differ(t, "an element of a tensor is a subscript of %s, and kernels take no such operand",
+        return uk_differ(t, "a subscript of %s is an element of a tensor, which kernels do not take",
                          o->tensor->name);
     if (want->type != o->tensor->type)
         return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
@@ -51,7 +51,7 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
     if (!uk_match_scope(t, want, operand))
         return false;
     if (t->first[n] >= 0 && t->st->operand[t->m.operand[n]].tensor != o->tensor)
-        return uk_differ(t, "%s of the kernel stands for %s and for %s; the kernel takes one tensor there",
+        return uk_differ(t, "%s of the kernel would be both %s and %s; the kernel takes one tensor there",
                          want->name, t->st->operand[t->m.operand[n]].tensor->name, o->tensor->name);
     if (operand && (n == t->pair[0].tensor) != (o->tensor == t->st->operand[0].tensor))
         return uk_differ(t, "%s is written by the nest and read in the place of %s; the kernel %s",
@@ -130,8 +130,8 @@ static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, cons
     int n = uk_scalar_number(t->k->declaration->scalars, want);
 
     if (want->type != e->type)
-        return uk_differ(t, "the scalar %s of the kernel has the type %s, what stands here has %s",
-                         want->name, uk_type_name(want->type), uk_type_name(e->type));
+        return uk_differ(t, "the scalar %s of the kernel has the type %s, the value here has %s", want->name,
+                         uk_type_name(want->type), uk_type_name(e->type));
     if (reads_gathered(t, e))
         return uk_differ(
             t, "the scalar %s of the kernel would be read with an element of a tensor as a subscript",
@@ -169,7 +169,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
     if (k->op == UK_E_SCALAR)
         return bind_scalar(t, k->scalar, e);
     if (k->op != e->op)
-        return uk_differ(t, "the expression has %s here, %s in the kernel", operation_name(e),
+        return uk_differ(t, "the expression has %s here, but %s in the kernel", operation_name(e),
                          operation_name(k));
     t->score++;
     switch (k->op) {
@@ -179,7 +179,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
         return value_of(k) == value_of(e) ||
                uk_differ(t, "the number %g here is %g in the kernel", value_of(e), value_of(k));
     case UK_E_INDEX:
-        return uk_differ(t, "index() stands in the kernel's expression; it is computed by no kernel");
+        return uk_differ(t, "the kernel's expression has index(), which kernels cannot compute");
     case UK_E_CAST:
         if (k->type != e->type)
             return uk_differ(t, "a conversion to %s here, to %s in the kernel", uk_type_name(e->type),
@@ -196,7 +196,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
         const struct uk_expr *x = e->arg[swap && i < 2 ? 1 - i : i];
 
         if ((k->arg[i] == NULL) != (x == NULL))
-            return uk_differ(t, "the expressions have another form");
+            return uk_differ(t, "the kernel's expression has another form");
         if (x && !same_expression(t, k->arg[i], x))
             return false;
     }

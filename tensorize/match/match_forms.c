@@ -4,10 +4,10 @@
 
 static const char *reduction_name(enum uk_reduce r) {
     static const char *const name[] = {[UK_REDUCE_NONE] = "no reduction",
-                                       [UK_REDUCE_SUM] = "sum",
-                                       [UK_REDUCE_PROD] = "prod",
-                                       [UK_REDUCE_MAX] = "max",
-                                       [UK_REDUCE_MIN] = "min"};
+                                       [UK_REDUCE_SUM] = "a sum",
+                                       [UK_REDUCE_PROD] = "a product",
+                                       [UK_REDUCE_MAX] = "a max",
+                                       [UK_REDUCE_MIN] = "a min"};
 
     return name[r];
 }
@@ -33,13 +33,13 @@ bool uk_match_forms(struct uk_attempt *t) {
 
     if (t->st->previous || t->st->is_filtered)
         return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
-                                            : "a `where` has relations that are no bounds of loops");
+                                            : "a `where` has relations that are not bounds of loops");
     if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
         t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
         return true; /* one term of a sum, which is started by loops of our own */
     if (p->reduce != t->ks->reduce)
-        return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
-                         reduction_name(t->ks->reduce));
+        return uk_differ(t, "the kernel computes %s, this stage %s", reduction_name(t->ks->reduce),
+                         reduction_name(p->reduce));
     for (int i = 0; i < t->tile; i++)
         outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
     if (p->reduce == UK_REDUCE_NONE)
@@ -55,8 +55,8 @@ bool uk_match_forms(struct uk_attempt *t) {
     for (int b = 0; b < t->st->bounds; b++)
         guarded |= t->st->bound[b].is_guard;
     if (guarded && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "guards leave terms out, so the sum is set to 0 before it, which needs the "
-                            "kernel's `update`; it has none");
+        return uk_differ(t, "guards leave terms out, so the sum is first set to 0, which needs the kernel's "
+                            "`update`; it has none");
     t->m.first = !guarded && p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
     if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
         return uk_differ(t, "the kernel has neither compute nor update");

@@ -150,7 +150,7 @@ bool uk_match_roles(struct uk_attempt *t) {
             continue;
         t->m.size[v->number].role = UK_SIZE_ELSEWHERE;
         if (t->k->declaration->statements == t->k->computes)
-            return uk_differ(t, "nothing here tells the kernel's size %s", v->name);
+            return uk_differ(t, "nothing here determines the kernel's size %s", v->name);
     }
     return true;
 }

@@ -138,10 +138,8 @@ static int free_data(void **state) {
 /* The program computes what it says, although what is refused is. */
 static void must_be_right(int i, const char *target) {
     struct uk_text t = {0};
-    struct run r = {.context = context,
-                    .program = parse(i),
-                    .options = {.target = target, .threads = 3},
-                    .report = &t};
+    struct run r = {
+        .context = context, .program = parse(i), .options = {.target = target, .threads = 3}, .report = &t};
 
     steps = 0;
     const bool made = !run_loops(&r, NULL);
@@ -205,7 +203,7 @@ static void words(void **state) {
     (void)state;
     refused = MATCHES;
     assert_int_equal(lower(p, "x86_64-avx2", false, &f), UK_OK);
-    assert_non_null(strstr(uk_context_notes(context), "stage C runs as plain loops"));
+    assert_non_null(strstr(uk_context_notes(context), "stage 'C' is compiled as plain loops"));
     assert_non_null(strstr(uk_context_notes(context), "uk_sgemm_"));
     assert_non_null(strstr(uk_context_notes(context), made_up));
     assert_non_null(strstr(report, "was refused: made up by the test"));

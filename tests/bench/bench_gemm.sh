@@ -129,8 +129,13 @@ chmod +x tools/gnuplot
 PATH=$folder/tools:$PATH expect 0 'summary' '' gemm --shapes tiny.txt --set two --peers none --plot=drawn.svg --json=drawn.json
 [[ $(<drawn.svg) == '<svg/>' && ! -e drawn.svg.part ]] || fail "no picture"
 peak=$(/usr/bin/python3 -c 'import json; print("%.0f" % (json.load(open("drawn.json"))["context"]["peak_flops"] * 1e-9))')
-for line in 'set terminal svg .*background rgb "white"' 'set multiplot layout 2,1' 'set title "two, ' "peak $peak GFLOP/s"; do
+for line in 'set terminal svg .*background rgb "white"' 'set multiplot layout 2,1' 'set title "two, f32, ' "peak $peak GFLOP/s" \
+    'style histogram errorbars' '^"16x17x18 TN" [0-9.]+ [0-9.]+ [0-9.]+' 'title "L1 [0-9]+ GB/s"' 'title "L2 [0-9]+ GB/s"' 'title "memory [0-9]+ GB/s"'; do
     grep -qE "$line" script || fail "gnuplot is not told '$line'"
+done
+for file in nowhere.json script; do
+    text=$(/usr/bin/python3 "$source/bench/plot.py" "$file" drawn.svg 2>&1) && fail "plot.py draws $file"
+    [[ $text =~ ^plot.py:\ \'$file\'\ (cannot be read:|has no results) && $text != *$'\n'* ]] || fail "plot.py of $file: $text"
 done
 rm tools/gnuplot drawn.svg
 ln -s /usr/bin/python3 tools/python3

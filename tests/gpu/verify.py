@@ -147,8 +147,8 @@ def by_itself():
     path.write_text(text + "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n", encoding="utf-8")
     sizes = ["--size", "M=130", "--size", "N=70", "--size", "K=20"]
     for option, status, pattern in (
-        ([], 0, "check: equal(.*\n)*.*its kernel was refused: mm: .*indexed by what is no constant.*see mm"),
-        (["--require-kernels"], 1, "stage C would run as plain loops: .*mm: .*indexed by what is no constant"),
+        ([], 0, "check: equal(.*\n)*.*its kernel was refused: mm: .*indexed by a value that is not constant.*see mm"),
+        (["--require-kernels"], 1, "stage 'C' would be compiled as plain loops: .*mm: .*indexed by a value that is not constant"),
     ):
         result = subprocess.run([uk, "run", "--check", "--target=amdgcn-gfx906", path, *sizes, *option],
                                 capture_output=True, text=True, check=False)
@@ -191,7 +191,7 @@ def refused():
     ):
         expect(name, verify(name, source), 1, pattern)
     large = DECLARATION.replace("I == 2 and J == 4", "I == 16 and J == 16").replace("stride [4, 1] in register", "stride [16, 1] in register")
-    expect("tile_in_memory", verify("tile_in_memory", HEAD + " { c[k & 255] += a[0]; }\n", large), 1, "indexed by what is no constant.*see mm")
+    expect("tile_in_memory", verify("tile_in_memory", HEAD + " { c[k & 255] += a[0]; }\n", large), 1, "indexed by a value that is not constant.*see mm")
 
 
 registry()

@@ -342,13 +342,13 @@ static void bad_sizes_are_refused(void **state) {
                    "it by where");
     assert_true(C[0] == 5);
     expect_refused(shift, (int64_t[]){4, -1}, (void *[]){C, A}, UK_INVALID_SIZE,
-                   "f.uk:2:8: error: A has an extent that is negative or overflows; take another size");
+                   "f.uk:2:8: error: A has an extent that is negative or overflows; use another size");
     expect_refused(shift, (int64_t[]){INT64_MAX, INT64_MAX}, (void *[]){C, A}, UK_INVALID_SIZE,
-                   "f.uk:1:8: error: C has more elements than there are addresses; take smaller sizes");
+                   "f.uk:1:8: error: C is too large for this address space; use smaller sizes");
     expect_refused(shift, (int64_t[]){3, 4}, (void *[]){C, NULL}, UK_INVALID_ARGUMENT,
                    "f.uk:2:8: error: A is NULL; pass its address");
     expect_refused("tensor C f32 [N]\nassume N % 4 == 0\nC[i] = 0\n", (int64_t[]){3}, (void *[]){C},
-                   UK_INVALID_SIZE, "f.uk:2:8: error: N % 4 == 0 does not hold; take other sizes");
+                   UK_INVALID_SIZE, "f.uk:2:8: error: N % 4 == 0 does not hold; use other sizes");
     assert_true(C[0] == 5);
 }
 
@@ -430,7 +430,7 @@ static void loops_run(void **state) {
     uk_print_loops(&t, &f);
     assert_string_equal(t.text, "f(N; A, C)\n"
                                 "  check N < 100\n"
-                                "  buffer W f32 [N] one for all\n"
+                                "  buffer W f32 [N] shared by all threads\n"
                                 "  for i in 0 .. N step 2 parallel\n"
                                 "    let x = i + 1\n"
                                 "    if x < N\n"
@@ -445,7 +445,7 @@ static void loops_run(void **state) {
     /* What a wrong lowering would do is seen. */
     bind[0] = uk_index_int(a, 3);
     assert_int_equal(uk_interpret_function(&f, &v, 0xff), UK_INTERNAL);
-    assert_string_equal(uk_context_message(context), "f:4:10: error: I == 2 does not hold; take other sizes");
+    assert_string_equal(uk_context_message(context), "f:4:10: error: I == 2 does not hold; use other sizes");
     bind[0] = uk_index_int(a, 2);
     operand[1].index[0] = N;
     uk_context_enter(context, "f");

@@ -490,14 +490,15 @@ static void messages_name_the_item(void **state) {
         {"uk_index_floordiv(p, b->n, 0)",
          "broken: before statement 1: error: the divisor 0 is not positive; "},
         {"uk_tensor(p, \"Z\", UK_F32, 9,", "broken: tensor 4: error: Z has 9 dimensions; "},
-        {"uk_scalar(p, \"s\", UK_TYPES)", "broken: scalar 1: error: a scalar has no such type as 9; "},
+        {"uk_scalar(p, \"s\", UK_TYPES)", "broken: scalar 1: error: there is no type 9 of scalars; "},
         {"uk_assume(p, NULL)", "broken: assumption 1: error: uk_assume takes a relation, and it is NULL; "},
         {"uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, NULL)", "broken: statement 1: error: "},
         {"uk_intrinsic(p, NULL)", "broken: intrinsic 2: error: the intrinsic is NULL; "},
         {"uk_import_file(p, \"\")", "broken: import 2: error: an import is empty; "},
         {"uk_split(p, \"Y.i\", 0, ", "broken: step 1: error: the factor is 0; take 1 or more"},
-        {"uk_split(p, \"Y.i\", 4, NULL", "broken: step 1: error: a name of a step, NULL, is no identifier; "},
-        {"uk_cache_read(p, \"X\"", "broken: step 1: error: there is no such scope as "},
+        {"uk_split(p, \"Y.i\", 4, NULL",
+         "broken: step 1: error: a name of a step, NULL, is not an identifier; "},
+        {"uk_cache_read(p, \"X\"", "broken: step 1: error: there is no scope "},
     };
     struct uk_context *c = uk_context_create();
     const char *call = "";

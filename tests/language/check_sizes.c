@@ -54,12 +54,12 @@ static void conditions_are_named(void **state) {
     answers(p, NULL, (int64_t[]){3, -7, 8, 4, 5, 8},
             "f.uk:1:9: error: the size H is -7, which is negative; take one of 0 or more");
     answers(p, NULL, (int64_t[]){3, 7, 8, 3, 5, 8},
-            "f.uk:6:8: error: assume P == (H + 1) / 2 does not hold for H = 7, P = 3; take other sizes");
+            "f.uk:6:8: error: assume P == (H + 1) / 2 does not hold for H = 7, P = 3; use other sizes");
     answers(p, NULL, (int64_t[]){3, 7, 5, 4, 5, 8},
             "f.uk:3:8: error: the stride lda of dimension 0 of A is 5, and the dimensions inside of it reach "
             "over 8 elements; make it 8 or more");
     answers(p, NULL, (int64_t[]){3, 7, INT64_MAX / 8, 4, 50, 8},
-            "f.uk:3:8: error: A has more elements than there are addresses; take smaller sizes");
+            "f.uk:3:8: error: A is too large for this address space; use smaller sizes");
     answers(
         p, NULL, (int64_t[]){3, 7, 8, 4, 5, 5},
         "f.uk:8:18: error: A[m, K - 6]: dimension 1 of A is indexed by -1 and its extent is 5; pad it, or "
@@ -74,7 +74,7 @@ static void conditions_are_named(void **state) {
     answers(p, NULL, (int64_t[]){9}, NULL);
     answers(
         p, NULL, (int64_t[]){3},
-        "f.uk:2:8: error: the extent N - 4 of dimension 0 of Y is -1, which is negative; take another size");
+        "f.uk:2:8: error: the extent N - 4 of dimension 0 of Y is -1, which is negative; use another size");
     uk_program_destroy(p);
 }
 
@@ -101,7 +101,7 @@ static void kernels_have_conditions(void **state) {
     (void)state;
     answers(p, &o, (int64_t[]){127}, NULL);
     answers(p, &o, (int64_t[]){128},
-            "f.uk: error: the schedule requires N <= 127, which does not hold for N = 128; take other "
+            "f.uk: error: the schedule requires N <= 127, which does not hold for N = 128; use other "
             "sizes");
     uk_program_destroy(p);
 }
@@ -136,9 +136,8 @@ static void programs_by_calls(void **state) {
     assert_non_null(strstr(uk_context_message(context), "error: X[i + N] is outside of X for all sizes"));
     assert_int_equal(uk_program_define(p, "N", INT64_MAX / 2), UK_OK);
     assert_int_equal(uk_emit(p, NULL, UK_EMIT_LOOPS, &bytes, &length), UK_INVALID_SIZE);
-    assert_string_equal(
-        uk_context_message(context),
-        "f: tensor 1: error: X has more elements than there are addresses; take smaller sizes");
+    assert_string_equal(uk_context_message(context),
+                        "f: tensor 1: error: X is too large for this address space; use smaller sizes");
     assert_int_equal(uk_program_create(context, "nothing", &empty), UK_OK);
     assert_int_equal(uk_program_check(empty), UK_OK); /* it may grow */
     assert_int_equal(uk_compile(empty, NULL, &m), UK_REFUSED);

@@ -128,7 +128,7 @@ static int64_t value_of(const struct uk_var *v, void *user) {
     for (int i = 0; i < SIZES; i++)
         if (v == size[i])
             return ((const int64_t *)user)[i];
-    fail_msg("%s is no size here", v->name);
+    fail_msg("%s is not a size here", v->name);
     return 0;
 }
 

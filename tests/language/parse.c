@@ -197,7 +197,7 @@ static void messages_name_the_schedules_file(void **state) {
     assert_int_equal(uk_program_parse(c, "x/f.uk", program, strlen(program), &p), UK_OK);
     assert_int_equal(uk_program_define(p, "Q", 3), UK_INVALID_ARGUMENT);
     assert_string_equal(uk_context_message(c),
-                        "x/f.uk: error: Q is no size of the program; define one of its sizes");
+                        "x/f.uk: error: Q is not a size of the program; define one of its sizes");
     assert_int_equal(uk_program_schedule(p, "y/s.uk", broken, strlen(broken)), UK_SYNTAX);
     assert_string_equal(uk_context_message(c),
                         "y/s.uk:1:14: error: byte 0x01 is not in the language; remove it");
@@ -236,7 +236,7 @@ static void questions_are_answered(void **state) {
     assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){INT64_MAX, 5, 10}), -1);
     assert_int_equal(uk_program_define(p, "Q", 3), UK_INVALID_ARGUMENT);
     assert_string_equal(uk_context_message(c),
-                        "f.uk: error: Q is no size of the program; define one of its sizes");
+                        "f.uk: error: Q is not a size of the program; define one of its sizes");
     assert_int_equal(uk_program_define(p, "M", -3), UK_INVALID_SIZE);
     assert_int_equal(uk_program_define(p, "M", 3), UK_OK);
     uk_program_destroy(p);

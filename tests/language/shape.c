@@ -64,16 +64,16 @@ static void shapes_give_sizes(void **state) {
     solves(p, ARRAYS(none, DIMS(4, 5), DIMS(3, 5)), NULL, NULL, DIMS(3, 4, 4, 5), NULL);
     solves(p, extents, NULL, DIMS(3, -1, 8, -7), DIMS(3, 4, 8, 5), NULL);
     solves(p, extents, NULL, DIMS(2, -1, -1, -1), NULL,
-           "f.uk:1:8: error: dimension 0 of A has 3 elements, and the program says M = 2; give an array of "
+           "f.uk:1:8: error: dimension 0 of A has 3 elements, but the program says M = 2; give an array of "
            "that shape");
     solves(p, ARRAYS(DIMS(3, 4), DIMS(3, 5), none), NULL, NULL, NULL,
-           "f.uk:2:8: error: dimension 0 of B has 3 elements, and the program says K = 4; give an array of "
+           "f.uk:2:8: error: dimension 0 of B has 3 elements, but the program says K = 4; give an array of "
            "that shape");
     solves(p, extents, ARRAYS(DIMS(4, 2), none, none), NULL, NULL,
-           "f.uk:1:8: error: elements along dimension 1 of A are 2 apart, and the program says 1; copy the "
+           "f.uk:1:8: error: elements along dimension 1 of A are 2 apart, but the program says 1; copy the "
            "array so, or declare a stride");
     solves(p, extents, ARRAYS(DIMS(-4, 1), none, none), NULL, NULL,
-           "f.uk:1:8: error: elements along dimension 0 of A are -4 apart, and the program says lda = 4; "
+           "f.uk:1:8: error: elements along dimension 0 of A are -4 apart, but the program says lda = 4; "
            "copy the array so, or declare a stride");
     solves(p, extents, ARRAYS(DIMS(3, 1), none, none), NULL, NULL,
            "f.uk:1:8: error: the stride lda of dimension 0 of A is 3, and the dimensions inside of it reach "
@@ -100,15 +100,15 @@ static void expressions_and_assumptions_give_sizes(void **state) {
     solves(p, ARRAYS(DIMS(15), none), NULL, NULL, DIMS(7, 4, 3, 2), NULL);
     solves(p, ARRAYS(DIMS(15), DIMS(4, 3)), ARRAYS(none, DIMS(1, 10)), NULL, DIMS(7, 4, 3, 5), NULL);
     solves(p, ARRAYS(DIMS(15), DIMS(4, 3)), ARRAYS(none, DIMS(1, 9)), NULL, NULL,
-           "f.uk:3:8: error: elements along dimension 1 of Y are 9 apart, and the program says 2 * ld = 4; "
+           "f.uk:3:8: error: elements along dimension 1 of Y are 9 apart, but the program says 2 * ld = 4; "
            "copy the array so, or declare a stride");
     solves(p, ARRAYS(DIMS(14), none), NULL, NULL, NULL,
            "f.uk:1:6: error: no array gives the size N; give its value, or another array");
     solves(p, ARRAYS(none, DIMS(4, 3)), NULL, NULL, DIMS(7, 4, 3, 2), NULL);
     solves(p, ARRAYS(DIMS(15), none), NULL, DIMS(-1, 5, -1, -1), NULL,
-           "f.uk:4:8: error: assume P == (N + 1) / 2 does not hold for N = 7, P = 5; take other sizes");
+           "f.uk:4:8: error: assume P == (N + 1) / 2 does not hold for N = 7, P = 5; use other sizes");
     solves(p, ARRAYS(DIMS(INT64_MAX), none), NULL, NULL, NULL,
-           "f.uk:2:8: error: X has more elements than there are addresses; take smaller sizes");
+           "f.uk:2:8: error: X is too large for this address space; use smaller sizes");
     uk_program_destroy(p);
 }
 

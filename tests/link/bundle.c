@@ -323,7 +323,7 @@ static void refused_text(const char *text, bool is_llvm, const char *message) {
     make(&b);
     b.bundle.source = text;
     b.bundle.source_is_llvm = is_llvm;
-    says(&b, strstr(message, "has no instruction") ? UK_UNSUPPORTED : UK_LINK, message);
+    says(&b, strstr(message, "lacks an instruction") ? UK_UNSUPPORTED : UK_LINK, message);
     end(&b);
 }
 
@@ -374,11 +374,11 @@ static void sources(void **state) {
         "void *memset(void *p, int c, unsigned long n) { return (void)c, (void)n, p; }",
         "error: source: defines memset, a function that the programs have or call; give it another name");
     refused_source("int bundle_run(void) { __asm__(\"nonsense\"); return 0; }",
-                   "error: source: target native has no instruction for what it names: <inline asm>:1:2: "
+                   "error: source: target native lacks an instruction that it uses: <inline asm>:1:2: "
                    "error: invalid instruction mnemonic "
-                   "'nonsense'; leave it out, or take a target that has it");
+                   "'nonsense'; leave it out, or use a target that has it");
     refused_source("const unsigned char bytes[5] = {1};",
-                   "error: source: defines bytes, which is the name of a constant; give it another one");
+                   "error: source: defines bytes, which is the name of a constant; rename it");
     refused_source(
         "asm(\".globl leak\\nleak: .byte 0\");",
         "error: source: has assembly outside of functions, whose names cannot be known; put it into one");
@@ -396,19 +396,18 @@ static void exports(void **state) {
     } bad[] = {
         {none, 1,
          "error: exported: neither the source nor a program defines a function bundle_walk; define it in the "
-         "source, not as static"},
+         "source, without static"},
         {is_static, 1,
          "error: exported: neither the source nor a program defines a function helper; define it in the "
-         "source, not as static"},
-        {constant, 1,
-         "error: exported: bytes is a constant; export functions, one that returns its address for instance"},
+         "source, without static"},
+        {constant, 1, "error: exported: bytes is a constant; export a function that returns its address"},
         {twice, 3,
          "error: bundle_run is the name of two exported functions; leave one out, or give it another name"},
-        {odd, 1, "error: the name of an exported function, \"a b\", is no C identifier"},
-        {null, 1, "error: the name of an exported function, NULL, is no C identifier"},
+        {odd, 1, "error: the name of an exported function, \"a b\", is not a C identifier"},
+        {null, 1, "error: the name of an exported function, NULL, is not a C identifier"},
         {word, 1,
-         "error: the name of an exported function, \"while\", is a word of C or C++, or of a function that "
-         "they know; take another one"},
+         "error: the name of an exported function, \"while\", is a word or a standard function of C or C++; "
+         "use another one"},
         {NULL, 1, "error: the list of exported functions is NULL; pass its address"},
         {none, -1, "error: -1 exported functions; give 0 to 65536 of them"},
         {none, 0,
@@ -438,18 +437,17 @@ static void refused_constants(void **state) {
         {{"weights", bytes, 1, 0},
          "error: weights is the name of two constants; leave one out, or give it another name"},
         {{"scale", bytes, 1, 0},
-         "error: scale is the name of a constant and of a program's function; give the constant another one"},
+         "error: scale is the name of a constant and of a program's function; rename the constant"},
         {{"sum_workspace", bytes, 1, 0},
-         "error: sum_workspace is the name of a constant and of a program's function; give the constant "
-         "another one"},
-        {{"1st", bytes, 1, 0}, "error: the name of a constant, \"1st\", is no C identifier"},
-        {{NULL, bytes, 1, 0}, "error: the name of a constant, NULL, is no C identifier"},
+         "error: sum_workspace is the name of a constant and of a program's function; rename the constant"},
+        {{"1st", bytes, 1, 0}, "error: the name of a constant, \"1st\", is not a C identifier"},
+        {{NULL, bytes, 1, 0}, "error: the name of a constant, NULL, is not a C identifier"},
         {{"int", bytes, 1, 0},
-         "error: the name of a constant, \"int\", is a word of C or C++, or of a function that they know; "
-         "take another one"},
+         "error: the name of a constant, \"int\", is a word or a standard function of C or C++; "
+         "use another one"},
         {{"k", NULL, 1, 0}, "error: the bytes of constant k are NULL; pass their address"},
-        {{"k", bytes, 1, 3}, "error: constant k is to be aligned to 3; take a power of two up to 4096"},
-        {{"k", bytes, 1, 8192}, "error: constant k is to be aligned to 8192; take a power of two up to 4096"},
+        {{"k", bytes, 1, 3}, "error: the alignment of constant k is 3; use a power of two up to 4096"},
+        {{"k", bytes, 1, 8192}, "error: the alignment of constant k is 8192; use a power of two up to 4096"},
         {{"k", bytes, (size_t)1 << 30, 0},
          "error: constant k of 1073741824 bytes: the constants are more than 1073741824 bytes in all; load "
          "such data when the code runs"},
@@ -472,7 +470,7 @@ static void refused_constants(void **state) {
     says(&b, UK_INVALID_ARGUMENT, "error: the list of constants is NULL; pass its address");
     b.bundle.source = NULL;
     says(&b, UK_INVALID_ARGUMENT,
-         "error: 1 constants, and the source, which could name them, is NULL; leave them out");
+         "error: 1 constants are given, but the source is NULL and cannot use them; leave them out");
     end(&b);
 }
 
@@ -485,11 +483,11 @@ static void refused_stages(void **state) {
     (void)state;
     make(&b);
     assert_int_equal(uk_emit_bundle(&b.bundle, &options, UK_EMIT_HEADER, &text, &length), UK_UNSUPPORTED);
-    assert_non_null(strstr(uk_context_message(b.context), "there is no header of a bundle"));
+    assert_non_null(strstr(uk_context_message(b.context), "a bundle has no header"));
     assert_int_equal(uk_emit_bundle(&b.bundle, &(struct uk_options){.target = "amdgcn-gfx90a"},
                                     UK_EMIT_OBJECT, &text, &length),
                      UK_UNSUPPORTED);
-    assert_non_null(strstr(uk_context_message(b.context), "is a GPU, and bundles are for CPUs"));
+    assert_non_null(strstr(uk_context_message(b.context), "is a GPU, but bundles are for CPUs"));
     assert_int_equal(uk_compile_bundle(&b.bundle, &(struct uk_options){.target = "interp"}, &m),
                      UK_UNSUPPORTED);
     assert_int_equal(uk_compile_bundle(&b.bundle, &(struct uk_options){.interpret = true}, &m),

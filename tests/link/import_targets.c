@@ -37,9 +37,9 @@ static void takes_asm(const char *statement, const char *target) {
     free(text);
 }
 
-#define SAYS(what, feature, target)                                                                         \
-    "import 1 of the program: the asm of add_4 names " what ", which needs " feature ", and target " target \
-    " does not have that; write it without, or take a target with +" feature
+#define SAYS(what, feature, target)                                                  \
+    "import 1 of the program: the asm of add_4 names " what ", which needs " feature \
+    ", which target " target " does not have; write it without, or use a target with +" feature
 
 /* LLVM's assembler for x86 takes all instructions, whatever the target has. */
 static void asm_of_x86(void **state) {
@@ -120,12 +120,12 @@ static void instructions(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++)
         refuses(text, "x86_64-avx2", UK_UNSUPPORTED,
-                WORDS("sum.uk:1:15", "import 1 of the program: target x86_64-avx2 has no instruction",
+                WORDS("sum.uk:1:15", "import 1 of the program: target x86_64-avx2 lacks an instruction",
                       "sha1msg1"));
     refuses(
         other, "x86_64-avx2", UK_UNSUPPORTED,
         WORDS(
-            "llvm.aarch64.neon.fmax.v16f32 is an instruction of aarch64, and target x86_64-avx2 is x86_64"));
+            "llvm.aarch64.neon.fmax.v16f32 is an instruction of aarch64, but target x86_64-avx2 is x86_64"));
 }
 /* ---- other architectures ---- */
 /* Needs more than plain NEON: as C says, and as only the instruction's name says. */
@@ -162,7 +162,7 @@ static void features_of_arm(void **state) {
     emits(old, "armv7-neon", UK_UNSUPPORTED, WORDS("needs dotprod, which target armv7-neon does not have"));
     emits(
         old, "neoverse-v1", UK_UNSUPPORTED,
-        WORDS("llvm.arm.neon.sdot.v4i32.v16i8 is an instruction of arm, and target neoverse-v1 is aarch64"));
+        WORDS("llvm.arm.neon.sdot.v4i32.v16i8 is an instruction of arm, but target neoverse-v1 is aarch64"));
 }
 
 /* What an architecture has no name for in its features is compiled by clang first. */
@@ -171,7 +171,7 @@ static void instructions_of_arm(void **state) {
 
     (void)state;
     emits(aes, "aarch64-neon", UK_UNSUPPORTED,
-          WORDS("target aarch64-neon has no instruction for what it names", "sha256h"));
+          WORDS("target aarch64-neon lacks an instruction that it uses", "sha256h"));
     emits(aes, "cortex-a76", UK_OK, WORDS(""));
 }
 
@@ -202,7 +202,7 @@ static void other_architectures(void **state) {
         for (int to = 0; to < ARCHS; to++) {
             emits(import, target[to], from == to ? UK_OK : UK_LINK,
                   from == to ? WORDS("")
-                             : WORDS("is compiled for", target[to], "take a target of its architecture"));
+                             : WORDS("is compiled for", target[to], "use a target of its architecture"));
             emits(machine, target[to], from == to ? UK_OK : UK_LINK,
                   from == to ? WORDS("") : WORDS("not an object for", arch[to].name));
         }

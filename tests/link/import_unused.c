@@ -154,7 +154,7 @@ static void files(void **state) {
     assert_int_equal(truncate(path, (off_t)65 << 20), 0);
     refused("large.ll", "larger than 64 MiB");
     write_file("kernel.txt", ADD);
-    refused("kernel.txt", "unknown kind of file");
+    refused("kernel.txt", "unknown file type");
 }
 
 static void contents(void **state) {

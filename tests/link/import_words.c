@@ -16,7 +16,7 @@
 #define SMAQA_SU "smaqa.su a4, a4, a5"
 #define SAYS(word)                                \
     "add_4 has an instruction of RISC-V P, " word \
-    ", and target riscv64 has no rvp; compile the kernel without it, or take a target with +rvp"
+    ", but target riscv64 has no rvp; compile the kernel without it, or use a target with +rvp"
 
 /* An object is emitted, or the message has these words. NULL: it is emitted. */
 static void emits_import(const char *import, const char *target, const char *words) {
@@ -104,7 +104,7 @@ static void elsewhere(void **state) {
     } insns[] = {
         {C(ADD_4("(void)0;\n__asm__ volatile(\".insn r 0x77, 0, 0x65, a4, a4, a5\");")),
          "import 1 of the program, line 4: the asm of add_4 has `.insn r 0x77, 0, 0x65, a4, a4, a5` "
-         "(smaqa.su a4, a4, a5), an instruction of RISC-V, and target "},
+         "(smaqa.su a4, a4, a5), an instruction of RISC-V, but target "},
         /* Clang refuses the clobber. */
         {C(ADD_4("(void)0; /* .insn i */\n__asm__(\".insn r 0x77, 0, 0x65, %0, %0, a5\\n\"\n \"nop\" ::\n "
                  "\"r\"(1) : \"a5\");")),
@@ -135,7 +135,7 @@ static void elsewhere(void **state) {
     (void)state;
     write_file("insn.s", ".globl add_4\nadd_4: nop\n.insn r 0x77, 0, 0x65, a4, a4, a5\n");
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
-        snprintf(says, sizeof says, "and target %s is none of RISC-V; compile for riscv64", targets[t]);
+        snprintf(says, sizeof says, "but target %s is not RISC-V; compile for riscv64", targets[t]);
         for (size_t i = 0; i < sizeof insns / sizeof *insns; i++) {
             emits_import(insns[i].import, targets[t], insns[i].says);
             emits_import(insns[i].import, targets[t], says);
@@ -157,7 +157,7 @@ static void headers(void **state) {
     (void)state;
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
         emits_import(import, targets[t],
-                     t == 1 ? "add_4 has an instruction of RISC-V P, add32 a0, a0, a1, and target riscv64"
+                     t == 1 ? "add_4 has an instruction of RISC-V P, add32 a0, a0, a1, but target riscv64"
                             : NULL);
     emits_import(C("#include <ukernels/registry/half.h>\n" ADD_4("c[0] = 1;")), "x86_64-avx2", NULL);
 }

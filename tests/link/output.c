@@ -109,9 +109,8 @@ static void refusals(void **state) {
     struct uk_module *m;
 
     (void)state;
-    refused(
-        (struct uk_program *[]){p, same}, 2, &plain, UK_INVALID_ARGUMENT, c,
-        "a/matmul.uk: error: function matmul is made of matmul.uk too; give one of the files another name");
+    refused((struct uk_program *[]){p, same}, 2, &plain, UK_INVALID_ARGUMENT, c,
+            "a/matmul.uk: error: function matmul is also made from matmul.uk; rename one of the files");
     refused(
         (struct uk_program *[]){p, far}, 2, &plain, UK_INVALID_ARGUMENT, c,
         "scale.uk: error: programs of different contexts cannot be compiled together; make them with one");

@@ -49,7 +49,7 @@ def test_outputs_of_other_strides():
     y = f(x, s=0.5)
     assert y.strides == (8, 40) and y.ctypes.data % 64 == 0 and np.array_equal(y, np.repeat(x[:, None] * 0.5, 3, 1))
     columns = np.zeros((3, 8))[:, :5].T
-    with pytest.raises(uk.ArgumentError, match="Y lies at an address that is no multiple of 64"):
+    with pytest.raises(uk.ArgumentError, match="Y is not aligned to 64 bytes"):
         f(x, out=columns[1:], s=1, N=4)
 
 
@@ -61,7 +61,7 @@ def test_dlpack(matmul):
         matmul(a, b, out=Foreign(out))
         assert np.array_equal(out, a @ b)
     else:
-        with pytest.raises(uk.ArgumentError, match="C is written, and the array is read-only"):
+        with pytest.raises(uk.ArgumentError, match="C is written, but its array is read-only"):
             matmul(a, b, out=Foreign(out))
     g = matmul.bind(Foreign(a), b)
     a[:] = numbers(7, 5, seed=3)  # it was not copied
@@ -112,7 +112,7 @@ def test_update_takes_its_output():
     assert y.tolist() == [1, 3, 5, 7, 9]
     f(np.ones(5, np.float32), Y=y, alpha=np.float32(-1))
     assert y.tolist() == [0, 2, 4, 6, 8]
-    with pytest.raises(uk.ArgumentError, match="Y is read as well as written; give it as out"):
+    with pytest.raises(uk.ArgumentError, match="Y is read as well as written; pass it as out"):
         f(np.ones(5, np.float32), alpha=2)
     with pytest.raises(uk.ArgumentError, match="scalar alpha is missing"):
         f(np.ones(5, np.float32), out=y)
@@ -126,7 +126,7 @@ def test_several_outputs():
     mine = np.zeros(6, np.int32)
     y, z = f(x, out=(None, mine))
     assert z is mine and np.array_equal(mine, x.astype(np.int32))
-    with pytest.raises(uk.ArgumentError, match="out is for Y, Z"):
+    with pytest.raises(uk.ArgumentError, match="out must have an array for each of Y, Z"):
         f(x, out=mine)
 
 
@@ -142,7 +142,7 @@ def test_types(kind):
     assert y.dtype == TYPES[kind] and np.array_equal(y, x)
     for dtype in TYPES.values():
         if dtype != TYPES[kind]:
-            with pytest.raises(uk.ArrayTypeError, match=f"X has elements of {np.dtype(dtype)}, and {kind} is wanted"):
+            with pytest.raises(uk.ArrayTypeError, match=f"X is {np.dtype(dtype)}; .* is required"):
                 f(np.zeros(5, dtype))
 
 
@@ -181,5 +181,5 @@ def test_define_and_schedule():
     f = uk.compile(MATMUL, define={"M": 4, "K": 4, "N": 4}, schedule="split C.n 2 -> no ni\n")
     a = numbers(4, 4)
     assert np.array_equal(f(a, a), a @ a) and "split C.n 2 -> no ni" in f.schedule
-    with pytest.raises(uk.ArgumentError, match="dimension 0 of A has 5 elements, and the program says M = 4"):
+    with pytest.raises(uk.ArgumentError, match="dimension 0 of A has 5 elements, but the program says M = 4"):
         f(numbers(5, 4), a)

@@ -24,10 +24,10 @@ READ_ONLY.flags.writeable = False
     ((A,), "B is missing; give an array"),
     ((A, B, B), "takes A, B, and 3 arrays were given"),
     ((A[0], B), "A has 2 dimensions, and the array has 1"),
-    ((A, B[:4]), "dimension 0 of B has 4 elements, and the program says K = 5; give an array of that shape"),
-    ((A[:, ::2], B[:3]), "elements along dimension 1 of A are 2 apart, and the program says 1"),
-    ((A, B[:, ::2]), "elements along dimension 0 of B are 9 apart, and the program says N = 5"),
-    ((A[::-1], B), "elements along dimension 0 of A are -5 apart, and the program says lda = 5"),
+    ((A, B[:4]), "dimension 0 of B has 4 elements, but the program says K = 5; give an array of that shape"),
+    ((A[:, ::2], B[:3]), "elements along dimension 1 of A are 2 apart, but the program says 1"),
+    ((A, B[:, ::2]), "elements along dimension 0 of B are 9 apart, but the program says N = 5"),
+    ((A[::-1], B), "elements along dimension 0 of A are -5 apart, but the program says lda = 5"),
     ((np.broadcast_to(A[0], (7, 5)), B), "the stride lda of dimension 0 of A is 0"),
     ((np.ndarray((7, 5), np.float32, bytes(1000), 0, (22, 4)), B), "A has strides of .* bytes, which are no multiples"),
     ((np.ndarray((7, 5), np.float32, bytes(1000), 2), B), "A lies at an address that is no multiple of 4 bytes"),
@@ -42,11 +42,11 @@ def test_inputs(matmul, arrays, message):
 
 
 @pytest.mark.parametrize("out, message", [
-    (READ_ONLY, "C is written, and the array is read-only"),
-    (np.zeros((7, 8), np.float32), "dimension 1 of C has 8 elements, and the program says N = 9"),
+    (READ_ONLY, "C is written, but its array is read-only"),
+    (np.zeros((7, 8), np.float32), "dimension 1 of C has 8 elements, but the program says N = 9"),
     (np.zeros((7, 9)), "C has elements of float64"),
     (np.zeros((9, 7), np.float32).T, "elements along dimension 0 of C are 1 apart"),
-    (np.broadcast_to(np.zeros(9, np.float32), (7, 9)), "C is written, and the array is read-only|0 apart"),
+    (np.broadcast_to(np.zeros(9, np.float32), (7, 9)), "C is written, but its array is read-only|0 apart"),
     ([], "out is for C"),
 ])
 def test_outputs(matmul, out, message):
@@ -59,7 +59,7 @@ def test_overlap(matmul):
     a, b = memory[:35].reshape(7, 5), memory[35:80].reshape(5, 9)
     before = memory.copy()
     for at, name in ((0, "A"), (34, "A|B"), (79, "B")):
-        with pytest.raises(uk.ArgumentError, match=f"C is written, and its memory overlaps that of ({name})"):
+        with pytest.raises(uk.ArgumentError, match=f"C is written, but overlaps ({name})"):
             matmul(a, b, out=memory[at:at + 63].reshape(7, 9))
     assert np.array_equal(memory, before)
     assert np.array_equal(matmul(a, b, out=memory[80:143].reshape(7, 9)), a @ b)
@@ -69,7 +69,7 @@ def test_interleaved_arrays_overlap():
     """The generated function compares ranges of addresses."""
     f = uk.compile("tensor X f32 [M, N] stride [ldx, 1]\ntensor Y f32 [M, N] stride [ldy, 1]\nY[m, n] = X[m, n] + 1")
     both = numbers(5, 8)
-    with pytest.raises(uk.ArgumentError, match="Y is written, and its memory overlaps that of X"):
+    with pytest.raises(uk.ArgumentError, match="Y is written, but overlaps X"):
         f(both[:, :4], out=both[:, 4:])
     f(both[:2], out=both[2:4])
     assert np.array_equal(both[2:4], both[:2] + 1)
@@ -78,7 +78,7 @@ def test_interleaved_arrays_overlap():
 @pytest.mark.parametrize("named, message", [
     ({"D": A}, "has no tensor, scalar or size D"),
     ({"A": A}, "A is given twice"),
-    ({"M": 8}, "dimension 0 of A has 7 elements, and the program says M = 8"),
+    ({"M": 8}, "dimension 0 of A has 7 elements, but the program says M = 8"),
     ({"M": -1}, "size M is -1"),
     ({"M": 7.0}, "size M is a float"),
     ({"M": np.array([7])}, "size M is a ndarray"),
@@ -93,13 +93,13 @@ def test_scalars():
     f = uk.compile("tensor X i32 [N]\ntensor Y i32 [N]\nscalar s i32\nY[i] = X[i] * s")
     x = np.arange(4, dtype=np.int32)
     assert np.array_equal(f(x, s=-3), x * -3) and np.array_equal(f(x, s=np.int8(2)), x * 2)
-    for value, message in ((2**31, "which is no i32"), (0.5, "which is no i32"), (np.nan, "which is no i32"), (np.inf, "which is no i32"), ("2x", "s is a str"), ("2", "s is a str")):
+    for value, message in ((2**31, "which i32 cannot represent"), (0.5, "which i32 cannot represent"), (np.nan, "which i32 cannot represent"), (np.inf, "which i32 cannot represent"), ("2x", "s is a str"), ("2", "s is a str")):
         with pytest.raises(uk.ArgumentError, match=message):
             f(x, s=value)
     f = uk.compile("tensor X f32 [N]\ntensor Y f32 [N]\nscalar s f32\nY[i] = X[i] * s", target="interp")
     x = np.ones(3, np.float32)
     assert np.array_equal(f(x, s=np.inf), x * np.inf)
-    for value, message in ((10**400, "which no double has"), ("2", "s is a str")):
+    for value, message in ((10**400, "out of the range of a double"), ("2", "s is a str")):
         with pytest.raises(uk.ArgumentError, match=message):
             f(x, s=value)
 
@@ -131,7 +131,7 @@ def test_condition_that_the_function_alone_tests():
     ({"threads": -1}, uk.ArgumentError, "threads is -1"),
     ({"threads": 1025}, uk.ArgumentError, "threads is 1025"),
     ({"threads": 2.5}, uk.ArrayTypeError, "threads is a float"),
-    ({"define": {"Q": 3}}, uk.ArgumentError, "Q is no size"),
+    ({"define": {"Q": 3}}, uk.ArgumentError, "Q is not a size"),
     ({"define": {"M": 2**64 + 4}}, uk.ArgumentError, "size M is 18446744073709551620"),
     ({"define": {"M": 1.5}}, uk.ArgumentError, "size M is a float"),
     ({"schedule": "split C.q 4 -> a b"}, uk.ProgramError, "schedule:1"),
@@ -158,14 +158,14 @@ def test_other_targets():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: uk.sgemm(A, B, alpha="x"), uk.ArrayTypeError, "^alpha is a str; give a number"),
-    (lambda: uk.dgemm(A.astype(float), B.astype(float), beta=[1]), uk.ArrayTypeError, "^beta is a list; give a number"),
-    (lambda: uk.sgemm(A, B, epilogue=uk.Epilogue(low="x")), uk.ArrayTypeError, "^low is a str; give a number"),
-    (lambda: uk.compile(MATMUL, target=3), uk.ArrayTypeError, "^target is a int; give a str"),
-    (lambda: uk.compile(MATMUL, schedule=b"x"), uk.ArrayTypeError, "^schedule is a bytes; give a str"),
-    (lambda: uk.compile(MATMUL, name=3), uk.ArrayTypeError, "^name is a int; give a str"),
-    (lambda: uk.compile("net.onnx"), uk.ArgumentError, r"net.onnx is a network, which network\(\) takes"),
-    (lambda: uk.network(b"model"), uk.ArrayTypeError, "^the network is given as bytes; give the path of its file"),
+    (lambda: uk.sgemm(A, B, alpha="x"), uk.ArrayTypeError, "^alpha is a str; a number is required"),
+    (lambda: uk.dgemm(A.astype(float), B.astype(float), beta=[1]), uk.ArrayTypeError, "^beta is a list; a number is required"),
+    (lambda: uk.sgemm(A, B, epilogue=uk.Epilogue(low="x")), uk.ArrayTypeError, "^low is a str; a number is required"),
+    (lambda: uk.compile(MATMUL, target=3), uk.ArrayTypeError, "^target is a int; a str is required"),
+    (lambda: uk.compile(MATMUL, schedule=b"x"), uk.ArrayTypeError, "^schedule is a bytes; a str is required"),
+    (lambda: uk.compile(MATMUL, name=3), uk.ArrayTypeError, "^name is a int; a str is required"),
+    (lambda: uk.compile("net.onnx"), uk.ArgumentError, r"net.onnx is a network; use network"),
+    (lambda: uk.network(b"model"), uk.ArrayTypeError, "^the network is a bytes; the path of its file"),
     (lambda: uk.network("/no/such.onnx"), uk.FileError, "/no/such.onnx: No such file"),
 ])
 def test_named(call, error, message):

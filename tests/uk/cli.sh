@@ -140,8 +140,8 @@ expect 1 '' 'no.uk: cannot read: No such file' run no.uk
 expect 1 '' 'not a regular file' run .
 expect 1 '' '^bad.uk:[0-9]+:[0-9]+: error: ' run bad.uk
 expect 1 '' 'error: .*no_such_kernel' compile matmul.uk --schedule=steps.uk --emit=schedule
-expect 1 '' '^softly.uk:3:1: error: no kernel computes stage Y' run softly.uk --size N=4 --require-kernels
-plain='softly.uk:3:1: note: stage Y runs as plain loops: no kernel computes it; nearest is uk_'
+expect 1 '' '^softly.uk:3:1: error: no kernel matches stage .Y.' run softly.uk --size N=4 --require-kernels
+plain="softly.uk:3:1: note: stage 'Y' is compiled as plain loops: no kernel matches it; the closest is uk_"
 expect 0 'check: within [0-9]+ roundings' "^$plain" run softly.uk --size N=4 --check
 expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
 
@@ -224,20 +224,20 @@ done
 expect 0 'check: equal' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
 expect 0 'check: equal' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 expect 0 'check: equal' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
-expect 0 'check: equal' 'runs as plain loops' run maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --check
-expect 0 'check: equal' 'runs as plain loops' run averagepool_u8.uk --size H=9 --size W=7 --size C=21 --check
+expect 0 'check: equal' 'is compiled as plain loops' run maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --check
+expect 0 'check: equal' 'is compiled as plain loops' run averagepool_u8.uk --size H=9 --size W=7 --size C=21 --check
 for c in '0 5 9' '8 16 4' '33 0 0'; do
     read -r c1 c2 c3 <<<"$c"
-    expect 0 'check: equal' 'runs as plain loops' run concat.uk --size H=7 --size C1=$c1 --size C2=$c2 --size C3=$c3 --check
+    expect 0 'check: equal' 'is compiled as plain loops' run concat.uk --size H=7 --size C1=$c1 --size C2=$c2 --size C3=$c3 --check
 done
 for h in 0 1 6; do
-    expect 0 'check: equal' 'runs as plain loops' run pad_tensorflow.uk --size H=$h --size W=5 --size C=3 --check
+    expect 0 'check: equal' 'is compiled as plain loops' run pad_tensorflow.uk --size H=$h --size W=5 --size C=3 --check
 done
 for program in u8i8 u8i8_nchw u8i8_nhwc; do
-    expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
+    expect 0 'check: equal' 'is compiled as plain loops' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
 done
-expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --check
-expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_u8i8_nhwc_s2.uk --size P=7 --size Q=6 --size C=37 --check
+expect 0 'check: equal' 'is compiled as plain loops' run conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --check
+expect 0 'check: equal' 'is compiled as plain loops' run conv2d_depthwise_u8i8_nhwc_s2.uk --size P=7 --size Q=6 --size C=37 --check
 for rule in float upward doubling; do
     expect 0 'check: equal' '' run conv2d_requantize_$rule.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 done
@@ -322,8 +322,8 @@ lines() { { "$uk" "${@:2}" 2>&1 || true; } | awk -v most="$1" 'END { if (NR > mo
 lines 15 explain softly.uk
 lines 60 explain matmul.uk
 lines 20 compile softly.uk --require-kernels --emit=loops
-expect 0 'candidates.*and [0-9]+ more, which --all lists.*runs as plain loops' '' explain softly.uk
-expect 1 '' 'no kernel computes stage Y; do not require kernels.*and [0-9]+ more, which uk explain --all lists' \
+expect 0 'candidates.*and [0-9]+ more, which --all lists.*is compiled as plain loops' '' explain softly.uk
+expect 1 '' 'no kernel matches stage .Y.; do not require kernels.*and [0-9]+ more, which uk explain --all lists' \
     compile softly.uk --require-kernels --emit=loops
 "$uk" explain softly.uk --all >all
 [[ $(wc -l <all) -gt 50 && $(grep -c ' more, which' all) == 0 ]] || fail 'uk explain --all does not list all'

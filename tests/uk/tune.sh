@@ -111,7 +111,7 @@ printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 expect 1 'error: .*do not require kernels' tune softly.uk --size N=1000 --require-kernels -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
 expect 0 'schedules measured' tune softly.uk --size N=1000 --threads=1 --trials=4 -o soft.uk
-expect 0 'note: stage Y runs as plain loops: no (step|kernel) ' run softly.uk --size N=1000 --schedule=soft.uk --check
+expect 0 'note: stage 'Y' is compiled as plain loops: no (step|kernel) ' run softly.uk --size N=1000 --schedule=soft.uk --check
 
 # A candidate that crashes, one that never ends, one that is wrong: the rest goes on. The user's kernel is what auto
 # takes first.
@@ -188,7 +188,7 @@ counted=(--size M=24 --size N=33 --size K=50 --target=riscv64-p)
 if ! command -v qemu-riscv64 >/dev/null; then
     echo 'instructions: skipped, qemu-riscv64 is not installed; ./uk-setup test installs it'
 else
-    expect 0 'schedules measured.* instructions|nothing takes fewer instructions' tune matmul_i8.uk "${counted[@]}" --trials=4 \
+    expect 0 'trial 1: [0-9]+ instructions, the start.*(the best takes [0-9]+ instructions, the automatic schedule [0-9]+ instructions: [0-9.]+ x as fast by|no schedule takes fewer) instructions' tune matmul_i8.uk "${counted[@]}" --trials=4 \
         --log=count.jsonl -o count.uk
     expect 0 'count.jsonl has 4 trials of this program and these sizes, and 0 of others' tune matmul_i8.uk "${counted[@]}" \
         --trials=1 --log=count.jsonl -o again.uk
@@ -205,6 +205,23 @@ assert counted == best and good[0]["speed"] == 1 and abs(good[1]["speed"] * good
 assert open("count.uk").read().split("schedule\n", 1)[1] in [t["schedule"] for t in good if t["instructions"] == best]
 again = [t for t in trials if t["schedule"] == good[0]["schedule"]]
 assert len({t["instructions"] for t in again}) == 1, again
+END
+    # What is left on a terminal are messages: each line of progress is cleared before one, and at the end.
+    python3 - "$uk" "${counted[@]}" <<'END' || fail 'the lines of progress on a terminal'
+import os, pty, re, sys
+pid, terminal = pty.fork()
+if not pid:
+    os.execv(sys.argv[1], [sys.argv[1], "tune", "matmul_i8.uk", *sys.argv[2:], "--trials=2", "-o", "terminal.uk"])
+said = b""
+try:
+    while more := os.read(terminal, 4096):
+        said += more
+except OSError:  # it has ended
+    pass
+assert os.waitpid(pid, 0)[1] == 0, said
+assert b"best 1.000 x" in said, said
+left = [line.rsplit("\r\x1b[K", 1)[-1] for line in said.decode().replace("\r\n", "\n").split("\n")]
+assert not left[-1] and len(left) >= 4 and not any(re.search(r" s, trial \d+ of|best [\d.]+ x", line) for line in left), (left, said)
 END
     sed 's/requires avx2/requires d/' with_crashes.uk >riscv_crashes.uk
     expect 0 'crash: .*by signal 11' tune riscv_crashes.uk --size N=400 --target=riscv64 --trials=3 -o crash.uk

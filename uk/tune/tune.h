@@ -25,6 +25,7 @@ struct tune_trial {
     enum tune_outcome outcome;
     double seconds; /* per call; of another architecture's code instructions */
     double speed;   /* over the reference's, measured in turns with it */
+    double beside;  /* the reference's seconds or instructions then; 0: not known */
     double noise;   /* of TUNE_FINAL rounds and more: how far the reference is from itself */
     double cost;    /* on a board: multiply-adds that it could have done meanwhile */
     int rounds;
@@ -75,7 +76,7 @@ const char *tune_outcome_text(enum tune_outcome outcome);
 /* What the process of a trial reports. */
 struct tune_report {
     enum tune_outcome outcome;
-    double seconds, speed, noise, cost;
+    double seconds, speed, beside, noise, cost;
     int rounds;
     bool is_lost; /* on a board: that is the board's fault */
     char message[256];
@@ -166,10 +167,11 @@ struct tune {
     bool reference_is_auto;
     double begun, limit;
     int most, measured, count[TUNE_OUTCOMES];
-    double peak, best;          /* operations per second; speed */
-    double reference_bound;     /* seconds that its kernels take at least */
-    double best_cost;           /* of the best, by the cost rule; 0: nothing is known */
-    double shown;               /* when progress was printed last */
+    double peak, best;      /* operations per second; speed */
+    double reference_bound; /* seconds that its kernels take at least */
+    double best_cost;       /* of the best, by the cost rule; 0: nothing is known */
+    double shown, pause; /* when progress was printed last; seconds until it is again, without a terminal */
+    bool is_deciding;    /* the search is over */
     struct tune_trial *pending; /* that wait until there is one for each board */
     int pendings;
     volatile int *interrupted; /* the number of the signal that ends the search; 0: none has come */
@@ -195,6 +197,10 @@ int tune_look(struct tune *t, struct tune_result *r);
 
 /* ---- tune_decide.c: the end of a search ---- */
 
+/* Prints on standard error, in place of a terminal's line of progress. */
+void tune_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What the reference took in turns with the trial. */
+double tune_beside(const struct tune_trial *t);
 /* Seconds since the search began. */
 double tune_passed(const struct tune *t);
 /* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference.

@@ -34,7 +34,7 @@ int tune_boards_left(const struct tune_bench *b) {
 
 static void leave(struct tune_board *board, const char *why) {
     board->is_out = true;
-    fprintf(stderr, "board %s is left out: %s\n", board->board.text, why);
+    tune_say("board %s is left out: %s\n", board->board.text, why);
 }
 
 /* Those that cannot be reached are said, and are not in the way of the others. */

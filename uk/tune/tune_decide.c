@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a search: the fastest are looked at once more, and the best takes turns with the reference. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "tune.h"
 
 enum { FINALISTS = 8, DECISIONS = 3 };
 
+/* Below these speeds a first look, of few rounds, and a second one leave nothing to be decided. */
+static const double hopeless_first = 0.9, hopeless_second = 0.98;
+
 static const double least_gain = 0.005; /* less than this is never more than noise */
+
+void tune_say(const char *format, ...) {
+    va_list ap;
+
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+}
+
+double tune_beside(const struct tune_trial *t) {
+    return t->beside > 0 ? t->beside : t->seconds * t->speed;
+}
 
 double tune_passed(const struct tune *t) {
     return bench_seconds() - t->begun;
@@ -21,7 +40,7 @@ static int second_look(struct tune *t, int *finalist, int *count) {
 
     *count = 0;
     for (int rank = 0; n < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
-        if (strcmp(ranked->steps, t->reference))
+        if (strcmp(ranked->steps, t->reference) && ranked->speed > hopeless_first)
             looked[n++] = (int)(ranked - t->search.trial);
     /* Half of the time that is left is for the last measurements. */
     const double until = (tune_passed(t) + t->limit) / 2;
@@ -46,14 +65,15 @@ static int second_look(struct tune *t, int *finalist, int *count) {
 /* Of counts, which have no noise, the least. */
 static const char *least_count(const struct tune *t, const char *name, double *speed) {
     const struct tune_trial *best = tune_rank(&t->search, 0);
-    char text[32];
+    char text[32], beside[32];
 
     if (!best || best->speed <= 1) {
-        fprintf(stderr, "no schedule takes fewer instructions: the result is %s\n", name);
+        tune_say("no schedule takes fewer instructions: the result is %s\n", name);
         return t->reference;
     }
-    fprintf(stderr, "the best is %.3f x as fast as %s by instructions, %s\n", best->speed, name,
-            tune_cost_text(&t->bench, best->seconds, text));
+    tune_say("the best takes %s, %s %s: %.3f x as fast by instructions\n",
+             tune_cost_text(&t->bench, best->seconds, text), name,
+             tune_cost_text(&t->bench, tune_beside(best), beside), best->speed);
     *speed = best->speed;
     return best->steps;
 }
@@ -61,7 +81,7 @@ static const char *least_count(const struct tune *t, const char *name, double *s
 int tune_decide(struct tune *t, const char **steps, double *speed) {
     const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
     int finalist[FINALISTS], count, status;
-    char text[32];
+    char text[32], beside[32];
 
     *steps = NULL;
     *speed = 1;
@@ -69,32 +89,38 @@ int tune_decide(struct tune *t, const char **steps, double *speed) {
         *steps = least_count(t, name, speed);
         return UK_EXIT_OK;
     }
+    t->is_deciding = true;
     status = second_look(t, finalist, &count);
     t->bench.limit *= 4;
     for (int i = 0; i < count && i < DECISIONS && !status && !*t->interrupted; i++) {
         struct tune_trial last = t->search.trial[finalist[i]];
 
+        if (last.speed < hopeless_second) /* nor is any of those that follow */
+            break;
         if (!tune_measure(&t->bench, &last, TUNE_FINAL, t->interrupted))
             return UK_EXIT_OK;
         double noise = last.noise > least_gain ? last.noise : least_gain;
         if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
             *steps = last.steps;
             *speed = last.speed;
-            fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %s\n", last.speed, name, noise,
-                    tune_cost_text(&t->bench, last.seconds, text));
+            tune_say("the best takes %s, %s %s: %.3f x as fast (noise %.3f)\n",
+                     tune_cost_text(&t->bench, last.seconds, text), name,
+                     tune_cost_text(&t->bench, tune_beside(&last), beside), last.speed, noise);
             return UK_EXIT_OK;
         }
         if (last.outcome == TUNE_OK)
-            fprintf(stderr, "%s is %.3f x as fast as %s, no more than noise (%.3f)\n",
-                    i ? "another" : "the best", last.speed, name, noise);
+            tune_say("%s takes %s, %s %s: %.3f x as fast, which is within noise (%.3f)\n",
+                     i ? "another" : "the best", tune_cost_text(&t->bench, last.seconds, text), name,
+                     tune_cost_text(&t->bench, tune_beside(&last), beside), last.speed, noise);
         else
-            fprintf(stderr, "the best failed when it was measured again: %s\n", last.message);
+            tune_say("the best failed when it was measured again: %s\n", last.message);
     }
     if (!status && !*t->interrupted && tune_passed(t) < t->limit &&
         !(t->bench.board && !tune_boards_left(&t->bench))) {
-        fprintf(stderr, "no schedule is faster: the result is %s\n", name);
+        tune_say("no schedule is faster: the result is %s\n", name);
         *steps = t->reference;
     }
+    t->is_deciding = false;
     return status;
 }
 

@@ -96,9 +96,9 @@ static int weigh(struct network_tune *n) {
     free(cost);
     qsort(n->layer, (size_t)n->layers, sizeof *n->layer, compare);
     if (n->weight > 0)
-        fprintf(stderr, "%d layer%s in %d tensor program%s: %s, measured in %.1f s\n", layers,
-                layers == 1 ? "" : "s", n->layers, n->layers == 1 ? "" : "s",
-                tune_cost_text(&n->all.bench, n->weight, text), tune_passed(&n->all));
+        tune_say("%d layer%s in %d tensor program%s: %s, measured in %.1f s\n", layers,
+                 layers == 1 ? "" : "s", n->layers, n->layers == 1 ? "" : "s",
+                 tune_cost_text(&n->all.bench, n->weight, text), tune_passed(&n->all));
     return status;
 }
 
@@ -152,8 +152,8 @@ static int search(struct network_tune *n, struct layer *l, double limit, int mos
         snprintf(calls, sizeof calls, " in %d calls", l->calls);
     if (isfinite(limit))
         snprintf(seconds, sizeof seconds, ", %.0f s", limit);
-    fprintf(stderr, "%s, %s: %.1f %% of the network%s%s\n", l->shown->function, l->shown->operators,
-            100 * l->weight / n->weight, calls, seconds);
+    tune_say("%s, %s: %.1f %% of the network%s%s\n", l->shown->function, l->shown->operators,
+             100 * l->weight / n->weight, calls, seconds);
     int status = load(n, l, &s, limit, most);
     if (!status)
         status = tune_look(&s.tune, &r);
@@ -247,10 +247,9 @@ static void print_result(const struct network_tune *n) {
         own += n->layer[i].steps != NULL;
     tune_cost_text(&n->all.bench, n->weight, before);
     tune_cost_text(&n->all.bench, weight_now(n), now);
-    fprintf(stderr,
-            "%d of %d tensor programs searched, %d got a schedule other than the automatic one: layers one "
-            "by one take %s instead of %s, %.3f x as fast\n",
-            n->searched, n->layers, own, now, before, n->weight / weight_now(n));
+    tune_say("%d of %d tensor programs searched, %d got a schedule other than the automatic one: layers one "
+             "by one take %s instead of %s, %.3f x as fast\n",
+             n->searched, n->layers, own, now, before, n->weight / weight_now(n));
 }
 
 static int finish(const struct network_tune *n) {

@@ -265,6 +265,7 @@ static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, 
     }
     r->seconds = contender[1].seconds;
     r->speed = 1 / contender[1].ratio;
+    r->beside = contender[0].seconds;
     r->noise = rounds >= TUNE_FINAL ? fabs(1 / contender[2].ratio - 1) : 0;
     r->rounds = rounds;
     return TUNE_OK;
@@ -280,6 +281,7 @@ static enum tune_outcome count_candidate(struct tune_bench *b, const char *steps
     else if (!same_results(b, r))
         return TUNE_WRONG;
     r->speed = b->reference_seconds > 0 ? b->reference_seconds / r->seconds : 1;
+    r->beside = b->reference_seconds;
     r->rounds = 1;
     return TUNE_OK;
 }
@@ -352,7 +354,7 @@ void tune_describe_end(struct tune_trial *t, int status, double limit) {
 void tune_clear(struct tune_trial *t) {
     t->message[0] = 0;
     t->outcome = TUNE_REFUSED;
-    t->seconds = t->speed = 0;
+    t->seconds = t->speed = t->beside = 0;
     t->rounds = 0;
 }
 
@@ -360,6 +362,7 @@ void tune_take(struct tune_trial *t, const struct tune_report *r) {
     t->outcome = r->outcome;
     t->seconds = r->seconds;
     t->speed = r->speed;
+    t->beside = r->beside;
     t->noise = r->noise;
     t->rounds = r->rounds;
     memcpy(t->message, r->message, sizeof t->message);

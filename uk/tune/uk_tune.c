@@ -44,46 +44,54 @@ static double cost(struct tune *t, const char *steps) {
 
 /* ---- progress ---- */
 
-/* A line each few seconds, or one that changes on a terminal. */
+/* One line that changes on a terminal; elsewhere lines, each after twice the time of the one before. */
 static void show_progress(void *user) {
     struct tune *t = user;
     bool terminal = isatty(STDERR_FILENO);
 
-    if (!terminal && tune_passed(t) < t->shown + PROGRESS)
+    if (!terminal && tune_passed(t) < t->shown + (t->pause > 0 ? t->pause : PROGRESS))
         return;
+    t->pause = t->pause > 0 ? 2 * t->pause : 2 * PROGRESS;
     t->shown = tune_passed(t);
     fprintf(stderr, "%s%6.1f s", terminal ? "\r\033[K" : "", t->shown);
     if (isfinite(t->limit))
         fprintf(stderr, " of %.0f", t->limit);
-    fprintf(stderr, ", trial %d", t->measured);
-    if (t->most < INT32_MAX)
+    if (t->is_deciding)
+        fprintf(stderr, ", measuring the fastest again");
+    else
+        fprintf(stderr, ", trial %d", t->measured);
+    if (t->most < INT32_MAX && !t->is_deciding)
         fprintf(stderr, " of %d", t->most);
     fprintf(stderr, ", best %.3f x%s", t->best, terminal ? "" : "\n");
 }
 
 static void show_trial(struct tune *t, const struct tune_trial *trial) {
-    char text[32];
-    const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : "";
+    char text[32], beside[32];
 
     t->count[trial->outcome]++;
     if (trial->outcome == TUNE_OK && trial->speed > t->best) {
+        const bool is_reference = !(t->best > 0);
+
         t->best = trial->speed;
         t->best_cost = cost(t, trial->steps);
         t->shown = tune_passed(t);
-        fprintf(stderr, "%s%6.1f s, trial %d: %s, %.3f x the speed of the start\n", clear, tune_passed(t),
-                t->measured, tune_cost_text(&t->bench, trial->seconds, text), trial->speed);
+        tune_cost_text(&t->bench, trial->seconds, text);
+        tune_cost_text(&t->bench, tune_beside(trial), beside);
+        if (is_reference)
+            tune_say("%6.1f s, trial %d: %s, the start\n", tune_passed(t), t->measured, text);
+        else
+            tune_say("%6.1f s, trial %d: %s, the start %s: %.3f x its speed\n", tune_passed(t), t->measured,
+                     text, beside, trial->speed);
     } else if (trial->outcome != TUNE_OK && trial->outcome < TUNE_BOUND &&
                (trial->outcome != TUNE_REFUSED || !t->reference)) {
-        fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", clear, tune_passed(t), t->measured,
-                tune_outcome_text(trial->outcome), trial->message);
+        tune_say("%6.1f s, trial %d: %s: %s\n", tune_passed(t), t->measured,
+                 tune_outcome_text(trial->outcome), trial->message);
     }
     show_progress(t);
 }
 
 static void show_counts(const struct tune *t) {
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
-    fprintf(stderr, "%d schedules measured in %.1f s", t->measured, tune_passed(t));
+    tune_say("%d schedules measured in %.1f s", t->measured, tune_passed(t));
     for (int i = TUNE_REFUSED; i < TUNE_BOUND; i++)
         if (t->count[i])
             fprintf(stderr, ", %d %s", t->count[i], tune_outcome_text((enum tune_outcome)i));
@@ -266,7 +274,7 @@ static int run_starts(struct tune *t) {
         status = try_reference(t, steps);
     t->reference_is_auto = t->reference;
     if (!status && !t->reference && !interrupted)
-        fprintf(stderr, "the automatic schedule does not work here; the first one that does replaces it\n");
+        tune_say("the automatic schedule does not work here; the first one that does replaces it\n");
     if (own && !status)
         status = take_start(t, own);
     else
@@ -433,6 +441,7 @@ int tune_look(struct tune *t, struct tune_result *r) {
     r->is_decided = r->steps;
     if (!r->is_decided)
         r->steps = tune_best_so_far(t, &r->speed);
+    tune_say("%s", "");
     return UK_EXIT_OK;
 }
 
@@ -460,9 +469,8 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
                            "no board is left: %s has the best schedule so far, %.3f x the speed of the start",
                            where, r.speed);
     if (!r.is_decided)
-        fprintf(stderr,
-                "time limit reached: %s has the best schedule so far, %.3f x the speed of the start\n", where,
-                r.speed);
+        tune_say("time limit reached: %s has the best schedule so far, %.3f x the speed of the start\n",
+                 where, r.speed);
     return UK_EXIT_OK;
 }
 

@@ -9,7 +9,7 @@ static struct uk_tensor *named_tensor(struct uk_parser *ps) {
 
     if (name && !x)
         return uk_program_fail(ps->p, UK_REFUSED, at,
-                               "%s is no tensor; declare it above, `tensor %s f32 [...]`", name, name);
+                               "%s is not a tensor; declare it above, `tensor %s f32 [...]`", name, name);
     return x;
 }
 

@@ -31,7 +31,8 @@ static struct uk_index *map_name(struct uk_parser *ps, const char *name, struct 
                 e->at = at;
             return e;
         }
-    return uk_program_fail(ps->p, UK_REFUSED, at, "%s is no name of the map; use the names before ->", name);
+    return uk_program_fail(ps->p, UK_REFUSED, at, "%s is not a name of the map; use the names before ->",
+                           name);
 }
 
 static struct uk_index *step_name(struct uk_parser *ps, const char *name, struct uk_position at) {
@@ -54,11 +55,10 @@ static struct uk_index *affine_name(struct uk_parser *ps) {
     if (ps->names == UK_NAMES_STEP)
         return step_name(ps, name, at);
     if (uk_find_tensor(p, name) && uk_next_is(ps, "["))
-        return uk_program_fail(
-            p, UK_REFUSED, at,
-            "an element of %s stands in an integer expression; it can only be a whole subscript of an "
-            "element that is read: compute with it in a tensor of its own",
-            name);
+        return uk_program_fail(p, UK_REFUSED, at,
+                               "an element of %s is part of an integer expression, but can only be a whole "
+                               "subscript; compute the expression in a tensor first",
+                               name);
     if (uk_find_tensor(p, name) || uk_find_scalar(p, name))
         return uk_program_fail(p, UK_REFUSED, at, "%s is a %s, not an integer; use a size or an iterator",
                                name, uk_find_tensor(p, name) ? "tensor" : "scalar");
@@ -206,7 +206,7 @@ static bool map_names(struct uk_parser *ps, struct uk_map *m) {
             return uk_program_fail(ps->p, UK_REFUSED, at, "more than %d names in a map", UK_MAX_DIMS);
         for (int i = 0; i < m->from_count; i++)
             if (!strcmp(m->from[i]->name, name))
-                return uk_program_fail(ps->p, UK_REFUSED, at, "%s stands twice in the map; take another name",
+                return uk_program_fail(ps->p, UK_REFUSED, at, "%s appears twice in the map; use another name",
                                        name);
         if (!(v = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
             return false;

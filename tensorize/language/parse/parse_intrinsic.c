@@ -67,7 +67,7 @@ static bool parse_number_argument(struct uk_parser *ps, struct uk_argument *a) {
         return true;
     }
     if (!uk_type_is_float((enum uk_type)a->ctype))
-        return uk_program_fail(ps->p, UK_REFUSED, t->at, "%.*s is no integer; its type is %s",
+        return uk_program_fail(ps->p, UK_REFUSED, t->at, "%.*s is not an integer; its type is %s",
                                (int)(t->n < 40 ? t->n : 40), t->s, uk_type_name(a->ctype));
     char *text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
 
@@ -98,7 +98,7 @@ static bool resolve_argument(struct uk_parser *ps, struct uk_argument *a, const 
     if (!a->tensor && !a->scalar && !a->size)
         return uk_program_fail(
             ps->p, UK_REFUSED, at,
-            "%s is no tensor, size or scalar of the declaration; pass one of these or a number", name);
+            "%s is not a tensor, size or scalar of the declaration; pass one of these or a number", name);
     if (a->tensor && a->ctype != UK_CTYPE_PTR)
         return uk_program_fail(ps->p, UK_REFUSED, at, "%s is a tensor; pass it as ptr", name);
     if (a->size && !integer)

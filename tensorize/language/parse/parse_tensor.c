@@ -64,7 +64,7 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
         return uk_expected(ps, "the end of the line",
                            "attributes of a tensor are layout, stride, align, over, in, constant and finite");
     if (*given & 1u << i)
-        return uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "%s stands twice; give it once", names[i]);
+        return uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "%s is given twice; give it once", names[i]);
     *given |= 1u << i;
     ps->t++;
     ps->p->at = ps->t->at;

@@ -245,11 +245,10 @@ static bool next_word(struct asm_word *w) {
 
 static enum uk_status refuse(struct uk_build *b, const struct uk_source *s, const char *function,
                              const char *word, const char *lacks) {
-    return uk_fail(
-        b->context, UK_UNSUPPORTED, s->at,
-        "%s: the asm of %s names %s, which needs %s, and target %s does not have that; write it without, or "
-        "take a target with +%s",
-        s->name, function, word, lacks, b->target->name, lacks);
+    return uk_fail(b->context, UK_UNSUPPORTED, s->at,
+                   "%s: the asm of %s names %s, which needs %s, which target %s does not have; write it "
+                   "without, or use a target with +%s",
+                   s->name, function, word, lacks, b->target->name, lacks);
 }
 
 static enum uk_status gate_words(struct uk_build *b, const struct uk_source *s, const char *function,

@@ -211,15 +211,14 @@ static enum uk_status gate_features(struct uk_build *b, const struct uk_source *
         if (*arch != b->target->arch && !strncmp(name, (*arch)->intrinsics, strlen((*arch)->intrinsics)))
             return uk_fail(
                 b->context, UK_UNSUPPORTED, s->at,
-                "%s: %s is an instruction of %s, and target %s is %s; compile the kernel for the target",
+                "%s: %s is an instruction of %s, but target %s is %s; compile the kernel for the target",
                 s->name, name, (*arch)->name, b->target->name, b->target->arch->name);
     if (!lacks)
         return UK_OK;
-    return uk_fail(
-        b->context, UK_UNSUPPORTED, s->at,
-        "%s: %s needs %s, which target %s does not have; compile the kernel without it, or take a target "
-        "with +%s",
-        s->name, name, lacks, b->target->name, lacks);
+    return uk_fail(b->context, UK_UNSUPPORTED, s->at,
+                   "%s: %s needs %s, which target %s does not have; compile the kernel without it, or use a "
+                   "target with +%s",
+                   s->name, name, lacks, b->target->name, lacks);
 }
 
 static enum uk_status gate_function(struct uk_build *b, const struct uk_source *s, LLVMValueRef f) {
@@ -277,7 +276,7 @@ static enum uk_status gate_globals(struct uk_build *b, const struct uk_source *s
     for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v)) {
         if (LLVMIsDeclaration(v))
             return uk_fail(b->context, UK_LINK, s->at,
-                           "%s: uses the variable %s of elsewhere; kernels take arguments", s->name,
+                           "%s: uses the external variable %s; pass it to the kernel as an argument", s->name,
                            LLVMGetValueName(v));
         if (!LLVMIsGlobalConstant(v))
             return uk_fail(b->context, UK_LINK, s->at,
@@ -302,11 +301,10 @@ static enum uk_status gate_arch(struct uk_build *b, const struct uk_source *s) {
 
     if (!*triple || arch_of(triple) == b->target->arch)
         return UK_OK;
-    return uk_fail(
-        b->context, UK_LINK, s->at,
-        "%s: is compiled for %s, and target %s is %s; compile it for the target, or take a target of its "
-        "architecture",
-        s->name, triple, b->target->name, b->target->arch->name);
+    return uk_fail(b->context, UK_LINK, s->at,
+                   "%s: is compiled for %s, but target %s is %s; compile it for the target, or use a target "
+                   "of its architecture",
+                   s->name, triple, b->target->name, b->target->arch->name);
 }
 
 static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w) {

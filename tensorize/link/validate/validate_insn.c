@@ -67,11 +67,11 @@ enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const c
 
     if (strchr(text, '%'))
         name[strcspn(name, " ")] = 0;
-    return uk_fail(
-        b->context, UK_UNSUPPORTED, at,
-        "%s has `%s`%s%s%s, an instruction of RISC-V, and target %s is none of RISC-V; compile for "
-        "riscv64%s, or put it under #ifdef __riscv, and beside it what this target takes",
-        where, text, known ? " (" : "", name, known ? ")" : "", b->target->name, known ? "-p" : "");
+    return uk_fail(b->context, UK_UNSUPPORTED, at,
+                   "%s has `%s`%s%s%s, an instruction of RISC-V, but target %s is not RISC-V; compile for "
+                   "riscv64%s, or put it under #ifdef __riscv, next to code for this target",
+                   where, text, known ? " (" : "", name, known ? ")" : "", b->target->name,
+                   known ? "-p" : "");
 }
 
 /* The line of the text, from 1 on, that has these words first; 0: none. */
