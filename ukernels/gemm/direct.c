@@ -2,26 +2,26 @@
 /*
  * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
  *
- * A k iteration of a kernel takes, for its rows, what its multiply-adds, loads and shuffles take on the
- * core's ports (cost/kernel.c), and a call takes GEMM_CALL cycles more for its arguments, its jumps, and the
- * first loads. A vector of columns costs as much with one column as with all; kernels of fewer columns have
- * several rows in a vector, at the price of shuffles. So 20 columns are split into 16 and 4 rather than two
- * vectors.
+ * A k iteration of a kernel takes the cycles of its multiply-adds, loads and shuffles on the core's ports
+ * (cost/kernel.c). A call takes GEMM_CALL cycles more for its arguments, its jumps and the first loads.
  *
- * Where loads into a part of a register take an FMA port too, R rows that share a vector take it for all
- * loads of a row-major A but every R-th and for the row of B, and before the first k iteration for R masks,
- * which are set through one of these ports. 8 columns are then 12 FMAs, 12 shuffles and 4 such loads for 24
- * rows, 7/12 of a cycle a row, and half a cycle with half a vector for each row. 4 columns take a third of a
- * cycle, if there are rows enough for the masks; else they have kernels of their own.
+ * A vector of columns costs the same for one column as for all. Kernels of fewer columns hold several rows in
+ * a vector, at the price of shuffles, so 20 columns are split into 16 and 4 rather than into two vectors.
  *
- * For few last columns the lanes of a vector may be rows instead (transposed_cycles). A row-major A is
- * transposed in registers: 16 rows take 3 cycles a k iteration for one or two columns, and half a cycle for
- * each further one, where a vector of columns takes 8 and rows that share a vector 6. With a column-major A
+ * On cores where a load into a part of a register also occupies an FMA port, such loads add to the
+ * multiply-adds. If R rows share a vector, these are all loads of a row-major A except every R-th, the loads
+ * of rows of B, and before the first k iteration R masks. Example: 24 rows of 8 columns are 12 FMAs, 12
+ * shuffles and 4 such loads, 7/12 of a cycle per row; half a vector per row takes half a cycle. 4 columns
+ * take a third of a cycle if enough rows hide the masks; otherwise they have kernels of their own.
+ *
+ * Few last columns may have rows in the lanes of a vector instead (transposed_cycles). A row-major A is
+ * transposed in registers: 16 rows take 3 cycles per k iteration for one or two columns, and half a cycle for
+ * each further one; a vector of columns would take 8, and rows that share a vector 6. With a column-major A
  * each column takes half a cycle.
  *
- * A load across two cache lines takes a load port for a second access (the core's `split`), and holds up the
- * multiply-adds beside it (`split` of the vectors): where rows of B are no whole lines, a part of the vectors
- * of B, once for each group of rows.
+ * A load across two cache lines occupies a load port twice (uk_core.split) and delays the multiply-adds next
+ * to it (uk_vectors.split). This concerns a part of the vectors of B, once per group of rows, if rows of B do
+ * not consist of whole lines.
  */
 #include "small.h"
 
@@ -30,9 +30,9 @@
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
 
-/* How many of a kernel's loads of A in a k iteration fill a part of a register. Loads of two contiguous
- * elements of a column-major A do not, but with their masks they cost as much for few k iterations, and for
- * many half a vector for each row is as good. */
+/* Loads of A per k iteration that fill a part of a register. Loads of two contiguous elements of a
+ * column-major A fill whole registers but count too: for few k iterations their masks cost as much, and for
+ * many half a vector per row is as good. */
 static double merging_loads(const struct uk_kernel *k) {
     const double a = k->loads - 1;
 
@@ -41,16 +41,17 @@ static double merging_loads(const struct uk_kernel *k) {
     return k->row_step > 1 ? a - a / k->row_step : 0;
 }
 
-/* The vectors of B of a k iteration that lie across two lines, in rows so many bytes apart. */
+/* Vectors of B per k iteration that cross a line, if rows are `stride` bytes apart. */
 static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, int64_t stride) {
     const int row = k->nr * t->size, vector = k->mr * row / (int)k->fma, bytes = row < vector ? row : vector;
 
     return row / bytes * uk_cost_splits(bytes, stride);
 }
 
-/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. Where elements of
- * several k iterations are loaded at once, as many rows are taken to be spread as in a whole group; of fewer
- * rows a kernel may spread more. Where rows share a vector, the last vector may be partly unused. */
+/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. If elements of
+ * several k iterations are loaded at once, the share of rows that are broadcast by shuffles is that of a
+ * whole group, although a kernel may shuffle more of fewer rows. If rows share a vector, the last one may be
+ * partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
                                int64_t stride) {
     const struct uk_core *core = &t->machine->core;
@@ -71,14 +72,14 @@ static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel
     return uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split;
 }
 
-/* Whether a load into a part of a register takes an FMA port. */
+/* Does a load into a part of a register occupy an FMA port? */
 static bool merges_take_port(const struct gemm_type *t) {
     return t->vectors->merge.ports & t->vectors->fma.ports;
 }
 
-/* What a call takes beside its k iterations. Where loads into a part of a register take an FMA port, it also
- * sets the masks of rows that share a vector; and where all rows share one vector, nothing hides the shuffles
- * that extract each row but the first for C. */
+/* Cycles of a call in addition to its k iterations. If loads into a part of a register occupy an FMA port,
+ * the call also sets the masks of rows that share a vector; and if all rows share one vector, nothing hides
+ * the shuffles that extract each row but the first for C. */
 static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
     const int step = k->row_step;
 
@@ -87,13 +88,13 @@ static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int
     return GEMM_CALL + step + (rows <= step ? step - 1 : 0);
 }
 
-/* Whether a kernel that is a vector narrower takes that many columns: in a kernel all vectors but the last
+/* Does a kernel that is a vector narrower suffice for that many columns? All vectors of a kernel but the last
  * have to be full. */
 static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
-/* Whether the lanes of a kernel's vectors are rows, for which a row-major A is transposed
+/* Are the lanes of the kernel's vectors rows? A row-major A is then transposed
  * (gemm_small_transpose_avx512.c). */
 static bool is_transposed(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;

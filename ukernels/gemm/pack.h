@@ -8,34 +8,35 @@
 /* The row stride of a copy of rows of n elements. Long ones are an odd number of lines: they use all sets of
  * a cache, and vectors that are stored to them cross no lines. */
 int64_t uk_gemm_leading(int64_t n, int size);
-/* A, and B. */
+/* A and B of the product. */
 enum gemm_side { GEMM_LEFT, GEMM_RIGHT };
-/* A mixed product's A and B have types of their own. */
+/* The element type of A or B, which differ if the type is mixed. */
 static inline enum uk_element gemm_element_of(const struct gemm_type *t, enum gemm_side side) {
     return !t->is_mixed ? t->element : side == GEMM_LEFT ? UK_ELEMENT_U8 : UK_ELEMENT_I8;
 }
-/* A, with its rows as lines, or B, with its columns, as the caller has it. */
+/* The caller's operand: lines are rows of A or columns of B. */
 static inline struct uk_lattice gemm_in_place(const struct gemm_product *p, enum gemm_side side) {
     const enum uk_element element = gemm_element_of(p->type, side);
 
     return side == GEMM_LEFT ? uk_lattice_matrix(element, p->m, p->k, gemm_a_row(p), gemm_a_step(p))
                              : uk_lattice_matrix(element, p->n, p->k, gemm_b_column(p), gemm_b_step(p));
 }
-/* Its copy for tiles: n lines of k elements; `taken`: of a panel. */
+/* Its copy for tiles: n lines of k elements; a panel has `taken` lines. */
 struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_tile *tile,
                                enum gemm_side side, enum uk_lattice_kind kind, int64_t n, int64_t k,
                                int64_t taken);
-/* The copy of a block of a product by tiles, of an operand that the plan copies. */
+/* The copy of one block of an operand that the plan copies. */
 struct uk_lattice uk_gemm_block(const struct gemm_plan *plan, enum gemm_side side);
-/* The whole operand as the plan's path has it packed. */
+/* The whole operand in the order in which the plan's path packs it. */
 struct uk_lattice uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
 /* Its bytes; 0: the path packs nothing. */
 size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
 
-/* A copy of lines [line, line + n) of an operand, and of each elements [k, k + iterations): they become lines
- * 0 to n and elements 0 to `iterations`. In panels, 0 is written to lines that a panel does not have and
- * behind the last element of a group, and the border's value where the view leads out of the array. In rows:
- * of a matrix, a view with one loop of lines and one of k, without an axis. */
+/* A rectangle to copy: elements [k, k + iterations) of lines [line, line + n). They become lines 0 to n and
+ * elements 0 to `iterations` of the copy.
+ *     panels   0 fills the lines that the last panel lacks and the last group of terms; the border's value
+ *              replaces elements outside of the array
+ *     rows     only of a matrix: one loop of lines, one of k, no axis */
 struct uk_gemm_part {
     const struct uk_lattice *from;
     const void *array;

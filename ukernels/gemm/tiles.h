@@ -8,12 +8,12 @@
 
 /* ---- blocks.c ---- */
 
-/* The rows of a panel, if all panels are about equally high and none is higher than the kernel's tile. */
+/* Rows of a panel: panels are about equally high, and none is higher than the kernel's tile. */
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
-/* The length of balanced blocks of k, for each of which at least four tiles of B have room. */
+/* Length of the blocks of k, about equally long; L2 has room for at least four tiles of B. */
 int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t);
-/* Of n columns, those of a block of B, if all blocks are about equally wide; `parts`: tasks that share a
- * core's L2. */
+/* Columns of a block of B: blocks of the n columns are about equally wide. `parts`: tasks that share a core's
+ * L2. */
 int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts);
 
 /* ---- cost.c ---- */
@@ -22,19 +22,19 @@ int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, 
 enum { GEMM_M, GEMM_N, GEMM_K };
 
 double uk_gemm_way_cost(const struct gemm_product *p, const struct gemm_way *w);
-/* Cycles of transposing C tile by tile when it is stored: each goes through scratch. */
+/* Cycles of transposing C when it is stored: each tile passes through scratch. */
 double uk_gemm_transposed_c_cost(const struct gemm_product *p, const struct gemm_way *w);
-/* Cycles of transposing the whole column-major B, so many columns at a time to the same memory. */
+/* Cycles of transposing a column-major B, `columns` at a time, into the same memory. */
 double uk_gemm_transposed_b_cost(const struct gemm_product *p, int64_t columns);
-/* A group of terms of a tile, of a kernel that reads such. */
+/* Cycles of one group of terms, for a kernel that reads groups. */
 double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k);
 
-/* Whether the first row of tiles can pack B while it computes. It does not depend on what has been packed
- * beforehand, as the plan may not. */
+/* Can the first row of tiles pack B while it computes? Independent of operands packed beforehand, as the
+ * order of sums must be. */
 bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile *t, enum uk_lattice_kind a);
 
-/* The tile of the widest vectors whose width suits n columns best, among all tiles or those that take B in
- * place; NULL: there is none. */
+/* Among the tiles with the widest vectors the one with the least cycles per row for n columns; in_place: of
+ * those that read B in place. NULL: none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
 
 /* ---- plan_tiles.c: the path, as plan.h has it ---- */
