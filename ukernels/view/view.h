@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views: which bytes a loop nest accesses of an operand. An access is an affine function of the loops'
- * indices, so a view is a size of an element and, for each loop, how often it runs and how many bytes further
- * it moves: rows and columns of a matrix, the taps of a window with any stride and dilation, the panels of a
- * packed copy.
+ * Views: the bytes of an operand that a loop nest accesses. An access is an affine function of the loops'
+ * indices, so a view has an element size and, for each loop, a trip count and a stride in bytes: rows and
+ * columns of a matrix, the taps of a window with any stride and dilation, the panels of a packed copy.
  *
- *     view.c    the cache lines and pages that a view touches, and the runs of contiguous bytes that it
- *               consists of
- *     lattice.c operands of products as they lie in arrays, and their copies: what is packed, read by tiles
- *     and prefetched
+ *     view.c     runs of contiguous bytes of a view; the cache lines and pages that it touches
+ *     lattice.c  operands of products in their arrays, and their copies, which are packed, read by tiles and
+ *                prefetched
  *
  * Uses registry (element types).
  */
@@ -29,22 +27,22 @@ struct uk_view {
     } loop[UK_VIEW_LOOPS];      /* by their strides, the shortest first */
 };
 
-/* Adds a loop; one of a single iteration, or of stride 0, which accesses the same elements again, adds
- * nothing. A stride may be negative. There is room for UK_VIEW_LOOPS that add. */
+/* Adds a loop; the view needs room for it. A loop of one iteration or of stride 0 adds nothing. Strides may
+ * be negative. */
 void uk_view_add(struct uk_view *v, int64_t extent, int64_t stride);
 
-/* The bytes of a view as runs: `runs` of them, each of `length` bytes, gaps of less than a unit included, and
- * `pitch` bytes from one to the next; 0: there is one. */
+/* The bytes of a view: `runs` runs of `length` bytes, which include gaps smaller than a unit, `pitch` bytes
+ * apart; pitch is 0 if there is one run. */
 struct uk_runs {
     double runs, length;
     int64_t pitch;
 };
 
-/* The runs in which all gaps of less than `unit` bytes are closed. A lattice whose loops' strides are
- * multiples of one another is counted exactly, overlaps of windows included. */
+/* Runs of a view, with gaps of less than `unit` bytes closed. Exact, overlaps of windows included, if the
+ * loops' strides are multiples of one another. */
 struct uk_runs uk_view_runs(const struct uk_view *v, int64_t unit);
-/* How many aligned units of so many bytes, cache lines or pages, the runs touch, on average over all places
- * where the first byte may lie that are a multiple of `align`. */
+/* Aligned units (cache lines or pages) that the runs touch: the mean over all addresses of the first byte
+ * that are multiples of `align`. */
 static inline double uk_runs_units(const struct uk_runs *r, int64_t unit, int64_t align) {
     const int64_t apart = r->pitch & -r->pitch; /* the largest power of two that divides it */
     const double granule = (double)(apart && apart < align ? apart : align < unit ? align : unit);
@@ -56,16 +54,15 @@ static inline double uk_runs_units(const struct uk_runs *r, int64_t unit, int64_
 
 enum { UK_LATTICE_LOOPS = 3, UK_LATTICE_AXES = 2 };
 
-/* `stride`: elements from one index to the next; each moves the place by `step` along an axis that has a
- * border, -1: along none. */
+/* `stride`: elements from one index to the next, which moves the place by `step` along an axis that has a
+ * border; axis is -1 if none has. */
 struct uk_lattice_loop {
     int64_t extent, stride;
     int axis;
     int64_t step;
 };
 
-/* Where an operand is: where the program has it; in a copy of its lines, one after another; in a copy in
- * panels. */
+/* Where an operand is: in the program's array, in a copy of its lines, or in a copy in panels. */
 enum uk_lattice_kind { UK_IN_PLACE, UK_ROWS, UK_PANELS };
 
 /*
@@ -88,8 +85,8 @@ struct uk_lattice {
     const void *border; /* an element, where there is an axis */
 };
 
-/* n lines, `across` elements apart, of k elements, `step` apart. Loops that it has not are not written: small
- * products make one a call. */
+/* n lines, `across` elements apart, of k elements, `step` apart. Unused loops are left uninitialized, because
+ * small products make one per call. */
 static inline struct uk_lattice uk_lattice_matrix(enum uk_element element, int64_t n, int64_t k,
                                                   int64_t across, int64_t step) {
     struct uk_lattice m;
@@ -106,12 +103,11 @@ static inline struct uk_lattice uk_lattice_matrix(enum uk_element element, int64
     m.border = NULL;
     return m;
 }
-/* The same operand in panels of `taken` lines, or fewer in the last one, with room for `width`: k elements of
- * each line, those of one index side by side; or groups of so many elements of a line, the last one of which
- * is filled. */
+/* A copy in panels of `taken` lines, fewer in the last one, with room for `width` lines. A panel has k rows,
+ * one element of each line; or groups of `group` elements of a line, the last of which is padded. */
 struct uk_lattice uk_lattice_panels(enum uk_element element, int64_t n, int64_t k, int64_t taken, int width,
                                     int group);
-/* From a line to the next, and from an element of a line to the next, as far as the last loop goes. */
+/* Elements from a line to the next, and from an element of a line to the next, within the last loop. */
 static inline int64_t uk_lattice_across(const struct uk_lattice *m) {
     return m->line[m->lines - 1].stride;
 }
@@ -122,25 +118,24 @@ static inline int64_t uk_lattice_step(const struct uk_lattice *m) {
 static inline int64_t uk_lattice_taken(const struct uk_lattice *m) {
     return m->line[m->lines - 1].extent;
 }
-/* The room that a copy takes, in elements. */
+/* Size of a copy, in elements. */
 int64_t uk_lattice_room(const struct uk_lattice *m);
 
-/* Places from an index of loops on, evenly apart: `count` of them, `stride` elements and, along an axis,
- * `step` from one to the next. The first is `offset` elements from that of index 0, and so far along each
- * axis. */
+/* `count` places, `stride` elements apart, and `step` apart along an axis. The first is `offset` elements,
+ * and moved[axis] along each axis, from the place of index 0. */
 struct uk_lattice_run {
     int64_t count, stride, offset, moved[UK_LATTICE_AXES];
     int axis;
     int64_t step;
 };
 
-/* The run that begins with that index, of no more than so many places. */
+/* The run of at most `most` places that begins with the index. */
 struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loops, int64_t index,
                                      int64_t most);
 static inline int64_t uk_lattice_offset(const struct uk_lattice_loop *loop, int loops, int64_t index) {
     return loops == 1 ? index * loop->stride : uk_lattice_run(loop, loops, index, 1).offset;
 }
-/* From the array's first element to that of so many lines and indices of k on; may be in a border. */
+/* Elements from the array's first to that of a line and an index of k; may be in a border. */
 static inline int64_t uk_lattice_at(const struct uk_lattice *m, int64_t line, int64_t k) {
     return m->origin + uk_lattice_offset(m->line, m->lines, line) + uk_lattice_offset(m->k, m->ks, k);
 }
@@ -149,7 +144,7 @@ static inline const void *uk_lattice_place(const struct uk_lattice *m, const voi
                                            int64_t k) {
     return (const char *)array + uk_lattice_at(m, line, k) * uk_element_bytes(m->element);
 }
-/* Whether all places of both runs together, each of the one with each of the other, are in the array. */
+/* Are all places in the array that a place of one run and a place of the other make together? */
 bool uk_lattice_has(const struct uk_lattice *m, const struct uk_lattice_run *lines,
                     const struct uk_lattice_run *k);
 
