@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops made by hand through the code generator: values, nodes, threads, workspace, and the entry checks. */
+/* Loops made by hand through the code generator: nodes, threads, workspace. What is refused at entry:
+ * sizes.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -98,76 +99,6 @@ static void serial_loops(void **state) {
 static void parallel_grid(void **state) {
     (void)state;
     check_matmul(UK_LOOP_PARALLEL);
-}
-
-/* ---- entry checks ---- */
-
-struct bad_call {
-    int64_t size[6]; /* M N K lda ldb ldc */
-    int a, b, c;     /* bytes from the start of the memory; -1: null */
-    enum uk_status status;
-};
-
-static void entry_checks(void **state) {
-    static const struct bad_call call[] = {
-        {{3, 4, 5, 5, 4, 4}, 0, 128, 256, UK_OK},
-        {{-1, 4, 5, 5, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},
-        {{3, INT64_MIN, 5, 5, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},
-        {{3, 4, 5, 4, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},  /* lda < K */
-        {{3, 4, 5, 5, 3, 4}, 0, 128, 256, UK_INVALID_SIZE},  /* ldb < N */
-        {{3, 4, 5, 5, 4, 3}, 0, 128, 256, UK_INVALID_SIZE},  /* ldc < N */
-        {{3, 4, 5, 5, 4, -4}, 0, 128, 256, UK_INVALID_SIZE}, /* negative stride */
-        {{3, 4, 5, 5, 4, 0}, 0, 128, 256, UK_INVALID_SIZE},
-        {{1, 4, 5, 0, 4, -4}, 0, 128, 256, UK_OK}, /* one row: its stride does not matter */
-        {{3, 4, 5, INT64_MAX / 2, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},
-        {{INT64_MAX, INT64_MAX, 1, INT64_MAX, INT64_MAX, INT64_MAX}, 0, 128, 256, UK_INVALID_SIZE},
-        {{3, 4, 5, INT64_MAX / 6, 4, 4},
-         0,
-         128,
-         256,
-         UK_INVALID_SIZE}, /* fits in elements, not in addresses */
-        {{3, 4, 5, 5, 4, 4}, -1, 128, 256, UK_INVALID_ARGUMENT},
-        {{3, 4, 5, 5, 4, 4}, 0, -1, 256, UK_INVALID_ARGUMENT},
-        {{3, 4, 5, 5, 4, 4}, 0, 128, -1, UK_INVALID_ARGUMENT},
-        {{3, 4, 5, 5, 4, 4}, 2, 128, 256, UK_INVALID_ARGUMENT}, /* not aligned */
-        {{3, 4, 5, 5, 4, 4}, 0, 128, 257, UK_INVALID_ARGUMENT},
-        {{3, 4, 5, 5, 4, 4}, 0, 128, 128 + 79, UK_INVALID_ARGUMENT},
-        {{3, 4, 5, 5, 4, 4}, 0, 128, 128 + 76, UK_OVERLAP}, /* the last element of B */
-        {{3, 4, 5, 5, 4, 4}, 0, 128, 128 + 80, UK_OK},      /* right behind B */
-        {{3, 4, 5, 5, 4, 4}, 100, 164, 120, UK_OVERLAP},    /* C begins in A and ends in B */
-        {{3, 4, 5, 5, 4, 4}, 128, 128, 256, UK_OK},         /* inputs may be the same */
-        {{3, 4, 5, 5, 4, 4}, 0, 128, 0, UK_OVERLAP},
-        {{0, 4, 5, 5, 4, 4}, -1, 128, -1, UK_OK}, /* nothing to do, nothing to point at */
-        {{3, 0, 5, 5, 0, 0}, 0, -1, -1, UK_OK},
-        {{3, 4, 0, 0, 4, 4}, -1, -1, 256, UK_OK}, /* C is set to 0 */
-        {{0, 0, 0, 0, 0, 0}, -1, -1, -1, UK_OK},
-        {{0, 4, 5, -7, 4, -7}, 1, 128, 3, UK_OK},
-        {{100, 4, 5, 5, 4, 4}, 0, 128, 256, UK_INVALID_SIZE}, /* the check M < 100 */
-    };
-    struct matmul t;
-    unsigned char *memory = aligned_alloc(64, 512), before[512];
-
-    (void)state;
-    assert_non_null(memory);
-    make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
-    make_check(&t.m, op(&t.m, UK_I_LT, value(&t.m, t.size[0]), number(&t.m, 100)), "M < 100");
-    struct uk_module *module = compiled(&t.m);
-    for (int i = 0; i < COUNT(call); i++) {
-        const struct bad_call *k = &call[i];
-        void *tensor[] = {k->a < 0 ? NULL : memory + k->a, k->b < 0 ? NULL : memory + k->b,
-                          k->c < 0 ? NULL : memory + k->c};
-
-        memset(memory, 0x11, 512);
-        memcpy(before, memory, 512);
-        int got = uk_module_call(module, k->size, NULL, tensor);
-        if (got != (int)k->status)
-            fail_msg("call %d: status %d instead of %d", i, got, k->status);
-        if (got)
-            assert_memory_equal(memory, before, 512);
-    }
-    uk_module_destroy(module);
-    make_end(&t.m);
-    free(memory);
 }
 
 /* A size that is a constant is no argument, and what it makes certain costs no code. */
@@ -314,105 +245,6 @@ static void buffers_and_threads(void **state) {
     make_end(&m);
 }
 
-/* ---- values ---- */
-
-/* Y[i] = expression of X[i]; both of four elements. */
-static void map_values(enum uk_type from, enum uk_type to,
-                       struct uk_expr *(*expr)(struct maker *, struct uk_expr *), const void *x,
-                       const void *expected) {
-    struct maker m;
-    unsigned char y[64];
-    size_t bytes = 4 * uk_type_bytes(to);
-    double two = 2;
-
-    make_begin(&m, context, "values");
-    make_scalar(&m, "s", UK_F32);
-    struct uk_tensor *tx = make_tensor(&m, "X", from, SHAPE(number(&m, 4)), false);
-    struct uk_tensor *ty = make_tensor(&m, "Y", to, SHAPE(number(&m, 4)), true);
-    struct uk_var *v = loop_variable(&m, "i");
-    struct uk_index *i = value(&m, v);
-
-    m.function.body =
-        make_for(&m, UK_LOOP_SERIAL, v, number(&m, 4), 1,
-                 make_store(&m, at(ty, i, NULL), UK_ASSIGN, expr(&m, element(&m, at(tx, i, NULL)))));
-    struct uk_module *module = compiled(&m);
-    unsigned char *aligned = aligned_alloc(64, 64);
-
-    assert_non_null(aligned);
-    memcpy(aligned, x, 4 * uk_type_bytes(from));
-    unsigned char *out = aligned_alloc(64, 64);
-    assert_non_null(out);
-    assert_int_equal(uk_module_call(module, NULL, &two, (void *[]){aligned, out}), UK_OK);
-    memcpy(y, out, bytes);
-    free(out);
-    free(aligned);
-    assert_memory_equal(y, expected, bytes);
-    uk_module_destroy(module);
-    make_end(&m);
-}
-
-static struct uk_expr *to_i8(struct maker *m, struct uk_expr *x) {
-    return make_expr(m, UK_E_CAST, UK_I8, x, NULL);
-}
-
-static struct uk_expr *to_f32(struct maker *m, struct uk_expr *x) {
-    return make_expr(m, UK_E_CAST, UK_F32, x, NULL);
-}
-
-static struct uk_expr *plus_one(struct maker *m, struct uk_expr *x) {
-    return make_expr(m, UK_E_ADD, x->type, x, literal(m, x->type, 1));
-}
-
-static struct uk_expr *times_scalar(struct maker *m, struct uk_expr *x) {
-    struct uk_expr *s = make_expr(m, UK_E_SCALAR, UK_F32, NULL, NULL);
-
-    s->scalar = m->program.scalars;
-    return make_expr(m, UK_E_MUL, UK_F32, x, s);
-}
-
-static struct uk_expr *rounded(struct maker *m, struct uk_expr *x) {
-    return make_expr(m, UK_E_ROUND, UK_F32, x, NULL);
-}
-
-static struct uk_expr *shifted(struct maker *m, struct uk_expr *x) {
-    return make_expr(m, UK_E_SHR, x->type, literal(m, x->type, -128), x);
-}
-
-static struct uk_expr *relu(struct maker *m, struct uk_expr *x) {
-    struct uk_expr *e = make_expr(m, UK_E_SELECT, x->type, NULL, x);
-
-    e->arg[0] = make_expr(m, UK_E_GT, x->type, x, literal(m, x->type, 0));
-    e->arg[2] = literal(m, x->type, 0);
-    return e;
-}
-
-static void values(void **state) {
-    const float big[] = {1e9f, -1e9f, -1.9f, 0.0f / 1.0f};
-    const int8_t saturated[] = {127, -128, -1, 0};
-    const int32_t wide[] = {300, -129, 127, -1};
-    const int8_t wrapped[] = {44, 127, 127, -1};
-    const uint8_t bytes[] = {0, 1, 128, 255};
-    const float from_bytes[] = {0, 1, 128, 255};
-    const uint16_t bf16[] = {0x3f80, 0x4380, 0xff80, 0x7fc1};      /* 1, 256, -inf, NaN */
-    const uint16_t bf16_next[] = {0x4000, 0x4380, 0xff80, 0x7fc1}; /* 257 rounds to 256 */
-    const uint16_t f16[] = {0x3c00, 0x6800, 0x7c00, 0x8000};       /* 1, 2048, inf, -0 */
-    const uint16_t f16_next[] = {0x4000, 0x6800, 0x7c00, 0x3c00};
-    const float halves[] = {0.5f, 1.5f, -2.5f, 3.5f}, even[] = {0, 2, -2, 4}, doubled[] = {1, 3, -5, 7};
-    const int8_t counts[] = {0, 3, 7, 100}, shifts[] = {-128, -16, -1, -1};
-    const float positive[] = {0.5f, 1.5f, 0, 3.5f};
-
-    (void)state;
-    map_values(UK_F32, UK_I8, to_i8, big, saturated);
-    map_values(UK_I32, UK_I8, to_i8, wide, wrapped);
-    map_values(UK_U8, UK_F32, to_f32, bytes, from_bytes);
-    map_values(UK_BF16, UK_BF16, plus_one, bf16, bf16_next);
-    map_values(UK_F16, UK_F16, plus_one, f16, f16_next);
-    map_values(UK_F32, UK_F32, rounded, halves, even);
-    map_values(UK_F32, UK_F32, times_scalar, halves, doubled);
-    map_values(UK_I8, UK_I8, shifted, counts, shifts);
-    map_values(UK_F32, UK_F32, relu, halves, positive);
-}
-
 static void header(void **state) {
     struct matmul t;
     struct uk_text text = {0};
@@ -476,25 +308,12 @@ static void kept_objects(void **state) {
     }
 }
 
-static void many_modules(void **state) {
-    (void)state;
-    for (int i = 0; i < 20; i++)
-        check_matmul(i % 2 ? UK_LOOP_PARALLEL : UK_LOOP_SERIAL);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(serial_loops),
-        cmocka_unit_test(parallel_grid),
-        cmocka_unit_test(entry_checks),
-        cmocka_unit_test(defined_sizes),
-        cmocka_unit_test(same_bytes),
-        cmocka_unit_test(let_and_if),
-        cmocka_unit_test(buffers_and_threads),
-        cmocka_unit_test(values),
-        cmocka_unit_test(header),
-        cmocka_unit_test(kept_objects),
-        cmocka_unit_test(many_modules),
+        cmocka_unit_test(serial_loops),  cmocka_unit_test(parallel_grid),
+        cmocka_unit_test(defined_sizes), cmocka_unit_test(same_bytes),
+        cmocka_unit_test(let_and_if),    cmocka_unit_test(buffers_and_threads),
+        cmocka_unit_test(header),        cmocka_unit_test(kept_objects),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements as subscripts: random programs that gather, against loops in C: every rank and axis, every type of
- * index, wrapped or not, of an input or of a temp; summed, with a `where`; with random steps; as machine
- * code, with threads, with the caller's workspace, and interpreted. Then one index is wrong: each way returns
- * UK_INVALID_INDEX, and writes nothing. The table ends where a page begins that faults.
+ * Elements as subscripts: random programs that gather: every rank and axis, every type of index, wrapped or
+ * not, of an input or of a temp; summed, with a `where`; with random steps; as machine code, with threads,
+ * with the caller's workspace, and interpreted. Then one index is wrong: each way returns UK_INVALID_INDEX,
+ * and writes nothing. That the interpreter computes what loops in C do: interpret/demanded.c,
+ * cross/elements.c.
  *
  *     elements [--seed N|new] [--programs N]
  */
-#define _GNU_SOURCE /* mallinfo2 */
 #include <inttypes.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "arena.h"
 #include "random.h"
-#include "seed.h"
+#include "run_program.h"
 #include "test_context.h"
+#include "test_options.h"
 
 enum { RANK = 4, ROOM = 1 << 16 };
 
@@ -33,13 +31,6 @@ struct shape {
     enum uk_type type;          /* of the index */
     bool wraps, temp, constant; /* the index is a temp of what is read, plus 1; the sizes are constants */
     bool sums, filtered;        /* over the index's last dimension; where its value is not 1 */
-};
-
-struct data {
-    struct arena guarded;
-    int32_t *table, *out, *wanted;
-    char *index; /* as the program reads it */
-    int64_t tables, outs, count;
 };
 
 /* ---- the program ---- */
@@ -133,11 +124,9 @@ static const char *draw_steps(uint64_t *x, const struct shape *s) {
 }
 
 static struct uk_program *parse(const struct shape *s, const char *text) {
-    struct uk_program *p;
+    struct uk_program *p = run_parse(context, "f.uk", text, NULL);
     char name[4];
 
-    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
-        fail_msg("seed %" PRIu64 ": %s\n%s", seed, uk_context_message(context), text);
     for (int i = 0; s->constant && i < s->rank + s->indices; i++) {
         const bool of_table = i < s->rank;
 
@@ -147,7 +136,7 @@ static struct uk_program *parse(const struct shape *s, const char *text) {
     return p;
 }
 
-/* ---- its operands, and what is wanted ---- */
+/* ---- its operands ---- */
 
 static int64_t product(const int64_t *extent, int from, int to) {
     int64_t n = 1;
@@ -157,111 +146,67 @@ static int64_t product(const int64_t *extent, int from, int to) {
     return n;
 }
 
-static void set_index(const struct shape *s, struct data *d, int64_t at, int64_t v) {
+/* The operands in the order of the text. */
+enum { TABLE, INDEX };
+
+/* The index has one less where a temp adds 1. */
+static void set_index(const struct shape *s, struct random_data *d, int64_t at, int64_t v) {
+    const size_t bytes = uk_type_bytes(s->type);
+
     v = (int64_t)((uint64_t)v - s->temp);
-    memcpy(d->index + at * (int64_t)uk_type_bytes(s->type), &v,
-           uk_type_bytes(s->type)); /* little endian, as all hosts */
+    memcpy(d->start[INDEX] + RANDOM_DATA_MARGIN + (size_t)at * bytes, &v,
+           bytes); /* little endian, as all hosts */
 }
 
-/* As the type has it. */
-static int64_t narrowed(enum uk_type t, int64_t v) {
-    return t == UK_I32   ? (int32_t)v
-           : t == UK_I16 ? (int16_t)v
-           : t == UK_I8  ? (int8_t)v
-           : t == UK_U8  ? (uint8_t)v
-                         : v;
+static int64_t index_at(const struct shape *s, const struct random_data *d, int64_t at) {
+    return s->temp + (int64_t)random_data_value(s->type, d->start[INDEX] + RANDOM_DATA_MARGIN, (size_t)at);
 }
 
-static int64_t index_at(const struct shape *s, const struct data *d, int64_t at) {
-    int64_t v = 0;
+/* Subscripts that are inside, counted from the end where they may. */
+static int64_t make_data(const struct shape *s, struct random_data *d, struct uk_program *p, uint64_t *x) {
+    const int64_t extent = s->table[s->axis], count = product(s->index, 0, s->indices);
+    int n = 0;
 
-    memcpy(&v, d->index + at * (int64_t)uk_type_bytes(s->type), uk_type_bytes(s->type));
-    return narrowed(s->type, (int64_t)((uint64_t)v + s->temp));
-}
-
-static void make_data(const struct shape *s, struct data *d, uint64_t *x) {
-    const int64_t extent = s->table[s->axis];
-
-    d->tables = product(s->table, 0, s->rank);
-    d->count = product(s->index, 0, s->indices);
-    d->outs = d->tables / extent * product(s->index, 0, s->indices - s->sums);
-    assert_true(d->tables * 4 <= ROOM && d->outs * 4 <= ROOM);
-    d->table = (void *)(d->guarded.data + d->guarded.size - d->tables * 4);
-    for (int64_t i = 0; i < d->tables; i++)
-        d->table[i] = below(x, 2001) - 1000;
-    for (int64_t i = 0; i < d->count; i++)
+    for (int i = 0; i < s->rank; i++)
+        d->size[n++] = s->table[i];
+    for (int i = 0; i < s->indices; i++)
+        d->size[n++] = s->index[i];
+    d->uninterpreted = true;
+    random_data_fill(d, p, random_next(x));
+    for (int64_t i = 0; i < count; i++)
         set_index(s, d, i,
                   below(x, (int)extent) - (s->wraps && s->type != UK_U8 && below(x, 2) ? extent : 0));
-}
-
-/* The reference: row by row, `inner` elements behind the axis and `outer` before it. */
-static void compute(const struct shape *s, struct data *d) {
-    const int64_t extent = s->table[s->axis], inner = product(s->table, s->axis + 1, s->rank),
-                  outer = product(s->table, 0, s->axis), summed = s->sums ? s->index[s->indices - 1] : 1,
-                  kept = product(s->index, 0, s->indices - s->sums);
-
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < kept; i++)
-            for (int64_t w = 0; w < inner; w++) {
-                int32_t sum = 0;
-
-                for (int64_t k = 0; k < summed; k++) {
-                    int64_t row = index_at(s, d, i * summed + k);
-
-                    if (s->filtered && k == 1)
-                        continue;
-                    row += row < 0 ? extent : 0;
-                    sum += d->table[(o * extent + row) * inner + w];
-                }
-                d->wanted[(o * kept + i) * inner + w] = sum;
-            }
+    random_data_interpret(d, p);
+    return count;
 }
 
 /* ---- the ways to run it ---- */
 
-enum way { INTERPRETED, LOOPS, GENERIC, NATIVE, THREADS, WORKSPACE, WAYS };
+static struct arena guarded;
 
-static int call(enum way way, struct uk_program *p, const struct uk_module *m, const struct shape *s,
-                struct data *d) {
-    static _Alignas(64) char work[ROOM];
-    void *tensors[] = {d->table, d->index, d->out, work};
-    int64_t sizes[2 * RANK], constant[2 * RANK];
-    int n = 0;
+/* With the table before a page that faults. */
+static int call_guarded(const struct run *r, const int64_t *sizes, struct random_data *d) {
+    void *tensors[] = {guarded.data + guarded.size - d->bytes[TABLE], d->origin[INDEX], d->origin[INDEX + 1],
+                       r->workspace};
 
-    for (int i = 0; i < s->rank; i++)
-        sizes[n++] = s->table[i];
-    for (int i = 0; i < s->indices; i++)
-        sizes[n++] = s->index[i];
-    memset(d->out, 0x5a, (size_t)ROOM);
-    if (way == INTERPRETED)
-        return (int)uk_program_interpret(p, sizes, NULL, tensors);
-    return uk_module_call(m, s->constant ? constant : sizes, NULL, tensors);
+    memcpy(tensors[TABLE], d->origin[TABLE], d->bytes[TABLE]);
+    return uk_module_call(r->module, sizes, d->scalar, tensors);
 }
 
-static struct uk_module *compile(enum way way, struct uk_program *p, const char *text) {
-    static const struct uk_options options[WAYS] = {
-        [LOOPS] = {.target = "interp"},
-        [GENERIC] = {.target = "x86_64-generic"},
-        [NATIVE] = {.target = NULL},
-        [THREADS] = {.threads = 4},
-        [WORKSPACE] = {.workspace_argument = true},
-    };
-    struct uk_module *m = NULL;
+static const struct uk_options ways[] = {{.target = "interp"},
+                                         {.target = "x86_64-generic"},
+                                         {.target = NULL},
+                                         {.threads = 4},
+                                         {.workspace_argument = true}};
+enum { WAYS = sizeof ways / sizeof *ways };
 
-    if (way != INTERPRETED && uk_compile(p, &options[way], &m))
-        fail_msg("seed %" PRIu64 ": way %d: %s\n%s", seed, (int)way, uk_context_message(context), text);
-    return m;
-}
-
-static void expect_right(enum way way, struct uk_program *p, const struct uk_module *m, const struct shape *s,
-                         struct data *d, const char *text) {
-    int status = call(way, p, m, s, d);
-
-    if (status || memcmp(d->out, d->wanted, (size_t)d->outs * 4))
-        fail_msg("seed %" PRIu64 ": way %d: status %d, or another result\n%s%s", seed, (int)way, status, text,
-                 uk_context_message(context));
-    if (d->outs < ROOM / 4)
-        assert_int_equal(d->out[d->outs], 0x5a5a5a5a);
+static void expect_status(struct run *r, struct random_data *d, enum uk_status wanted) {
+    random_data_interpret(d, r->program);
+    assert_int_equal(d->status, wanted);
+    if (wanted)
+        assert_non_null(strstr(uk_context_message(context), ", but as a subscript it must be at least "));
+    for (int w = 0; w < WAYS; w++)
+        run_is_right(&r[w], d);
 }
 
 /* Is the element one that the program reads? */
@@ -270,8 +215,8 @@ static bool is_read(const struct shape *s, int64_t at) {
 }
 
 /* One index beyond an end, or far outside: nothing may be written, unless `where` leaves it out. */
-static void expect_refused(enum way way, struct uk_program *p, const struct uk_module *m,
-                           const struct shape *s, struct data *d, uint64_t x, const char *text) {
+static void expect_refused(struct run *r, const struct shape *s, struct random_data *d, int64_t count,
+                           uint64_t x) {
     static const int64_t least[] = {
         [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
     static const int64_t most[] = {[UK_I64] = INT64_MAX,
@@ -282,7 +227,7 @@ static void expect_refused(enum way way, struct uk_program *p, const struct uk_m
     const int64_t extent = s->table[s->axis], below_first = (s->wraps ? -extent : 0) - 1;
     const int64_t bad[] = {extent, below_first, most[s->type], least[s->type] + s->temp, extent + 1};
     const int64_t last = s->indices ? s->index[s->indices - 1] : 1;
-    int64_t at = below(&x, (int)d->count);
+    int64_t at = below(&x, (int)count);
 
     if (s->filtered && last > 1 && below(&x, 2)) /* one that is left out */
         at = at / last * last + 1;
@@ -292,52 +237,57 @@ static void expect_refused(enum way way, struct uk_program *p, const struct uk_m
         if (bad[i] < least[s->type] + s->temp || (0 <= bad[i] && bad[i] < extent))
             continue;
         set_index(s, d, at, bad[i]);
-        const int status = call(way, p, m, s, d), wanted = is_read(s, at) ? UK_INVALID_INDEX : UK_OK;
-        bool touched = false;
-
-        for (int64_t k = 0; wanted && k < ROOM / 4; k++)
-            touched |= d->out[k] != 0x5a5a5a5a;
-        if (status != wanted || touched)
-            fail_msg("seed %" PRIu64 ": way %d: an index of %" PRId64 ": status %d, wanted %d%s\n%s", seed,
-                     (int)way, bad[i], status, wanted, touched ? ", and an element was written" : "", text);
-        if (wanted && (way == INTERPRETED || way == LOOPS))
-            assert_non_null(strstr(uk_context_message(context), ", but as a subscript it must be at least "));
+        expect_status(r, d, is_read(s, at) ? UK_INVALID_INDEX : UK_OK);
+        set_index(s, d, at, was);
     }
-    set_index(s, d, at, was);
+}
+
+static void check_program(int number, int *refused) {
+    static _Alignas(64) char work[ROOM];
+    uint64_t x = seed * 1000003 + (uint64_t)number;
+    const struct shape s = draw(&x);
+    struct random_data d = {0};
+    struct run r[WAYS];
+    char text[1024], again[64];
+    int wrong = 0;
+
+    put_program(text, sizeof text, &s);
+    strcat(text, draw_steps(&x, &s));
+    snprintf(again, sizeof again, "--seed %" PRIu64 ", program %d", seed, number);
+    struct uk_program *p = parse(&s, text);
+    const int64_t count = make_data(&s, &d, p, &x);
+    for (int w = 0; w < WAYS; w++) {
+        r[w] = (struct run){.context = context,
+                            .program = p,
+                            .options = ways[w],
+                            .workspace = work,
+                            .call = call_guarded,
+                            .again = again};
+        if (run_compile(&r[w]))
+            fail_msg("%s: %s\n%s", again, uk_context_message(context), text);
+    }
+    expect_status(r, &d, UK_OK);
+    if (count)
+        expect_refused(r, &s, &d, count, x);
+    *refused += count > 0;
+    for (int w = 0; w < WAYS; w++) {
+        wrong += r[w].wrong;
+        uk_module_destroy(r[w].module);
+    }
+    random_data_free(&d);
+    uk_program_destroy(p);
+    assert_int_equal(wrong, 0);
 }
 
 static void random_programs(void **state) {
-    struct data d = {.out = malloc(ROOM), .wanted = malloc(ROOM), .index = malloc(ROOM)};
     int refused = 0;
 
     (void)state;
-    assert_true(arena_make(&d.guarded, ROOM) && d.out && d.wanted && d.index);
-    for (int i = 0; i < programs; i++) {
-        uint64_t x = seed * 1000003 + (uint64_t)i;
-        const struct shape s = draw(&x);
-        char text[1024];
-
-        put_program(text, sizeof text, &s);
-        strcat(text, draw_steps(&x, &s));
-        struct uk_program *p = parse(&s, text);
-        make_data(&s, &d, &x);
-        compute(&s, &d);
-        for (enum way way = INTERPRETED; way < WAYS; way++) {
-            struct uk_module *m = compile(way, p, text);
-
-            expect_right(way, p, m, &s, &d, text);
-            if (d.count)
-                expect_refused(way, p, m, &s, &d, x, text);
-            refused += d.count > 0;
-            uk_module_destroy(m);
-        }
-        uk_program_destroy(p);
-    }
-    assert_true(refused > programs);
-    arena_free(&d.guarded);
-    free(d.out);
-    free(d.wanted);
-    free(d.index);
+    assert_true(arena_make(&guarded, ROOM));
+    for (int i = 0; i < programs; i++)
+        check_program(i, &refused);
+    arena_free(&guarded);
+    assert_true(refused > programs / 2);
 }
 
 /* A function that ends early gives back the workspace that it took. */
@@ -457,12 +407,9 @@ static void drawn_schedules(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--seed"))
-            seed = seed_of(argv[i + 1]);
-        if (!strcmp(argv[i], "--programs"))
-            programs = atoi(argv[i + 1]);
-    }
+    take_options(argc, argv,
+                 (struct test_option[]){
+                     {.name = "--seed", .seed = &seed}, {.name = "--programs", .number = &programs}, {0}});
     printf("--seed %" PRIu64 "\n", seed);
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
                                        cmocka_unit_test(workspace_is_given_back),

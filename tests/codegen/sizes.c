@@ -318,6 +318,8 @@ static const struct bad_call bad_calls[] = {
     {0, 4, 5, 5, 4, 4, -1, 512, -1, UK_OK},
     {3, 0, 5, 5, 0, 0, 0, -1, -1, UK_OK},
     {3, 4, 0, 0, 4, 4, -1, -1, 1024, UK_OK},
+    {1, 4, 5, 0, 4, -4, 0, 512, 1024, UK_OK}, /* one row: its stride does not matter */
+    {0, 4, 5, -7, 4, -7, 1, 512, 3, UK_OK},
 };
 
 /* The memory after the call; C must be as it was unless the status is UK_OK. */

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --workspace=argument: the memory is as large as said and no larger, and the function allocates nothing. */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, memmem */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include "tensorize.h"
+#include "arena.h"
+#include "run_program.h"
+#include "test_context.h"
 
 typedef int matmul_function(int64_t, int64_t, int64_t, const float *, const float *, float *, void *);
 typedef int64_t bytes_function(int64_t, int64_t, int64_t);
@@ -20,59 +15,27 @@ static const char text[] = "tensor A f32 [M, K]\n"
                            "C[m, n] = sum(k) A[m, k] * B[k, n]\n";
 
 struct code {
-    struct uk_context *context;
-    struct uk_program *program;
-    struct uk_module *module;
+    struct run run;
     matmul_function *matmul;
     bytes_function *bytes;
 };
 
-static const struct uk_options *options(int threads) {
-    static struct uk_options o;
-
-    o = (struct uk_options){
-        .target = "x86_64-avx2", .require_kernels = true, .workspace_argument = true, .threads = threads};
-    return &o;
-}
-
 static void begin(struct code *c, int threads) {
-    c->context = uk_context_create();
-    if (uk_program_parse(c->context, "matmul.uk", text, strlen(text), &c->program) ||
-        uk_compile(c->program, options(threads), &c->module))
-        fail_msg("%s", uk_context_message(c->context));
-    void *matmul = uk_module_find(c->module, "matmul"),
-         *bytes = uk_module_find(c->module, "matmul_workspace");
+    c->run = (struct run){.context = context,
+                          .program = run_parse(context, "matmul.uk", text, NULL),
+                          .options = {.target = "x86_64-avx2",
+                                      .require_kernels = true,
+                                      .workspace_argument = true,
+                                      .threads = threads}};
+    if (run_compile(&c->run))
+        fail_msg("%s", uk_context_message(context));
+    void *matmul = uk_module_find(c->run.module, "matmul"),
+         *bytes = uk_module_find(c->run.module, "matmul_workspace");
 
     assert_non_null(matmul);
     assert_non_null(bytes);
     memcpy(&c->matmul, &matmul, sizeof c->matmul);
     memcpy(&c->bytes, &bytes, sizeof c->bytes);
-}
-
-static void end(struct code *c) {
-    uk_module_destroy(c->module);
-    uk_program_destroy(c->program);
-    uk_context_destroy(c->context);
-}
-
-/* `bytes` of NaN that end where a page begins that must not be touched, and begin where one ends, less the
- * rest of a page. */
-struct memory {
-    char *map, *start;
-    size_t size;
-};
-
-static struct memory guarded(size_t bytes) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (bytes + page - 1) / page * page;
-    struct memory m = {.size = used + 2 * page};
-
-    m.map = mmap(NULL, m.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(m.map != MAP_FAILED);
-    if (used)
-        assert_int_equal(mprotect(m.map + page, used, PROT_READ | PROT_WRITE), 0);
-    m.start = m.map + page + used - bytes;
-    memset(m.start - (used - bytes), 0xff, used);
-    return m;
 }
 
 static float *integers(size_t n) {
@@ -84,27 +47,28 @@ static float *integers(size_t n) {
     return x;
 }
 
-static void check_size(struct code *c, int64_t m, int64_t k, int64_t n) {
-    float *a = integers((size_t)(m * k)), *b = integers((size_t)(k * n)), *got = integers((size_t)(m * n)),
-          *expected = integers((size_t)(m * n));
-    int64_t bytes = c->bytes(m, k, n), size[] = {m, k, n};
+static void check_size(struct code *c, const int64_t *size) {
+    const int64_t bytes = c->bytes(size[0], size[1], size[2]);
+    struct random_data d = {0};
 
     assert_true(bytes >= 0 && bytes % 64 == 0);
-    struct memory work = guarded((size_t)bytes);
-    assert_int_equal(uk_program_interpret(c->program, size, NULL, (void *[]){a, b, expected}), UK_OK);
-    assert_int_equal(c->matmul(m, k, n, a, b, got, work.start), UK_OK);
-    assert_memory_equal(got, expected, (size_t)(m * n) * sizeof *got);
-    memset(got, 0xff, (size_t)(m * n) * sizeof *got);
-    assert_int_equal(uk_module_call(c->module, size, NULL, (void *[]){a, b, got, work.start}), UK_OK);
-    assert_memory_equal(got, expected, (size_t)(m * n) * sizeof *got);
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (const char *p = work.map + page; p < work.start; p++)
-        assert_int_equal(*p, -1);
-    munmap(work.map, work.size);
-    free(a);
-    free(b);
-    free(got);
-    free(expected);
+    /* NaN that end where a page begins that must not be touched, and begin where one ends, less a page's
+     * rest. */
+    struct arena work;
+    assert_true(arena_make(&work, (size_t)bytes));
+    memset(work.data, 0xff, work.size);
+    memcpy(d.size, size, 3 * sizeof *size);
+    random_data_fill(&d, c->run.program, 1);
+    c->run.workspace = work.data + work.size - bytes;
+    assert_true(run_is_right(&c->run, &d));
+    random_data_begin(&d);
+    assert_int_equal(
+        c->matmul(size[0], size[1], size[2], d.origin[0], d.origin[1], d.origin[2], c->run.workspace), UK_OK);
+    assert_memory_equal(d.got[2], d.wanted[2], d.bytes[2] + 2 * RANDOM_DATA_MARGIN);
+    for (const unsigned char *p = work.data; p < (unsigned char *)c->run.workspace; p++)
+        assert_int_equal(*p, 0xff);
+    arena_free(&work);
+    random_data_free(&d);
 }
 
 static void exactly_as_large_as_said(void **state) {
@@ -118,8 +82,8 @@ static void exactly_as_large_as_said(void **state) {
 
         begin(&c, threads);
         for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-            check_size(&c, size[i][0], size[i][1], size[i][2]);
-        end(&c);
+            check_size(&c, size[i]);
+        run_end(&c.run);
     }
 }
 
@@ -149,11 +113,20 @@ static void refusals(void **state) {
     free(out);
     free(before);
     free(work);
-    end(&c);
+    run_end(&c.run);
+}
+
+static bool contains(const char *bytes, size_t length, const char *word) {
+    const size_t n = strlen(word);
+
+    for (; length >= n; bytes++, length--)
+        if (!memcmp(bytes, word, n))
+            return true;
+    return false;
 }
 
 static void nothing_is_allocated(void **state) {
-    struct uk_context *c = uk_context_create();
+    struct uk_context *c = context;
     struct uk_program *p;
     char *object, *header;
     size_t length;
@@ -166,7 +139,7 @@ static void nothing_is_allocated(void **state) {
         if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) ||
             uk_emit(p, &o, UK_EMIT_OBJECT, &object, &length))
             fail_msg("%s", uk_context_message(c));
-        assert_int_equal(memmem(object, length, "aligned_alloc", 13) == NULL, argument);
+        assert_int_equal(!contains(object, length, "aligned_alloc"), argument);
         assert_int_equal(uk_emit(p, &o, UK_EMIT_HEADER, &header, &length), UK_OK);
         assert_int_equal(strstr(header, "float *C, void *work);") != NULL, argument);
         assert_true(!strstr(header, "int64_t matmul_workspace(int64_t M, int64_t K, int64_t N);") ==
@@ -175,7 +148,6 @@ static void nothing_is_allocated(void **state) {
         uk_text_free(header);
         uk_program_destroy(p);
     }
-    uk_context_destroy(c);
 }
 
 int main(void) {
@@ -187,5 +159,5 @@ int main(void) {
 
     if (!__builtin_cpu_supports("avx2"))
         return 77;
-    return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("workspace", tests, make_context, destroy_context);
 }

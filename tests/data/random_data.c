@@ -126,9 +126,24 @@ void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x) {
         d->allowed[i] = 0;
         fill_operand(d, p, i, n, &x);
         memcpy(d->wanted[i], d->start[i], d->bytes[i] + 2 * RANDOM_DATA_MARGIN);
+    }
+    if (!d->uninterpreted)
+        random_data_interpret(d, p);
+}
+
+void random_data_interpret(struct random_data *d, struct uk_program *p) {
+    for (int i = 0; i < d->tensors; i++) {
+        memcpy(d->wanted[i], d->start[i], d->bytes[i] + 2 * RANDOM_DATA_MARGIN);
         d->origin[i] = d->wanted[i] + RANDOM_DATA_MARGIN;
     }
-    d->status = d->uninterpreted ? UK_OK : uk_program_interpret(p, d->size, d->scalar, d->origin);
+    d->status = uk_program_interpret(p, d->size, d->scalar, d->origin);
+}
+
+bool random_data_untouched(const struct random_data *d) {
+    for (int i = 0; i < d->tensors; i++)
+        if (memcmp(d->got[i], d->start[i], d->bytes[i] + 2 * RANDOM_DATA_MARGIN))
+            return false;
+    return true;
 }
 
 void random_data_begin(struct random_data *d) {

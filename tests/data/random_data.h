@@ -36,10 +36,14 @@ struct random_data {
 void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x);
 /* From x; `which` of the shapes: small extents, all of them 1, one of them 0. */
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
+/* `wanted` and the status, of what `start` holds: again, where a caller has changed it. */
+void random_data_interpret(struct random_data *d, struct uk_program *p);
 /* Allows operand i a difference of that many units in the last place of its largest value, and that much
  * more. */
 void random_data_allow(struct random_data *d, const struct uk_program *p, int i, double ulps,
                        double absolute);
+/* Is `got` what it was before the run? */
+bool random_data_untouched(const struct random_data *d);
 /* What `got` is before a run. */
 void random_data_begin(struct random_data *d);
 /* Whether `got` is `wanted` within untouched margins; else the first place where it is not. */

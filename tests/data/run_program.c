@@ -126,15 +126,15 @@ int run_call(const struct run *r, struct random_data *d) {
 
 bool run_is_right(struct run *r, struct random_data *d) {
     const int status = run_call(r, d);
-    char where[64] = "", what[128];
-    const bool right = status == (int)d->status && (status || random_data_same(d, r->program, where));
+    char where[64] = "an operand was changed", what[128];
+    const bool same = status ? random_data_untouched(d) : random_data_same(d, r->program, where);
 
-    if (!right) {
-        snprintf(what, sizeof what, "status %d, the interpreter's %d%s%s", status, (int)d->status,
-                 *where ? "; " : "", where);
-        run_complain(r, d, what);
-    }
-    return right;
+    if (status == (int)d->status && same)
+        return true;
+    snprintf(what, sizeof what, "status %d, the interpreter's %d%s%s", status, (int)d->status,
+             same ? "" : "; ", same ? "" : where);
+    run_complain(r, d, what);
+    return false;
 }
 
 void run_complain(struct run *r, const struct random_data *d, const char *what) {

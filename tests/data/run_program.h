@@ -50,7 +50,7 @@ enum uk_status run_code(struct run *r);
 void run_end(struct run *r); /* destroys the module and the program */
 /* One call on the data, whose `got` then holds the result; its status. */
 int run_call(const struct run *r, struct random_data *d);
-/* The same: is its status the interpreter's, and then each element? */
+/* The same: is its status the interpreter's, and each element; or, where it is refused, nothing written? */
 bool run_is_right(struct run *r, struct random_data *d);
 /* Prints what is wrong, with the program and the sizes, and counts it; d: NULL: before any call. */
 void run_complain(struct run *r, const struct random_data *d, const char *what);
