@@ -312,108 +312,13 @@ static void workspace_is_given_back(void **state) {
     uk_program_destroy(p);
 }
 
-/* ---- schedules that a search draws ---- */
-
-enum { V = 7, W = 19, N = 11 };
-
-static const char chain[] =
-    "tensor X i32 [V, W]\ntensor I i32 [N]\ntemp T i32 [V, W]\ntemp J i32 [N]\ntemp U i32 [N, W]\n"
-    "tensor Y i32 [N, W]\ntensor S i32 [W]\n"
-    "T[v, w] = X[v, w] * 3\n"
-    "J[n] = I[n] - 1\n"
-    "U[n, w] = T[wrap(J[n]), w] + X[I[n], w]\n"
-    "Y[n, w] = max(U[n, w], 0)\n"
-    "S[w] = sum(n) U[n, w]\n";
-
-struct chain_data {
-    int32_t x[V][W], i[N], y[N][W], s[W];
-};
-
-/* J is one less than I: where that is 0, the last row. */
-static void expect_chain(const struct uk_module *m, struct chain_data *d, const char *steps) {
-    const int64_t sizes[] = {V, W, N};
-    void *tensors[] = {d->x, d->i, d->y, d->s};
-    int status = uk_module_call(m, sizes, NULL, tensors);
-    bool right = !status;
-
-    for (int w = 0; w < W; w++) {
-        int32_t sum = 0;
-
-        for (int n = 0; n < N; n++) {
-            const int32_t j = d->i[n] - 1, u = d->x[j < 0 ? j + V : j][w] * 3 + d->x[d->i[n]][w];
-
-            right = right && d->y[n][w] == (u > 0 ? u : 0);
-            sum += u;
-        }
-        right = right && d->s[w] == sum;
-    }
-    if (!right)
-        fail_msg("seed %" PRIu64 ": status %d, or another result\n%s", seed, status, steps);
-    for (int n = 0; n < N; n += 5) {
-        const int32_t was = d->i[n];
-
-        d->i[n] = n ? V : -1;
-        status = uk_module_call(m, sizes, NULL, tensors);
-        d->i[n] = was;
-        if (status != UK_INVALID_INDEX)
-            fail_msg("seed %" PRIu64 ": an index outside, and the status is %d\n%s", seed, status, steps);
-    }
-}
-
-/* Whether the steps compile: what vectors need is seen when all steps are applied, and refused then. */
-static bool compiles(struct uk_program *p, const struct uk_options *options, const char *steps,
-                     struct uk_module **m) {
-    enum uk_status status = uk_program_schedule(p, "drawn", steps, strlen(steps));
-
-    if (!status)
-        status = uk_compile(p, options, m);
-    if (status && status != UK_REFUSED)
-        fail_msg("seed %" PRIu64 ": %s\n%s", seed, uk_context_message(context), steps);
-    return !status;
-}
-
-static void drawn_schedules(void **state) {
-    const struct uk_options options = {.threads = 2};
-    struct uk_program *p;
-    uint64_t x = seed, random = seed;
-    char *steps = NULL, *other = NULL;
-    struct chain_data d;
-    int cursor = 0, ran = 0;
-
-    (void)state;
-    assert_int_equal(uk_program_parse(context, "f.uk", chain, strlen(chain), &p), UK_OK);
-    for (int v = 0; v < V; v++)
-        for (int w = 0; w < W; w++)
-            d.x[v][w] = below(&x, 2001) - 1000;
-    for (int n = 0; n < N; n++)
-        d.i[n] = below(&x, V);
-    assert_int_equal(uk_schedule_start(p, &options, &cursor, &steps), UK_OK);
-    for (int i = 0; i < programs && !uk_schedule_change(p, &options, steps, &random, &other); i++) {
-        struct uk_module *m = NULL;
-
-        if (compiles(p, &options, other, &m)) {
-            expect_chain(m, &d, other);
-            ran++;
-            uk_text_free(steps);
-            steps = other;
-        } else {
-            uk_text_free(other);
-        }
-        uk_module_destroy(m);
-    }
-    assert_true(ran > programs / 2);
-    uk_text_free(steps);
-    uk_program_destroy(p);
-}
-
 int main(int argc, char **argv) {
     take_options(argc, argv,
                  (struct test_option[]){
                      {.name = "--seed", .seed = &seed}, {.name = "--programs", .number = &programs}, {0}});
     printf("--seed %" PRIu64 "\n", seed);
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
-                                       cmocka_unit_test(workspace_is_given_back),
-                                       cmocka_unit_test(drawn_schedules)};
+                                       cmocka_unit_test(workspace_is_given_back)};
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

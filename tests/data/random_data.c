@@ -197,14 +197,15 @@ double random_data_value(enum uk_type type, const void *from, size_t e) {
 void random_data_allow(struct random_data *d, const struct uk_program *p, int i, double ulps,
                        double absolute) {
     const enum uk_type type = uk_program_tensor_type(p, i);
+    const int mantissa = random_data_mantissa(type);
     double largest = 0;
 
-    for (size_t e = 0; e < d->bytes[i] / uk_type_bytes(type) && ulps > 0; e++) {
+    for (size_t e = 0; e < d->bytes[i] / uk_type_bytes(type) && ulps > 0 && mantissa; e++) {
         const double v = fabs(random_data_value(type, d->wanted[i] + RANDOM_DATA_MARGIN, e));
 
         largest = isfinite(v) && v > largest ? v : largest;
     }
-    d->allowed[i] = ulps * ldexp(1, -random_data_mantissa(type)) * largest + absolute;
+    d->allowed[i] = ulps * ldexp(largest, -mantissa) + absolute;
 }
 
 static bool is_same(enum uk_type type, const char *got, const char *wanted, double allowed) {

@@ -38,8 +38,8 @@ void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x);
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
 /* `wanted` and the status, of what `start` holds: again, where a caller has changed it. */
 void random_data_interpret(struct random_data *d, struct uk_program *p);
-/* Allows operand i a difference of that many units in the last place of its largest value, and that much
- * more. */
+/* Allows operand i, if it has floats, a difference of that many units in the last place of its largest value;
+ * and in any case that much. */
 void random_data_allow(struct random_data *d, const struct uk_program *p, int i, double ulps,
                        double absolute);
 /* Is `got` what it was before the run? */

@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Some elements of what a program computes, against all of them; and how far code may be from them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-#include "language/language.h"
-#include "random_data.h"
 #include "random_program.h"
+#include "run_program.h"
 #include "same_element.h"
 #include "test_context.h"
 
 static struct uk_program *parsed(const char *text) {
-    struct uk_program *p = NULL;
-
-    if (uk_program_parse(context, "p.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
-    return p;
+    return run_parse(context, "p.uk", text, NULL);
 }
 
 /* ---- values ---- */

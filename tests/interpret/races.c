@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Races between the threads of a kernel are reported, each kind of them, and what is none is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "interpret/interpret.h"
-#include "lower/lower.h"
+#include "run_program.h"
 #include "test_context.h"
 
 static struct uk_program *parse(const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
-    return p;
+    return run_parse(context, "f.uk", text, NULL);
 }
 
 static struct uk_function *lower(struct uk_program *p) {
-    static const struct uk_options none;
-    const struct uk_target *t;
+    const struct uk_options o = {.target = "interp"};
     struct uk_function *f = NULL;
 
-    if (uk_target_find(context, "interp", &t) || uk_lower(p, t, &none, NULL, NULL, &f))
+    if (run_lower(p, &o, NULL, NULL, &f))
         fail_msg("%s", uk_context_message(context));
     return f;
 }
