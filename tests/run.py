@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of some suites by `meson test`. Prints at the end what was left out, the ten longest tests and the CPU time.
+"""Runs the tests of some suites by `meson test`; prints at the end which parts they skipped, the ten longest tests and
+the CPU time.
 
     run.py [--resume] BUILD SUITE...
 
-The CPU time (user + system) is that of all processes that ended in this one, also before it was entered by exec: a shell
+The CPU time (user + system) includes every child process that this process has waited for, before exec too: a shell
 that builds and then execs this script has the build in it. The last line is `N passed, N failed, N skipped`.
 
---resume keeps which tests passed in BUILD/passed_tests.json, with the commit and the sums of CPU time and time of the clock.
-While the commit is the same, tests that passed are not run again; with another commit, all are. Where the tree has changes
-or files that are not committed, nothing is kept and all tests run. Exits with 1 while a test has failed or has not run.
+--resume keeps in BUILD/passed_tests.json which tests passed, the commit, and the sums of CPU time and elapsed time.
+While the commit is the same, tests that passed are not run again; on another commit all tests run. In a tree with
+uncommitted changes or files nothing is kept and all tests run. Exits with 1 if a test has failed or has not run.
 """
 
 import json
@@ -27,7 +28,8 @@ ENDED = re.compile(r"\s*\d+/\d+ (?:.* / )?(\S+)\s+([A-Z]+)\s+([\d.]+)s")
 
 
 def cpu_seconds():
-    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def clean_commit(source):
@@ -50,17 +52,17 @@ class Kept:
                 self.passed, self.cpu, self.clock = stored["passed"], stored["cpu"], stored["clock"]
 
     def write(self, cpu=0, clock=0):
-        text = json.dumps({"commit": self.commit, "cpu": self.cpu + cpu, "clock": self.clock + clock, "passed": self.passed})
+        stored = {"commit": self.commit, "cpu": self.cpu + cpu, "clock": self.clock + clock, "passed": self.passed}
         new = self.path.with_suffix(".new")
-        new.write_text(text, encoding="utf-8")
-        new.replace(self.path) # whole, or the old one, wherever this process is killed
+        new.write_text(json.dumps(stored), encoding="utf-8")
+        new.replace(self.path)  # atomic: whenever this process is killed, the file is whole
 
 
 def meson_test(build, arguments, ended):
-    """Runs tests; calls ended(name, result, seconds), if it is given, after each. Returns the exit status."""
+    """Runs tests; calls ended(name, result, seconds), unless it is None, after each. Returns the exit status."""
     command = ["meson", "test", "-C", build, "--no-rebuild", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE if ended else None, text=True, errors="replace") as meson:
-        # Meson ends its tests at either signal, and then itself; its results are printed here all the same.
+        # On either signal meson ends its tests and itself; this process goes on and reports.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: meson.terminate())
         for line in meson.stdout if ended else ():
@@ -76,15 +78,16 @@ def logged(build):
 
 
 def left_out_by(log):
-    """What tests say that they left out."""
+    """The lines in which tests say which parts they skipped."""
     return [text for test in log for text in test.get("stdout", "").splitlines() if ": skipped, " in text]
 
 
 def report(results, left_out):
-    """Of results (name, result, seconds)."""
+    """Prints the ten longest of the results (name, result, seconds); returns the closing line."""
     for text in left_out:
         print(text)
-    print("longest:", ", ".join(f"{name} {seconds:.0f} s" for name, _, seconds in sorted(results, key=lambda r: -r[2])[:10]))
+    longest = sorted(results, key=lambda result: -result[2])[:10]
+    print("longest:", ", ".join(f"{name} {seconds:.0f} s" for name, _, seconds in longest))
     passed = sum(result in PASSED for _, result, _ in results)
     skipped = sum(result == "SKIP" for _, result, _ in results)
     return f"{passed} passed, {len(results) - passed - skipped} failed, {skipped + len(left_out)} skipped"
@@ -93,7 +96,8 @@ def report(results, left_out):
 def run(build, suites):
     status = meson_test(build, ["--print-errorlogs", *(f"--suite={suite}" for suite in suites)], None)
     log = logged(build)
-    closing = report([(test["name"].rpartition(" / ")[2], test["result"], test["duration"]) for test in log], left_out_by(log))
+    results = [(test["name"].rpartition(" / ")[2], test["result"], test["duration"]) for test in log]
+    closing = report(results, left_out_by(log))
     print(f"CPU time: {cpu_seconds():.0f} s, user and system, of all that ran")
     print(closing)
     return status
@@ -116,7 +120,7 @@ def resume(build, suites, commit):
         kept.write(cpu_seconds(), time.time() - begin)
 
     if left:
-        # Without logs of failures, in which lines of other runs of Meson may be; those are printed here.
+        # Meson must not print logs of failures: a line of another meson test in one would count as a result.
         meson_test(build, left, ended)
         log = logged(build)
         left_out = left_out_by(log)
@@ -130,7 +134,8 @@ def resume(build, suites, commit):
     if left:
         print("left:", ", ".join(left))
     cpu, minutes = kept.cpu + cpu_seconds(), (kept.clock + time.time() - begin) / 60
-    print(f"CPU time: {cpu:.0f} s, user and system, of all runs on commit {commit[:12]}; tests took {minutes:.0f} minutes")
+    print(f"CPU time: {cpu:.0f} s, user and system, of all runs on commit {commit[:12]}; "
+          f"tests took {minutes:.0f} minutes")
     print(closing)
     return bool(left)
 

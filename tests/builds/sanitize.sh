@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in build
-# folders of their own inside the one that runs this. Arguments: the source tree, that build folder, and `some` for the tests
-# of the suite `sanitize`, or `all` for all of them, and the kernels instrumented too. UK_OBJECTS and UK_BITCODE: the folders
-# with the kernels of that build.
+# folders of their own inside the one that runs this. Arguments: the source tree, that build folder, and `some` or `all`.
+# `some`: the suite `sanitize`, which reads foreign input or fails allocations. `all`: the suites `quick` and `change`;
+# of `all` long fuzzing, damaged objects, every allocation and every golden text; and the kernels instrumented too.
+# UK_OBJECTS and UK_BITCODE: the folders with the kernels of that build.
 set -euo pipefail
 source=$1 outer=$2 which=$3
 
@@ -35,7 +36,9 @@ built=(-Dc_args="$flags" -Dfuzz=true -Dobjects="$UK_OBJECTS" -Dbitcode="$UK_BITC
 if [[ $which == some ]]; then
     tested sanitized --suite=sanitize -- "${built[@]}"
 else
-    tested sanitized -- "${built[@]}"
+    tested sanitized --suite=quick --suite=change -- "${built[@]}"
+    tested sanitized random_fuzz_parser random_fuzz_schedule random_fuzz_network amdgpu_library_all fail_alloc_all \
+        golden_all -- "${built[@]}"
     # Tests call kernels of all element types by one type of function.
-    tested sanitized_kernels -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
+    tested sanitized_kernels --suite=quick --suite=change -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
 fi

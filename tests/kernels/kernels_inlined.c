@@ -7,9 +7,12 @@
  * stand in a function only once (a label, a register fixed twice) would show. The second call is left out
  * where it would add to C again; it is there in the code all the same. `twice` also has a buffer that is
  * aligned further than the stack: that takes a frame pointer, and LLVM does not say when inline assembly
- * changes it. Of a kernel's targets, those that it runs on take turns with the two, and of those that it does
- * not run on it is compiled for one, every other kernel only where it is no inline assembly: what inlining
- * breaks there is LLVM's. With --all each has both, and every target.
+ * changes it.
+ *
+ * With --all each kernel is run in both functions for each target that runs here, and compiled for every
+ * other target. Otherwise only the first kernel of each form of operation, instruction set and implementation
+ * is, or a kernel that is named: run for two targets, each with one of the functions, and compiled for one
+ * other target.
  *
  * --objects ARCH FOLDER writes such functions of each row of another architecture there, as objects, with a
  * table of them: tests/cross/inlined.c, which is built for that architecture, does the rest.
@@ -26,7 +29,7 @@
 #include "registry/registry.h"
 
 static struct uk_context *context;
-static bool all;
+static bool all, named;
 /* The first two for every kernel that they have; the others for those that have found none. */
 static const char *const targets[] = {"x86_64-avx2", "x86_64-avx512", "x86_64-avx512+avx512vnni",
                                       "x86_64-avx512+avx512bf16"};
@@ -196,9 +199,21 @@ static bool is_tried(const struct uk_target *t, const struct uk_kernel *row, cha
             !are_alike(t - 1, t));
 }
 
-/* Compiled for each target of another architecture that has the kernel: nothing is left to call, nor did LLVM
- * call anything for what the target has no instruction for. */
-static void check_others(const struct uk_kernel *row) {
+/* Is the kernel the first of its operation's form, instruction set and implementation? */
+static bool is_example(const struct uk_kernel *row) {
+    for (int i = 0; uk_kernel_at(i) != row; i++) {
+        const struct uk_kernel *other = uk_kernel_at(i);
+
+        if (other->operation->form == row->operation->form && !strcmp(other->arch, row->arch) &&
+            !strcmp(other->isa, row->isa) && !strcmp(other->impl, row->impl))
+            return false;
+    }
+    return true;
+}
+
+/* Compiled for a target of another architecture that has the kernel, with --all for each: nothing is left to
+ * call, nor did LLVM call anything for what the target has no instruction for. */
+static void check_others(const struct uk_kernel *row, bool is_compiled) {
     enum { MOST = 64 };
     const char *have[MOST];
     static int turn;
@@ -211,10 +226,10 @@ static void check_others(const struct uk_kernel *row) {
             assert_true(n < MOST);
             have[n++] = other->name;
         }
+    if (!n && !row->function)
+        fail_msg("%s: no target of this test has %s", row->symbol, lacks);
     turn++;
-    if (!all && turn % 2 && !strstr(row->symbol, "_asm"))
-        return;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && is_compiled; i++) {
         const struct uk_target *t;
 
         if (!all && i != turn % n)
@@ -230,19 +245,18 @@ static void check_others(const struct uk_kernel *row) {
                      called);
         LLVMDisposeMemoryBuffer(text);
     }
-    if (!n && !row->function)
-        fail_msg("%s: no target of this test has %s", row->symbol, lacks);
 }
 
 static void check_row(void **state) {
     const struct uk_kernel *row = *state;
+    const bool is_checked = all || named || is_example(row);
     int checked = 0;
     char lacks[64];
 
     if (uk_arch_of(row)->is_device) /* tests/gpu/tiles.py */
         return;
-    check_others(row);
-    if (!row->function)
+    check_others(row, is_checked);
+    if (!row->function || !is_checked)
         return;
 
     for (int i = 0; i < (checked ? FOR_ALL : TARGETS) && uk_kernel_runs_here(row); i++) {
@@ -360,7 +374,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "--all"))
         all = true;
     else if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
+        cmocka_set_test_filter(argv[1]), named = true;
     int failed = _cmocka_run_group_tests("kernels_inlined", tests, (size_t)count, NULL, NULL);
     uk_context_destroy(context);
     free(tests);

@@ -44,7 +44,7 @@ int main(void) {
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *row = uk_kernel_at(i);
 
-        if (!strcmp(uk_kernel_arch(row), "riscv64")) {
+        if (!strcmp(uk_kernel_arch(row), "riscv64") && uk_kernel_function(row)) {
             own++;
             if (!check_kernel(row, uk_kernel_function(row), message, sizeof message)) {
                 printf("%s\n", message);

@@ -10,8 +10,7 @@ import sys
 import tempfile
 
 run_py = sys.argv[1]
-# Each test appends its name to `ran`, and does what stands in a file of its name there: an exit status, or a signal to
-# its runner: Meson's parent.
+# Each test appends its name to the file `ran` and runs the shell commands in the file of its own name, if there is one.
 TEST = """#!/bin/sh
 cd "$(dirname "$0")/build" || exit 9
 echo $1 >>ran
@@ -24,9 +23,13 @@ test('second', script, args: 'second', suite: ['all', 'other'], priority: 2)
 test('third', script, args: 'third', suite: 'change', priority: 1)
 test('fourth', script, args: 'fourth', suite: 'other')
 """
+# Commands that stop run.py, the parent of meson, as a user or the system does.
 RUNNER = "meson=$PPID; runner=$(awk '/^PPid:/ { print $2 }' /proc/$meson/status); "
-SIGNALLED = {"KILL": RUNNER + "kill -KILL $meson $runner; exit 0", "TERM": RUNNER + "kill -TERM $runner; exec sleep 1000",
-             "INT": RUNNER + "kill -INT $meson $runner; exec sleep 1000"}
+SIGNALLED = {
+    "KILL": RUNNER + "kill -KILL $meson $runner; exit 0",
+    "TERM": RUNNER + "kill -TERM $runner; exec sleep 1000",
+    "INT": RUNNER + "kill -INT $meson $runner; exec sleep 1000",
+}
 os.environ.update(MESON_TESTTHREADS="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@a",
                   GIT_COMMITTER_NAME="a", GIT_COMMITTER_EMAIL="a@a")
 
@@ -55,27 +58,28 @@ class Tree:
         (self.build / name).write_text(text, encoding="utf-8")
 
     def run(self, status, ran, *said, words=("--resume", "build", "quick", "change", "all")):
-        """Runs the suites; checks the exit status, which tests ran, and lines of what is printed, the last one last."""
+        """Runs the suites; checks the exit status, which tests ran, the lines printed (the last one last)."""
         (self.build / "ran").write_text("", encoding="utf-8")
-        done = subprocess.run(["tests/run.py", *words], cwd=self.folder, capture_output=True, text=True, check=False, timeout=100)
+        done = subprocess.run(["tests/run.py", *words], cwd=self.folder, capture_output=True, text=True, check=False)
         got = (self.build / "ran").read_text(encoding="utf-8").split()
         lines = done.stdout.splitlines() or [""]
         missing = [text for text in said if not any(re.fullmatch(text, line) for line in lines)]
         if done.returncode != status or got != ran.split() or missing or said and not re.fullmatch(said[-1], lines[-1]):
-            sys.exit(f"exit status {done.returncode} for {status}; ran {got} for {ran}; no line {missing} in\n{done.stdout}{done.stderr}")
+            sys.exit(f"exit status {done.returncode}, expected {status}; ran {got}, expected {ran}; no {missing} in\n"
+                     f"{done.stdout}{done.stderr}")
 
 
 with tempfile.TemporaryDirectory() as name:
     tree = Tree(pathlib.Path(name))
     longest = r"longest: (\w+ \d+ s, ){2}\w+ \d+ s"
-    # Stopped in each way, it goes on at the test where it was stopped.
+    # Stopped by each signal, it goes on at the test where it was stopped.
     tree.does("second", SIGNALLED["KILL"])
     tree.run(-9, "first second")
     tree.does("second", SIGNALLED["TERM"])
     tree.run(1, "second", "1 tests passed before on commit .*", "left: second, third", "1 passed, 1 failed, 0 skipped")
     tree.does("second", SIGNALLED["INT"])
     tree.run(1, "second", "left: second, third", "1 passed, 1 failed, 0 skipped")
-    # Failures are shown and repeated, tests that are left out too; what passed is not. The times of all runs are added.
+    # Tests that failed or were skipped run again, others do not. The times of all runs are added.
     tree.does("second", "echo 1/1 fake:all / second OK 0.5s; echo 'a part: skipped, no reason'; exit 1")
     tree.does("third", "exit 77")
     tree.run(1, "second third", "fake:all.* / second: FAIL", "a part: skipped, no reason", longest, "left: second",
@@ -85,14 +89,14 @@ with tempfile.TemporaryDirectory() as name:
     (tree.build / "third").unlink()
     kept = tree.build / "passed_tests.json"
     kept.write_text(re.sub(r'"(cpu|clock)": [\d.]+', r'"\1": 36000', kept.read_text(encoding="utf-8")), encoding="utf-8")
-    tree.run(0, "third", "CPU time: 3600[0-9] s, .* of all runs on commit [0-9a-f]{12}; tests took 600 minutes", longest,
+    tree.run(0, "third", "CPU time: 3600[0-9] s, .* on commit [0-9a-f]{12}; tests took 600 minutes", longest,
              "3 passed, 0 failed, 0 skipped")
     tree.run(0, "", longest, "3 passed, 0 failed, 0 skipped")
-    # Of other suites only those that belong to them; without --resume all.
+    # Tests of the suites asked for alone; without --resume all of them.
     tree.run(0, "fourth", "2 passed, 0 failed, 0 skipped", words=("--resume", "build", "other"))
     tree.run(0, "first second third", longest, "CPU time: [0-9] s, .*", "3 passed, 0 failed, 0 skipped",
              words=("build", "quick", "change", "all"))
-    # What is not committed keeps nothing, and nothing of it is kept; another commit begins anew.
+    # With an uncommitted file nothing is kept; another commit begins anew.
     (tree.folder / "new.c").write_text("", encoding="utf-8")
     tree.run(0, "first second third", "this is no clean checkout: .*", "3 passed, 0 failed, 0 skipped")
     (tree.folder / "new.c").unlink()
