@@ -39,11 +39,11 @@ struct uk_option {
     const char *name, *value; /* value: how help calls it; NULL: takes none */
     enum uk_option_kind kind;
     unsigned commands;
-    size_t field; /* where in struct uk_arguments: bool, const char * or int64_t by kind */
-    int64_t most; /* COUNT: from 1 to this */
-    const char
-        *words; /* completions: words, or <file>, <kernel>, <operation>, <isa>, <target>, <command>; CHOICE takes no other */
-    const char *help; /* NULL: it is in no help */
+    size_t field;      /* where in struct uk_arguments: bool, const char * or int64_t by kind */
+    int64_t most;      /* COUNT: from 1 to this */
+    const char *words; /* completions: words, or <file>, <kernel>, <operation>, <isa>, <target>, <command>;
+                          CHOICE takes no other */
+    const char *help;  /* NULL: it is in no help */
 };
 
 /* The last row's name is NULL. */

@@ -50,7 +50,7 @@ static inline float uk_quiet(float a) {
     return uk_float(uk_bits(a) | 0x400000);
 }
 
-static inline float uk_max(float a, float b) {
+static inline float uk_max_f32(float a, float b) {
     if (uk_signaling(a) || uk_signaling(b))
         return uk_quiet(uk_signaling(a) ? a : b);
     if (a != a || b != b)
@@ -59,7 +59,7 @@ static inline float uk_max(float a, float b) {
         return signbit(a) ? b : a;
     return a > b ? a : b;
 }
-static inline float uk_min(float a, float b) {
+static inline float uk_min_f32(float a, float b) {
     if (uk_signaling(a) || uk_signaling(b))
         return uk_quiet(uk_signaling(a) ? a : b);
     if (a != a || b != b)
@@ -94,11 +94,11 @@ static inline double uk_min_f64(double a, double b) {
     return a < b ? a : b;
 }
 static inline float uk_med3(float a, float b, float c) {
-    const float maximum = uk_max(uk_max(a, b), c);
+    const float maximum = uk_max_f32(uk_max_f32(a, b), c);
 
     if (a != a || b != b || c != c)
-        return uk_min(uk_min(a, b), c);
-    return maximum == a ? uk_max(b, c) : maximum == b ? uk_max(a, c) : uk_max(a, b);
+        return uk_min_f32(uk_min_f32(a, b), c);
+    return maximum == a ? uk_max_f32(b, c) : maximum == b ? uk_max_f32(a, c) : uk_max_f32(a, b);
 }
 
 static inline float uk_flush_subnormal(float a) {
@@ -200,10 +200,12 @@ static inline bool uk_signaling_f16(_Float16 a) {
     return (bits & 0x7c00) == 0x7c00 && bits & 0x1ff && !(bits & 0x200);
 }
 static inline _Float16 uk_max_f16(_Float16 a, _Float16 b) {
-    return uk_signaling_f16(a) || uk_signaling_f16(b) ? (_Float16)NAN : (_Float16)uk_max((float)a, (float)b);
+    return uk_signaling_f16(a) || uk_signaling_f16(b) ? (_Float16)NAN
+                                                      : (_Float16)uk_max_f32((float)a, (float)b);
 }
 static inline _Float16 uk_min_f16(_Float16 a, _Float16 b) {
-    return uk_signaling_f16(a) || uk_signaling_f16(b) ? (_Float16)NAN : (_Float16)uk_min((float)a, (float)b);
+    return uk_signaling_f16(a) || uk_signaling_f16(b) ? (_Float16)NAN
+                                                      : (_Float16)uk_min_f32((float)a, (float)b);
 }
 static inline _Float16 uk_med3_f16(_Float16 a, _Float16 b, _Float16 c) {
     const float x = (float)a, y = (float)b, z = (float)c;

@@ -352,8 +352,8 @@ static void llvm_sources(void **state) {
                  "another name");
     refused_text(
         "define i32 @bundle_run() {\n  call void asm \"nonsense\", \"\"()\n  ret i32 0\n}", true,
-        "error: source: target native has no instruction for what it names: <inline asm>:1:2: error: invalid "
-        "instruction mnemonic 'nonsense'; leave it out, or take a target that has it");
+        "error: source: target native lacks an instruction that it uses: <inline asm>:1:2: error: invalid "
+        "instruction mnemonic 'nonsense'; leave it out, or use a target that has it");
 }
 
 static void sources(void **state) {
@@ -411,8 +411,8 @@ static void exports(void **state) {
         {NULL, 1, "error: the list of exported functions is NULL; pass its address"},
         {none, -1, "error: -1 exported functions; give 0 to 65536 of them"},
         {none, 0,
-         "error: 0 exported functions: nothing of the bundle could be called; name those that others are to "
-         "call"},
+         "error: no function is exported, so nothing of the bundle could be called; name the functions that "
+         "others call"},
     };
     struct made b;
 

@@ -84,7 +84,7 @@ static void refused(void **state) {
     expect(linked(assembled(undefined), gpu, &bytes, &length), "missing");
     expect(uk_link_code_object(context, gpu, "no object", 9, &bytes, &length), "amdgcn-gfx90a");
     assert_int_equal(uk_target_find(context, "x86_64-avx2", &cpu), UK_OK);
-    expect(uk_link_code_object(context, cpu, "", 0, &bytes, &length), "x86_64-avx2 is no device");
+    expect(uk_link_code_object(context, cpu, "", 0, &bytes, &length), "target x86_64-avx2 is not a GPU");
 }
 
 int main(void) {

@@ -108,7 +108,7 @@ static void elsewhere(void **state) {
         /* Clang refuses the clobber. */
         {C(ADD_4("(void)0; /* .insn i */\n__asm__(\".insn r 0x77, 0, 0x65, %0, %0, a5\\n\"\n \"nop\" ::\n "
                  "\"r\"(1) : \"a5\");")),
-         "import text:6:11 has `.insn r 0x77, 0, 0x65, %0, %0, a5` (smaqa.su), an instruction of RISC-V, and "
+         "import text:6:11 has `.insn r 0x77, 0, 0x65, %0, %0, a5` (smaqa.su), an instruction of RISC-V, but "
          "target "},
         {C(ADD_4(
              "long x = (long)a;\n\n__asm__(\"nop; .insn r 0x77, 2, 0x20, %0, %1, %0 # sum\" : \"+r\"(x) : "
