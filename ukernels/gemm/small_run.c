@@ -2,10 +2,16 @@
 /* Small products of every element type, as small.c plans them. */
 #include "small.h"
 
-/* What becomes of C: it is alpha A B + beta C; beta is 0 or 1 where alpha is 1. */
+/* C becomes alpha A B + beta C; beta is 0 or 1 if alpha is 1. Other alphas need scratch, of `room` bytes;
+ * NULL: there is none yet. */
 struct scale {
     double alpha, beta;
+    void *scratch;
+    int64_t room;
 };
+
+/* Bytes of scratch next to a copy of B on the stack. */
+enum { SCRATCH_BESIDE_COPY = GEMM_SCALED_ON_STACK / 8 * 3 };
 
 static const void *at(const struct gemm_type *t, const void *base, int64_t index) {
     return (const char *)base + index * t->size;
@@ -109,12 +115,11 @@ static void run_ahead(const struct gemm_direct *d, const struct gemm_product *p,
         }
 }
 
-/* Any alpha: blocks of C are computed on the stack and merged with C. */
-__attribute__((noinline)) static void run_scaled(const struct gemm_product *p, const void *a, const void *b,
-                                                 const struct scale *s, void *c) {
-    char scratch[GEMM_SCALED_ON_STACK] __attribute__((aligned(64)));
+/* Any alpha: blocks of C are computed in scratch and merged with C. */
+static void run_scaled(const struct gemm_product *p, const void *a, const void *b, const struct scale *s,
+                       void *c) {
     const struct gemm_type *t = p->type;
-    const int64_t room = GEMM_SCALED_ON_STACK / t->size,
+    const int64_t room = s->room / t->size,
                   width = p->n < t->blocked_columns && p->m * p->n <= room
                               ? p->n
                               : uk_min(p->n, GEMM_WIDE / t->size),
@@ -126,22 +131,24 @@ __attribute__((noinline)) static void run_scaled(const struct gemm_product *p, c
             block.n = uk_min(width, p->n - j);
             block.m = uk_min(height, p->m - i);
             gemm_run_direct(t, gemm_direct_for(t, p->a_columns, block.m, block.n), &block,
-                            at(t, a, i * gemm_a_row(p)), at(t, b, j), p->ldb, 0, scratch, width);
-            t->merge(block.m, block.n, s->alpha, scratch, width, s->beta, at_written(t, c, i * p->ldc + j),
+                            at(t, a, i * gemm_a_row(p)), at(t, b, j), p->ldb, 0, s->scratch, width);
+            t->merge(block.m, block.n, s->alpha, s->scratch, width, s->beta, at_written(t, c, i * p->ldc + j),
                      p->ldc);
         }
 }
 
-/* Rows of B in place, or transposed; d: the kernels of few columns. */
-static void run_order(const struct gemm_small *w, int order, const struct gemm_direct *d,
-                      const struct gemm_product *p, const void *a, const void *b, const struct scale *s,
-                      void *c) {
-    const int adds = s->beta != 0;
+__attribute__((noinline)) static void run_scaled_on_stack(const struct gemm_product *p, const void *a,
+                                                          const void *b, const struct scale *s, void *c) {
+    char scratch[GEMM_SCALED_ON_STACK] __attribute__((aligned(64)));
+    const struct scale own = {s->alpha, s->beta, scratch, sizeof scratch};
 
-    if (s->alpha != 1) {
-        run_scaled(p, a, b, s, c);
-        return;
-    }
+    run_scaled(p, a, b, &own, c);
+}
+
+/* A product whose alpha is 1, with rows of B in place, or transposed; d: the kernels of few columns. */
+__attribute__((noinline)) static void run_unscaled(const struct gemm_small *w, int order,
+                                                   const struct gemm_direct *d, const struct gemm_product *p,
+                                                   const void *a, const void *b, int adds, void *c) {
     switch (order) {
     case GEMM_AT_ONCE:
         gemm_run_direct(p->type, d, p, a, b, p->ldb, adds, c, p->ldc);
@@ -155,6 +162,16 @@ static void run_order(const struct gemm_small *w, int order, const struct gemm_d
     default:
         run_rows(w, p, a, b, adds, c);
     }
+}
+
+/* The same for any alpha. Both functions are not inlined, as their stack frames would add up. */
+static void run_order(const struct gemm_small *w, int order, const struct gemm_direct *d,
+                      const struct gemm_product *p, const void *a, const void *b, const struct scale *s,
+                      void *c) {
+    if (s->alpha != 1)
+        (s->scratch ? run_scaled : run_scaled_on_stack)(p, a, b, s, c);
+    else
+        run_unscaled(w, order, d, p, a, b, s->beta != 0, c);
 }
 
 /* A column-major B of two vectors of columns at most, which are transposed. */
@@ -206,34 +223,38 @@ __attribute__((noinline)) static void run_copied_on_stack(const struct gemm_smal
                                                           const struct gemm_product *p, const void *a,
                                                           const void *b, const struct scale *s, void *c) {
     char copy[GEMM_COPY_ON_STACK] __attribute__((aligned(64)));
+    const struct scale own = {s->alpha, s->beta, copy + w->bytes, GEMM_COPY_ON_STACK - w->bytes};
 
-    run_copied(w, p, a, b, s, c, copy);
+    run_copied(w, p, a, b, &own, c, copy);
 }
 
-/* Where memory cannot be allocated: fewer columns at a time, on the stack. */
+/* Without a workspace, or if the copy leaves no room for scratch: fewer columns at a time, on the stack. */
 __attribute__((noinline)) static void run_narrow(const struct gemm_product *p, const void *a, const void *b,
                                                  const struct scale *s, void *c) {
     char copy[GEMM_COPY_ON_STACK] __attribute__((aligned(64)));
     const struct gemm_type *t = p->type;
-    const int64_t most = uk_min(GEMM_COPY_ON_STACK / (p->k * t->size), t->blocked_columns - 1);
+    const int64_t bytes = GEMM_COPY_ON_STACK - SCRATCH_BESIDE_COPY,
+                  most = uk_min(bytes / (p->k * t->size), t->blocked_columns - 1);
+    const struct scale own = {s->alpha, s->beta, copy + bytes, SCRATCH_BESIDE_COPY};
     const struct gemm_small w = {.kernels = gemm_direct_of(gemm_direct_at(t, p->a_columns, most), p->m, p->k),
                                  .columns = most,
                                  .ldb = most,
                                  .order = GEMM_AT_ONCE,
                                  .last_order = GEMM_AT_ONCE};
 
-    run_transposed(&w, p, false, a, b, s, c, copy);
+    run_transposed(&w, p, false, a, b, &own, c, copy);
 }
 
 void uk_gemm_run_small(const struct gemm_small *w, const struct gemm_product *p,
                        const struct gemm_operands *o, void *workspace) {
-    const struct scale s = {o->alpha, o->beta};
+    const struct scale s = {.alpha = o->alpha, .beta = o->beta};
+    const int64_t beside = s.alpha == 1 ? 0 : SCRATCH_BESIDE_COPY;
 
     if (s.alpha == 1 && s.beta != 0 && s.beta != 1)
         p->type->scale(p->m, p->n, o->c, p->ldc, s.beta, NULL);
     if (!w->bytes)
         run_order(w, w->order, w->kernels, p, o->a, o->b, &s, o->c);
-    else if (w->bytes <= GEMM_COPY_ON_STACK)
+    else if (w->bytes + beside <= GEMM_COPY_ON_STACK)
         run_copied_on_stack(w, p, o->a, o->b, &s, o->c);
     else if (workspace)
         run_copied(w, p, o->a, o->b, &s, o->c, workspace);
