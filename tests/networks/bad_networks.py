@@ -45,25 +45,25 @@ NETWORKS = {
     "empty": (b"", "empty"), "words": (b"A network.\n" * 20, "not an ONNX model"), "no_graph": (number(1, 8), "not an ONNX model"),
     "nested": (nested(20000), "nested"), "nested_33": (nested(33), "nested|supported"),
     "operator": (one("Bogus"), "Bogus bogus_y.*this operator is not supported"), "domain": (model([node("Relu", ["x"], ["y"], domain="com.example")], X, Y), "Relu relu_y"),
-    "attribute": (one("Relu", alpha=1.0), "Relu relu_y.*attribute alpha"), "old": (one("Relu", opset=0), "operator set 0"),
+    "attribute": (one("Relu", alpha=1.0), "Relu relu_y.*attribute 'alpha'"), "old": (one("Relu", opset=0), "operator set 0"),
     "new": (one("Relu", opset=29), "operator set 29"), "no_opset": (number(1, 8) + text(7, b""), "computes nothing"),
-    "type": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], STRING)], [value("y", [2, 3], STRING)]), "input x: string"),
-    "complex": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], 14)], Y), "input x: complex64"),
-    "open": (small_networks.open_batch(), "input x: dimension 0, batch.*--shape x=.*--size batch="),
-    "cycle": (model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"])], X, [value("b", [2, 3])]), "add_a.*b is neither"),
+    "type": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], STRING)], [value("y", [2, 3], STRING)]), "input 'x': string"),
+    "complex": (model([node("Relu", ["x"], ["y"])], [value("x", [2, 3], 14)], Y), "input 'x': complex64"),
+    "open": (small_networks.open_batch(), "input 'x': dimension 0, batch.*--shape x=.*--size batch="),
+    "cycle": (model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"])], X, [value("b", [2, 3])]), "add_a.*'b' is neither"),
     "missing": (one("Add", ["x", "nowhere"]), "add_y.*nowhere"), "twice": (model([node("Relu", ["x"], ["y"])] * 2, X, Y), "'y' is defined twice"),
-    "no_result": (model([node("Relu", ["x"], ["z"])], X, Y), "output y"), "no_operand": (one("Relu", [""]), "relu_y"),
+    "no_result": (model([node("Relu", ["x"], ["z"])], X, Y), "output 'y'"), "no_operand": (one("Relu", [""]), "relu_y"),
     "add": (one("Add", ["x", "w"], [tensor("w", [4], [1.0] * 4)]), "add_y"), "matmul": (one("MatMul", ["x", "w"], [tensor("w", [4, 3], [1.0] * 12)]), "matmul_y"),
     "conv": (one("Conv", ["x", "w"], [tensor("w", [1, 5, 1, 1], [1.0] * 5)], [value("x", [1, 3, 4, 4])], kernel_shape=[1, 1]), "conv_y.*filter"),
     "reshape": (one("Reshape", ["x", "s"], [tensor("s", [2], [4, 4], INT64)]), "reshape_y"), "transpose": (one("Transpose", perm=[0, 0]), "transpose_y"),
-    "huge": (one("Relu", shapes=[value("x", [1 << 40, 1 << 40])]), "x.*too large for 64 bits"), "negative": (one("Relu", shapes=[value("x", [-5, 3])]), "input x"),
-    "nine": (one("Relu", shapes=[value("x", [1] * 9)]), "input x.*dimensions"),
+    "huge": (one("Relu", shapes=[value("x", [1 << 40, 1 << 40])]), "x.*too large for 64 bits"), "negative": (one("Relu", shapes=[value("x", [-5, 3])]), "input 'x'"),
+    "nine": (one("Relu", shapes=[value("x", [1] * 9)]), "input 'x'.*dimensions"),
     "short_data": (one("Add", ["x", "w"], [tensor("w", [2, 3], floats)[:-24] + b""]), "not an ONNX model"),
     "wrong_data": (one("Add", ["x", "w"], [tensor("w", [2, 4], floats)]), "w.*24 bytes"),
     "outside": (weight(location="../secret.bin"), "external data.*secret.bin"), "absolute": (weight(location="/etc/hostname"), "external data.*hostname"),
     "through": (weight(location="sub/../../secret.bin"), "external data"), "link": (weight(location="link.bin"), "link.bin.*link out"),
     "no_file": (weight(location="none.bin"), "none.bin"), "short_file": (weight(location="short.bin"), "short.bin.*ends at byte 5"),
-    "offset": (weight(location="short.bin", offset=-1), "offset is -1"), "length": (weight(location="short.bin", length=5), "5 bytes for a tensor of 24"),
+    "offset": (weight(location="short.bin", offset=-1), "offset is -1"), "length": (weight(location="short.bin", length=5), "it has 5 bytes, but the tensor needs 24"),
     "nothing": (model([], X), "computes nothing"),
 }
 # Of uk run with good.onnx, which adds x [2, 3] and y [2, 3]: words, exit status, what the message says.
@@ -73,8 +73,8 @@ RUNS = [
     (["--input=good.npy"] * 3, 2, "--input good.npy.*2 inputs"), (["--input="], 2, "--input"), (["--output=none/o.npy"], 1, "none/o.npy"),
     (["--output=a.npy", "--output=b.npy"], 2, "--output b.npy.*1 output"), (["--layers=five.bin/x"], 1, "five.bin"), (["--layers="], 2, "--layers"),
     (["--shape=x"], 2, "--shape x"), (["--shape=x=2,,3"], 2, "--shape"), (["--shape=x=2,-3"], 2, "--shape"), (["--shape=x=" + ",".join("1" * 9)], 2, "--shape"),
-    (["--shape=x=3,3"], 1, "input x"), (["--shape=x=2"], 1, "input x"), (["--shape=z=2"], 1, "named z"), (["--constant=x"], 2, "--constant"),
-    (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 1, "named z"), (["--constant=x=whole.npy"], 1, "input x"),
+    (["--shape=x=3,3"], 1, "input 'x'"), (["--shape=x=2"], 1, "input 'x'"), (["--shape=z=2"], 1, "given for 'z'"), (["--constant=x"], 2, "--constant"),
+    (["--constant=x=none.npy"], 1, "none.npy"), (["--constant=z=good.npy"], 1, "given for 'z'"), (["--constant=x=whole.npy"], 1, "input 'x'"),
     (["--size=batch=-1"], 2, "batch"), (["--define=batch=1"], 2, "--define"), (["--schedule=s"], 1, "s: cannot read"), (["--schedule=words.pb"], 1, "words.pb:1: expected .layer."), (["--device=interp"], 2, "--device"), (["--device=sim"], 2, "--device"),
     (["--time", "--target=amdgcn-gfx90a"], 2, "--time"), (["--target=nvptx-sm80"], 1, "nvptx-sm80"),
     (["--check=some"], 2, "--check=some"), (["--time", "--target=aarch64-neon"], 2, "--time"), (["--count"], 2, "--count"), (["--count=some"], 2, "--count=some"),
@@ -83,7 +83,7 @@ RUNS = [
 ]
 COMPILES = [
     (["--target=amdgcn-gfx90a", "-o", "g.o"], 1, "GPU"),
-    ([], 2, "-o"), (["-o", "none/n.o"], 1, "none/n.o"), (["--emit=device"], 2, "device"), (["--emit=layers", "-o", "."], 2, "folder"), (["good.onnx"], 2, "alone"),
+    ([], 2, "-o"), (["-o", "none/n.o"], 1, "none/n.o"), (["--emit=device"], 2, "device"), (["--emit=layers", "-o", "."], 2, "folder"), (["good.onnx"], 2, "only one network"),
     (["--workspace=argument", "--emit=layers"], 2, "--workspace"), (["--emit=program", "-o", "none/x"], 1, "none/x"),
 ]
 
@@ -128,8 +128,8 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
         put(f"changed_{i}.onnx", bytes(data))
     cases += [(["compile", "none.onnx", "--emit=layers"], 1, "none.onnx.*No such file"), (["run", "sub.onnx/x.onnx"], 1, "x.onnx"),
               (["tune", "good.onnx", "--target=interp"], 2, "interp"), (["tune", "good.onnx", "--define=a=1"], 2, "--define"),
-              (["tune", "good.onnx", "-o", "none/x"], 1, "none/x"), (["tune", "good.onnx", "--shape=x=2"], 1, "input x"),
-              (["tune", "good.onnx", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a"), (["tune", "good.onnx", "--log=none/x", "--trials=2"], 1, "none/x"), (["explain", "good.onnx", "--shape=x=2"], 1, "input x")]
+              (["tune", "good.onnx", "-o", "none/x"], 1, "none/x"), (["tune", "good.onnx", "--shape=x=2"], 1, "input 'x'"),
+              (["tune", "good.onnx", "--target=amdgcn-gfx90a"], 1, "amdgcn-gfx90a"), (["tune", "good.onnx", "--log=none/x", "--trials=2"], 1, "none/x"), (["explain", "good.onnx", "--shape=x=2"], 1, "input 'x'")]
     cases += [(["run", "good.onnx", *words], status, pattern) for words, status, pattern in RUNS]
     cases += [(["compile", "good.onnx", *words], status, pattern) for words, status, pattern in COMPILES]
     before = {path: os.stat(f"{folder}/{path}").st_mtime_ns for path in os.listdir(folder)}

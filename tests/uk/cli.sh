@@ -302,7 +302,7 @@ expect 0 '' '' compile matmul.uk --threads=2 --emit=shared -o threads.so
     fail 'threads.so: what it needs'
 expect 0 'int matmul\(.*int softly\(' "^$plain" compile matmul.uk softly.uk --emit=header
 expect 0 '# matmul.*# softly' "^$plain" compile matmul.uk softly.uk --emit=loops
-expect 1 '' 'function matmul is made of matmul.uk too; give one' compile matmul.uk matmul.uk -o both.o
+expect 1 '' 'function matmul is also made from matmul.uk; rename one' compile matmul.uk matmul.uk -o both.o
 expect 2 '' 'name is for one program, but 2 are given' compile matmul.uk softly.uk --name=f -o both.o
 expect 2 '' "no program has a size 'Q'" compile matmul.uk softly.uk --size Q=1 -o both.o
 expect 0 '' '' compile matmul.uk --workspace=argument -o work.o
