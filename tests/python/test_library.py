@@ -94,19 +94,19 @@ def test_epilogue():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"A": numbers(7, 4)}, "A has 4 columns, and B has 5 rows"),
+    ({"A": numbers(7, 4)}, "A has 4 columns, but B has 5 rows"),
     ({"A": numbers(7)}, "A has 1 dimensions"),
     ({"A": numbers(14, 10)[::2, ::2]}, "A has strides of 20 and 2 elements"),
-    ({"A": numbers(7, 5, dtype=np.float64)}, "A has elements of float64"),
+    ({"A": numbers(7, 5, dtype=np.float64)}, "A is float64; float32 is required"),
     ({"B": numbers(5, 9)[::-1]}, "B has strides of -9 and 1 elements"),
     ({"B": np.broadcast_to(numbers(9), (5, 9))}, "B has strides of 0 and 1 elements"),
-    ({"out": numbers(9, 7)}, "out is 9 x 7, and the product is 7 x 9"),
+    ({"out": numbers(9, 7)}, "out is 9 x 7, but the product is 7 x 9"),
     ({"beta": 1}, "there is no out"),
     ({"epilogue": uk.Epilogue(row_bias=numbers(9))}, "row_bias has the shape"),
-    ({"epilogue": uk.Epilogue(column_bias=numbers(9, dtype=np.float64))}, "column_bias has elements of float64"),
+    ({"epilogue": uk.Epilogue(column_bias=numbers(9, dtype=np.float64))}, "column_bias is float64; float32 is required"),
     ({"epilogue": uk.Epilogue(column_bias=numbers(18)[::2])}, "column_bias has a stride of 8 bytes"),
-    ({"A": np.ndarray((7, 5), np.float32, bytes(1000), 2)}, "A lies at an address that is no multiple of 4"),
-    ({"epilogue": uk.Epilogue(column_bias=np.ndarray(9, np.float32, bytes(1000), 2))}, "column_bias lies at an address that is no multiple of 4"),
+    ({"A": np.ndarray((7, 5), np.float32, bytes(1000), 2)}, "A is not aligned to 4"),
+    ({"epilogue": uk.Epilogue(column_bias=np.ndarray(9, np.float32, bytes(1000), 2))}, "column_bias is not aligned to 4"),
 ])
 def test_refused_products(arguments, message):
     with pytest.raises(uk.ArgumentError, match=message):

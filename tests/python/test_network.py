@@ -89,13 +89,13 @@ def test_refused(product):
     read_only.flags.writeable = False
     memory = np.zeros(60, np.float32)
     for arguments, message in (
-        (((),), "x is a tuple"), ((), "x is missing"), ((x, x), "takes 1 arrays, and 2 were given"), ((x[:3],), r"x has the shape \(3, 5\)"),
-        ((x.astype(float),), "x has elements of float64"),
+        (((),), "x is a tuple"), ((), "x is missing"), ((x, x), "takes 1 arrays, but 2 were given"), ((x[:3],), r"x has the shape \(3, 5\)"),
+        ((x.astype(float),), "x is float64; float32 is required"),
     ):
         with pytest.raises(uk.ArgumentError, match=message):
             net(*arguments)
-    for given, out, message in ((x, read_only, "y is written, and the array is read-only"), (x, np.zeros((4, 8), np.float32), "y has the shape"),
-                                (memory[:20].reshape(4, 5), memory[10:46].reshape(4, 9), "y is written, and overlaps x")):
+    for given, out, message in ((x, read_only, "y is written, but its array is read-only"), (x, np.zeros((4, 8), np.float32), "y has the shape"),
+                                (memory[:20].reshape(4, 5), memory[10:46].reshape(4, 9), "y is written, but overlaps x")):
         with pytest.raises(uk.ArgumentError, match=message):
             net(given, out=out)
     with pytest.raises(uk.ArgumentError, match="no input 'z'"):

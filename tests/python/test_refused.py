@@ -16,21 +16,21 @@ READ_ONLY.flags.writeable = False
 
 
 @pytest.mark.parametrize("arrays, message", [
-    ((A.astype(np.float64), B), "A has elements of float64, and f32 is wanted: float32"),
-    ((A, B.astype(">f4")), "B has elements of >f4, and f32 is wanted"),
-    ((A, B.astype(object)), "B has elements of object, and f32 is wanted"),
-    ((A.tolist(), B), "A is a list; give an array of NumPy, or what has __dlpack__"),
-    ((A, None), "B is missing; give an array"),
-    ((A,), "B is missing; give an array"),
-    ((A, B, B), "takes A, B, and 3 arrays were given"),
-    ((A[0], B), "A has 2 dimensions, and the array has 1"),
+    ((A.astype(np.float64), B), r"A is float64; float32 is required \(use A.astype\(numpy.float32\)\)"),
+    ((A, B.astype(">f4")), "B is >f4; float32 is required"),
+    ((A, B.astype(object)), "B is object; float32 is required"),
+    ((A.tolist(), B), "A is a list; a NumPy array, or an object with __dlpack__, is required"),
+    ((A, None), "B is missing; pass an array"),
+    ((A,), "B is missing; pass an array"),
+    ((A, B, B), "takes A, B, but 3 arrays were given"),
+    ((A[0], B), "A has 2 dimensions, but its array has 1"),
     ((A, B[:4]), "dimension 0 of B has 4 elements, but the program says K = 5; give an array of that shape"),
     ((A[:, ::2], B[:3]), "elements along dimension 1 of A are 2 apart, but the program says 1"),
     ((A, B[:, ::2]), "elements along dimension 0 of B are 9 apart, but the program says N = 5"),
     ((A[::-1], B), "elements along dimension 0 of A are -5 apart, but the program says lda = 5"),
     ((np.broadcast_to(A[0], (7, 5)), B), "the stride lda of dimension 0 of A is 0"),
-    ((np.ndarray((7, 5), np.float32, bytes(1000), 0, (22, 4)), B), "A has strides of .* bytes, which are no multiples"),
-    ((np.ndarray((7, 5), np.float32, bytes(1000), 2), B), "A lies at an address that is no multiple of 4 bytes"),
+    ((np.ndarray((7, 5), np.float32, bytes(1000), 0, (22, 4)), B), "A has strides of .* bytes, which are not multiples"),
+    ((np.ndarray((7, 5), np.float32, bytes(1000), 2), B), "A is not aligned to 4 bytes"),
 ])
 def test_inputs(matmul, arrays, message):
     out = np.full((7, 9), 3, np.float32)
@@ -44,10 +44,10 @@ def test_inputs(matmul, arrays, message):
 @pytest.mark.parametrize("out, message", [
     (READ_ONLY, "C is written, but its array is read-only"),
     (np.zeros((7, 8), np.float32), "dimension 1 of C has 8 elements, but the program says N = 9"),
-    (np.zeros((7, 9)), "C has elements of float64"),
+    (np.zeros((7, 9)), "C is float64; float32 is required"),
     (np.zeros((9, 7), np.float32).T, "elements along dimension 0 of C are 1 apart"),
     (np.broadcast_to(np.zeros(9, np.float32), (7, 9)), "C is written, but its array is read-only|0 apart"),
-    ([], "out is for C"),
+    ([], "out must have an array for each of C"),
 ])
 def test_outputs(matmul, out, message):
     with pytest.raises(uk.ArgumentError, match=message):
@@ -76,7 +76,7 @@ def test_interleaved_arrays_overlap():
 
 
 @pytest.mark.parametrize("named, message", [
-    ({"D": A}, "has no tensor, scalar or size D"),
+    ({"D": A}, "has no tensor, scalar or size 'D'"),
     ({"A": A}, "A is given twice"),
     ({"M": 8}, "dimension 0 of A has 7 elements, but the program says M = 8"),
     ({"M": -1}, "size M is -1"),
