@@ -160,7 +160,7 @@ expect 1 '' "line 2: 'label' is neither a form" gemm --shapes bad.txt
 printf 'set a\ngem 4 4 4\n' >bad.txt
 expect 1 '' "line 2: 'gem' is none of set, cubes" gemm --shapes bad.txt
 expect 1 '' 'nothing.txt: cannot read' gemm --shapes nothing.txt
-expect 1 '' 'no result of uk bench --json' gemm --shapes tiny.txt --compare bad.txt
+expect 1 '' 'not a file of uk bench --json' gemm --shapes tiny.txt --compare bad.txt
 expect 1 '' 'old.json: cannot read' gemm --shapes tiny.txt --compare old.json
 expect 2 '' "unknown set 'three'" gemm --shapes tiny.txt --set one,three
 expect 2 '' "no library's name begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib

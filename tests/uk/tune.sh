@@ -117,7 +117,7 @@ printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 expect 1 'error: .*do not require kernels' tune softly.uk --size N=1000 --require-kernels -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
 expect 0 'schedules measured' tune softly.uk --size N=1000 --threads=1 --trials=4 -o soft.uk
-expect 0 'note: stage 'Y' is compiled as plain loops: no (step|kernel) ' run softly.uk --size N=1000 --schedule=soft.uk --check
+expect 0 'note: stage .Y. is compiled as plain loops: no (step|kernel) ' run softly.uk --size N=1000 --schedule=soft.uk --check
 
 # A candidate that crashes, one that never ends, one that is wrong: the rest goes on. The user's kernel is what auto
 # takes first.

@@ -125,7 +125,7 @@ def check_equal():
 def check_refused():
     texts = programs("convolutions.onnx")
     key = key_of(texts["convolutions_layer_0"])
-    files = {"garbage": ("# a comment\nsplit a 3 -> b c\n", r"garbage:2: expected 'layer'"), "twice": (f"layer {key}\nlayer {key}\n", r"twice:2: layer \w+ has a schedule"),
+    files = {"garbage": ("# a comment\nsplit a 3 -> b c\n", r"garbage:2: expected 'layer'"), "twice": (f"layer {key}\nlayer {key}\n", r"twice:2: layer '\w+' already has a schedule"),
              "others": ("layer 0123456789abcdef\n", "others: none of its 1 schedules"), "word": (f"\n\nlayer {key} # one\n  foo\n", "word:4:3: .*foo")}
     for name, (text, message) in files.items():
         write(name, text)
@@ -135,7 +135,7 @@ def check_refused():
     done = call("compile", "convolutions.onnx", "--emit=layers", "--schedule=some")
     expect("a note", done.stderr.startswith("note: 1 schedule of some matches no layer of convolutions.onnx\n"), done.stderr)
     done = call("tune", "convolutions.onnx", "--threads=1", "--trials=1", "-o", "none", status=1)
-    expect("too little", "too little for a search" in done.stderr and not os.path.exists("none"), done.stderr)
+    expect("too little", "too little is left after the first run for a search" in done.stderr and not os.path.exists("none"), done.stderr)
     write("empty", "# nothing\n")
     expect("empty", call("compile", "convolutions.onnx", "--emit=layers", "--schedule=empty").stderr == "")
     for step in ("parallel t0.r0", "unroll t0.none"):
