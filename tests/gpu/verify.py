@@ -65,7 +65,7 @@ def registry():
         expect(kernel, run(kernel), 0, f"^{kernel} update: ok, [0-9]+ cases$")
     expect("all", run("--target=amdgcn-gfx90a"), 0, "^uk_sgemm_s_8x8_gfx906_asm update: ok.*\nuk_sgemm_s_8x16_gfx90a_asm update: ok")
     expect("lacking", run("uk_sgemm_s_8x16_gfx90a_asm", "--target=amdgcn-gfx906"), 1, "requires gfx90a, which target amdgcn-gfx906")
-    expect("nothing", run(), 2, "name a file or a kernel, or a --target")
+    expect("nothing", run(), 2, "give a file or a kernel, or a --target")
 
 
 def right():

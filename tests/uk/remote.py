@@ -36,9 +36,9 @@ def test_runs():
     expect("bench", call("bench", *NATIVE, kernel), 0, rf"{kernel} +time: .* GFLOP/s, .*% of the peak", "measured on board")
     network = top / "net.onnx"
     network.write_bytes(onnx_writer.model([onnx_writer.node("Relu", ["x"], ["y"])], [onnx_writer.value("x", [1, 3])], [onnx_writer.value("y", [1, 3])]))
-    expect("network", call("run", str(network), *NATIVE, "--check", "--time"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal", "slowest layers of 1")
-    expect("network, threads", call("run", str(network), *NATIVE, "--check", "--time", "--threads=2"), 0, "check: 1 layer, 3 elements: 3 equal", "slowest layers of 1")
-    expect("network, emulated", call("run", str(network), *ARM, "--check"), 0, "run on board", "check: 1 layer, 3 elements: 3 equal")
+    expect("network", call("run", str(network), *NATIVE, "--check", "--time"), 0, "run on board", "check: 1 layer, 3 elements: 3 bit-identical", "slowest of 1 layers")
+    expect("network, threads", call("run", str(network), *NATIVE, "--check", "--time", "--threads=2"), 0, "check: 1 layer, 3 elements: 3 bit-identical", "slowest of 1 layers")
+    expect("network, emulated", call("run", str(network), *ARM, "--check"), 0, "run on board", "check: 1 layer, 3 elements: 3 bit-identical")
 
 
 def test_verify():
@@ -109,11 +109,11 @@ def test_refused():
     expect("refused", call(*run, ssh="strange"), 1, r"Permission denied \(publickey")
     expect("no host", call(*run, board="none.invalid"), 1, "none.invalid: ssh: .*[Cc]ould not resolve")
     expect("no port", call(*run, board="[127.0.0.1]:1"), 1, "Connection refused")
-    expect("architecture", call("run", *PROGRAM, ARM[0]), 1, "its CPU is x86_64, and target aarch64-neon.dotprod is aarch64")
+    expect("architecture", call("run", *PROGRAM, ARM[0]), 1, "its CPU is x86_64, but target 'aarch64-neon.dotprod' is aarch64")
     expect("feature", call("run", *PROGRAM, "--target=aarch64-neon+i8mm", "--remote-prefix=qemu-aarch64 -cpu cortex-a53"), 1, "its CPU lacks i8mm")
     expect("its own failure", call(*run, "--remote-prefix=sh -c 'exit 125'"), 1, "failed there with exit status 125")
     expect("prefix", call(*run, "--remote-prefix=no-such-prefix -c 3"), 1, "cannot be started there after 'no-such-prefix -c 3'")
-    expect("no folder", call(*run, "--remote-dir=/no/such/folder"), 1, "no folder can be made there: .*No such file")
+    expect("no folder", call(*run, "--remote-dir=/no/such/folder"), 1, "cannot make a folder there: .*No such file")
     expect("it dies", call(*run, "--remote-prefix=die"), 1, r"ended there by signal 11 \(Segmentation fault\)")
     start_sshd("full", 200000)
     expect("no space", call(*run, board="full"), 1, r"cannot be written to .*--remote-dir")

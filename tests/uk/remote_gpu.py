@@ -37,8 +37,8 @@ def test_runs():
     expect("a large operand", large, 0, "check: equal to the interpreter's", r"time: [\d.]+ ms .* GFLOP/s\n", "measured by events of a simulated device on board")
     network = top / "net.onnx"
     network.write_bytes(onnx_writer.model([onnx_writer.node("Relu", ["x"], ["y"])], [onnx_writer.value("x", [1, 3])], [onnx_writer.value("y", [1, 3])]))
-    expect("a network", run(str(network), GPU, prefix(), "--check", "--time"), 0, "on a simulated device on board", "check: 1 layer, 3 elements: 3 equal",
-           r"time: [\d.]+ ms", "measured by events", "slowest layers of 1")
+    expect("a network", run(str(network), GPU, prefix(), "--check", "--time"), 0, "on a simulated device on board", "check: 1 layer, 3 elements: 3 bit-identical to the interpreter",
+           r"time: [\d.]+ ms", "measured by events", "slowest of 1 layers")
 
 
 def test_more():
@@ -68,7 +68,7 @@ def test_refused():
     expect("prefix", run(*PROGRAM, "--remote-prefix=no-such-prefix -c 3"), 1, "cannot be started there after 'no-such-prefix -c 3'")
     for command in ["tune", *PROGRAM, "-o", str(top / "best")], ["verify", GPU], ["bench", GPU]:
         done = call(*command)
-        if done.returncode != 2 or "is a GPU, for which uk run is" not in done.stderr:
+        if done.returncode != 2 or "only uk run works on boards" not in done.stderr:
             failures.append(f"{command}: {done.returncode}, {done.stderr!r}")
 
 
@@ -81,15 +81,15 @@ def test_libc():
     """The program is refused where its C library is too old, and only there."""
     fakes = [fake("getconf", "exit 1"), fake("ldd", "echo 'ldd (Debian GLIBC 2.17-1) 2.17'")]
     done = run(*PROGRAM, prefix())
-    expect("an old ldd", done, 1, r"it has GLIBC 2.17, and what is linked here needs 2.\d+: ")
-    needed = re.search(r"needs 2.(\d+)", done.stderr)
+    expect("an old ldd", done, 1, r"it has GLIBC 2.17, but programs linked here need 2.\d+; ")
+    needed = re.search(r"need 2.(\d+)", done.stderr)
     minor = int(needed[1]) if needed else 0
     fake("getconf", f"echo glibc 2.{minor}")
     expect("just new enough", run(*PROGRAM, prefix()), 0, "device: ")
     fake("getconf", f"echo glibc 2.{minor - 1}")
-    expect("just too old", run(*PROGRAM, prefix()), 1, f"it has GLIBC 2.{minor - 1}, and what is linked here needs 2.{minor}: ")
+    expect("just too old", run(*PROGRAM, prefix()), 1, f"it has GLIBC 2.{minor - 1}, but programs linked here need 2.{minor}; ")
     fake("getconf", "echo undefined")
-    expect("no GLIBC", run(*PROGRAM, prefix()), 1, "it has no GLIBC, or does not say which")
+    expect("no GLIBC", run(*PROGRAM, prefix()), 1, "its GLIBC is missing or unknown")
     for path in fakes:
         path.unlink()
 
