@@ -269,7 +269,7 @@ static const struct mutant {
     /* ---- what asm declares ---- */
     {"asm", MOVE("__asm__ volatile(\"" BY_YMM "\" :: \"r\"(a), \"r\"(c) : \"memory\", \"ymm3\");"), "ok"},
     {"asm without its vector", MOVE("__asm__ volatile(\"" BY_YMM "\" :: \"r\"(a), \"r\"(c) : \"memory\");"),
-     "changes %ymm3 by 'vmovups ($0), %ymm3' in its asm, which is no output"},
+     "changes %ymm3 by 'vmovups ($0), %ymm3' in its asm, which is neither an output nor"},
     {"asm with half of it",
      MOVE("__asm__ volatile(\"" BY_YMM "\" :: \"r\"(a), \"r\"(c) : \"memory\", \"xmm3\");"),
      "changes %ymm3 by"},
