@@ -284,8 +284,57 @@ static void threads_do_not_change_bits(void **state) {
     assert_int_equal(uk_set_num_threads(0), UK_OK);
 }
 
+/* Operands that a plan packs are for plans of the same product with other options, too: whatever path each
+ * takes. */
+static void packed_operands_suit_other_plans(void **state) {
+    enum { MOST = 40 };
+    static const int64_t size[][3] = {{1, 1, 1},   {4, 4, 4},   {5, 7, 3}, {30, 31, 29},
+                                      {1, 40, 20}, {40, 1, 20}, {3, 5, 40}};
+    static const struct uk_gemm_options options[] = {
+        {0}, {.a_packed = true}, {.b_packed = true}, {.a_packed = true, .b_packed = true}};
+    static float a[MOST * MOST], b[MOST * MOST];
+
+    (void)state;
+    for (int i = 0; i < MOST * MOST; i++) {
+        a[i] = (float)(i % 7 - 3);
+        b[i] = (float)(i % 5 - 2);
+    }
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        for (int form = 0; form < 8; form++) {
+            const int64_t m = size[i][0], n = size[i][1], k = size[i][2];
+            const enum uk_layout layout = form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR;
+            const enum uk_transpose ta = form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    tb = form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE;
+            struct uk_gemm_plan plan[4];
+            float c[2][MOST * MOST] = {{0}};
+
+            for (int o = 0; o < 4; o++)
+                assert_int_equal(
+                    uk_sgemm_plan(&plan[o], layout, ta, tb, m, n, k, MOST, MOST, MOST, &options[o]), UK_OK);
+            assert_int_equal(uk_sgemm_run(&plan[0], 1, a, b, 0, c[0], NULL, NULL), UK_OK);
+            for (int packs = 0; packs < 4; packs++)
+                for (int runs = 1; runs < 4; runs++) {
+                    float *pa = aligned_alloc(64, uk_gemm_packed_a_size(&plan[packs]) / 64 * 64 + 64),
+                          *pb = aligned_alloc(64, uk_gemm_packed_b_size(&plan[packs]) / 64 * 64 + 64);
+
+                    assert_true(pa && pb);
+                    assert_int_equal(uk_gemm_packed_a_size(&plan[packs]), uk_gemm_packed_a_size(&plan[runs]));
+                    assert_int_equal(uk_gemm_packed_b_size(&plan[packs]), uk_gemm_packed_b_size(&plan[runs]));
+                    assert_int_equal(uk_sgemm_pack_a(&plan[packs], a, pa), UK_OK);
+                    assert_int_equal(uk_sgemm_pack_b(&plan[packs], b, pb), UK_OK);
+                    assert_int_equal(uk_sgemm_run(&plan[runs], 1, options[runs].a_packed ? pa : a,
+                                                  options[runs].b_packed ? pb : b, 0, c[1], NULL, NULL),
+                                     UK_OK);
+                    assert_memory_equal(c[0], c[1], sizeof c[0]);
+                    free(pa);
+                    free(pb);
+                }
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_operands_suit_other_plans),
         cmocka_unit_test(first_call_is_as_the_next),
         cmocka_unit_test(long_rows_have_the_same_bits),
         cmocka_unit_test(batches_of_nothing),

@@ -192,25 +192,36 @@ static enum gemm_side side_of(const struct gemm_plan *plan, bool is_b) {
     return is_b != plan->swapped ? GEMM_RIGHT : GEMM_LEFT;
 }
 
-size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *callers) {
+static size_t packed_size(const struct uk_gemm_plan *callers, bool is_b) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
+    struct gemm_plan packing;
 
-    return gemm_is_plan(plan) ? uk_gemm_packed_bytes(plan, side_of(plan, false)) : 0;
+    return gemm_is_plan(plan) && !uk_gemm_plan_packing(plan, &packing)
+               ? uk_gemm_packed_bytes(&packing, side_of(&packing, is_b))
+               : 0;
 }
 
-size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
-    const struct gemm_plan *plan = gemm_plan_in(callers);
+size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan) {
+    return packed_size(plan, false);
+}
 
-    return gemm_is_plan(plan) ? uk_gemm_packed_bytes(plan, side_of(plan, true)) : 0;
+size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan) {
+    return packed_size(plan, true);
 }
 
 enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                                     const void *from, void *to) {
+    struct gemm_plan packing;
+
     if (!gemm_is_plan(plan) || plan->product.type != type)
         return refuse_plan(type);
-    if ((!from || !to) && uk_gemm_packed_bytes(plan, side_of(plan, is_b)))
+    const enum uk_status status = uk_gemm_plan_packing(plan, &packing);
+
+    if (status)
+        return status;
+    if ((!from || !to) && uk_gemm_packed_bytes(&packing, side_of(&packing, is_b)))
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "%s is NULL", to ? is_b ? "b" : "a" : "packed");
-    uk_gemm_pack_whole(plan, side_of(plan, is_b), from, to);
+    uk_gemm_pack_whole(&packing, side_of(&packing, is_b), from, to);
     return UK_OK;
 }
 

@@ -111,6 +111,16 @@ static struct gemm_plan plan_without_path(const struct gemm_product *p) {
     return (struct gemm_plan){.product = *p, .row_tasks = 1, .column_tasks = 1};
 }
 
+/* The plan by tiles for a product whose own path cannot take packed operands, or several threads. k is one
+ * block, as there, so that the order of sums stays. */
+static enum uk_status plan_whole_tiles(const struct gemm_product *p, struct gemm_plan *plan) {
+    *plan = plan_without_path(p);
+    plan->path = &uk_gemm_tiles;
+    plan->whole = true;
+    plan->cycles = plan->path->cycles(plan);
+    return plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_UNSUPPORTED;
+}
+
 /* The plan by the path with the least cycles; of equal ones the last. */
 static enum uk_status choose(const struct gemm_product *p, struct gemm_plan *plan) {
     *plan = plan_without_path(p);
@@ -125,15 +135,19 @@ static enum uk_status choose(const struct gemm_product *p, struct gemm_plan *pla
     }
     if (!plan->path)
         return uk_gemm_refuse(UK_UNSUPPORTED, "this CPU has no kernels of %s", p->type->name);
-    enum uk_status status = plan->path->plan(plan);
+    const enum uk_status status = plan->path->plan(plan);
 
-    if (status == UK_NO_MATCH) {
-        *plan = plan_without_path(p);
-        plan->path = &uk_gemm_tiles;
-        plan->whole = true;
-        plan->cycles = plan->path->cycles(plan);
-        status = plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_UNSUPPORTED;
+    return status == UK_NO_MATCH ? plan_whole_tiles(p, plan) : status;
+}
+
+enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing) {
+    if (plan->path != &uk_gemm_small) {
+        *packing = *plan;
+        return UK_OK;
     }
+    const enum uk_status status = plan_whole_tiles(&plan->product, packing);
+
+    packing->swapped ^= plan->swapped;
     return status;
 }
 

@@ -191,6 +191,9 @@ static inline int gemm_call_threads(void) {
 /* The plan of a call, whose type's tables are ready: from the memory of this thread if it was among the last
  * ones. Valid until the next call on this thread. */
 enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
+/* The plan whose panels operands of `plan` are packed in: its own, or, as small products are read in place,
+ * that of the same product with packed operands. */
+enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing);
 /* Checks a call's arguments and makes its plan. options may be NULL. On failure *plan is not written. */
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
