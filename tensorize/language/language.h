@@ -221,7 +221,7 @@ enum {
 extern const struct uk_function_row uk_functions[UK_FUNCTIONS];
 
 static inline bool uk_is_function(enum uk_expr_op op) {
-    return op >= UK_E_FUNCTION && op < UK_E_CAST;
+    return (int)op >= UK_E_FUNCTION && op < UK_E_CAST;
 }
 
 /* The operator's row; NULL if it is no function. */

@@ -17,7 +17,7 @@ from onnx_writer import model, node, npy, value  # pylint: disable=wrong-import-
 MODEL = model([node("Exp", ["x"], ["y"]), node("Relu", ["y"], ["z"])], [value("x", ["N", 4])], [value("z", ["N", 4])], properties={"key": "value"})
 WRONG = model([node("Relu", ["none"], ["y"])])
 UK_F32, UK_BF16, UK_EMIT_OBJECT = 1, 3, 6
-AGAIN = "the network has been read; make another one"
+AGAIN = "a network has been read already; create another one"
 
 
 class Tensor(ctypes.Structure):
@@ -113,7 +113,7 @@ class World:
             null, x = "NULL", self.tensor()
             data, no_names, below = self.keep((ctypes.c_void_p * 1)()), self.keep((ctypes.c_char_p * 1)()), self.keep(ctypes.c_int64(-1))
             shape = lambda **fields: self.options(shapes=self.tensor(**fields), shape_count=1)
-            return [("1 shape, NULL", self.options(shape_count=1), "1 shapes are given, or NULL"),
+            return [("1 shape, NULL", self.options(shape_count=1), "1 shapes are given, or their array is NULL"),
                     ("-1 shapes", self.options(shape_count=-1, shapes=x), "-1 shapes"),
                     ("1 constant, NULL", self.options(constant_count=1), "1 constants"),
                     ("-1 constants", self.options(constant_count=-1), "-1 constants"),
@@ -122,11 +122,11 @@ class World:
                     ("a size without a name", self.options(size_names=no_names), "size 0 has no name"),
                     ("a size below 0", self.options(size_values=below), "is -1"),
                     ("a constant without data", self.options(constants=x, constant_count=1), null),
-                    ("a constant at NULL", self.options(constants=x, constant_count=1, constant_data=data), "the constant given for x is NULL"),
+                    ("a constant at NULL", self.options(constants=x, constant_count=1, constant_data=data), "the constant given for 'x' is NULL"),
                     ("a constant without a name", self.options(constants=self.tensor(name=None), constant_count=1, constant_data=data), "constant 0 has no name"),
                     ("a shape without a name", shape(name=None), "shape 0 has no name"), ("-1 dimensions", shape(rank=-1), "-1 dimensions"),
                     ("9 dimensions", shape(rank=9), "9 dimensions"),
-                    ("an extent below 0", shape(shape=(2, INT64_MIN)), f"dimension 1 is {INT64_MIN}")]
+                    ("an extent below 0", shape(shape=(2, INT64_MIN)), f"dimension 1 = {INT64_MIN}")]
         if kind == "const struct uk_options *":
             return [("unknown target", self.keep(Options(target=b"none")), "none"), ("-1 threads", self.keep(Options(threads=-1)), "-1")]
         if kind == "const struct uk_network_tensor *":
@@ -163,6 +163,7 @@ GOOD = {
     "uk_network_create": lambda w: (),
     "uk_network_destroy": lambda w: (w.new(),),
     "uk_network_message": lambda w: (w.network("read"),),
+    "uk_network_progress": lambda w: (w.network("read"), w.out(ctypes.c_int)),
     "uk_network_read": lambda w: (w.new(), b"good", MODEL, len(MODEL), None, w.options()),
     "uk_network_read_file": lambda w: (w.new(), w.file(MODEL), w.options()),
     "uk_network_read_tensor": lambda w: (w.new(), w.file(npy([2], [1, 2])), w.tensor(), w.out()),

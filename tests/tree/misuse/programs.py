@@ -164,9 +164,9 @@ class World:
                     ("unknown", self.names(*[b"unknown"] * 8), "unknown")]
         if kind == "struct uk_program *const *":
             return [None, ("NULL in front", self.array(None, self.p), ""), ("NULL behind", self.array(self.p, None), null),
-                    ("one twice", self.array(self.p, self.p), "another name")]
+                    ("one twice", self.array(self.p, self.p), "rename one of the files")]
         if kind == "const struct uk_reduction *":
-            return [("kind -1", self.reduction(kind=-1), "-1"), ("kind 99", self.reduction(kind=99), "99"), ("no kind", self.reduction(kind=0), "kind"),
+            return [("kind -1", self.reduction(kind=-1), "-1"), ("kind 99", self.reduction(kind=99), "99"), ("no kind", self.reduction(kind=0), "there is no reduction 0"),
                     ("no iterator", self.reduction(iterators=0), "0"), ("-1 iterators", self.reduction(iterators=-1), "-1"),
                     ("many iterators", self.reduction(iterators=INT_MAX), str(INT_MAX)), ("NULL iterator", self.reduction(iterator=None), null),
                     ("a size", self.reduction(iterator=self.size()), "iterator"),
@@ -178,14 +178,14 @@ class World:
             return [None, ("no programs", self.bundle(programs=None), ""), ("0 programs", self.bundle(count=0), ""),
                     ("-1 programs", self.bundle(count=-1), ""), ("NULL in front", self.bundle(programs=self.array(None, self.p)), ""),
                     ("NULL behind", self.bundle(programs=self.array(self.p, None)), null),
-                    ("one twice", self.bundle(programs=self.array(self.p, self.p)), "another name"),
+                    ("one twice", self.bundle(programs=self.array(self.p, self.p)), "rename one of the files"),
                     ("no constants", self.bundle(constants=None), null), ("-1 constants", self.bundle(constant_count=-1), "-1"),
                     ("most constants", self.bundle(constant_count=INT_MAX), str(INT_MAX)), ("no source", self.bundle(source=None), null),
                     ("a source that is none", self.bundle(source=b"no such thing"), "source:1:1"),
                     ("an empty source", self.bundle(source=b""), "function run"),
                     ("LLVM's IR that is none", self.bundle(source=b"no such thing", source_is_llvm=True), "source:1:1"), ("no names", self.bundle(exported=None), null),
                     ("NULL names", self.bundle(exported=names(None)), null), ("-1 names", self.bundle(exported_count=-1), "-1"),
-                    ("most names", self.bundle(exported_count=INT_MAX), str(INT_MAX)), ("0 names", self.bundle(exported_count=0), "0"),
+                    ("most names", self.bundle(exported_count=INT_MAX), str(INT_MAX)), ("0 names", self.bundle(exported_count=0), "no function is exported"),
                     ("unknown", self.bundle(exported=names(b"unknown")), "unknown"), ("empty", self.bundle(exported=names(b"")), '""'),
                     *((f"a constant's {field}", self.bundle(constant={field: value}), expected) for field, value, expected in (
                         ("name", None, null), ("name", b"", '""'), ("name", b"good", "good"), ("name", b"int", "int"), ("bytes", None, null),
