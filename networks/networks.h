@@ -152,10 +152,10 @@ enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *op
 enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_options *options, char **bytes,
                                      size_t *length);
 
-/* Bytes of memory that a run needs, in one block aligned to 64 bytes, and the places of inputs and outputs in
- * it. Call them after uk_network_compile(). After uk_network_compile_device() they describe the block for
- * uk_network_device_run_layer(). The run functions call all layers in order, or one. A run may overwrite
- * inputs. */
+/* Bytes of memory that a run needs, as one block aligned to 64 bytes; and the addresses of inputs and outputs
+ * in such a block. Valid after uk_network_compile(); after uk_network_compile_device() alone they describe
+ * the block of uk_network_device_run_layer(). A run, of all layers in order or of one, may overwrite inputs.
+ */
 size_t uk_network_memory(const struct uk_network *n);
 void *uk_network_input(const struct uk_network *n, void *memory, int i);
 void *uk_network_output(const struct uk_network *n, void *memory, int i);
@@ -199,8 +199,8 @@ enum uk_status uk_network_layer_copy(const struct uk_network *n, const void *mem
 struct uk_gpu;
 struct uk_network_device;
 
-/* Compiles all layers for the target, a GPU. UK_REFUSED or UK_NO_MATCH: a layer has no program for it; the
- * message names the layer. */
+/* Compiles all layers for the target, a GPU. Fails if a layer has no program for it; the message names the
+ * layer. */
 enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_options *options);
 /* Uploads the constants, and allocates the block of memory for activations. On failure *out is NULL. */
 enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu,

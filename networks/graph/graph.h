@@ -36,8 +36,7 @@ struct uk_graph_value {
     bool is_slice; /* a part of the storage, with its strides, that begins at element slice_at */
     int64_t slice_at;
     /* Set by plan: byte offset in the block, first and last layer that need the value. */
-    int64_t offset,
-        breadth; /* breadth: maximum, over its lifetime, of the bytes live at once, itself included */
+    int64_t offset, breadth; /* breadth: most bytes live at a time while it is */
     int first, last;
 };
 
@@ -118,8 +117,8 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
                         const int64_t *extent);
 /* Returns memory of that many bytes for a constant. NULL as above. */
 void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
-/* Raises the limits for elements that a file or a caller supplied: by `bytes` for further constants, and by
- * twice as many for those computed from them. */
+/* Raises the limit on constants for elements that a file or a caller supplied: by `bytes` for them, and by
+ * twice as many for constants made of them. */
 void uk_constant_given(struct uk_graph *g, int64_t bytes);
 /* Number of elements; -1: more than UK_MOST_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);

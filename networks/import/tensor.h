@@ -5,18 +5,18 @@
 #include "import/import.h"
 #include "onnx.pb-c.h"
 
-/* malloc() for protobuf-c, which does not say why it gives up; failed: because an allocation did (guard.c).
- * */
+/* malloc() for protobuf-c, which does not report why it fails. failed: an allocation did. Functions in
+ * guard.c. */
 struct uk_unpacking {
     ProtobufCAllocator allocator;
     bool failed;
 };
 void uk_unpacking_begin(struct uk_unpacking *u);
 
-/* The tensor's elements as those of the constant `v`. */
+/* Gives the constant `v` the tensor's elements. */
 enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
                                 struct uk_graph_value *v);
-/* The type that an enumerator of TensorProto.DataType means; UK_TYPES: none of ours. */
+/* Maps an enumerator of TensorProto.DataType to a type; UK_TYPES: unsupported. */
 enum uk_type uk_import_type(int data_type, bool *is_boolean);
 const char *uk_import_type_name(int data_type);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room layers: what operators mean. It uses graph, language and interpret. Each operator is a row of
- * operators.def: its attributes, the rule of its result's type and shape, and the statements of the tensor
- * language that compute it. Data: struct uk_operator, a row; uk_writer, a tensor program that statements are
- * written to.
+ * Room layers: the meaning of operators. It uses graph, language and interpret. Each operator is a row of
+ * operators.def: its attributes, the rule for its result's type and shape, and the statements of the tensor
+ * language that compute it. Data: struct uk_operator, a row; uk_writer, a tensor program under construction.
  */
 #ifndef UK_LAYERS_H
 #define UK_LAYERS_H
@@ -14,81 +13,82 @@ struct uk_writer;
 
 struct uk_operator {
     const char *name, *domain;
-    int since; /* the row for this version of the operator set and later ones, up to the next row */
+    int since; /* oldest version of the operator set that the row is for; a newer row may replace it */
     const char
-        *attributes; /* those that it knows: "alpha=0.01 axis"; the number is the default in expressions */
-    /* Element by element, with broadcasting: the result's element of the inputs' elements $0, $1, ...;
-     * {alpha} is an attribute, {y} and {x} are the types of the result and of input 0. Or a function that
-     * makes that text, in the graph's arena; NULL: no memory. */
+        *attributes; /* supported attributes, "alpha=0.01 axis"; a number is the default in expressions */
+    /* For operators that compute element by element, with broadcasting: the result's element from the inputs'
+     * elements $0, $1, ... In braces: {alpha} is an attribute's number, {y} and {x} are the types of the
+     * result and of input 0. `express` makes such a text in the graph's arena; NULL: no memory. */
     const char *expression;
     const char *(*express)(struct uk_graph *g, const struct uk_graph_node *n);
-    bool is_boolean;     /* the result is; else its type is that of input 0 */
-    bool is_mixed;       /* element by element, of inputs of several types */
-    bool is_union;       /* Concat: what it unites may be written into the result by who computes it */
-    bool is_part;        /* Split, Slice: the result may be a part of the input */
-    bool is_view;        /* the result is input 0's elements under another shape */
-    bool channels_last;  /* its kernels want channels innermost */
-    bool is_channelwise; /* element by element, but inputs of one dimension have an element for each channel,
+    bool is_boolean;     /* the result is boolean; else it has the type of input 0 */
+    bool is_mixed;       /* element by element; inputs may have different types */
+    bool is_union;       /* Concat: producers may write its inputs directly into the result (slices.c) */
+    bool is_part;        /* Split, Slice: the results may be slices of the input's memory (slices.c) */
+    bool is_view;        /* the result has input 0's elements under another shape */
+    bool channels_last;  /* its kernels are fast with channels innermost */
+    bool is_channelwise; /* element by element, but a one-dimensional input has an element per channel,
                             dimension 1 */
-    enum uk_status (*infer)(struct uk_graph *g, struct uk_graph_node *n); /* NULL: element by element */
-    /* Computes constants without a program; NULL: by the interpreter of its statements. */
+    enum uk_status (*infer)(struct uk_graph *g, struct uk_graph_node *n); /* NULL: by broadcasting */
+    /* Computes constant results without a program; NULL: the interpreter runs the statements. */
     enum uk_status (*fold)(struct uk_graph *g, struct uk_graph_node *n);
     enum uk_status (*write)(struct uk_writer *w, const struct uk_graph_node *n, int output);
-    void (*lay_out)(struct uk_graph_node *n); /* gives constants the order in memory that kernels want */
+    void (*lay_out)(struct uk_graph_node *n); /* lays out constant inputs as kernels want them */
 };
 
 /* ---- table.c ---- */
 
-/* Finds the row and refuses attributes that it does not know. */
+/* Sets the node's row; refuses attributes that the row lacks. */
 enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n);
-/* Shapes and types of all values; what is constant is computed, where `fold` is not NULL by that function. */
+/* Infers shapes and types of all values, and computes constants: by `fold`, unless the operator has a
+ * function of its own or is a view. */
 typedef enum uk_status uk_fold(struct uk_graph *g, struct uk_graph_node *n, void *user);
 enum uk_status uk_infer(struct uk_graph *g, uk_fold *fold, void *user);
 
-/* ---- rules.c: of shapes ---- */
+/* ---- rules.c: helpers of shape inference ---- */
 
 bool uk_node_is_elementwise(const struct uk_graph_node *n);
-/* The expression of a node that computes element by element. NULL: no memory. */
+/* Returns the expression of an elementwise node. NULL: no memory. */
 const char *uk_expression_of(struct uk_graph *g, const struct uk_graph_node *n);
-/* Of a node: in expressions an input is a letter behind '0', and there are some that nodes get besides. `y`
- * is the output. */
+/* Inputs of a node at most. Expressions name input i by the character '0' + i; this leaves room, below the
+ * output's 'y', for inputs that inference appends. */
 enum { UK_MOST_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
-/* Input i must be there, of known shape. */
+/* Refuses the node unless input i exists and has a known shape. */
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
-/* Gives output i its type and shape; refuses sizes that overflow. */
+/* Sets the type and shape of output i; refuses sizes that overflow. */
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
                              const int64_t *extent);
-/* Whole numbers that are an attribute in early versions and a constant input in later ones. *count is -1
- * where they are left out; at most UK_LISTED. */
+/* Reads integers that are an attribute in early versions and a constant input in later ones. *count: how
+ * many, at most UK_LISTED; -1: left out. */
 enum { UK_LISTED = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
-/* The node has that many inputs at least; the new ones are left out. */
+/* Extends the node to at least that many inputs; new ones are left out (NULL). */
 enum uk_status uk_extend_inputs(struct uk_graph *g, struct uk_graph_node *n, int inputs);
-/* Appends a constant of one dimension, for the caller to fill, to the node's inputs; its number. -1: no
- * memory. */
+/* Appends a one-dimensional constant, which the caller fills, to the node's inputs. Returns the input's
+ * number; -1: no memory. */
 int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
                        void **data);
-/* An axis of a tensor of that rank; negative ones count from the end. */
+/* Checks an axis of a tensor of that rank; negative ones count from the end. */
 enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, int64_t axis, int rank,
                             int *out);
 
 /* ---- text.c: writing programs ---- */
 
-/* Of a statement, its result among them: as many as the language takes. */
+/* Accesses in a statement at most, the result's included: the language's limit. */
 enum { UK_MOST_ACCESSES = 16 };
 
 /* A tensor of a program: a value, or a temp of a node. */
 struct uk_written {
     const struct uk_graph_value *value;
-    const struct uk_graph_node *node; /* of a temp: whose, and its name there */
+    const struct uk_graph_node *node; /* of a temp: its node, and the name that the node gave it */
     const char *local;
     char name[16];
     enum uk_type type;
     int rank, order[UK_RANK];
     int64_t extent[UK_RANK], stride[UK_RANK];
-    const char *expression; /* not stored: computed where it is read, of i0, i1, ... */
+    const char *expression; /* not NULL: inlined where it is read, in terms of i0, i1, ... */
     bool is_temp;
 };
 
@@ -96,42 +96,43 @@ struct uk_written {
 
 struct uk_writer {
     struct uk_graph *g;
-    const struct uk_graph_value *result;     /* what the program computes */
-    const struct uk_graph_node *const *node; /* by which nodes, in order */
+    const struct uk_graph_value *result;     /* value that the program computes */
+    const struct uk_graph_node *const *node; /* nodes that compute it, in order */
     int nodes;
-    bool marks_constants; /* those of several dimensions are declared as constant: they are packed when
-                             compiling */
+    bool marks_constants; /* constants of two or more dimensions are declared `constant`, to be packed at
+                             compile time */
     struct uk_text statements;
     struct uk_written *tensor;
     int tensors, room, temps;
     bool failed; /* no memory */
 };
 
-/* Declares the value, which the program reads, with another shape of as many elements in its order in memory;
- * false: no memory, or the program computes the value. */
+/* Declares an input value under another shape with as many elements, in its order in memory. False: no
+ * memory, or the program itself computes the value. */
 bool uk_write_shaped(struct uk_writer *w, const struct uk_graph_value *v, int rank, const int64_t *extent);
-/* A temp of the node's, used as @name[...]; order: of its dimensions in memory, NULL: as they are. */
+/* Declares a temp of the node, accessed as @name[...]. order: its dimensions from outermost to innermost;
+ * NULL: as given. */
 void uk_write_temp(struct uk_writer *w, const struct uk_graph_node *n, const char *name, enum uk_type type,
                    int rank, const int64_t *extent, const int *order);
-/* Such a temp of the shape and layout of output 0. */
+/* Declares a temp with the shape and layout of output 0. */
 void uk_write_temp_like(struct uk_writer *w, const struct uk_graph_node *n, const char *name,
                         enum uk_type type);
-/* Adds a statement, whose subscripts are in ONNX's order: $0[n, c, p, q] is an element of input 0, $y[...] of
- * output 0 (or, if that is not 0, of the output that is written), @t[...] of a temp. */
+/* Adds a statement with subscripts in ONNX's order: $0[n, c, p, q] is an element of input 0, $y[...] of
+ * output 0 (or of the output that the program computes), @t[...] of a temp. */
 void uk_write(struct uk_writer *w, const struct uk_graph_node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for output 0 as an expression of its subscripts i0, i1, ...; it may be computed where it is read.
- * */
+/* Defines output 0 by an expression in its subscripts i0, i1, ...; it may be inlined where it is read instead
+ * of stored. */
 void uk_write_result(struct uk_writer *w, const struct uk_graph_node *n, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The program by which w->node compute w->result, in the graph's arena; afterwards w->tensor holds what it
- * reads, in the order of its arguments, with the result last, and its temps. End the writer in any case. */
+/* Returns the program by which w->node compute w->result, in the graph's arena. Afterwards w->tensor lists
+ * the arguments in order, the result last, then temps. Call uk_writer_end() in any case. */
 enum uk_status uk_write_program(struct uk_writer *w, const char **text);
 void uk_writer_end(struct uk_writer *w);
 
-/* Statement text: "i0, i1, i2" for n iterators; in one of a few buffers that later calls use again. */
+/* Text "i0, i1, i2" for n iterators, in one of a few static buffers that later calls reuse. */
 const char *uk_iterators(int n);
-/* A number of the program's text that reads back as the same value. */
+/* The number as program text that reads back as the same value. */
 const char *uk_number_text(double v, bool single);
 
 /* ---- operators, by family ---- */
@@ -231,47 +232,47 @@ UK_EXPRESS(nary);
 UK_EXPRESS(batch_normalization);
 /* ---- fold.c ---- */
 
-/* For uk_infer: `context` is a struct uk_context. */
+/* Implements uk_fold by the interpreter. context: a struct uk_context. */
 enum uk_status uk_fold_by_interpreter(struct uk_graph *g, struct uk_graph_node *n, void *context);
 enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n);
-/* The constant's elements with dimension order[i] as the i-th. */
+/* Copies the constant's elements so that dimension order[i] becomes the i-th. */
 void uk_permute(const struct uk_graph_value *v, const int *order, void *out);
 
-/* The sum of products of a convolution of input 0 and a filter. */
+/* Parameters of a convolution's sum of products. */
 struct uk_conv_form {
     const char *to;      /* "@t" or "$y" */
-    const char *cast;    /* the type in which it is computed, or "": that of the input */
-    const char *outside; /* what padding is */
-    const char *behind;  /* added to the filter's element, or "" */
+    const char *cast;    /* type that both factors are converted to; "": the input's */
+    const char *outside; /* value of padding */
+    const char *behind;  /* text after the filter's element, such as " - 3"; or "" */
 };
 enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
                                  const struct uk_conv_form *form);
-/* The same of a product of matrices, of input 0 and input `right`; behind_a and behind_b: what is added to
- * elements. */
+/* The same for a matrix product of input 0 and input `right`. behind_a, behind_b: text after an element of
+ * either. */
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
                          const char *cast, const char *behind_a, const char *behind_b);
 
-/* gather.c: the subscript of an input along a dimension, as the constant input `list` of whole numbers has
- * it: "i2 / 2" where the list is so, else an element of it. */
+/* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` stands for:
+ * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);
 
-/* move.c: where the input of a Concat begins in the result along *axis; false: its elements are changed on
- * the way. Where output `output` of a Split or a Slice begins in the input, in each dimension; false: it
- * takes steps. */
+/* move.c: offset in the result, along *axis, of an input of a Concat; false: the input's elements are changed
+ * on the way. Offset in the input, in each dimension, of an output of a Split or a Slice; false: it has steps
+ * other than 1. */
 bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int input, int *axis, int64_t *from);
 bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int output, int64_t from[UK_RANK]);
 
-/* Whether the value lies in the memory of that one; whether input `input` of a QLinearConcat has the result's
- * scale and zero point. */
+/* True if the value is a slice of `in`; true if input `input` of a QLinearConcat has the result's scale and
+ * zero point. */
 bool uk_is_placed(const struct uk_graph_value *v, const struct uk_graph_value *in);
 bool uk_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input);
 
 /* The permutation of a Transpose: dimension d of the result is perm[d] of the input. */
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm);
-/* The least number of a type, in a program's text. */
+/* The minimum of a type, as program text. */
 const char *uk_least(enum uk_type t);
 
-/* How constants are laid out in memory for the node. */
+/* Layouts of constant inputs in memory, per operator. */
 void uk_lay_out_conv(struct uk_graph_node *n);
 void uk_lay_out_qlinear_conv(struct uk_graph_node *n);
 void uk_lay_out_qgemm(struct uk_graph_node *n);

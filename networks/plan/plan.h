@@ -1,106 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room plan: from nodes to calls. It uses graph and layers. Tensors get an order of dimensions in memory,
- * nodes that one program computes become a layer, and values get their places in one block of memory. Data:
- * struct uk_plan, which owns its layers; they lie in the graph's arena.
+ * Room plan: nodes become calls. It uses graph and layers. Passes add nodes for padding and borders, choose
+ * each tensor's order of dimensions, fuse nodes that one program computes into a layer, and give values their
+ * places in one block of memory. Data: struct uk_plan, which owns its layers; they are in the graph's arena.
  */
 #ifndef UK_PLAN_H
 #define UK_PLAN_H
 
 #include "layers/layers.h"
 
-/* A tensor program, which layers of equal text share. */
+/* A tensor program; layers with equal text share one. */
 struct uk_layer_function {
     struct uk_layer_function *next;
     int number;
     const char *name, *text;
-    const char *plain_text; /* the same without `constant`, which GPUs have no use for */
-    const char *key;        /* the text's hash, which schedules are found by */
-    const char *steps;      /* NULL: automatic ones */
-    int64_t work;           /* the last place where a layer's workspace begins */
+    const char *plain_text; /* the same without `constant`, for GPUs, which do not pack */
+    const char *key;        /* hash of the text, by which schedules name it */
+    const char *steps;      /* NULL: automatic */
+    int64_t work;           /* maximum of its layers' `work` */
 };
 
 struct uk_layer {
     struct uk_layer *next;
     int number;
-    const struct uk_graph_node **node; /* in order; the last one makes the result */
+    const struct uk_graph_node **node; /* in order of computation */
     int nodes;
     struct uk_graph_value *result;
-    const struct uk_graph_value **argument; /* of the function, the result last */
+    const struct uk_graph_value **argument; /* the function's arguments, the result last */
     int arguments;
     struct uk_layer_function *function;
-    int64_t work;      /* where its workspace begins: behind all that is live then */
-    double true_terms; /* of the products that its program sums, the share whose channels are not padding */
+    int64_t work;      /* offset of its workspace in bytes: after all values that are live then */
+    double true_terms; /* share of its multiply-adds whose channels are not padding */
     struct uk_network_layer shown;
 };
 
 struct uk_plan {
     struct uk_graph *g;
-    struct uk_layer *layers, **layer; /* in a list and as an array */
+    struct uk_layer *layers, **layer; /* as a list and as an array */
     int count;
     struct uk_layer_function *functions;
     int function_count;
-    int64_t bytes, bound; /* of the block, without workspaces; and the largest sum of what is live */
+    int64_t bytes, bound; /* bytes of the block without workspaces; largest sum of live bytes */
 };
 
 enum { UK_PLACE_ALIGNMENT = 64 };
 
-/* Plans a graph whose shapes are known. stem: what names of functions begin with. */
+/* Plans a graph whose shapes are known. stem: prefix of the functions' names. */
 enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem);
 
 /* ---- node.c: nodes that a plan adds ---- */
 
-/* A node of one output; NULL: no memory. */
+/* Returns a new node with one output, which the caller links in; NULL: no memory. */
 struct uk_graph_node *uk_node_new(struct uk_graph *g, const struct uk_operator *op, const char *name,
                                   int inputs);
-/* The type and shape of another value. */
+/* Gives the value the type and shape of `like`. */
 void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like);
 
-/* ---- channels.c: filters and inputs of as many channels as kernels take at once ---- */
+/* ---- channels.c: pads channels to the kernels' group size ---- */
 
 enum uk_status uk_plan_channels(struct uk_graph *g);
-/* A node of this operator in front of the convolution, which is at `place`: of its input and its zero point
- * it makes what the convolution then reads, whose extents the caller makes larger. NULL: no memory. */
+/* Inserts a node of this operator before the convolution, which is at `place`: its inputs are the
+ * convolution's input and zero point, its output, which the caller enlarges, is what the convolution then
+ * reads. NULL: no memory. */
 struct uk_graph_node *uk_enlarge_input(struct uk_graph *g, const struct uk_operator *op,
                                        struct uk_graph_node *conv, struct uk_graph_node **place);
-/* The value before it got some more channels; NULL: it has none. */
+/* Returns the value before its channels were padded; NULL: they were not. */
 const struct uk_graph_value *uk_padded_channels_of(const struct uk_graph_value *v);
 
-/* ---- border.c: images with a border, which convolutions with padding read ---- */
+/* ---- border.c: images with a border of padding, for convolutions ---- */
 
 enum uk_status uk_plan_borders(struct uk_graph *g);
 bool uk_is_border(const struct uk_graph_node *n);
-/* Where the input of such a node begins in dimension d of its image. */
+/* Offset of a border node's input in its image, in dimension d. */
 int64_t uk_border_before(const struct uk_graph_node *border, int d);
-/* The value without a border: itself, or what lies inside of it. */
+/* Returns the value inside the border; a value without one itself. */
 const struct uk_graph_value *uk_inside_of(const struct uk_graph_value *v);
-/* Writes what padding stands for into all of an image that has a border; `memory`: where the image lies. */
+/* Fills an image that has a border with the padding's value. memory: the image's place. */
 void uk_border_fill(const struct uk_graph_value *v, void *memory);
 
-/* ---- order.c: the order of dimensions in memory; copies where a view cannot be one ---- */
+/* ---- order.c: orders of dimensions in memory; copies for views that need another order ---- */
 
 enum uk_status uk_plan_orders(struct uk_graph *g);
-/* The value in whose memory the elements lie. */
+/* Returns the value whose memory holds the elements of v. */
 struct uk_graph_value *uk_storage(struct uk_graph_value *v);
 
-/* ---- slices.c: unions and parts ---- */
+/* ---- slices.c: concatenation, splits and borders without copies ---- */
 
 void uk_plan_slices(struct uk_graph *g);
 
-/* ---- fuse.c: layers ---- */
+/* ---- fuse.c: groups nodes into layers ---- */
 
 enum uk_status uk_plan_layers(struct uk_plan *p);
 
-/* ---- layer.c: the program of a layer ---- */
+/* ---- layer.c: programs of layers ---- */
 
-/* stem: what its function's name begins with. */
+/* stem: prefix of the function's name. */
 enum uk_status uk_layer_write(struct uk_plan *p, struct uk_layer *l, const char *stem);
 
-/* ---- kind.c: what kind of work a layer is ---- */
+/* ---- kind.c: classification of layers, for users ---- */
 
 enum uk_status uk_layer_classify(struct uk_graph *g, struct uk_layer *l);
 
-/* ---- memory.c: places ---- */
+/* ---- memory.c: places in the block ---- */
 
 enum uk_status uk_plan_memory(struct uk_plan *p);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room rewrite: a graph as fewer and larger operators. It uses graph. What QuantizeLinear and
- * DequantizeLinear say about an operator between them becomes the operator that computes with bytes; nodes
- * whose results nobody reads are taken out.
+ * Room rewrite: replaces groups of nodes by fewer, larger operators, and removes nodes whose results nobody
+ * reads. It uses graph. An operator between DequantizeLinear and QuantizeLinear becomes the operator on
+ * bytes; a normalization becomes part of the convolution before it.
  */
 #ifndef UK_REWRITE_H
 #define UK_REWRITE_H
@@ -11,7 +11,7 @@
 
 enum uk_status uk_rewrite(struct uk_graph *g);
 
-/* ---- normalize.c: after shapes and constants are known ---- */
+/* ---- normalize.c: call it when shapes and constants are known ---- */
 
 enum uk_status uk_rewrite_normalized(struct uk_graph *g);
 
