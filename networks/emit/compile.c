@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layers' programs, the constants and the driver as one piece of code. Constants of two or more
- * dimensions are packed as each layer's schedule has them: schedules are written down, so that all that is
- * made of them is made of the same ones.
+ * Joins the layers' programs, the constants and the driver into one piece of code. Constants of two or more
+ * dimensions are packed as each layer's schedule wants them. Automatic schedules are therefore written out
+ * first, and packing and code both use that text.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
 
-/* Its own word for an error is there already. */
+/* The context's message without "error: ", which uk_graph_fail() adds. */
 static const char *reason(const struct uk_network *n) {
     const char *message = uk_context_message(n->context);
 
     return strncmp(message, "error: ", 7) ? message : message + 7;
 }
 
-/* Programs, and what packs their constants, by the functions' numbers. */
+/* Programs, and the modules that pack their constants, by function number. */
 struct building {
     struct uk_program **program;
     struct uk_module **packing;
@@ -36,7 +36,8 @@ static enum uk_status parse_all(struct uk_network *n, bool packs, struct uk_prog
     return s;
 }
 
-/* Without steps nothing is packed. */
+/* Fixes the automatic schedule and compiles a module that packs by it. An empty schedule packs nothing: no
+ * module. */
 static enum uk_status prepare(struct uk_program *p, const struct uk_options *options,
                               struct uk_module **packing) {
     struct uk_options loops = *options;
@@ -115,7 +116,8 @@ enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *o
     c->options = options ? *options : (struct uk_options){0};
     c->options.workspace_argument = true;
     enum uk_status s = build(n, c, true);
-    /* Code of a schedule that was written down may be refused where that of another one would not be. */
+    /* A schedule that was written out may be refused where the automatic one is not: retry without packing.
+     */
     if (s == UK_REFUSED || s == UK_NO_MATCH)
         s = build(n, c, false);
     return s ? uk_graph_fail(&n->graph, s, NULL, "%s", s == UK_OUT_OF_MEMORY ? "out of memory" : reason(n))

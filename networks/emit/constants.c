@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters, as the code has them. */
+/* Constants of the network, laid out or packed as the layers' code reads them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ bool uk_constant_name(const struct uk_network *n, struct uk_module *const *packi
     return true;
 }
 
-/* The elements in the order of memory; NULL: no memory. */
+/* Returns the elements in the value's layout; NULL: no memory. */
 static const void *ordered(struct uk_constants *c, const struct uk_graph_value *v, size_t bytes) {
     if (!is_permuted(v))
         return v->data;
@@ -39,7 +39,7 @@ static const void *ordered(struct uk_constants *c, const struct uk_graph_value *
     return data;
 }
 
-/* The packed form of them. */
+/* Replaces the constant's bytes by their packed form. */
 static enum uk_status pack(struct uk_network *n, struct uk_constants *c, struct uk_module *m, int i,
                            struct uk_constant *k) {
     const size_t bytes = (size_t)uk_module_packed_bytes(m, NULL, i);

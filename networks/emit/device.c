@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network on a GPU: a module for each layer's function, called one after the other; nothing is copied
- * between them. */
+/* Runs a network on a GPU: one module per layer function, called in order. Activations stay on the device
+ * between layers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct uk_network_device {
     struct uk_network *n;
     struct uk_gpu *gpu;
     uk_gpu_address block;
-    uk_gpu_address *constant; /* by value; 0: it is none that a layer reads */
+    uk_gpu_address *constant; /* by value number; 0: not a constant that a layer reads */
 };
 
 /* ---- compiling ---- */
@@ -55,7 +55,7 @@ enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_o
     if (s)
         return s;
     uk_network_forget_device(n);
-    o.workspace_argument = false; /* the GPU has one of its own, which grows */
+    o.workspace_argument = false; /* the GPU has a workspace of its own, which grows */
     n->device_layer = calloc((size_t)n->plan.function_count + 1, sizeof *n->device_layer);
     if (!n->device_layer)
         return uk_graph_no_memory(&n->graph);
@@ -189,7 +189,8 @@ enum uk_status uk_network_device_run(struct uk_network_device *d, const void *co
     return s;
 }
 
-/* All of the memory that one of a layer's operands lies in, up or down; it may be a part of that. */
+/* Uploads or downloads the whole storage of a layer's operand, which may be a slice of it. Constants are on
+ * the device already. */
 static enum uk_status exchange(struct uk_network_device *d, const struct uk_graph_value *v, void *memory,
                                bool down) {
     const struct uk_graph_value *whole = uk_storage((struct uk_graph_value *)v);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network's functions in LLVM's IR: calls of the layers' programs on places in one block of memory. A
- * pointer to the block is %m in each of them. */
+/* Writes the network's functions as LLVM IR: calls of the layers' programs on places in one block of memory,
+ * to which %m points. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "emit/emit.h"
 
-/* What calls are written for. */
+/* Text under construction, and what it is made of. */
 struct driver {
     struct uk_text text;
     const struct uk_network *n;
@@ -16,7 +16,7 @@ static bool is_empty(const struct uk_layer *l) {
     return !uk_value_elements(l->result);
 }
 
-/* The type i32 (ptr, ..), with a pointer for each argument and one for the workspace. */
+/* Declares the functions: i32 (ptr, ..), with a pointer per argument and one to the workspace. */
 static void put_declarations(struct driver *d) {
     for (const struct uk_layer_function *f = d->n->plan.functions; f; f = f->next) {
         const struct uk_layer *l = d->n->plan.layers;
@@ -30,7 +30,8 @@ static void put_declarations(struct driver *d) {
     }
 }
 
-/* Computes %s<layer>, the layer's status; %p<layer>.<argument> are the places of its arguments. */
+/* Writes a call. %s<layer> becomes the layer's status; %p<layer>.<argument> are the addresses of its
+ * arguments. */
 static void put_call(struct driver *d, const struct uk_layer *l) {
     struct uk_text *t = &d->text;
     char name[UK_CONSTANT_NAME];
@@ -51,7 +52,7 @@ static void put_call(struct driver *d, const struct uk_layer *l) {
     uk_put(t, "ptr %%p%d.%d)\n", l->number, l->arguments);
 }
 
-/* The first status that is not UK_OK ends the run. */
+/* Writes NAME_run. The first status other than UK_OK ends the run. */
 static void put_run(struct driver *d) {
     struct uk_text *t = &d->text;
 
@@ -70,7 +71,7 @@ static void put_run(struct driver *d) {
     uk_put(t, "  ret i32 0\n}\n");
 }
 
-/* One layer, for who looks at what is between them. */
+/* Writes NAME_step, which runs one layer, so that callers can examine intermediate results. */
 static void put_step(struct driver *d) {
     struct uk_text *t = &d->text;
 
@@ -105,8 +106,9 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
     uk_put(t, "}\n");
 }
 
-/* The largest of the workspaces, after the plan's bytes. What C calls size_t is returned as a pointer: they
- * have one size and one register on each target, which this text does not know. */
+/* Writes NAME_memory: the maximum, over the functions, of the end of the workspace, at least the plan's
+ * bytes. It returns C's size_t as a pointer: both have the same size and register on every target, and the IR
+ * need not know which size. */
 static void put_memory(struct uk_text *t, const struct uk_network *n) {
     int before = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network's functions as C shows them: their header, and the calls of layers. */
+/* Writes the network's functions in C: their header, and the calls of layers. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "emit/emit.h"
@@ -44,7 +44,7 @@ static void put_tensor(struct uk_text *t, const char *what, int i, const struct 
     for (int d = 0; d < v->rank; d++)
         uk_put(t, "%s%" PRId64, d ? ", " : "", v->shape[d]);
     uk_put(t, "]");
-    /* Names may hold anything. */
+    /* A name may contain anything, even the end of a comment. */
     uk_put(t, " ");
     for (const char *c = v->name; *c; c++)
         uk_put(t, "%c", *c == '*' || *c == '/' || (unsigned char)*c < ' ' ? '_' : *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each public function begins with, and what it leaves behind where it fails. */
+/* Begins public functions, and has the message that a failed one leaves. */
 #include <stdlib.h>
 #include "emit/emit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers one by one: what they are, and what the interpreter makes of them. */
+/* Single layers: descriptions, inputs and results, and the interpreter on their programs. */
 #include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
@@ -15,14 +15,14 @@ static bool has_element(const struct uk_expr *e) {
     return found;
 }
 
-/* A product of elements, converted or not. */
+/* True if the expression is a product of two factors that read elements; casts around it do not matter. */
 static bool is_product(const struct uk_expr *e) {
     while (e->op == UK_E_CAST)
         e = e->arg[0];
     return e->op == UK_E_MUL && has_element(e->arg[0]) && has_element(e->arg[1]);
 }
 
-/* Layers' programs have no sizes. */
+/* Value of a size. Layers' programs have none, so it is never needed. */
 static int64_t no_value(const struct uk_var *v, void *user) {
     (void)user;
     return v->value;
@@ -47,7 +47,7 @@ static enum uk_status parse(struct uk_network *n, const struct uk_layer_function
     return UK_OK;
 }
 
-/* The i-th argument, if it lies in the block of memory and is not the result. */
+/* Returns the i-th argument if it is in the block of memory and not the result, else NULL. */
 static const struct uk_graph_value *input_at(const struct uk_layer *l, int i) {
     return i < l->arguments - 1 && !l->argument[i]->data ? l->argument[i] : NULL;
 }
@@ -94,7 +94,7 @@ void *uk_network_layer_output(const struct uk_network *n, void *memory, int laye
     return uk_network_layer(n, layer) && memory ? place(memory, n->plan.layer[layer]->result) : NULL;
 }
 
-/* Where in memory the element is that is `element` in ONNX's order. */
+/* Returns the offset, in elements, of the element whose row-major index in ONNX's order is `element`. */
 static int64_t stored(const struct uk_graph_value *v, const int64_t *stride, int64_t element) {
     int64_t at = 0;
 
@@ -105,7 +105,7 @@ static int64_t stored(const struct uk_graph_value *v, const int64_t *stride, int
     return at;
 }
 
-/* From memory into ONNX's order, or back. */
+/* Copies elements from memory into ONNX's order, or back. */
 static void copy_elements(const struct uk_graph_value *v, char *memory, char *elements, bool back) {
     const size_t bytes = uk_type_bytes(v->type);
     int64_t stride[UK_RANK];
@@ -145,7 +145,7 @@ enum uk_status uk_network_layer_give(const struct uk_network *n, void *memory, i
 
 /* ---- the interpreter ---- */
 
-/* A layer's program with its operands, in order, all but the last one. */
+/* A layer's program with its operands in order; the caller adds the result. */
 struct interpreted {
     struct uk_arena arena;
     struct uk_program *program;
@@ -153,7 +153,7 @@ struct interpreted {
     const struct uk_layer *layer;
 };
 
-/* The constant in the order of memory that the layer reads. */
+/* Returns a copy of the constant in the layout that the layer reads. NULL: a failure is recorded. */
 static const void *constant_of(struct uk_network *n, const struct uk_graph_value *v, struct uk_arena *arena) {
     void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_type_bytes(v->type) + 1);
 
@@ -164,7 +164,7 @@ static const void *constant_of(struct uk_network *n, const struct uk_graph_value
     return data;
 }
 
-/* End it in any case. */
+/* Prepares to interpret a layer. Call end() in any case. */
 static enum uk_status begin(struct uk_network *n, const void *memory, int layer, struct interpreted *in) {
     *in = (struct interpreted){.arena = {0}};
     enum uk_status s = uk_network_enter(n, true);
@@ -209,7 +209,7 @@ enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memo
 enum uk_status uk_network_interpret_elements(struct uk_network *n, const struct uk_options *options,
                                              const void *memory, int layer, int64_t count,
                                              const int64_t *element, void *result, double *error) {
-    /* The interpreter takes no more than INT32_MAX; it refuses other numbers before it reads an element. */
+    /* The interpreter refuses a count above INT32_MAX before it reads an element. */
     const int64_t listed = count > 0 && count <= INT32_MAX ? count : 0;
     struct interpreted in;
     enum uk_status s = begin(n, memory, layer, &in);

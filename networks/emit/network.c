@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public functions: a network is read, compiled and run. */
+/* Public functions to read, compile and run a network. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,11 +54,11 @@ static enum uk_status show_all(struct uk_network *n) {
     return UK_OK;
 }
 
-/* Names of programs have 200 characters at most: there is room for _layer_ and a number. */
+/* Bytes of a network's name at most. Names of programs have at most 200, and end in _layer_ and a number. */
 enum { UK_LONGEST_NAME = 180 };
 
-/* The stem of the file's name, as far as it is that long, with _ for what is no letter or digit, and before a
- * digit in front. */
+/* Sets the network's name: the stem of the file's name, cut to that length, with _ for characters other than
+ * letters and digits, and before a leading digit. */
 static enum uk_status name_functions(struct uk_network *n) {
     const char *slash = strrchr(n->graph.name, '/'), *stem = slash ? slash + 1 : n->graph.name;
     const char *dot = strrchr(stem, '.');
@@ -157,7 +157,7 @@ enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, st
     return s;
 }
 
-/* ---- what was read ---- */
+/* ---- access ---- */
 
 const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
                                                  int i) {
@@ -249,7 +249,7 @@ enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_optio
 /* ---- running ---- */
 
 size_t uk_network_memory(const struct uk_network *n) {
-    if (n && !n->memory && n->device_layer) /* workspaces are the device's */
+    if (n && !n->memory && n->device_layer) /* workspaces are on the device */
         return (size_t)n->plan.bytes + UK_PLACE_ALIGNMENT;
     return n && n->memory ? n->memory() : 0;
 }

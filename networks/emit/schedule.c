@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules of layers from a text, in the place of automatic ones. */
+/* Reads schedules of layers from a text, to replace automatic ones. */
 #include <string.h>
 #include "emit/emit.h"
 
-/* A line of the text, without what stands before its first word. */
+/* A line of the text without leading blanks. */
 struct line {
-    const char *begin, *end; /* of its words */
+    const char *begin, *end; /* from its first word to before the newline */
     const char *next;
     int number;
 };
@@ -28,7 +28,7 @@ static bool is_empty(const struct line *l) {
     return l->begin == l->end || *l->begin == '#' || *l->begin == '\r';
 }
 
-/* "layer KEY": the key's letters; NULL: it is another line. */
+/* Returns the key of a line "layer KEY" and its length; NULL: another line. */
 static const char *key_of(const struct line *l, size_t *length) {
     static const char word[] = "layer";
     const char *at = l->begin + strlen(word);
@@ -52,16 +52,16 @@ static struct uk_layer_function *find(const struct uk_network *n, const char *ke
     return f;
 }
 
-/* What a text is taken for, which changes the network when all of it is right. */
+/* A text that is being read. The network changes only when all of it is right. */
 struct taking {
     struct uk_network *n;
     const char *file, *end;
-    const char **steps; /* of each function */
+    const char **steps; /* by function number */
     int sections, unused;
 };
 
-/* The steps from there to the next section, behind as many empty lines as stand before them: messages count
- * lines. */
+/* Returns the lines up to the next section. They follow as many empty lines as precede them in the text, so
+ * that line numbers in messages are right. */
 static const char *steps_at(struct taking *t, struct line *l) {
     const char *begin = l->next;
     const size_t before = (size_t)l->number;

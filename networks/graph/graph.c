@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values, nodes, attributes, and the message of the first error. */
+/* Values, nodes and attributes; keeps the message of the first error. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void uk_graph_end(struct uk_graph *g) {
     free(g->message);
 }
 
-/* Messages are one line that can be read, whatever names hold. */
+/* Replaces control characters, which names may contain, and cuts the message: it stays one readable line. */
 static void one_line(char *text) {
     enum { LONGEST = 2000 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files: models, and tensors as ONNX and NumPy store them. */
+/* Maps files, and reads and writes tensors in ONNX's and NumPy's formats. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum uk_status uk_file_map(struct uk_graph *g, const char *path, struct uk_mapped *m) {
     struct stat st;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK: opening a pipe must not wait */
 
     if (file < 0 || fstat(file, &st)) {
         enum uk_status s = uk_graph_fail(g, UK_IO, NULL, "%s: %s", path, strerror(errno));
@@ -54,7 +54,7 @@ static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct
     return s;
 }
 
-/* ---- .npy: a magic number, the length of a header, which is a Python dictionary, and the elements ---- */
+/* ---- .npy: a magic number, the length of a header (a Python dictionary), the header, the elements ---- */
 
 static const struct {
     enum uk_type type;

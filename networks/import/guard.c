@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks tags and lengths of the wire format, as deep as messages are nested, before anything recurses over
- * them. */
+/* Checks a file before protobuf-c, which recurses, reads it: walks tags and lengths of the wire format and
+ * bounds the nesting of messages. Also protobuf-c's allocator. */
 #include <stdlib.h>
 #include "import/tensor.h"
 
@@ -69,7 +69,7 @@ static const char *walk(const ProtobufCMessageDescriptor *d, struct reader r, in
                 return reason;
             break;
         }
-        default: /* groups, which the schema has none of */
+        default: /* groups: the schema has none */
             return cut;
         }
     }

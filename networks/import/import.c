@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's graph: initializers, inputs, nodes in order, outputs. */
+/* Reads the model's graph: initializers, inputs, nodes in order, outputs. */
 #include <stdio.h>
 #include <string.h>
 #include "import/names.h"
@@ -19,7 +19,7 @@ static const char *or_empty(const char *s) {
     return s ? s : "";
 }
 
-/* NULL: a failure is recorded. */
+/* Creates a value under a new name. NULL: a failure is recorded. */
 static struct uk_graph_value *define(struct importing *im, const char *name, const struct uk_graph_node *by) {
     struct uk_graph_value *v;
 
@@ -171,7 +171,7 @@ static enum uk_status input(struct importing *im, const Onnx__ValueInfoProto *in
     const struct uk_network_options *o = im->options;
     struct uk_graph_value *v = uk_names_find(&im->names, or_empty(info->name));
 
-    if (v && v->data) /* the initializer's value counts */
+    if (v && v->data) /* the initializer makes it a constant */
         return UK_OK;
     if (!(v = define(im, or_empty(info->name), NULL)))
         return im->g->status;
@@ -243,7 +243,7 @@ static enum uk_status copy_numbers(struct uk_graph *g, const Onnx__AttributeProt
     return UK_OK;
 }
 
-/* Files of IR versions before 2 have no types of attributes. */
+/* Infers the kind if the file lacks it, as files before IR version 2 do. */
 static int kind_of(const Onnx__AttributeProto *a) {
     if (a->has_type)
         return (int)a->type;

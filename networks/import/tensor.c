@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of tensors: as bytes in little-endian order, as lists of numbers, or in a file beside the model's.
- * */
+/* Elements of tensors: as little-endian bytes, as lists of numbers, or in a file next to the model. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +51,7 @@ static bool number(const char *text, int64_t *n) {
     return !errno && end != text && !*end && *n >= 0;
 }
 
-/* Only files in the folder and below it. */
+/* True if the path has no step out of the folder. */
 static bool is_inside(const char *path) {
     if (!*path || *path == '/')
         return false;
@@ -64,8 +63,8 @@ static bool is_inside(const char *path) {
     return true;
 }
 
-/* The constant's elements, that is: what has a shape gets memory for them, which the file or its maker has as
- * well. */
+/* Allocates the constant's elements. Call it only if the file really has as many bytes: it raises the limit
+ * on constants by them. */
 static void *elements_of(struct uk_graph *g, struct uk_graph_value *v) {
     uk_constant_given(g, uk_value_elements(v) * (int64_t)uk_type_bytes(v->type));
     return uk_value_constant(g, v, v->type, v->rank, v->extent);
@@ -125,7 +124,8 @@ static enum uk_status read_external(struct uk_graph *g, const Onnx__TensorProto 
     char *real = realpath(path, NULL), *root = realpath(folder, NULL);
     const bool inside = real && root && !strncmp(real, root, strlen(root)) &&
                         (real[strlen(root)] == '/' || !strcmp(root, "/"));
-    int file = inside ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1; /* of a pipe, too */
+    int file = inside ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                      : -1; /* O_NONBLOCK: opening a pipe must not wait */
     enum uk_status s = UK_OK;
     if (file < 0)
         s = uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e.location,
@@ -159,7 +159,7 @@ static void store_int(enum uk_type type, void *data, int64_t i, int64_t v) {
     }
 }
 
-/* How many numbers the list that the type uses has. */
+/* Length of the list that holds elements of the type. */
 static size_t listed(const Onnx__TensorProto *t, enum uk_type type) {
     return type == UK_F32   ? t->n_float_data
            : type == UK_F64 ? t->n_double_data
@@ -195,8 +195,7 @@ static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, s
                : UK_OK;
 }
 
-/* Elements in the message itself, of which there are as many as the shape says, before there is memory for
- * them. */
+/* Copies elements from the message. Their number is checked against the shape before memory is allocated. */
 static enum uk_status copy_elements(struct uk_graph *g, const Onnx__TensorProto *t,
                                     struct uk_graph_value *v) {
     const int64_t n = uk_value_elements(v);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Borders: a convolution whose windows reach beyond its input reads a larger image, which has the input
- * inside of it and what padding stands for around it, and asks nowhere where the input ends. Who computes the
- * input writes it in there (slices.c). The border is written in each run, by a layer of its own: other values
- * have had its memory since.
+ * Borders of padding: a convolution whose windows reach beyond its input reads a larger image instead, which
+ * holds the input and the padding around it. Its loops need no checks at the image's edges.
+ *
+ * The producer of the input writes it directly into the image (slices.c). A layer of its own writes the
+ * border in each run, since other values share its memory over time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,9 +12,9 @@
 #include "layers/quantized.h"
 #include "plan/plan.h"
 
-/* Shorter rows stay together: tiles of who computes them would end with each row, and many would not be full.
- * Windows over few channels are copied in any case. Of memory a border takes a quarter of the input at most.
- * */
+/* Rows of at least SHORTEST_ROW elements: shorter ones stay contiguous, because a border would make the
+ * producer's tiles end with each row, most of them partly filled. More than FEW_CHANNELS channels: windows
+ * over fewer are copied in any case. The border adds at most 1 / LARGEST_PART of the input's memory. */
 enum { SHORTEST_ROW = 28, FEW_CHANNELS = 4, LARGEST_PART = 4 };
 enum { FILTER = 3, SUBSCRIPTS = 256 };
 
@@ -27,7 +28,8 @@ static int64_t outside_of(const struct uk_graph_node *border) {
     return uk_constant_int(border->input[1], 0);
 }
 
-/* One side of dimension d, without what is a side of those before it: no element is written twice. */
+/* Writes one side of dimension d, except elements that sides of earlier dimensions cover: none is written
+ * twice. */
 static void write_side(struct uk_writer *w, const struct uk_graph_node *n, int d, int64_t from,
                        int64_t count) {
     const struct uk_graph_value *x = n->input[0], *y = n->output[0];
@@ -79,16 +81,16 @@ void uk_border_fill(const struct uk_graph_value *v, void *memory) {
         memset(memory, (int)outside_of(v->producer), (size_t)uk_value_elements(v));
 }
 
-/* ---- which convolutions have one ---- */
+/* ---- choice of convolutions ---- */
 
-/* Products of floats gain nothing by it: their vectors are so many that what the rows' ends cost is more than
- * what a border saves. */
+/* True for a convolution of bytes. f32 gains nothing: partial tiles at row ends cost more than the border
+ * saves. */
 static bool is_conv_of_bytes(const struct uk_graph_node *n) {
     return !n->is_folded && !*n->domain && !strcmp(n->type, "QLinearConv");
 }
 
-/* Whether the value is computed in any layout, and for this convolution alone. Gathered windows are
- * multiplied with rows joined. */
+/* True if the value is computed for this convolution only, in whichever layout, and the convolution does not
+ * gather windows, which needs contiguous rows. */
 static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
     const struct uk_graph_node *n = v->producer;
 
@@ -96,7 +98,8 @@ static bool is_own(struct uk_graph *g, const struct uk_graph_value *v) {
            !n->op->is_part && !uk_gathers_windows(g, n);
 }
 
-/* The image's extents and where the input begins in it; false: there is no padding, or it is not worth it. */
+/* Gives the image's extents and the input's offset in it. False: there is no padding, or a border does not
+ * pay. */
 static bool image_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t *extent, int64_t *before) {
     const struct uk_graph_value *x = is_conv_of_bytes(n) ? n->input[0] : NULL;
     struct uk_graph_value image;
@@ -120,7 +123,7 @@ static bool image_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t 
     return more > 0 && more <= uk_value_elements(x) / LARGEST_PART;
 }
 
-/* ---- giving it ---- */
+/* ---- insertion ---- */
 
 static void forget_padding(struct uk_graph_node *n) {
     int kept = 0;
@@ -131,7 +134,7 @@ static void forget_padding(struct uk_graph_node *n) {
     n->attributes = kept;
 }
 
-/* A node in front of `place` that puts the border around the convolution's input; NULL: no memory. */
+/* Inserts a node before `place` that puts the border around the convolution's input; NULL: no memory. */
 static struct uk_graph_node *surround(struct uk_graph *g, struct uk_graph_node *conv, const int64_t *extent,
                                       const int64_t *before, struct uk_graph_node **place) {
     struct uk_graph_node *n = uk_enlarge_input(g, &border_operator, conv, place);

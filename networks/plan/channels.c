@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for bytes add up products in groups of four channels. Where a convolution's input has another
- * number of channels, as images have, and its windows are too large to be gathered, a copy of it has some
- * more, which hold the zero point, and the filter has zeros there.
+ * Pads channels of convolutions of bytes to a multiple of four, since kernels sum products in groups of four
+ * channels. The input is copied with channels that hold its zero point, the filter gets zeros there.
+ * Convolutions that gather their windows (gather_windows.c) need no padding.
  */
 #include <inttypes.h>
 #include <string.h>

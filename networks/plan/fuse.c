@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers: a node, and what computes element by element on its result. A layer begins with the first node that
- * none has, and grows by nodes whose result has the same shape, as long as one value alone is read by others:
- * that is what the layer computes.
+ * Groups nodes into layers. A layer begins with the first node that belongs to none, and grows by elementwise
+ * nodes on its results with the same shape, as long as only one of its values is read outside: that value is
+ * the layer's result.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "plan/plan.h"
 
-/* Of a layer; more make programs that take long to compile. */
+/* Per layer: nodes at most (programs of more compile slowly), and nodes to look ahead. */
 enum { MOST_NODES = 24, WINDOW = 64 };
 
 struct grouping {
     struct uk_plan *p;
-    const struct uk_graph_node **node; /* those that compute something, in order */
+    const struct uk_graph_node **node; /* nodes that need code, in order */
     int count;
     bool *taken;
 };
@@ -39,7 +39,7 @@ static int uses_inside(const struct uk_layer *l, const struct uk_graph_value *v)
     return uses;
 }
 
-/* The only value that is read outside, or NULL: there are several. */
+/* Returns the only value that nodes outside of the layer read; NULL: there are several. */
 static struct uk_graph_value *escape(const struct uk_layer *l) {
     struct uk_graph_value *found = NULL;
 
@@ -61,8 +61,7 @@ static bool reads_layer(const struct uk_layer *l, const struct uk_graph_node *n)
     return false;
 }
 
-/* Takes the nodes behind the first one as long as that leaves one result; those tried in vain are given back.
- * */
+/* Adds later nodes to the layer. Ends with the longest prefix of them that has one result. */
 static void grow(struct grouping *gr, struct uk_layer *l, int first) {
     const struct uk_graph_value *shape = l->node[0]->output[0];
     int good = 1;
@@ -98,7 +97,7 @@ static struct uk_layer *new_layer(struct uk_plan *p) {
     return l;
 }
 
-/* Layers in the order of their last nodes, each of which comes after what it reads. */
+/* Inserts the layer in the order of last nodes, each of which comes after the producers of its inputs. */
 static void insert(struct uk_plan *p, struct uk_layer *l, const int *position) {
     struct uk_layer **at = &p->layers;
     const int last = position[l->node[l->nodes - 1]->number];
@@ -124,7 +123,7 @@ static enum uk_status group(struct grouping *gr, const int *position) {
                 return uk_graph_no_memory(gr->p->g);
             l->node[l->nodes++] = n;
             l->result = n->output[j];
-            if (results == 1 && j == 0 && !n->op->is_union) /* parts of a union may be elsewhere */
+            if (results == 1 && j == 0 && !n->op->is_union) /* slices of a union may belong to other layers */
                 grow(gr, l, i);
             for (int k = 0; k < l->nodes; k++)
                 gr->taken[position[l->node[k]->number]] = true;

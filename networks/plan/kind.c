@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of work a layer is: its convolution's or product's form, else what it does to elements. */
+/* Classifies layers for users: by the convolution or product in it, else by what it does to elements. */
 #include <inttypes.h>
 #include <string.h>
 #include "plan/plan.h"
@@ -36,7 +36,7 @@ static const struct uk_graph_value *filter_of(const struct uk_graph_node *n) {
     return n->input[strcmp(n->type, "QLinearConv") ? 1 : 3];
 }
 
-/* "3x3", "1x7", "3x3/2" of stride 2 along both; of a pool without a filter the attribute alone is known. */
+/* Returns "3x3", "1x7", or "3x3/2" for stride 2 (that of the first dimension). NULL: no memory. */
 static const char *window_of(struct uk_arena *arena, const struct uk_graph_node *n, const int64_t *kernel,
                              int dimensions) {
     const struct uk_attribute *stride = uk_attribute_find(n, "strides");
@@ -60,7 +60,7 @@ static const char *kind_of_conv(const struct uk_graph_node *n, int64_t channels)
     return channels <= FEW_CHANNELS ? "first" : inside == 1 ? "1x1" : "window";
 }
 
-/* The channels of the input, without those that it has been padded with. */
+/* Number of the input's channels, without padding. */
 static int64_t channels_of(const struct uk_graph_value *x) {
     return (uk_padded_channels_of(x) ? uk_padded_channels_of(x) : x)->extent[1];
 }

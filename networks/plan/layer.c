@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of a layer: its text, which layers share, and what is shown of it. */
+/* Writes the program of a layer, finds or makes its function, and describes the layer for the API. */
 #include <inttypes.h>
 #include <string.h>
 #include "plan/plan.h"
 
-/* The text without marks of constants; the same one if it has none. NULL: no memory. */
+/* Returns the text without marks of constants, or the text itself if it has none. NULL: no memory. */
 static const char *plain(struct uk_plan *p, const char *text) {
     const char *mark = strstr(text, UK_CONSTANT_MARK "\n");
     char *copy = mark ? uk_strdup(&p->g->arena, text) : NULL, *to = copy;
@@ -20,7 +20,7 @@ static const char *plain(struct uk_plan *p, const char *text) {
     return copy;
 }
 
-/* 16 digits of FNV-1a. */
+/* 64-bit FNV-1a hash, 16 hexadecimal digits. */
 static const char *key_of(struct uk_plan *p, const char *text) {
     uint64_t h = 0xcbf29ce484222325u;
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in one block. A value lives from the layer that computes it to the last one that reads it, inputs
- * from the beginning and outputs to the end; values that live at the same time do not overlap. Each is placed
- * at the lowest place that is free for its whole life: the largest first, or those first that live while most
- * is live, whichever takes less (Pisarchyk and Lee, "Efficient memory management for deep neural net
- * inference", 2020). How large a layer's workspace is depends on the target; it begins behind the values that
- * live then, and others may lie there.
+ * Assigns places in one block of memory. A value lives from the layer that computes it to the last one that
+ * reads it, inputs from the beginning and outputs to the end; values that live at the same time do not
+ * overlap.
+ *
+ * Greedy placement, one value after the other at the lowest offset that is free for its whole life, in two
+ * orders, of which the one that takes less memory is kept: largest first, and by the most bytes live during
+ * the value's life (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020).
+ *
+ * A layer's workspace, whose size depends on the target, begins after the values that are live then and may
+ * overlap others.
  */
 #include <stdlib.h>
 #include "plan/plan.h"
@@ -46,7 +50,7 @@ static int by_size(const void *a, const void *b) {
     return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Of those with as much beside them the last first: what it was made of finds it in place. */
+/* Ties: the value that is needed longest comes first, so that inputs are placed around it. */
 static int by_breadth(const void *a, const void *b) {
     const struct uk_graph_value *x = *(struct uk_graph_value *const *)a,
                                 *y = *(struct uk_graph_value *const *)b;
@@ -63,7 +67,8 @@ static int by_place(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Behind `placed` others, which are sorted by place: the first gap among those that live with it. */
+/* Returns the lowest free offset. `placed` is sorted by offset; only values that live at the same time count.
+ */
 static int64_t find_place(const struct uk_graph_value *v, struct uk_graph_value *const *placed, int count) {
     int64_t at = 0;
 
@@ -79,7 +84,7 @@ static int64_t find_place(const struct uk_graph_value *v, struct uk_graph_value 
     return at;
 }
 
-/* The largest sum of what is live, borders left out, and of each value the largest while it is. */
+/* Returns the largest sum of live bytes, without borders; sets each value's `breadth`. */
 static int64_t find_bound(const struct uk_plan *p, struct uk_graph_value *const *value, int count) {
     int64_t most = 0;
 
@@ -107,7 +112,7 @@ static void place_workspaces(const struct uk_plan *p, struct uk_graph_value *con
     }
 }
 
-/* Places all in that order; returns how many bytes that takes. */
+/* Places all values in the given order; returns the bytes needed. */
 static int64_t place_all(struct uk_graph_value **value, int count, struct uk_graph_value **placed,
                          int (*order)(const void *, const void *)) {
     int64_t most = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes and values that a plan adds to the graph. */
+/* Creates nodes and values that a plan adds to the graph. */
 #include <string.h>
 #include "plan/plan.h"
 

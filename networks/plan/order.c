@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of dimensions in memory. Where kernels want channels innermost, results have them so; what
- * computes element by element keeps the order of what it reads; inputs and outputs of the network are
- * row-major. Views have their elements in the memory of what they view: a transpose is another order of it, a
- * reshape needs row-major elements, and a copy in front where they are not.
+ * Chooses each value's order of dimensions in memory:
+ * - inputs and outputs of the network are row-major;
+ * - results of operators whose kernels want channels innermost have them so, and so do their inputs;
+ * - results of elementwise operators have the order of their first operand of the same shape;
+ * - views share the memory of their operand: a transpose has another order of it; a reshape needs row-major
+ * elements, and gets a copy of them otherwise.
  */
 #include <string.h>
 #include "plan/plan.h"
@@ -14,7 +16,7 @@ struct uk_graph_value *uk_storage(struct uk_graph_value *v) {
     return v;
 }
 
-/* Whether the elements lie in memory as in ONNX's order; dimensions of extent 1 do not count. */
+/* True if elements are in memory as in ONNX's order; dimensions of extent 1 do not matter. */
 static bool is_row_major(const struct uk_graph_value *v) {
     int last = -1;
 
@@ -46,7 +48,7 @@ static void set_channels_last(struct uk_graph_value *v) {
 
 static const struct uk_operator copy_operator = {.name = "Copy", .domain = "", .expression = "$0"};
 
-/* A node in front of `place` that copies the value into row-major order; NULL: no memory. */
+/* Inserts a node before `place` that copies the value into row-major order; NULL: no memory. */
 static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value *v,
                                       struct uk_graph_node **place) {
     struct uk_graph_value *copy = uk_value_new(g, v->name);
@@ -67,7 +69,7 @@ static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value 
 
 /* ---- views ---- */
 
-/* The view's order, or false: it needs row-major elements. */
+/* Sets the view's order. False: it needs row-major elements and the operand's are not. */
 static bool view_order(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[0];
     struct uk_graph_value *y = n->output[0];
@@ -102,7 +104,8 @@ static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, st
 
 /* ---- results ---- */
 
-/* The first operand of the result's shape decides. */
+/* Gives the result the order of an operand of the same rank: of input 0, else of the first with the same
+ * shape. Constants do not count. False: there is none. */
 static bool take_order(struct uk_graph_value *y, const struct uk_graph_node *n) {
     for (int i = 0; i < n->inputs; i++) {
         const struct uk_graph_value *x = n->input[i];
@@ -127,7 +130,8 @@ static void place_result(const struct uk_graph_node *n, struct uk_graph_value *y
         set_identity(y);
 }
 
-/* An output of the network has memory of its own, in row-major order. */
+/* Ensures that an output of the network has memory of its own, in row-major order: copies it unless it has.
+ */
 static enum uk_status place_output(struct uk_graph *g, int i, struct uk_graph_node **end) {
     struct uk_graph_value *v = g->output[i];
     struct uk_graph_value *storage = uk_storage(v);
@@ -161,7 +165,7 @@ enum uk_status uk_plan_orders(struct uk_graph *g) {
             continue;
         if (n->op->is_view) {
             s = place_view(g, n, place);
-            while (*place != n) /* behind the copy */
+            while (*place != n) /* skip the copy */
                 place = &(*place)->next;
             continue;
         }

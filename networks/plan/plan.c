@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan: the passes over the graph in order, then the programs of its layers and their places. */
+/* Runs the passes over the graph, writes the layers' programs and places values. */
 #include "plan/plan.h"
 
 enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unions and parts for nothing: what a Concat unites is written into its result by who computes it, and what
- * a Split or a Slice takes is read where it is. Such a value has the strides of the larger one. It needs the
- * same order of dimensions, and is no input, output or constant of the network, no view of another value, and
- * viewed by nothing; and no layer reads one part and writes another one that lies between its elements.
+ * Concatenation and splitting without copies: the producers of a Concat's inputs write into its result, and
+ * the readers of a Split's or Slice's results read its input. Such a value is a slice: it has the strides of
+ * the larger value. Conditions:
+ * - both have the same order of dimensions;
+ * - the slice is no input, output or constant of the network, no view of another value, and has no view;
+ * - no layer reads one slice and writes another one whose elements alternate with its own.
  */
 #include <string.h>
 #include "plan/plan.h"
@@ -34,7 +36,7 @@ static const struct uk_graph_value *root_of(const struct uk_graph_value *v) {
     return v;
 }
 
-/* Nodes that one layer may have, and their number, beyond which what it reads is taken for unknown. */
+/* Nodes that one layer may contain. If there are more than CHAIN, the layer is assumed to read anything. */
 struct chain {
     const struct uk_graph_node *node[CHAIN];
     int nodes;
@@ -51,8 +53,8 @@ static void add(struct chain *c, const struct uk_graph_node *n) {
         c->node[c->nodes++] = n;
 }
 
-/* Would the layer that ends in the node read what lies in the root? It has, besides the node, what
- * element-by-element nodes read. */
+/* True if the layer that ends in the node may read memory of the root: the node's inputs and, through
+ * elementwise nodes, theirs. */
 static bool reads(const struct uk_graph_node *last, const struct uk_graph_value *root) {
     struct chain c = {{last}, 1, false};
 
@@ -68,7 +70,7 @@ static bool reads(const struct uk_graph_node *last, const struct uk_graph_value 
     return c.is_long;
 }
 
-/* Would a layer that writes into what `in` lies in read v, but for the one node? */
+/* True if a layer other than `but` that writes into the memory of `in` may read v. */
 static bool is_read_beside(const struct uk_graph *g, const struct uk_graph_value *v,
                            const struct uk_graph_value *in, const struct uk_graph_node *but) {
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
@@ -78,8 +80,9 @@ static bool is_read_beside(const struct uk_graph *g, const struct uk_graph_value
     return false;
 }
 
-/* Are parts along the axis in memory one behind the other? Else a part lies between the elements of another,
- * and no layer may read one and write the other: functions refuse operands whose memory overlaps. */
+/* True if slices along the axis are contiguous in memory, one after the other. Otherwise their elements
+ * alternate, and no layer may read one and write another: functions refuse operands whose memory ranges
+ * overlap. */
 static bool is_apart(const struct uk_graph_value *y, int axis) {
     for (int d = 0; d < y->rank && y->order[d] != axis; d++)
         if (y->extent[y->order[d]] != 1)
@@ -101,8 +104,8 @@ static int occurrences(const struct uk_graph_node *n, const struct uk_graph_valu
     return count;
 }
 
-/* What a border is around lies inside of it: border.c gives one to values alone that are free and have its
- * order. The border itself is left to write. */
+/* Makes the value inside a border a slice of the image. border.c adds borders only to values that qualify and
+ * have the image's order. The border's node remains and writes the padding. */
 static void surround(struct uk_graph_node *n) {
     int64_t stride[UK_RANK], at = 0;
 
@@ -112,7 +115,7 @@ static void surround(struct uk_graph_node *n) {
     place(n->input[0], n->output[0], at);
 }
 
-/* The node computes nothing if all of its inputs lie in the result. */
+/* Makes inputs slices of the union. If all are, the node needs no code. */
 static void unite(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *y = n->output[0];
     int64_t stride[UK_RANK], from;
@@ -122,7 +125,7 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
     for (int i = 0; i < n->inputs; i++) {
         struct uk_graph_value *v = n->input[i];
         if (!v || (n->op->is_union && v->rank != y->rank) || !uk_part_of_union(g, n, i, &axis, &from)) {
-            all &= v && v->rank != y->rank; /* scales and zero points */
+            all &= v && v->rank != y->rank; /* scales and zero points are not elements */
             continue;
         }
         if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A BatchNormalization behind a convolution becomes part of its filter and bias: (w * x + b - mean) * s +
- * shift, where s = scale / sqrt(variance + epsilon), is (w * s) * x + (b - mean) * s + shift. The products
- * are rounded at other places than before.
+ * Folds a BatchNormalization into the convolution before it: with s = scale / sqrt(variance + epsilon),
+ *
+ *     (w * x + b - mean) * s + shift = (w * s) * x + (b - mean) * s + shift.
+ *
+ * Roundings differ from those of the two operators.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +17,7 @@ static bool is_constant(const struct uk_graph_node *n, int first, int end) {
     return true;
 }
 
-/* The convolution whose result the normalization alone reads, or NULL. */
+/* Returns the convolution whose result only the normalization reads, or NULL. */
 static struct uk_graph_node *convolution(const struct uk_graph_node *n) {
     struct uk_graph_node *c = n->input[0] ? n->input[0]->producer : NULL;
 

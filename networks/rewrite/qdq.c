@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of DequantizeLinear, an operator and QuantizeLinear, which mean what ONNX Runtime's operator on
- * bytes computes. A group is taken where all data that the operator reads is dequantized, and its result is
- * quantized and read by nothing else; what moves elements or takes the largest needs the same scale and zero
- * point on both sides, and then works on the bytes.
+ * Replaces DequantizeLinear, an operator and QuantizeLinear by ONNX Runtime's operator on bytes, which
+ * computes the same. Conditions:
+ * - all data that the operator reads is dequantized;
+ * - its result is quantized, and nothing else reads it;
+ * - an operator that moves elements or takes a maximum has the same scale and zero point on both sides; it
+ * then works on the bytes.
  */
 #include <string.h>
 #include "rewrite/rewrite.h"
 
 enum { MOST_INPUTS = 70 };
 
-/* Inputs of the new operator: data of the old one's input i as tensor, scale and zero point (0, 1, ...), its
- * result's scale and zero point (Y), its bias as i32 (B). */
+/* Inputs of the new operator, one letter each:
+ * 0, 1, ...: data of the old operator's input i, as tensor, scale and zero point
+ * Y: scale and zero point of the result
+ * B: bias as i32
+ * *: data of all inputs */
 static const struct rule {
     const char *from, *to, *domain, *inputs;
 } rules[] = {
@@ -34,7 +39,7 @@ static const char *const moves[] = {"MaxPool",      "Reshape",      "Flatten",  
                                     "Squeeze",      "Unsqueeze",    "Identity", "Slice",
                                     "DepthToSpace", "SpaceToDepth", "Expand",   "GlobalMaxPool"};
 
-/* ---- what stands around an operator ---- */
+/* ---- neighbours of an operator ---- */
 
 static struct uk_graph_node *dequantizer(const struct uk_graph_value *v) {
     struct uk_graph_node *n = v ? v->producer : NULL;
@@ -45,12 +50,12 @@ static struct uk_graph_node *dequantizer(const struct uk_graph_value *v) {
                : NULL;
 }
 
-/* Operators on bytes want zero points. */
+/* True if the node has a zero point, which operators on bytes require. */
 static bool has_zero(const struct uk_graph_node *n) {
     return uk_node_input(n, 2);
 }
 
-/* The only reader of the value, if that is a QuantizeLinear. */
+/* Returns the only reader of the value if that is a QuantizeLinear, else NULL. */
 static struct uk_graph_node *quantizer(struct uk_graph *g, const struct uk_graph_value *v) {
     if (v->uses != 1 || v->is_output)
         return NULL;
@@ -77,7 +82,7 @@ struct building {
     struct uk_graph *g;
     struct uk_graph_value *input[MOST_INPUTS];
     int count;
-    bool refused; /* the group is none */
+    bool refused; /* the group does not meet the conditions */
 };
 
 static void push(struct building *b, struct uk_graph_value *v) {
@@ -99,7 +104,7 @@ static void push_dequantized(struct building *b, const struct uk_graph_value *v)
     push(b, uk_node_input(dq, 2));
 }
 
-/* A bias in i32 of the scale of the products, which the operator counts on. */
+/* Requires a bias in i32. The operator assumes that its scale is the product of the factors' scales. */
 static void push_bias(struct building *b, const struct uk_graph_node *n) {
     const struct uk_graph_value *bias = uk_node_input(n, 2);
     const struct uk_graph_node *dq = dequantizer(bias);
@@ -129,7 +134,7 @@ static void build(struct building *b, const struct rule *r, const struct uk_grap
     }
 }
 
-/* The node gives what the quantizer gave; readers of the float result are none. */
+/* Makes the node produce the quantizer's result; the quantizer becomes dead. */
 static enum uk_status replace(struct building *b, struct uk_graph_node *n, struct uk_graph_node *q,
                               const char *type, const char *domain) {
     struct uk_graph_value **input = uk_alloc(&b->g->arena, ((size_t)b->count + 1) * sizeof *input);
@@ -150,7 +155,7 @@ static enum uk_status replace(struct building *b, struct uk_graph_node *n, struc
     struct uk_graph_value *unread = n->output[0];
     n->output[0] = q->output[0];
     n->output[0]->producer = n;
-    q->output[0] = unread; /* q is dead now, and what it reads less used */
+    q->output[0] = unread; /* q is dead: its inputs lose a use */
     unread->producer = NULL;
     unread->uses = 0;
     for (int i = 1; i < q->inputs; i++)
@@ -182,7 +187,7 @@ static bool equal(const struct uk_graph_value *a, const struct uk_graph_value *b
                       !memcmp(a->data, b->data, (size_t)uk_value_elements(a) * uk_type_bytes(a->type)));
 }
 
-/* QGemm adds a bias in the scale of the products only. */
+/* True unless a Gemm scales: QGemm adds the bias in the scale of the products. */
 static bool is_plain(const struct uk_graph_node *n) {
     return strcmp(n->type, "Gemm") ||
            (uk_attribute_float(n, "beta", 1) == 1 && uk_attribute_float(n, "alpha", 1) == 1);

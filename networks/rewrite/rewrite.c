@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of rewriting; dead nodes. */
+/* Runs the rewriting passes and removes dead nodes. */
 #include <stdlib.h>
 #include "rewrite/rewrite.h"
 
@@ -10,7 +10,7 @@ static bool is_read(const struct uk_graph_node *n) {
     return false;
 }
 
-/* From the last node to the first, so that what only dead nodes read is dead, too. */
+/* Goes from the last node to the first, so that nodes that only dead nodes read die in the same pass. */
 static enum uk_status remove_dead(struct uk_graph *g) {
     struct uk_graph_node **node = calloc((size_t)g->node_count + 1, sizeof *node);
     int count = 0;
