@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes whose results are known from shapes and attributes alone. */
+/* Nodes whose results follow from shapes, attributes and constants: they have no program. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "layers/layers.h"
 
-/* A constant of one dimension. */
+/* Makes output 0 a constant of i64: a scalar (rank 0) or a list of `count` (rank 1). NULL: no memory. */
 static int64_t *list_of(struct uk_graph *g, struct uk_graph_node *n, int rank, int64_t count) {
     return uk_value_constant(g, n->output[0], UK_I64, rank, &count);
 }
@@ -142,7 +142,7 @@ enum uk_status uk_fold_range(struct uk_graph *g, struct uk_graph_node *n) {
     return UK_OK;
 }
 
-/* The fold functions above do all. */
+/* The fold functions above also set types and shapes. */
 enum uk_status uk_infer_nothing(struct uk_graph *g, struct uk_graph_node *n) {
     return n->outputs == 1 && n->output[0] ? UK_OK
                                            : uk_graph_fail(g, UK_REFUSED, n, "it has %d outputs", n->outputs);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions of one to three dimensions: groups, dilation, padding. */
+/* Conv and ConvTranspose in one to three dimensions, with groups, dilation and padding. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/window.h"
 
-/* The filter [O, C / groups, R, S] lies in memory as [R, S, C / groups, O]: output channels are what kernels
- * read in a row. */
+/* Lays the filter [O, C / groups, R, S] out as [R, S, C / groups, O]: kernels read consecutive output
+ * channels. */
 void uk_lay_out_conv(struct uk_graph_node *n) {
     struct uk_graph_value *filter = n->input[1];
     const int rank = filter->rank;
@@ -20,7 +20,7 @@ void uk_lay_out_conv(struct uk_graph_node *n) {
     filter->is_laid_out = true;
 }
 
-/* The result's shape, of `channels` channels and these extents, where the bias has as many. */
+/* Sets the result's shape; refuses a bias that does not have `channels` elements. */
 static enum uk_status set_result(struct uk_graph *g, struct uk_graph_node *n, int64_t channels,
                                  const int64_t *extents) {
     const struct uk_graph_value *x = n->input[0], *bias = uk_node_input(n, 2);
@@ -56,8 +56,8 @@ enum uk_status uk_infer_conv(struct uk_graph *g, struct uk_graph_node *n) {
     return s ? s : set_result(g, n, f->extent[0], w.out);
 }
 
-/* The subscript of the input's channel, for output channel i1 and the c-th channel of its group; c is left
- * out if it is the only one. */
+/* Writes the subscript of the input's channel for output channel i1 and the c-th channel of its group;
+ * without c if the group has only one. */
 static void channel_subscript(const struct uk_graph_node *n, const struct uk_graph_value *f, char *text,
                               size_t room) {
     const int64_t groups = uk_attribute_int(n, "group", 1), in = f->extent[1], out = f->extent[0] / groups;
@@ -110,7 +110,8 @@ enum uk_status uk_write_conv(struct uk_writer *w, const struct uk_graph_node *n,
 
 /* ---- ConvTranspose ---- */
 
-/* As the convolution whose gradient it is: the window's outputs are this one's inputs. */
+/* Reads the window of the convolution whose gradient this operator is: that convolution's outputs are this
+ * one's inputs. */
 static enum uk_status transposed_window(struct uk_graph *g, const struct uk_graph_node *n,
                                         struct uk_window *w) {
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
@@ -168,7 +169,7 @@ enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node 
     return set_result(g, n, channels, w.in);
 }
 
-/* Element p of the result adds up the inputs q with stride * q + dilation * r - before = p. */
+/* Element p of the result sums the inputs q with stride * q + dilation * r - before = p. */
 enum uk_status uk_write_conv_transpose(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const struct uk_graph_value *f = n->input[1];
     const int64_t groups = uk_attribute_int(n, "group", 1), in = f->extent[0] / groups, out = f->extent[1];
@@ -208,7 +209,7 @@ enum uk_status uk_write_conv_transpose(struct uk_writer *w, const struct uk_grap
     return UK_OK;
 }
 
-/* [C, O / groups, R, S] as [R, S, C, O / groups]. */
+/* Lays the filter [C, O / groups, R, S] out as [R, S, C, O / groups]. */
 void uk_lay_out_conv_transpose(struct uk_graph_node *n) {
     struct uk_graph_value *filter = n->input[1];
 

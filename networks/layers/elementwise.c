@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that compute element by element, as far as their expression or their type depends on the node. */
+/* Elementwise operators whose expression or type depends on the node. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
-/* Bounds are attributes in early operator sets, and inputs, each of which may be left out, in later ones. */
+/* Clip: bounds are attributes in early operator sets, and optional inputs in later ones. */
 const char *uk_express_clip(struct uk_graph *g, const struct uk_graph_node *n) {
     const char *low = uk_node_input(n, 1) ? "$1" : uk_attribute_find(n, "min") ? "{min}" : NULL;
     const char *high = uk_node_input(n, 2) ? "$2" : uk_attribute_find(n, "max") ? "{max}" : NULL;
@@ -18,7 +18,7 @@ const char *uk_express_clip(struct uk_graph *g, const struct uk_graph_node *n) {
                   : "$0";
 }
 
-/* min, max, sum or mean of any number of operands. */
+/* Min, Max, Sum or Mean of any number of operands. */
 const char *uk_express_nary(struct uk_graph *g, const struct uk_graph_node *n) {
     const bool adds = !strcmp(n->type, "Sum") || !strcmp(n->type, "Mean");
     char text[6 * 80] = "";
@@ -78,7 +78,7 @@ const char *uk_express_cast(struct uk_graph *g, const struct uk_graph_node *n) {
     return n->output[0]->is_boolean && !n->input[0]->is_boolean ? "select($0 != 0, u8(1), u8(0))" : "{y}($0)";
 }
 
-/* ---- of several types ---- */
+/* ---- operands of several types ---- */
 
 enum uk_status uk_infer_where(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_infer_broadcast(g, n);
@@ -95,7 +95,8 @@ static bool is_float(enum uk_type t) {
     return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
 }
 
-/* Quotients of integers are truncated. In f64 those of 32 bits are exact, as are those of shapes. */
+/* Quotients of integers are truncated. They are computed in f64, which is exact for 32 bits, and for int64 as
+ * small as shapes; other int64 is refused. */
 enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_infer_broadcast(g, n);
 
@@ -137,7 +138,7 @@ const char *uk_express_gelu(struct uk_graph *g, const struct uk_graph_node *n) {
 
 /* ---- by channel ---- */
 
-/* Factor and addend of each channel, as inputs 5 and 6. */
+/* Appends the factor and the addend of each channel, as inputs 5 and 6. */
 static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n, int64_t channels) {
     const double epsilon = uk_attribute_float(n, "epsilon", 1e-5);
     void *factors, *addends;
@@ -154,7 +155,7 @@ static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n
     return UK_OK;
 }
 
-/* Inputs 1 to 4 have an element a channel. */
+/* Inputs 1 to 4 have one element per channel. */
 enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = UK_OK;
 
@@ -182,7 +183,8 @@ const char *uk_express_batch_normalization(struct uk_graph *g, const struct uk_g
     return n->inputs > 5 ? "$0 * $5 + $6" : "($0 - $3) * ($1 / sqrt($4 + {epsilon})) + $2";
 }
 
-/* Slopes are broadcast to the input; in early operator sets one dimension is channels. */
+/* Slopes broadcast to the input, and not the reverse. In early operator sets a one-dimensional slope is per
+ * channel. */
 enum uk_status uk_infer_prelu(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_need_input(g, n, 0);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants: what nodes compute of constants, by the interpreter of the tensor language; and nodes that have
- * no statements. */
+/* Constant folding: the interpreter of the tensor language runs the programs of nodes whose inputs are
+ * constant; views, which have no program, are permuted. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "language/language.h"
 #include "layers/layers.h"
 
-/* Programs of nodes have no sizes. */
+/* Value of a size. Programs of nodes have none, so it is never needed. */
 static int64_t no_value(const struct uk_var *v, void *user) {
     (void)user;
     return v->value;
 }
 
-/* How often statements are computed, terms of sums counted each. */
+/* Number of evaluations of the statements; each term of a sum counts. */
 static double terms_of(const struct uk_program *p) {
     bool overflow = false;
     double all = 0;
@@ -27,7 +27,7 @@ static double terms_of(const struct uk_program *p) {
     return overflow ? INFINITY : all;
 }
 
-/* *data: the value's elements, or NULL: they would take too long. */
+/* Computes the value's elements into *data; NULL if that would exceed the limit on terms. */
 static enum uk_status interpret(struct uk_graph *g, const struct uk_writer *w, struct uk_program *p,
                                 void **data) {
     const struct uk_graph_value *v = w->result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that whole numbers in a tensor choose. */
+/* Gather: elements chosen by integers in a tensor. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

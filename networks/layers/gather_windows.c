@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions of bytes of few channels, as images have: kernels add up products in groups of four or eight
- * terms, of which a row of a window, three pixels of three channels, would fill one and an eighth. Here the
- * window's terms are gathered into a temp, whose rows follow each other, before they are multiplied: 27 terms
- * for 3x3, not three times 9. A row of a window is contiguous in memory, so the image's columns and channels
- * are one dimension.
+ * Convolutions of bytes with few channels, such as images. Kernels sum products in groups of four or eight
+ * terms; a window's row of three pixels by three channels has nine, so that most of its second group would be
+ * padding. Instead, the terms of each window are gathered into a temp with contiguous rows before the
+ * multiplication: 27 terms for 3x3 rather than three times 9. A window's row is contiguous in memory, so the
+ * image's columns and channels are handled as one dimension.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ bool uk_has_part_of_group(const struct uk_graph_node *n) {
         uk_attribute_int(n, "group", 1) != 1 || n->input[FILTER]->extent[1] % GROUP == 0 ||
         !n->input[ZERO_OF_INPUT])
         return false;
-    /* In a filter with zero points 0 stands for another weight. */
+    /* With a zero point, 0 in the filter means a weight other than zero. */
     const struct uk_graph_value *zero = n->input[ZERO_OF_FILTER];
     for (int64_t i = 0; zero && i < uk_value_elements(zero); i++)
         if (uk_constant_int(zero, i))
@@ -26,8 +26,8 @@ bool uk_has_part_of_group(const struct uk_graph_node *n) {
     return true;
 }
 
-/* The convolution's window, if it is gathered: the temp is not larger than the result, which is the bound on
- * memory. */
+/* Reads the window of a convolution that is gathered. The temp may be at most as large as the result, which
+ * bounds memory. */
 static bool window_of(struct uk_graph *g, const struct uk_graph_node *n, struct uk_window *w) {
     const struct uk_graph_value *f = n->input[FILTER];
 
@@ -43,7 +43,7 @@ bool uk_gathers_windows(struct uk_graph *g, const struct uk_graph_node *n) {
     return window_of(g, n, &w);
 }
 
-/* Whether the value lies in memory as a whole, in the order N, H, W, C. */
+/* True if the value is no slice and in the order N, H, W, C. */
 static bool is_image(const struct uk_graph_value *v) {
     return v->is_laid_out && !v->is_slice && v->order[0] == 0 && v->order[1] == 2 && v->order[2] == 3;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices. */
+/* Gemm and MatMul. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
-/* A constant [N, K] lies in memory as [K, N]. */
+/* Lays a constant [N, K] out as [K, N]. */
 void uk_lay_out_gemm(struct uk_graph_node *n) {
     struct uk_graph_value *b = n->input[1];
 
@@ -99,7 +99,7 @@ enum uk_status uk_infer_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     return uk_set_output(g, n, 0, a->type, rank, extent);
 }
 
-/* "i0, 0, " for the batch dimensions of v, of `batch` in the result. */
+/* Writes the subscripts of v's batch dimensions, "i0, 0, "; the result has `batch` of them. */
 static void batch_subscripts(char *text, size_t room, const struct uk_graph_value *v, int batch,
                              const struct uk_graph_value *y) {
     const int own = v->rank > 2 ? v->rank - 2 : 0;

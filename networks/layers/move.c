@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that go to other places: parts, unions, repetitions, padding, blocks. */
+/* Operators that move elements: Concat, Split, Slice, Expand, Tile, DepthToSpace, SpaceToDepth. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
-/* The subscripts i0, i1, ... with `text` in place of one of them. */
+/* Writes the subscripts i0, i1, ..., with `text` in place of one of them. */
 static void replaced(char *out, size_t room, int rank, int axis, const char *text) {
     size_t used = 0;
 
@@ -19,8 +19,8 @@ static void replaced(char *out, size_t room, int rank, int axis, const char *tex
 
 enum { SUBSCRIPTS = 512 };
 
-/* " where i0 < 3 and ..." for the dimensions of the node's result, whose iterators alone are subscripts of a
- * larger input. */
+/* Appends " where i0 < 3 and ..." for dimensions whose iterator is bounded by no tensor's extent: it
+ * subscripts only a larger input. */
 static void write_ranges(struct uk_writer *w, const struct uk_graph_value *y, const bool *ranged) {
     const char *before = " where ";
 
@@ -84,7 +84,7 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
         }
         from += n->input[i]->extent[axis];
     }
-    if (!s && !uk_value_elements(n->output[0])) /* a program has a statement */
+    if (!s && !uk_value_elements(n->output[0])) /* a program needs at least one statement */
         uk_write(w, n, "$y[%1$s] = $0[%1$s]", uk_iterators(rank));
     return s;
 }
@@ -104,7 +104,7 @@ bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int inp
 
 /* ---- Split ---- */
 
-/* The extents of the parts; sets *axis. */
+/* Computes the extents of the parts; sets *axis. */
 static enum uk_status parts_of(struct uk_graph *g, const struct uk_graph_node *n, int64_t *part, int *axis) {
     int count;
     enum uk_status s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 0), n->input[0]->rank, axis);
@@ -121,7 +121,7 @@ static enum uk_status parts_of(struct uk_graph *g, const struct uk_graph_node *n
     for (int i = 0; i < n->outputs; i++) {
         const int64_t equal = (all + n->outputs - 1) / n->outputs, left = all - sum;
         if (count < 0)
-            part[i] = left < equal ? left : equal; /* the last one may be smaller */
+            part[i] = left < equal ? left : equal; /* the last part may be smaller */
         if (part[i] < 0 || part[i] > left)
             break;
         sum += part[i];
@@ -168,7 +168,7 @@ enum uk_status uk_write_split(struct uk_writer *w, const struct uk_graph_node *n
     return UK_OK;
 }
 
-/* ---- Slice: of each dimension, start + step * i ---- */
+/* ---- Slice: element start + step * i of each dimension ---- */
 
 struct slice {
     int64_t start[UK_RANK], step[UK_RANK], extent[UK_RANK];
@@ -207,7 +207,7 @@ static enum uk_status slice_of(struct uk_graph *g, const struct uk_graph_node *n
             return uk_graph_fail(g, UK_REFUSED, n, "the step is 0");
         int64_t from = start[i] < 0 ? start[i] + all : start[i], to = end[i] < 0 ? end[i] + all : end[i];
         if (end[i] < -all)
-            to = -1; /* before the beginning */
+            to = -1; /* a negative step ends after element 0 */
         from = by > 0 ? clamped(from, 0, all) : clamped(from, 0, all - 1);
         to = by > 0 ? clamped(to, 0, all) : clamped(to, -1, all - 1);
         const int64_t span = by > 0 ? to - from : from - to, size = by > 0            ? by
@@ -215,7 +215,7 @@ static enum uk_status slice_of(struct uk_graph *g, const struct uk_graph_node *n
                                                                                       : -by;
         sl->start[d] = span > 0 && all > 0 ? from : 0;
         sl->extent[d] = span > 0 && all > 0 ? (span - 1) / size + 1 : 0;
-        sl->step[d] = sl->extent[d] > 1 ? by : 1; /* a step that is never taken may be of any size */
+        sl->step[d] = sl->extent[d] > 1 ? by : 1; /* a step that is never taken may have any size */
     }
     return s;
 }

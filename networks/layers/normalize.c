@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations whose statistics are computed from the input. */
+/* Normalizations that compute their statistics from the input. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
 
-/* "i1, i2" from dimension `from` to before `end`. */
+/* Lists the iterators "i1, i2" from dimension `from` to `end`, exclusive. */
 static void iterators(char *text, size_t room, int from, int end) {
     size_t used = 0;
 
@@ -14,8 +14,8 @@ static void iterators(char *text, size_t room, int from, int end) {
         used += (size_t)snprintf(text + used, room - used, "%si%d", d > from ? ", " : "", d);
 }
 
-/* Sums of the elements and of the squares of their differences from the mean, over dimensions from `axis` on,
- * as temps @s and @d. */
+/* Writes, over the dimensions from `axis` on, the sums of the elements, temp @s, and of the squares of their
+ * differences from the mean, temp @d. Returns the number of elements. */
 static double write_statistics(struct uk_writer *w, const struct uk_graph_node *n, int axis,
                                const char *kept) {
     const struct uk_graph_value *x = n->input[0];
@@ -76,7 +76,7 @@ enum uk_status uk_write_layer_normalization(struct uk_writer *w, const struct uk
         return s;
     iterators(kept, sizeof kept, 0, axis);
     const double count = write_statistics(w, n, axis, kept);
-    if (output) { /* the mean, or one over the deviation */
+    if (output) { /* output 1 is the mean, output 2 the reciprocal of the deviation */
         char left[128];
         size_t used = (size_t)snprintf(left, sizeof left, "%s", kept);
         for (int d = axis; d < x->rank; d++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Padding: by a value, or by elements of the input. */
+/* Pad, with a value or with elements of the input. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static bool pads_constant(const struct uk_graph_node *n) {
     return !strcmp(uk_attribute_string(n, "mode", "constant"), "constant");
 }
 
-/* The element of 0 .. all that place i, which may be outside, takes. */
+/* Returns the index, 0 <= index < all, of the element that padding repeats at place i, which may be outside.
+ */
 static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
     const int64_t period = 2 * (all - 1);
 
@@ -65,8 +66,8 @@ static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
     return i < all ? i : period - i;
 }
 
-/* For the modes that repeat elements: a list for each dimension of where its elements come from, as inputs
- * from number 4 on. */
+/* Appends, for the modes that repeat elements, a list of source indices for each dimension, as inputs from
+ * number 4 on. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct padding *p,
                                    const int64_t *extent) {
     const char *mode = uk_attribute_string(n, "mode", "constant");

@@ -30,8 +30,8 @@ const char *uk_least(enum uk_type t) {
                          : "(-inf)";
 }
 
-/* How many elements of dimension d are averaged, as a temp of the outputs: those of the image, or of its
- * padding as well. */
+/* Writes a temp with the number of elements of dimension d that each output averages: those of the image, or
+ * of its padding as well. */
 static void write_count(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p, int d,
                         const char *name, enum uk_type type) {
     const bool include = uk_attribute_int(n, "count_include_pad", 0);
@@ -73,7 +73,7 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
         return s;
     char count[64];
     const bool pads = uk_window_pads(&p), any = *uk_window_iterators(&p);
-    if (average) /* first, so that what divides may follow the sum row by row */
+    if (average) /* first: the division may then follow the sum row by row */
         uk_write_window_count(w, n, &p, n->output[0]->type, count, sizeof count);
     if (average)
         uk_write_temp_like(w, n, "t", n->output[0]->type);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quantized operators: a real number is (q - zero point) * scale. Sums of products are exact in i32; what
- * becomes of them is what ONNX Runtime computes: the sum in f32 times one factor, to the nearest integer,
- * ties to the even one, plus the zero point, saturated. Scales and zero points are constants; the input's
- * zero point times the sum of the weights is part of the bias.
+ * Quantized operators. A byte q represents the real number (q - zero point) * scale; scales and zero points
+ * are constants. Sums of products are exact in i32. The result is ONNX Runtime's:
+ * - the sum, converted to f32, times one factor;
+ * - rounded to the nearest integer, ties to even;
+ * - plus the zero point, saturated to the type.
+ *
+ * The input's zero point times the sum of the weights is part of the bias.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -66,7 +69,8 @@ const char *uk_express_dequantize(struct uk_graph *g, const struct uk_graph_node
 
 /* ---- QLinearConv: x, scale, zero, w, scale, zero, y scale, zero, bias ---- */
 
-/* Weights whose zero points, two inputs behind, are not 0 as i8 without, where that holds them; *done. */
+/* Replaces weights with zero points by signed bytes without them, if the differences fit. The zero points are
+ * input `input` + 2. *done: true if they fit. */
 static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int input,
                                 struct uk_quantization *ws, int64_t channels, int64_t inside, bool *done) {
     const struct uk_graph_value *w = n->input[input];
@@ -92,8 +96,8 @@ static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int
     return UK_OK;
 }
 
-/* Bias and factor of each channel as inputs `first` and `first` + 1. Channel c has the weights i with i /
- * inside % channels == c. */
+/* Appends biases and factors, an element per channel, as the last two inputs. Weight i belongs to channel i /
+ * inside % channels. */
 static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n,
                                      const struct uk_graph_value *w, int64_t channels, int64_t inside,
                                      const struct uk_graph_value *bias, const struct uk_quantization *xs,
@@ -131,7 +135,7 @@ static bool has_zero(const struct uk_quantization *s) {
     return false;
 }
 
-/* Whether the weights have zero points that had to stay. */
+/* True if the weights still have zero points, because move_zero() could not remove them. */
 static bool keeps_zero(const struct uk_graph_node *n) {
     const struct uk_graph_value *zero = n->input[5];
     bool any = false;
@@ -141,7 +145,8 @@ static bool keeps_zero(const struct uk_graph_node *n) {
     return any;
 }
 
-/* The window's rules are Conv's: of a node that has the input and the filter first. */
+/* Returns a copy of the node with the input and the filter first, as Conv has them, for Conv's rules about
+ * windows. */
 static struct uk_graph_node as_conv(const struct uk_graph_node *n, struct uk_graph_value *input[2]) {
     struct uk_graph_node conv = *n;
 
@@ -217,8 +222,7 @@ void uk_lay_out_qlinear_conv(struct uk_graph_node *n) {
     uk_lay_out_conv(&conv);
 }
 
-/* ---- QGemm: a, scale, zero, b, scale, zero, bias, y scale, zero; without the last two the result is f32
- * ---- */
+/* ---- QGemm: a, scale, zero, b, scale, zero, bias, y scale, zero; f32 without the last two ---- */
 
 enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     const bool ta = uk_attribute_int(n, "transA", 0), tb = uk_attribute_int(n, "transB", 0);
@@ -287,7 +291,7 @@ void uk_lay_out_qgemm(struct uk_graph_node *n) {
     b->is_laid_out = true;
 }
 
-/* ---- QLinearMatMul: a, scale, zero, b, scale, zero, y scale, zero; both sides may be computed ---- */
+/* ---- QLinearMatMul: a, scale, zero, b, scale, zero, y scale, zero; neither side need be constant ---- */
 
 enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_quantization as, bs, ys;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators that compute element by element or unite: of ONNX Runtime (com.microsoft). */
+/* Quantized elementwise operators and Concat of ONNX Runtime (com.microsoft). */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -40,13 +40,14 @@ enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node 
     return s ? s : uk_infer_broadcast(g, n);
 }
 
-/* The sum a * ra + (b * rb + c) of bytes, whose nearest integer is the result. */
+/* The sum a * ra + (b * rb + c) of bytes a and b; the result is the integer nearest to it. */
 struct byte_sum {
     float ra, rb, c;
-    int least, most; /* of the bytes */
+    int least, most; /* range of the bytes */
 };
 
-/* What ONNX Runtime computes on x86: the zero points' part first, and products that are not rounded. */
+/* Returns the coefficients that ONNX Runtime uses on x86. It combines the zero points first and uses fused
+ * multiply-adds, which do not round products. */
 static struct byte_sum sum_of(const struct uk_quantization scale[3], enum uk_type type) {
     const float ra = ratio(&scale[0], &scale[2]), rb = ratio(&scale[1], &scale[2]);
     const float of_b = rb * (float)uk_zero_at(&scale[1], 0);
@@ -63,8 +64,8 @@ static float saturated(const struct byte_sum *s, float v) {
     return rintf(fminf(fmaxf(v, (float)s->least), (float)s->most));
 }
 
-/* For how many pairs of bytes the sum `t`, computed with rounded products, has another nearest integer than s
- * without; counting ends at `enough`. */
+/* Counts pairs of bytes for which `t`, with rounded products, gives another integer than `s` with fused ones.
+ * Stops at `enough`. */
 static int pairs_apart(const struct byte_sum *s, const struct byte_sum *t, int enough) {
     int apart = 0;
 
@@ -86,8 +87,8 @@ static float neighbour(float v, int distance) {
     return v;
 }
 
-/* The language rounds products. That changes the result of a pair of bytes or none; nearly always numbers
- * close by change none. */
+/* Adapts the coefficients to the language, which rounds products. That changes the result of few pairs of
+ * bytes, if any; coefficients at most two ulps away nearly always change none. */
 static struct byte_sum rounded_sum(const struct byte_sum *s) {
     static const int near[] = {0, -1, 1, -2, 2};
     enum { NEAR = sizeof near / sizeof near[0] };
@@ -223,7 +224,7 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
             uk_write(w, n, "part%d: $y[%s] = %s", i, left, value);
         from += input[i]->extent[axis];
     }
-    if (!s && !uk_value_elements(y)) /* a program has a statement */
+    if (!s && !uk_value_elements(y)) /* a program needs at least one statement */
         uk_write(w, n, "$y[%1$s] = $2[%1$s]", uk_iterators(y->rank));
     return s;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Averages of bytes: QLinearAveragePool, QLinearGlobalAveragePool of ONNX Runtime (com.microsoft): x, scale,
- * zero, y scale, zero.
+ * Averages of bytes: QLinearAveragePool and QLinearGlobalAveragePool of ONNX Runtime (com.microsoft). Inputs:
+ * x, scale, zero, y scale, zero.
  *
- * ONNX Runtime adds numbers of f32 in the window's order, and the zero point before it rounds: where a mean
- * lies just between two bytes, only that order gives its result. Sums of i32 are several times faster, and
- * give the same where no mean is so close to the middle that roundings could move it past: those of nine
- * elements of equal scales are not, of four or six, at a border, many are. So the outputs are parts, each
- * with windows of one shape, and each is computed in its own way.
+ * ONNX Runtime sums in f32, in the window's order, and adds the zero point before it rounds. If a mean lies
+ * halfway between two bytes, only that order gives the same result. Sums in i32 are several times faster, and
+ * give the same result unless a mean is so close to the middle that roundings could move it past. With nine
+ * elements and equal scales no mean is; with four or six, as at a border, many are. So the outputs are split
+ * into parts with windows of one shape, and each part is summed in the type that suits it.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -38,8 +38,8 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
                : UK_OK;
 }
 
-/* The byte of a sum in i32 of `terms` bytes over `count`; in one of a few buffers that later calls use again.
- * */
+/* Returns the expression of a result from a sum in i32 of `terms` bytes, averaged over `count`, in a static
+ * buffer that later calls reuse. */
 static const char *rounded(const struct uk_quantization scale[2], enum uk_type type, const char *sum,
                            double terms, double count) {
     static _Thread_local char text[256];
@@ -71,10 +71,10 @@ static void write_global_average(struct uk_writer *w, const struct uk_graph_node
     uk_write_result(w, n, "%s", rounded(scale, x->type, sum, terms, terms));
 }
 
-/* ---- the outputs in parts ---- */
+/* ---- partition of the outputs ---- */
 
-/* Outputs of one dimension, `size` from `first` on, whose windows have `taps` elements of the image from
- * number `tap` on, and are averages of `count`. */
+/* Consecutive outputs along one dimension, `size` from `first` on, with the same window: the `taps` elements
+ * from number `tap` on are inside the image, and the average is over `count`. */
 struct run {
     int64_t first, size, tap, taps, count;
 };
@@ -91,7 +91,7 @@ static struct run run_at(const struct uk_window *p, int d, bool include, int64_t
     return r;
 }
 
-/* How many; 0: too many, or some have no element. */
+/* Splits a dimension into runs. Returns their number; 0: too many, or a window has no element. */
 static int runs_of(const struct uk_window *p, int d, bool include, struct run run[MOST_RUNS]) {
     int runs = 0;
 
@@ -110,14 +110,14 @@ static int runs_of(const struct uk_window *p, int d, bool include, struct run ru
     return runs;
 }
 
-/* A part: its windows, none of which has padding, and how many elements each averages. */
+/* A part of the outputs: its window, without padding, terms per window, and the divisor. */
 struct part {
     struct uk_window p;
     int64_t first[UK_WINDOW_DIMENSIONS];
     double terms, count;
 };
 
-/* How many; 0: too many. */
+/* Splits the outputs into parts. Returns their number; 0: too many. */
 static int parts_of(const struct uk_window *p, bool include, struct part part[MOST_PARTS]) {
     struct run run[UK_WINDOW_DIMENSIONS][MOST_RUNS];
     int runs[UK_WINDOW_DIMENSIONS], parts = 1;
@@ -141,8 +141,8 @@ static int parts_of(const struct uk_window *p, bool include, struct part part[MO
     return parts <= MOST_PARTS ? parts : 0;
 }
 
-/* Whether ONNX Runtime's sum of so many terms may round to another byte for a few of all possible sums only,
- * one in 200. Each addition of f32 rounds a part of the largest sum. */
+/* True if an exact sum suffices: ONNX Runtime's roundings could change the byte for at most one in FEW of all
+ * possible sums. Each of its additions in f32 has an error proportional to the largest sum. */
 static bool is_sum_enough(const struct uk_quantization scale[2], enum uk_type type, const struct part *part) {
     enum { MOST_TERMS = 1024, FEW = 200 };
     const int64_t zero = uk_zero_at(&scale[0], 0), least = (type == UK_I8 ? -128 : 0) - zero,
@@ -164,8 +164,9 @@ static bool is_sum_enough(const struct uk_quantization scale[2], enum uk_type ty
 
 /* ---- statements ---- */
 
-/* The sum of the windows in f32, each term as ONNX Runtime has it: the larger of a product and the least
- * number is the product, but rounded before it is added, which sums of products do not say. */
+/* Writes the sum of the windows in f32, with each term rounded before it is added, as in ONNX Runtime. max()
+ * with the smallest finite number does not change a term, but keeps its product from being fused with the
+ * addition. */
 static void write_real_sum(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p,
                            const struct uk_quantization scale[2], const char *temp) {
     const bool any = *uk_window_iterators(p), pads = uk_window_pads(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over axes, and what divides by them. */
+/* Reductions over axes: Softmax, Reduce*, ArgMax and ArgMin. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ struct axes {
     int count;
 };
 
-/* "i0, i2" of the dimensions that are reduced, or of those that are not. */
+/* Lists the iterators, "i0, i2", of the dimensions that are reduced, or of the others. */
 static void list(char *text, size_t room, const struct axes *a, int rank, bool reduced) {
     size_t used = 0;
 
@@ -23,7 +23,7 @@ static void list(char *text, size_t room, const struct axes *a, int rank, bool r
 
 /* ---- Softmax, LogSoftmax; QLinearSoftmax: x, scale, zero, y scale, zero ---- */
 
-/* Of ONNX, whose operator a Softmax of ONNX Runtime stands for. */
+/* Version of ONNX's Softmax that the node follows; ONNX Runtime's QLinearSoftmax names it in `opset`. */
 static int64_t softmax_version(const struct uk_graph_node *n) {
     return uk_attribute_int(n, "opset", n->version);
 }
@@ -61,8 +61,8 @@ enum uk_status uk_infer_qlinear_softmax(struct uk_graph *g, struct uk_graph_node
     return s ? s : uk_infer_softmax(g, n);
 }
 
-/* The largest element @m, powers @e relative to it, and their sums @s; left: the subscripts of @m and @s.
- * `scale` is of bytes, or NULL. */
+/* Writes the maximum @m, the exponentials @e relative to it and their sums @s. left: the subscripts of @m and
+ * @s. scale: that of bytes; NULL: the input is not quantized. */
 static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_node *n, const char *scale,
                                    char *left, size_t room) {
     const struct uk_graph_value *x = n->input[0];
@@ -75,7 +75,7 @@ static enum uk_status write_powers(struct uk_writer *w, const struct uk_graph_no
     enum uk_status s = softmax_axis(w->g, n, &axis);
 
     for (int d = 0; d < x->rank; d++) {
-        /* Flattened to two dimensions before version 13. */
+        /* Before version 13 the input was flattened to two dimensions at the axis. */
         a.reduced[d] = d == axis || (softmax_version(n) < 13 && d > axis);
         if (!a.reduced[d])
             kept[rank++] = x->extent[d];
@@ -107,8 +107,7 @@ enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node 
     return s;
 }
 
-/* ONNX Runtime multiplies by the whole part of 1 / scale, 254 where the scale is a little more than 1 / 255.
- * */
+/* ONNX Runtime multiplies by the integer part of 1 / scale: 254 if the scale is slightly above 1 / 255. */
 enum uk_status uk_write_qlinear_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const char *all = uk_iterators(n->input[0]->rank);
     struct uk_quantization scale[2];
@@ -134,7 +133,7 @@ static enum uk_status axes_of(struct uk_graph *g, const struct uk_graph_node *n,
     enum uk_status s = uk_need_ints(g, n, "axes", 1, listed, &count);
 
     *a = (struct axes){.count = 0};
-    if (!s && count <= 0) { /* all of them, unless that means none */
+    if (!s && count <= 0) { /* no axes: all dimensions, or none with noop_with_empty_axes */
         const bool none = uk_attribute_int(n, "noop_with_empty_axes", 0);
         for (int d = 0; d < n->input[0]->rank && !none; d++)
             a->reduced[d] = true;
@@ -168,8 +167,8 @@ enum uk_status uk_infer_reduce(struct uk_graph *g, struct uk_graph_node *n) {
     return uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
 }
 
-/* How each of them reduces: what is reduced, of $, and what is made of the result @t; {n} is the number of
- * elements. */
+/* Reductions: how to combine terms, a term, and the result made of their combination @t; NULL: that itself. A
+ * result that ends in "/ " is followed by the number of elements. */
 static const struct rule {
     const char *name, *reduction, *term, *result;
 } rules[] = {
@@ -208,7 +207,7 @@ enum uk_status uk_write_reduce(struct uk_writer *w, const struct uk_graph_node *
     for (int d = 0; d < x->rank; d++) {
         if (a.reduced[d])
             count *= (double)x->extent[d];
-        if (!a.reduced[d] || y->rank == x->rank) /* a reduced dimension that is kept has the extent 1 */
+        if (!a.reduced[d] || y->rank == x->rank) /* a reduced dimension that is kept has extent 1 */
             used += (size_t)snprintf(left + used, sizeof left - used, "%s%c%d", used ? ", " : "",
                                      a.reduced[d] ? 'k' : 'i', d);
     }
@@ -257,7 +256,7 @@ enum uk_status uk_write_reduce_log_sum_exp(struct uk_writer *w, const struct uk_
     return UK_OK;
 }
 
-/* ---- ArgMax, ArgMin: the first, or the last, of the places where the element is the largest ---- */
+/* ---- ArgMax, ArgMin: the first or last index of the extreme element ---- */
 
 enum uk_status uk_infer_arg(struct uk_graph *g, struct uk_graph_node *n) {
     const bool keep = uk_attribute_int(n, "keepdims", 1);

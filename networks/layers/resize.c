@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resize and Upsample: nearest and linear, one dimension after the other. Where the elements of a dimension
- * come from, and with which weight, is known when compiling: lists for each dimension that changes are
- * appended to the node's inputs.
+ * Resize and Upsample, nearest and linear, one dimension after the other. Source elements and their weights
+ * are known at compile time: lists for each dimension that changes are appended to the node's inputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,11 +14,11 @@ struct resize {
     int64_t out[UK_RANK];
     bool linear, crops;
     double start[UK_RANK],
-        end[UK_RANK]; /* of the part that is resized, where it crops; 1 is the last element */
+        end[UK_RANK]; /* the part that is resized, if it crops, as fractions: 1 is the last element */
     const char *transformation, *nearest;
 };
 
-/* ---- what is asked for ---- */
+/* ---- attributes and inputs ---- */
 
 static enum uk_status modes_of(struct uk_graph *g, const struct uk_graph_node *n, struct resize *r) {
     static const char *const known[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
@@ -52,7 +51,7 @@ static enum uk_status not_constant(struct uk_graph *g, const struct uk_graph_nod
                          v->name, v->name);
 }
 
-/* Where the part of each axis begins and ends. */
+/* Reads where the part of each axis begins and ends. */
 static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n, const int *axis, int count,
                               struct resize *r) {
     const struct uk_graph_value *v = uk_node_input(n, 1);
@@ -75,7 +74,7 @@ static enum uk_status part_of(struct uk_graph *g, const struct uk_graph_node *n,
     return UK_OK;
 }
 
-/* Numbers of an input or an attribute, for `count` axes. */
+/* Reads the scales of `count` axes from an input or the attribute. */
 static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *n, int input, const int *axis,
                                 int count, struct resize *r) {
     const struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
@@ -101,7 +100,8 @@ static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *
     return UK_OK;
 }
 
-/* Sizes as they are, or such that the image keeps its proportions. */
+/* Sets extents and scales from sizes: exactly those, or with one common scale that keeps the image's
+ * proportions. */
 static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *size,
                                const int *axis, int count, struct resize *r) {
     const char *policy = uk_attribute_string(n, "keep_aspect_ratio_policy", "stretch");
@@ -162,7 +162,7 @@ static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *
     return scales_of(g, n, uk_attribute_find(n, "scales") ? -1 : later ? 2 : 1, axis, count, r);
 }
 
-/* ---- where elements come from ---- */
+/* ---- sources of elements ---- */
 
 static double source_of(const struct resize *r, int d, int64_t in, int64_t i) {
     const double scale = r->scale[d], out = scale * (double)in;
@@ -190,8 +190,8 @@ static double nearest_of(const struct resize *r, double x) {
     return strcmp(r->nearest, "round_prefer_ceil") ? ceil(x - 0.5) : floor(x + 0.5);
 }
 
-/* For dimension d: places; for linear ones also the neighbours and their weights; where it crops, whether
- * they are inside. */
+/* Appends the lists of dimension d: source indices; if linear, also the next indices and their weights; if it
+ * crops, also whether a source is inside. */
 static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct resize *r,
                                    int d) {
     const int64_t in = n->input[0]->extent[d], out = r->out[d];
@@ -247,7 +247,7 @@ enum uk_status uk_infer_resize(struct uk_graph *g, struct uk_graph_node *n) {
 
 /* ---- statements ---- */
 
-/* The subscripts i0, i1, ... with that of dimension d by a list. */
+/* Writes the subscripts i0, i1, ..., with that of dimension d taken from a list. */
 static void by_list(const struct uk_graph_node *n, int list, int d, char *text, size_t room) {
     size_t used = 0;
 
@@ -300,7 +300,7 @@ static void write_linear(struct uk_writer *w, const struct uk_graph_node *n, con
                           n->output[0]->is_laid_out ? n->output[0]->order : NULL);
         by_list(n, list, d, low, sizeof low);
         by_list(n, list + 1, d, high, sizeof high);
-        if (r->crops) { /* elements outside are the same number in each dimension, and so their mean */
+        if (r->crops) { /* the extrapolation value is the same in each dimension, and so is a mean of it */
             snprintf(before, sizeof before, "select($%c[i%d] != 0, ", '0' + list + 3, d);
             snprintf(behind, sizeof behind, ", %s)",
                      uk_number_text(uk_attribute_float(n, "extrapolation_value", 0), true));

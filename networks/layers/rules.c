@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules of shapes have in common. */
+/* Helpers of shape inference. */
 #include <inttypes.h>
 #include <string.h>
 #include "layers/layers.h"
@@ -46,7 +46,8 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
     return UK_OK;
 }
 
-/* The result's extents grow by those of the input, whose last dimension stands under `last`. */
+/* Broadcasts the result's extents with those of input i, whose dimension 0 is the result's dimension `from`.
+ */
 static enum uk_status broadcast(struct uk_graph *g, const struct uk_graph_node *n, int i, int from, int rank,
                                 int64_t *extent) {
     const struct uk_graph_value *v = n->input[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scales and zero points of quantized operators. */
+/* Reads scales and zero points of quantized operators. */
 #include <inttypes.h>
 #include <math.h>
 #include "layers/quantized.h"

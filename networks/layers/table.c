@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of operators, and the walk over the nodes that infers shapes and computes constants. */
+/* The table of operators, and the walk over the nodes that infers shapes and folds constants. */
 #include <math.h>
 #include <string.h>
 #include "layers/layers.h"
@@ -23,8 +23,7 @@ static bool knows(const struct uk_operator *op, const char *attribute) {
     return false;
 }
 
-/* What ONNX has as attributes of other kinds than int, by name; `value` is a float of Pad, and a tensor of
- * others. */
+/* Attributes that are not integers, by name. `value` is a float of Pad and a tensor of other operators. */
 static const struct {
     enum uk_attribute_kind kind;
     const char *names;
@@ -93,7 +92,8 @@ enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
-/* What the language computes with, element by element. */
+/* Refuses operands of different types, which the language does not combine, unless the operator allows them.
+ */
 static enum uk_status check_types(struct uk_graph *g, const struct uk_graph_node *n) {
     for (int i = 1; uk_node_is_elementwise(n) && i < n->inputs; i++)
         if (n->input[i] && n->input[0] && n->input[i]->type != n->input[0]->type && !n->op->is_mixed)
@@ -102,7 +102,7 @@ static enum uk_status check_types(struct uk_graph *g, const struct uk_graph_node
     return UK_OK;
 }
 
-/* Inputs that the expression reads are there. */
+/* Refuses the node unless the inputs that its expression reads exist. */
 static enum uk_status check_operands(struct uk_graph *g, const struct uk_graph_node *n) {
     const char *e = uk_node_is_elementwise(n) ? uk_expression_of(g, n) : "";
     enum uk_status s = e ? UK_OK : uk_graph_no_memory(g);

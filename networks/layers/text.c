@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of the tensor language, written from the statements of nodes. Statements name elements by
- * subscripts in ONNX's order; here they get the tensors' names and the order of dimensions in memory. What is
- * computed element by element and read once is not stored: its expression stands where it is read.
+ * Writes programs of the tensor language from the statements of nodes. Statements subscript elements in
+ * ONNX's order; here they get the tensors' names and the order of dimensions in memory. A value that is
+ * computed element by element and read once is not stored: its expression is inlined where it is read.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include "layers/layers.h"
 
-/* Of a text that is put into another one. */
+/* Characters of an expression that is inlined, at most. */
 enum { LONGEST_EXPRESSION = 2000 };
 
 const char *uk_iterators(int n) {
@@ -66,7 +66,7 @@ static bool is_computed_here(const struct uk_writer *w, const struct uk_graph_va
     return false;
 }
 
-/* The value's entry, made at its first use. NULL: no memory. */
+/* Returns the value's entry, which its first use makes. NULL: no memory. */
 static struct uk_written *tensor_of(struct uk_writer *w, const struct uk_graph_value *v) {
     struct uk_written t = {.value = v, .type = v->type, .rank = v->rank};
     int inputs = 0;
@@ -136,7 +136,8 @@ static struct uk_written *temp_of(struct uk_writer *w, const struct uk_graph_nod
 static void translate(struct uk_writer *w, const struct uk_graph_node *n, struct uk_text *out,
                       const char *from, size_t length);
 
-/* Where the bracket closes, and how many subscripts there are; at: behind the opening bracket. */
+/* Splits subscripts. at: after the opening bracket; *end: after the closing one. Returns the number of
+ * subscripts. */
 static int subscripts(const char *at, const char *part[], size_t length[], const char **end) {
     int depth = 0, count = 0;
     const char *from = at;
@@ -160,7 +161,7 @@ static int subscripts(const char *at, const char *part[], size_t length[], const
     return count;
 }
 
-/* t is a copy: subscripts may read tensors that are new here. */
+/* Writes an access. t is a copy, because subscripts may add tensors, which moves the array. */
 static const char *access(struct uk_writer *w, const struct uk_graph_node *n, struct uk_text *out,
                           struct uk_written t, const char *at) {
     const char *part[UK_RANK], *end;
@@ -177,7 +178,7 @@ static const char *access(struct uk_writer *w, const struct uk_graph_node *n, st
     return end;
 }
 
-/* The node's value that a letter or a digit behind $ means. */
+/* Returns the node's value that the character after $ denotes. */
 static const struct uk_graph_value *meant(const struct uk_writer *w, const struct uk_graph_node *n, char c) {
     if (c != 'y')
         return uk_node_input(n, c - '0');
@@ -245,9 +246,9 @@ void uk_write(struct uk_writer *w, const struct uk_graph_node *n, const char *fo
     free(text);
 }
 
-/* ---- results that may stand where they are read ---- */
+/* ---- results that may be inlined ---- */
 
-/* How often the expression reads the node's inputs that are `v`. */
+/* Counts the reads of `v` in the node's expression. */
 static int mentions(struct uk_graph *g, const struct uk_graph_node *n, const struct uk_graph_value *v) {
     int count = 0;
 
@@ -275,7 +276,7 @@ static const char *expression_at(const struct uk_writer *w, const struct uk_grap
     return NULL;
 }
 
-/* How many accesses the node's statement has by now, at most, with its result. */
+/* Upper bound of the accesses in the node's statement with what is inlined so far, its result included. */
 static int accesses_of(struct uk_writer *w, const struct uk_graph_node *n) {
     int count = 1;
 
@@ -313,7 +314,7 @@ static void result(struct uk_writer *w, const struct uk_graph_node *n, struct uk
             w->failed = true;
     } else {
         uk_write(w, n, "$y[%s] = ", uk_iterators(v->rank));
-        uk_text_cut(&w->statements, w->statements.length - 1); /* the line goes on */
+        uk_text_cut(&w->statements, w->statements.length - 1); /* continue the line */
         uk_put(&w->statements, "%s\n", expression->text);
     }
 }
@@ -349,8 +350,9 @@ static bool put_literal(struct uk_text *out, const struct uk_graph_value *v) {
     return true;
 }
 
-/* Where dimension 0 of the input lies among those of the result: at the end, but for inputs of one dimension
- * that go along an axis, that of channels by default, and those of early operator sets. */
+/* Returns the result's dimension to which dimension 0 of input i corresponds. Broadcasting aligns last
+ * dimensions, except: a one-dimensional input of a channelwise operator goes along `axis`, by default the
+ * channels; so does input 1 in early operator sets with `broadcast`. */
 static int first_dimension(const struct uk_graph_node *n, int i) {
     const int rank = n->output[0]->rank, back = rank - n->input[i]->rank;
     const int64_t axis = uk_attribute_int(n, "axis", n->op->is_channelwise ? 1 : back);
@@ -384,7 +386,7 @@ static void put_operand(struct uk_writer *w, const struct uk_graph_node *n, stru
     translate(w, n, out, subscripts_text, strlen(subscripts_text));
 }
 
-/* An attribute's number, or its default in the row. */
+/* Returns an attribute's number, or the default in the operator's row. */
 static double attribute_or_default(const struct uk_graph_node *n, const char *name, size_t length) {
     char copy[32];
     const char *spec = n->op->attributes;
@@ -433,7 +435,8 @@ static void elementwise(struct uk_writer *w, const struct uk_graph_node *n) {
 
 /* ---- the whole program ---- */
 
-/* A list of floats that is a constant, as scales are: of filters nothing depends on it. */
+/* True for a constant one-dimensional list of finite f32, such as scales, which is declared `finite`. Filters
+ * are not checked: nothing depends on that. */
 static bool is_finite(const struct uk_graph_value *v) {
     bool all = v->data && v->type == UK_F32 && v->rank == 1;
 
@@ -456,7 +459,7 @@ static void declare(const struct uk_writer *w, struct uk_text *out, const struct
     uk_put(out, "%s\n", t->value && is_finite(t->value) ? " finite" : "");
 }
 
-/* Arguments first, the result last of them. */
+/* Sort key of a declaration: arguments, the result, temps. */
 static int rank_of_declaration(const struct uk_writer *w, const struct uk_written *t) {
     return t->is_temp ? 2 : t->value == w->result;
 }

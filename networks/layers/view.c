@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same elements under another shape. */
+/* Views: operators whose result has the input's elements under another shape. */
 #include <inttypes.h>
 #include <string.h>
 #include "layers/layers.h"
@@ -14,7 +14,7 @@ enum uk_status uk_infer_same(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
-/* In inference it does nothing; the mask, output 1, is all true. */
+/* Dropout is the identity at inference; the mask, output 1, is all true. */
 enum uk_status uk_infer_dropout(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *training = uk_node_input(n, 2);
     struct uk_graph_value *mask = n->outputs > 1 ? n->output[1] : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of convolutions and pools, as ONNX's attributes state them. */
+/* Reads windows of convolutions and pools from ONNX's attributes, and writes them as text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node 
     return s;
 }
 
-/* The extent that a window spans. */
+/* Number of elements from a window's first to its last, both included. */
 static int64_t span(const struct uk_window *w, int d) {
     return (w->kernel[d] - 1) * w->dilation[d] + 1;
 }
@@ -56,7 +56,7 @@ static enum uk_status outputs(struct uk_graph *g, const struct uk_graph_node *n,
                                  "the window spans %" PRId64 " elements of dimension %d, which has %" PRId64,
                                  span(w, d), d + 2, w->in[d] + w->before[d] + w->after[d]);
         w->out[d] = (room + (ceil ? w->stride[d] - 1 : 0)) / w->stride[d] + 1;
-        /* No window begins behind the image. */
+        /* No window begins after the image and the padding before it. */
         if (ceil && (w->out[d] - 1) * w->stride[d] >= w->in[d] + w->before[d])
             w->out[d]--;
     }
