@@ -154,8 +154,7 @@ enum uk_status uk_network_emit_steps(struct uk_network *n, const struct uk_optio
 
 /* Bytes of memory that a run needs, as one block aligned to 64 bytes; and the addresses of inputs and outputs
  * in such a block. Valid after uk_network_compile(); after uk_network_compile_device() alone they describe
- * the block of uk_network_device_run_layer(). A run, of all layers in order or of one, may overwrite inputs.
- */
+ * the block of uk_network_device_run_layer(). A run of all layers, or of one, may overwrite inputs. */
 size_t uk_network_memory(const struct uk_network *n);
 void *uk_network_input(const struct uk_network *n, void *memory, int i);
 void *uk_network_output(const struct uk_network *n, void *memory, int i);

@@ -116,8 +116,7 @@ enum uk_status uk_network_build(struct uk_network *n, const struct uk_options *o
     c->options = options ? *options : (struct uk_options){0};
     c->options.workspace_argument = true;
     enum uk_status s = build(n, c, true);
-    /* A schedule that was written out may be refused where the automatic one is not: retry without packing.
-     */
+    /* Written out, a schedule may be refused where the automatic one is not: retries without packing. */
     if (s == UK_REFUSED || s == UK_NO_MATCH)
         s = build(n, c, false);
     return s ? uk_graph_fail(&n->graph, s, NULL, "%s", s == UK_OUT_OF_MEMORY ? "out of memory" : reason(n))

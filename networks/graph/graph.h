@@ -93,9 +93,8 @@ struct uk_graph {
     const struct uk_graph_node *inferred; /* the node whose results are being inferred, for messages */
 };
 
-/* Limits on what a small file can demand: bytes of constants whose elements the file does not hold, and terms
- * that the interpreter folds, one or two seconds of work. Larger constants are refused or left to run time.
- */
+/* Limits on what a small file can demand: bytes of constants whose elements the file does not hold (more are
+ * refused), and terms that the interpreter folds, one or two seconds of work (more are left to run time). */
 enum { UK_MOST_CONSTANT_BYTES = 1 << 30, UK_MOST_TERMS = 1 << 25 };
 /* Elements of a tensor at most, extents of 0 left out, so that products of extents do not overflow. */
 #define UK_MOST_ELEMENTS (INT64_C(1) << 40)

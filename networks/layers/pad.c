@@ -51,8 +51,7 @@ static bool pads_constant(const struct uk_graph_node *n) {
     return !strcmp(uk_attribute_string(n, "mode", "constant"), "constant");
 }
 
-/* Returns the index, 0 <= index < all, of the element that padding repeats at place i, which may be outside.
- */
+/* Returns the index, 0 <= index < all, of the element that padding repeats at place i. */
 static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
     const int64_t period = 2 * (all - 1);
 

@@ -46,8 +46,7 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
     return UK_OK;
 }
 
-/* Broadcasts the result's extents with those of input i, whose dimension 0 is the result's dimension `from`.
- */
+/* Broadcasts the result's extents with input i, whose dimension 0 is the result's dimension `from`. */
 static enum uk_status broadcast(struct uk_graph *g, const struct uk_graph_node *n, int i, int from, int rank,
                                 int64_t *extent) {
     const struct uk_graph_value *v = n->input[i];

@@ -92,7 +92,7 @@ enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
-/* Refuses operands of different types, which the language does not combine, unless the operator allows them.
+/* Refuses operands of different types, unless the operator allows them: the language does not combine them.
  */
 static enum uk_status check_types(struct uk_graph *g, const struct uk_graph_node *n) {
     for (int i = 1; uk_node_is_elementwise(n) && i < n->inputs; i++)

@@ -67,8 +67,7 @@ static int by_place(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Returns the lowest free offset. `placed` is sorted by offset; only values that live at the same time count.
- */
+/* Returns the lowest free offset. `placed` is sorted by offset; only values live at the same time count. */
 static int64_t find_place(const struct uk_graph_value *v, struct uk_graph_value *const *placed, int count) {
     int64_t at = 0;
 

@@ -130,8 +130,7 @@ static void place_result(const struct uk_graph_node *n, struct uk_graph_value *y
         set_identity(y);
 }
 
-/* Ensures that an output of the network has memory of its own, in row-major order: copies it unless it has.
- */
+/* Copies an output of the network unless it has memory of its own in row-major order. */
 static enum uk_status place_output(struct uk_graph *g, int i, struct uk_graph_node **end) {
     struct uk_graph_value *v = g->output[i];
     struct uk_graph_value *storage = uk_storage(v);

@@ -8,10 +8,12 @@
     A, B = np.ones((6, 5), np.float32), np.ones((5, 4), np.float32)
     C = f(A, B)
 
-Arrays are not copied: what is no array of NumPy's is taken by numpy.from_dlpack. What does not fit, by its type, shape, strides, because
-it is read-only or overlaps what is written, is refused by name before anything is computed, and so is whatever the library refuses:
-exceptions derive from Error. While the library computes, other threads run. The libraries are found where this package is installed;
-UK_PREFIX in the environment names another installation, such as build/stage of a source tree.
+Programs and products do not copy arrays; objects other than NumPy's arrays are taken by numpy.from_dlpack. An array with the wrong type,
+shape or strides, one that is read-only but written, and one that overlaps an output is refused by name before anything is computed. All
+exceptions derive from Error. Other threads run while the library computes.
+
+The libraries are those installed with this package. The environment variable UK_PREFIX names another installation, such as build/stage of
+a source tree.
 """
 
 from __future__ import annotations

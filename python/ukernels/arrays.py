@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of callers as memory of tensors: NumPy's, or what numpy.from_dlpack takes, never copied."""
+"""Uses callers' arrays as memory of tensors without copies: NumPy's arrays, and objects that numpy.from_dlpack takes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from .errors import ArgumentError, ArrayTypeError
 
-# By enum uk_type. NumPy has no bf16: its bits are passed as uint16, or as an array of another package's `bfloat16`.
+# Indexed by enum uk_type. NumPy lacks bf16: its bits are passed as uint16, or as an array of another package's `bfloat16`.
 TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8")
 DTYPES = tuple(np.dtype(name) for name in
                ("float64", "float32", "float16", "uint16", "int64", "int32", "int16", "int8", "uint8"))
 BF16 = TYPES.index("bf16")
 RANGES = {TYPES.index(name): (np.iinfo(DTYPES[TYPES.index(name)]).min, np.iinfo(DTYPES[TYPES.index(name)]).max)
           for name in ("i64", "i32", "i16", "i8", "u8")}
-# What comparing the elements of two strided arrays may take, in numpy.shares_memory's measure.
+# Limit of the search for an overlap of two strided arrays: max_work of numpy.shares_memory, candidate solutions.
 MOST_WORK = 100_000
 TOO_HARD: Any = getattr(np, "exceptions", np).TooHardError
 
 
 def as_array(value: Any, name: str) -> np.ndarray:
-    """The array itself, or one on the memory of what has __dlpack__."""
+    """Returns the array itself, or an array that shares the memory of an object with __dlpack__."""
     if isinstance(value, np.ndarray):
         return value
     if hasattr(value, "__dlpack__"):
@@ -36,7 +36,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
 
 
 def check_type(array: np.ndarray, kind: int, name: str) -> None:
-    """Refuses other elements than those of enum uk_type `kind`."""
+    """Raises ArrayTypeError unless the elements are of enum uk_type `kind`."""
     wanted = DTYPES[kind]
     if array.dtype != wanted and not (kind == BF16 and array.dtype.name == "bfloat16"):
         how = "uint16 with the bits of bf16, or bfloat16, is required" if kind == BF16 else \
@@ -45,7 +45,7 @@ def check_type(array: np.ndarray, kind: int, name: str) -> None:
 
 
 def address_of(array: np.ndarray) -> int:
-    """Of the first element. Most arrays are contiguous and writable: for these it takes a third of the time that NumPy takes."""
+    """Returns the address of the first element. The fast way, for contiguous writable arrays, takes a third of the time of NumPy's."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     except (BufferError, TypeError, ValueError):
@@ -53,7 +53,7 @@ def address_of(array: np.ndarray) -> int:
 
 
 def element_strides(array: np.ndarray, name: str) -> tuple[int, ...]:
-    """The strides in elements."""
+    """Returns the strides in elements."""
     size = array.itemsize
     for stride in array.strides:
         if stride % size:
@@ -62,7 +62,7 @@ def element_strides(array: np.ndarray, name: str) -> tuple[int, ...]:
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays have an element in common. Where that takes too long to find out, they have."""
+    """True if two arrays have an element in common, or if it takes too long to find out."""
     try:
         return np.may_share_memory(a, b) and np.shares_memory(a, b, max_work=MOST_WORK)
     except TOO_HARD:
@@ -70,7 +70,7 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def aligned(count: int, dtype: np.dtype[Any], alignment: int) -> np.ndarray:
-    """A vector of zeros at a multiple of so many bytes, a power of two."""
+    """Returns a vector of zeros whose address is a multiple of `alignment` bytes, a power of two."""
     memory = np.zeros(count * dtype.itemsize + alignment, np.uint8)
     at = -memory.ctypes.data % alignment
     vector: np.ndarray = memory[at:at + count * dtype.itemsize].view(dtype)
@@ -78,7 +78,7 @@ def aligned(count: int, dtype: np.dtype[Any], alignment: int) -> np.ndarray:
 
 
 def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Those of a row-major array, in elements."""
+    """Returns the strides of a row-major array, in elements."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
@@ -87,7 +87,7 @@ def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def new_array(shape: Sequence[int], strides: Sequence[int], span: int, dtype: np.dtype[Any], alignment: int) -> Any:
-    """An array of zeros; strides in elements, span: bytes from the first to behind the last element."""
+    """Returns an array of zeros. strides: in elements; span: bytes from the first element to the end of the last."""
     if span == 0:
         return np.zeros(tuple(shape), dtype)
     flat = aligned(span // dtype.itemsize, dtype, max(alignment, 64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command uk of a wheel, whose program lies in this package."""
+"""The command uk of a wheel: starts the program that is inside this package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import library
 
 
 def main() -> None:
-    """Becomes the program. One on the PATH may be this command itself."""
+    """Replaces this process by the program. It is not looked up on the PATH, where it may be this command itself."""
     program = library.installed_program()
     if not program:
         sys.exit("uk: the program was not found; install ukernels anew")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions: one class for each thing that a caller may want to tell apart, with the library's message."""
+"""Exceptions: one class for each kind of failure that callers may handle differently, with the library's message."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """What a function of the library refused; `status` is its enum uk_status, 0 where this package refused it before the call."""
+    """Base of all exceptions. `status` is the library's enum uk_status; 0 if this package failed before it called the library."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -13,19 +13,19 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """An array, a size or an option that is not as the program, or the function, needs it."""
+    """An array, a size or an option that the program or the function does not accept."""
 
 
 class ArrayTypeError(ArgumentError, TypeError):
-    """No array, or an array of other elements than the program declares."""
+    """An argument that is no array, or an array whose element type is not the declared one."""
 
 
 class ProgramError(Error, ValueError):
-    """A program, a schedule or a network that is refused, or that no kernel computes where one is required."""
+    """A program, a schedule or a network is wrong or not supported, or no kernel matches where require_kernels asks for one."""
 
 
 class UnsupportedError(Error, RuntimeError):
-    """This CPU, target or build cannot do it."""
+    """This CPU, target or build lacks a feature that the call needs."""
 
 
 class WrongResultError(Error, ArithmeticError):
@@ -33,7 +33,7 @@ class WrongResultError(Error, ArithmeticError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The library found no memory."""
+    """An allocation failed in the library."""
 
 
 class FileError(Error, RuntimeError, OSError):
@@ -59,5 +59,5 @@ _CLASSES: dict[int, type[Error]] = {
 
 
 def error_of(status: int, message: str) -> Error:
-    """The exception for a status that is not UK_OK."""
+    """Returns the exception for a status other than UK_OK."""
     return _CLASSES.get(status, Error)(message, status)

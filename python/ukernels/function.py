@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor programs as functions of arrays."""
+"""Compiles tensor programs to functions of arrays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .output import save_all
 from .program import OfThisProcess, Program
 
 Output = Union[None, np.ndarray, Sequence[Any]]
-# So many shapes of arrays are remembered; then all are forgotten.
+# Combinations of shapes for which results of checks are kept, at most; when the cache is full, it is cleared.
 MOST_SHAPES = 256
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor argument: as the program declares it, and as it lies in memory."""
+    """A tensor argument: its declaration in the program, and its type and alignment (in bytes) in memory."""
 
     name: str
     type: str
@@ -38,24 +38,28 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Shapes:
-    """What follows from the shapes of the arrays of a call."""
+    """Values that follow from the shapes of a call's arrays. Per-tensor tuples are in the program's order."""
 
-    sizes: Any  # those that are not defined
+    sizes: Any  # sizes that are not defined as constants, the function's arguments
     sizes_at: int
     all_sizes: Any
     shapes: tuple[tuple[int, ...], ...]
     strides: tuple[tuple[int, ...], ...]  # in elements
-    spans: tuple[int, ...]  # bytes from the first to behind the last element
-    is_dense: tuple[bool, ...]  # row-major, and aligned as NumPy aligns
+    spans: tuple[int, ...]  # bytes from the first element to the end of the last
+    is_dense: tuple[bool, ...]  # row-major, and NumPy's own alignment suffices
 
 
 class Function(OfThisProcess):
-    """A compiled program. Made by compile(); it may be called from many threads at once.
+    """A compiled program, which compile() returns. Many threads may call it at once.
 
-    Inputs are given in the order of the program, or by name; scalars, and sizes that no array's shape gives, by name. Outputs are
-    made anew, or given as `out`: an array, or for several outputs a sequence in the order of the program, with None for a new one.
-    An output that the program reads as well (`+=`) has to be given. Arrays have the shape and the strides of the memory that the
-    program declares: that of the layout, if a tensor has one, and what `over` says is part of it.
+    Arguments:
+    - inputs: in the order of the program, or by name;
+    - scalars, and sizes that no array's shape determines: by name;
+    - out: an array, or for several outputs a sequence in the order of the program; None makes a new array. An output that the program
+      also reads (`+=`) must be given.
+
+    Arrays have the shape and strides of the memory that the program declares: those of the tensor's layout if it has one, with the elements
+    that `over` adds.
     """
 
     def __init__(self, source: Union[str, os.PathLike[str]], *, name: Optional[str], target: str, threads: int,
@@ -89,7 +93,7 @@ class Function(OfThisProcess):
     # ---- calls ----
 
     def __call__(self, /, *inputs: Any, out: Output = None, **named: Any) -> Any:
-        """Computes the outputs, and returns them: an array, or a tuple of several."""
+        """Computes and returns the outputs: an array, or a tuple of several."""
         arrays, scalars, given = self._arrange(inputs, out, named)
         shapes, addresses = self._prepare(arrays, given)
         kept = self._pack(shapes, addresses) if self._has_constants else None
@@ -98,21 +102,21 @@ class Function(OfThisProcess):
             status = self._call(self._module, shapes.sizes_at, scalars, pointers)
         else:
             status = self._call_locked(self._module, shapes.sizes_at, scalars, pointers)
-        del kept  # what was packed had to be there until now
+        del kept  # packed constants must live until the call is done
         if status:
             self._fail(status, shapes)
         return arrays[self._outputs[0]] if len(self._outputs) == 1 else self._results(arrays)
 
     def bind(self, /, *inputs: Any, out: Output = None, **named: Any) -> Bound:
-        """The call with these arguments, checked once: an object that is called without any. It reads and writes the same arrays each
-        time; new outputs are made once. Constant tensors are packed here, and are not looked at again."""
+        """Checks the arguments once and returns an object that makes the call without arguments. Each call reads and writes the same arrays;
+        new outputs are made once. Constant tensors are packed here: later changes of their arrays have no effect."""
         arrays, scalars, given = self._arrange(inputs, out, named)
         shapes, addresses = self._prepare(arrays, given)
         kept = self._pack(shapes, addresses) if self._has_constants else []
         return Bound(self, shapes, scalars, self._pointers(*addresses), self._results(arrays), (arrays, kept))
 
     def _call_locked(self, *arguments: Any) -> int:
-        """Where the code uses the program, which one thread at a time may do; or where there is no code."""
+        """Calls an interpreted module, which one thread at a time may use. Raises an exception if there is no module."""
         if not self._module:
             self._program.refuse_to_run()
         with self._context.lock:
@@ -124,7 +128,7 @@ class Function(OfThisProcess):
         return tuple(arrays[i] for i in self._outputs)
 
     def _fail(self, status: int, shapes: Shapes) -> NoReturn:
-        """The library's reason for a status of the function."""
+        """Raises an exception with the library's reason for the function's status."""
         p = self._program
         if status == errors.INVALID_SIZE:
             with self._context.lock:
@@ -134,7 +138,7 @@ class Function(OfThisProcess):
     # ---- arguments ----
 
     def _arrange(self, inputs: Sequence[Any], out: Output, named: dict[str, Any]) -> tuple[list[Any], Any, Optional[dict[str, int]]]:
-        """The arrays in the order of the tensors, None for a new one; the scalars; sizes that are given."""
+        """Returns the arrays in the order of the tensors (None: to be made), the scalars, and the sizes given by name."""
         arrays: list[Any] = [None] * len(self.tensors)
         if len(inputs) > len(self._inputs):
             raise ArgumentError(f"{self._program.name} takes {self._list(self._inputs)}, but {len(inputs)} arrays were given")
@@ -183,7 +187,7 @@ class Function(OfThisProcess):
         return ", ".join(self.tensors[i].name for i in places) or "no arrays"
 
     def _prepare(self, arrays: list[Any], given: Optional[dict[str, int]]) -> tuple[Shapes, list[int]]:
-        """Checks all, makes new outputs; the sizes, and the addresses of the tensors."""
+        """Checks all arrays and makes new outputs. Returns the sizes and the tensors' addresses."""
         parts: list[Any] = []
         addresses: list[int] = []
         for i, t in self._rows:
@@ -213,7 +217,7 @@ class Function(OfThisProcess):
         return shapes, addresses
 
     def _make_outputs(self, arrays: list[Any], addresses: list[int], shapes: Shapes) -> None:
-        """Makes those that are not given, and checks that those that are given overlap nothing."""
+        """Makes outputs that are not given, and checks that given ones overlap no other tensor."""
         spans = shapes.spans
         for i in self._outputs:
             t = self.tensors[i]
@@ -231,7 +235,7 @@ class Function(OfThisProcess):
                                         errors.OVERLAP)
 
     def _learn(self, key: tuple[Any, ...], arrays: list[Any], given: dict[str, int]) -> Shapes:
-        """The sizes that the arrays have, by the library, which refuses those that do not fit."""
+        """Asks the library for the sizes that the arrays imply, and caches them. It refuses shapes and strides that contradict the program."""
         api, p, count = self._api, self._program.handle, max(len(self.tensors), 1)
         extents, strides = (ctypes.c_void_p * count)(), (ctypes.c_void_p * count)()
         kept = []
@@ -261,7 +265,7 @@ class Function(OfThisProcess):
         return shapes
 
     def _pack(self, shapes: Shapes, addresses: list[int]) -> list[np.ndarray]:
-        """Puts the packed form of constant tensors in their places."""
+        """Packs constant tensors and replaces their addresses. Returns the packed arrays, which the caller keeps alive."""
         kept = []
         if not self._module:
             self._program.refuse_to_run()
@@ -278,41 +282,41 @@ class Function(OfThisProcess):
             addresses[i] = packed.ctypes.data
         return kept
 
-    # ---- what was compiled ----
+    # ---- properties ----
 
     @property
     def name(self) -> str:
-        """The name of the C function."""
+        """Name of the C function."""
         return self._program.name
 
     @property
     def schedule(self) -> str:
-        """The steps, as compile()'s `schedule` takes them; those that were chosen automatically among them."""
+        """Steps of the schedule, with those chosen automatically, in the form that compile(schedule=) takes."""
         return self._program.emit("schedule").decode()
 
     @property
     def loops(self) -> str:
-        """The loops and the calls of kernels."""
+        """Loops and calls of kernels, as text."""
         return self._program.emit("loops").decode()
 
     @property
     def asm(self) -> str:
-        """The assembly."""
+        """Assembly code."""
         return self._program.emit("asm").decode()
 
     @property
     def text(self) -> str:
-        """The program as text."""
+        """Text of the program."""
         return self._program.text()
 
     @property
     def notes(self) -> str:
-        """What the compiler remarked: stages that run as plain loops, for instance."""
+        """Remarks of the compiler, such as stages that run as plain loops."""
         return self._program.notes
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The kernels that are inlined."""
+        """Names of the kernels that are inlined."""
         found: list[str] = []
         while True:
             name = self._api.uk_module_kernel(self._module, len(found)) if self._module else None
@@ -321,11 +325,12 @@ class Function(OfThisProcess):
             found.append(name.decode())
 
     def explain(self) -> str:
-        """For each stage the kernels that were considered, and why one was taken or does not fit."""
+        """Returns, for each stage, the kernels that were considered, and why each was chosen or does not match."""
         return self._program.explain()
 
     def save(self, path: Union[str, os.PathLike[str]], *, header: Union[None, str, os.PathLike[str]] = None) -> None:
-        """Writes what the path's ending says: .o an object, .so a shared object, .s assembly, .ll LLVM's IR; and the C header."""
+        """Writes the kind of file that the ending names: an object (.o), a shared object (.so), assembly (.s), LLVM IR (.ll) or the C header (.h).
+        header: path of the C header, written as well."""
         save_all(self._program.emit, path, header)
 
     def __repr__(self) -> str:
@@ -334,7 +339,7 @@ class Function(OfThisProcess):
 
 
 class Bound(OfThisProcess):
-    """A call whose arguments were checked. `out` has its outputs: an array, or a tuple of several."""
+    """A call with checked arguments, which Function.bind() returns. `out`: its outputs, an array or a tuple of several."""
 
     def __init__(self, function: Function, shapes: Shapes, scalars: Any, pointers: Any, out: Any, kept: Any) -> None:
         self._function, self._shapes, self._kept = function, shapes, (scalars, pointers, kept)
@@ -346,7 +351,7 @@ class Bound(OfThisProcess):
         self._call = function._call if function._is_shared else function._call_locked
 
     def __call__(self) -> Any:
-        """Computes the outputs, and returns them."""
+        """Computes and returns the outputs."""
         status = self._call(*self._arguments)
         if status:
             self._function._fail(status, self._shapes)
@@ -355,11 +360,15 @@ class Bound(OfThisProcess):
 
 def compile(source: Union[str, os.PathLike[str]], *, target: str = "native", threads: int = 1, name: Optional[str] = None,
             define: Optional[Mapping[str, int]] = None, schedule: Optional[str] = None, require_kernels: bool = False) -> Function:
-    """Compiles a tensor program: its text, or the path of a file of it (a path object, or a str that ends in .uk).
+    """Compiles a tensor program.
 
-    target: "native", or a name that `uk help targets` lists; for another CPU the function can be saved and not called. threads: more
-    than 1 lets automatic schedules make a loop parallel; how many run is set_num_threads()'s. name: of the C function. define: sizes
-    that become constants. schedule: steps in place of the program's. require_kernels: plain loops are an error.
+    source: its text, or the path of its file (a path object, or a str that ends in .uk).
+    target: "native", or a name that `uk help targets` lists. A function for another CPU can be saved but not called.
+    threads: if more than 1, automatic schedules may run a loop in parallel; set_num_threads() sets how many threads run.
+    name: name of the C function.
+    define: sizes that become constants, by name.
+    schedule: steps that replace the program's.
+    require_kernels: True makes stages that run as plain loops an error.
     """
     return Function(source, name=name, target=target, threads=threads, require_kernels=require_kernels,
                     define=dict(define or {}), schedule=schedule)

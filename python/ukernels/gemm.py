@@ -20,9 +20,9 @@ SCALE, CLAMP = 1, 2  # enum uk_epilogue_flag
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What is done to each element of C last: min(max(scale * c + row_bias[i] + column_bias[j], low), high); None is left out.
+    """Operations on each element of C at the end: min(max(scale * c + row_bias[i] + column_bias[j], low), high). None leaves a part out.
 
-    relu is Epilogue(low=0). The biases are vectors of C's type, a row_bias of as many elements as C has rows.
+    Epilogue(low=0) is relu. The biases are vectors of C's type; row_bias has an element per row of C, column_bias one per column.
     """
 
     scale: Optional[float] = None
@@ -33,7 +33,7 @@ class Epilogue:
 
 
 class _Matrix:
-    """A matrix, and how its memory can be read: by rows, by columns, or either."""
+    """A matrix, with the layouts that its strides allow: by rows (row-major), by columns (column-major), or both."""
 
     __slots__ = ("address", "array", "by_columns", "by_rows")
 
@@ -53,13 +53,13 @@ class _Matrix:
             raise ArgumentError(f"{name} is not aligned to {a.itemsize} bytes; copy it")
 
     def leading(self, layout: int) -> int:
-        """The leading dimension."""
+        """Returns the leading dimension in this layout, in elements."""
         a = self.array
         return a.strides[layout] // a.itemsize if a.shape[layout] > 1 and a.size else max(a.shape[1 - layout], 1)
 
 
 def _output(out: Any, a: _Matrix, b: _Matrix, kind: int, beta: float) -> _Matrix:
-    """C, made anew if it is not given."""
+    """Returns C: a checked `out`, or a new array."""
     shape = a.array.shape[0], b.array.shape[1]
     if a.array.shape[1] != b.array.shape[0]:
         raise ArgumentError(f"A has {a.array.shape[1]} columns, but B has {b.array.shape[0]} rows; they must be equal")
@@ -93,7 +93,7 @@ def _vector(value: Any, kind: int, length: int, name: str, c: _Matrix) -> Any:
 
 
 def _epilogue(e: Epilogue, letter: str, kind: int, c: _Matrix) -> tuple[Any, list[Any]]:
-    """The structure, and the arrays that it points to."""
+    """Returns the C structure, and the arrays that it points to, which the caller keeps alive."""
     made, kept = library.EPILOGUES[letter](), []
     if e.scale is not None:
         made.flags, made.scale = SCALE, values.number("scale", e.scale)
@@ -129,7 +129,7 @@ def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float
         if not status:
             run = getattr(api, f"uk_{letter}gemm_run")
             status = run(plan, alpha, operands[0][0], operands[1][0], beta, c.address, made, None)
-        del kept  # the biases have to be there until now
+        del kept  # the biases must live until the product is done
     elif letter == "i":
         status = api.uk_igemm(*shape, *operands[0], *operands[1], beta, c.address, ldc)
     else:
@@ -140,27 +140,27 @@ def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float
 
 
 def sgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
-    """alpha A B + beta out, then the epilogue, in float32. Matrices are transposed by A.T; rows or columns have to be contiguous."""
+    """Returns alpha A B + beta out in float32, with the epilogue applied. Pass A.T for a transposed A. Rows or columns must be contiguous."""
     return _gemm("s", (F32, F32, F32), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
 
 
 def dgemm(A: Any, B: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, epilogue: Optional[Epilogue] = None) -> np.ndarray:
-    """The same in float64."""
+    """Does the same as sgemm() in float64."""
     return _gemm("d", (F64, F64, F64), A, B, alpha, beta, out, epilogue)  # type: ignore[no-any-return]
 
 
 def igemm(A: Any, B: Any, *, beta: int = 0, out: Any = None) -> np.ndarray:
-    """A B + beta out, of uint8 and int8 in int32, exactly."""
+    """Returns A B + beta out, exact in int32, for A of uint8 and B of int8."""
     return _gemm("i", (U8, I8, I32), A, B, 1, values.integer("beta", beta, -2**31, 2**31 - 1), out, None)  # type: ignore[no-any-return]
 
 
 def num_threads() -> int:
-    """How many threads products and parallel loops use."""
+    """Returns the number of threads that products and parallel loops use."""
     return int(library.kernels().uk_num_threads())
 
 
 def set_num_threads(threads: int) -> None:
-    """Sets the number, 1 to 1024, for the whole process; 0: the default again (UK_NUM_THREADS, or the CPUs and CPU quota of the process)."""
+    """Sets the number of threads, 1 to 1024, for the process; 0: the default (UK_NUM_THREADS, else the CPUs and CPU quota of the process)."""
     status = library.kernels().uk_set_num_threads(values.threads(threads))
     if status:
         raise error_of(status, library.status_text(status))

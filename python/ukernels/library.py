@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C libraries: where they are, and the prototypes of what is called. Calls release the GIL.
+"""Finds and loads the C libraries, and declares the prototypes of the functions that are called. Calls release the GIL.
 
-They are looked for in the folder that UK_PREFIX in the environment names (`bin` and `lib` of an installation, build/stage for
-instance), else where this package was installed together with them, else where the loader looks. Each is loaded at its first use:
-matrix products need no LLVM.
+The libraries are taken from the first of these places:
+
+- the installation that the environment variable UK_PREFIX names (a folder with `bin` and `lib`, such as build/stage);
+- the folder where they were installed with this package;
+- the loader's paths, unless UK_PREFIX is set.
+
+Each is loaded at its first use, so that matrix products need no LLVM.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ except ImportError:
 
 SOVERSION: str = about.SOVERSION if about else ""
 HERE = pathlib.Path(__file__).resolve().parent
-# Outputs through pointers.
+# Types of pointers to results.
 VOID_OUT, TEXT_OUT, LENGTH_OUT = POINTER(c_void_p), POINTER(c_void_p), POINTER(c_size_t)
 
 
@@ -45,7 +49,7 @@ class VerifyOptions(ctypes.Structure):
 
 
 class GemmPlan(ctypes.Structure):
-    """struct uk_gemm_plan, whose address is a multiple of 16 because that of every large ctypes object is."""
+    """struct uk_gemm_plan. It needs an address that is a multiple of 16, which every large ctypes object has."""
 
     _fields_ = [("opaque", ctypes.c_ubyte * 1280)]
 
@@ -66,7 +70,7 @@ class NetworkOptions(ctypes.Structure):
 
 
 def epilogue_type(real: Any) -> Any:
-    """struct uk_sgemm_epilogue or uk_dgemm_epilogue"""
+    """Returns struct uk_sgemm_epilogue or uk_dgemm_epilogue."""
     fields = [("flags", ctypes.c_uint), ("scale", real), ("low", real), ("high", real), ("row_bias", c_void_p), ("column_bias", c_void_p)]
     return type("Epilogue", (ctypes.Structure,), {"_fields_": fields})
 
@@ -152,18 +156,18 @@ PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
         "uk_network_run": (c_int, [c_void_p, c_void_p]),
     },
 }
-# A library of this list needs those in front of it.
+# Each library needs those before it.
 ORDER = ("ukernels", "uktensorize", "uknetworks")
 
 
 def prefix() -> Optional[pathlib.Path]:
-    """The installation that UK_PREFIX names."""
+    """Returns the installation that UK_PREFIX names, or None."""
     given = os.environ.get("UK_PREFIX")
     return pathlib.Path(given) if given else None
 
 
 def folders() -> Iterator[pathlib.Path]:
-    """Where the libraries may be."""
+    """Yields the folders where the libraries may be, in order of preference."""
     given = prefix()
     if given:
         yield given / "lib"
@@ -175,7 +179,7 @@ def folders() -> Iterator[pathlib.Path]:
 
 
 def path_of(name: str) -> str:
-    """The library's file; its name alone, which the loader looks for, where no folder has it."""
+    """Returns the path of the library's file, or its name alone, for the loader to find, if no folder has it."""
     file = f"lib{name}.so" + (f".{SOVERSION}" if SOVERSION else "")
     for folder in folders():
         if (folder / file).exists():
@@ -186,14 +190,14 @@ def path_of(name: str) -> str:
 
 
 def installed_program() -> Optional[str]:
-    """The program uk of the same installation."""
+    """Returns the path of the program uk of the same installation, or None."""
     given = prefix()
     place = given / "bin" / "uk" if given else HERE / about.PROGRAM if about else None
     return str(place) if place and place.exists() else None
 
 
 def program() -> str:
-    """The same, or one on the PATH."""
+    """Returns the path of the program uk: of the same installation, else, unless UK_PREFIX is set, on the PATH."""
     found = installed_program() or (None if prefix() else shutil.which("uk"))
     if not found:
         raise UnsupportedError("the command uk was not found; install it, or set UK_PREFIX to its installation")
@@ -205,7 +209,7 @@ _lock = threading.RLock()
 
 @functools.lru_cache(maxsize=None)
 def load(name: str) -> Any:
-    """The library, with the prototypes of its functions."""
+    """Loads a library after those that it needs, and sets the prototypes of its functions."""
     with _lock:
         before = ORDER.index(name)
         if before:
@@ -225,28 +229,28 @@ def load(name: str) -> Any:
 
 
 def kernels() -> Any:
-    """libukernels"""
+    """Returns libukernels."""
     return load("ukernels")
 
 
 def tensorize() -> Any:
-    """libuktensorize"""
+    """Returns libuktensorize."""
     return load("uktensorize")
 
 
 def networks() -> Any:
-    """libuknetworks"""
+    """Returns libuknetworks."""
     return load("uknetworks")
 
 
 def status_text(status: int) -> str:
-    """The library's words for a status."""
+    """Returns the library's text for a status."""
     text: bytes = kernels().uk_status_text(status)
     return text.decode()
 
 
 def take_text(pointer: c_void_p, length: Optional[int] = None) -> bytes:
-    """A text that the library has returned, as bytes; the library's copy is freed."""
+    """Returns a text of the library as bytes, and frees the library's copy. length: None if it is terminated by 0."""
     try:
         return ctypes.string_at(pointer.value or 0, -1 if length is None else length)
     finally:
@@ -254,7 +258,7 @@ def take_text(pointer: c_void_p, length: Optional[int] = None) -> bytes:
 
 
 class Context:
-    """A context of libuktensorize: one thread at a time may use it, which holds `lock`."""
+    """A context of libuktensorize. One thread at a time may use it: the one that holds `lock`."""
 
     def __init__(self) -> None:
         self.api = tensorize()
@@ -264,11 +268,11 @@ class Context:
             raise OutOfMemoryError("out of memory for a context")
 
     def check(self, status: int) -> None:
-        """Raises the context's message. The lock is held."""
+        """Raises an exception with the context's message unless the status is UK_OK. The caller holds the lock."""
         if status:
             message: bytes = self.api.uk_context_message(self.handle)
             raise error_of(status, message.decode(errors="replace") or status_text(status))
 
     def close(self) -> None:
-        """Frees it."""
+        """Frees the context."""
         self.api.uk_context_destroy(self.handle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trained networks of ONNX, compiled by libuknetworks."""
+"""Compiles and runs trained networks of ONNX, by libuknetworks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Value:
 
 
 class Network(OfThisProcess):
-    """A compiled network. It may be called from many threads at once; each call has a block of memory of its own, which is kept."""
+    """A compiled network. Many threads may call it at once: each call uses a block of memory of its own, which later calls reuse."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int],
                  constants: Mapping[str, Any], schedule: Optional[str], target: str, threads: int) -> None:
@@ -47,7 +47,7 @@ class Network(OfThisProcess):
         if not handle:
             raise OutOfMemoryError("out of memory for a network")
         self._handle = handle
-        weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # other threads may compute to the end
+        weakref.finalize(self, self._api.uk_network_destroy, handle).atexit = False  # at exit other threads may still compute
         self._options = library.Options(target=values.text("target", target), threads=values.threads(threads))
         self._read(shapes, sizes, constants)
         if schedule is not None:
@@ -140,8 +140,8 @@ class Network(OfThisProcess):
         return made
 
     def __call__(self, *inputs: Any, out: Any = None, feed: Optional[Mapping[str, Any]] = None) -> Any:
-        """Runs the network on inputs in its order, or by name in `feed`; returns the output, or a tuple of several. Arrays may have any
-        strides: they are copied into the network's memory, and out of it."""
+        """Runs the network on inputs in its order, or by name in `feed`. Returns the output, or a tuple of several. Arrays may have any
+        strides, since they are copied into the network's memory and out of it."""
         if self._unsupported:
             raise error_of(UNSUPPORTED, self._unsupported)
         arrays = self._arrange(inputs, feed)
@@ -164,7 +164,7 @@ class Network(OfThisProcess):
 
     @staticmethod
     def _view(block: np.ndarray, address: int, v: Value) -> np.ndarray:
-        """The value in the block; a place in another block, of a constant output for instance, is taken as it is."""
+        """Returns the value at an address as an array, without a copy. The address may be outside of the block, as that of a constant output."""
         dtype = np.dtype(np.uint8) if v.is_boolean else v.dtype
         count = int(np.prod(v.shape, dtype=np.int64))
         if count == 0:
@@ -179,7 +179,7 @@ class Network(OfThisProcess):
         return library.take_text(data, length.value)
 
     def save(self, path: Union[str, os.PathLike[str]], *, header: Union[None, str, os.PathLike[str]] = None) -> None:
-        """Writes .o an object or .so a shared object, and the C header."""
+        """Writes an object (.o) or a shared object (.so), and the C header if a path for it is given."""
         save_all(self._emit, path, header)
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ def _tensor(name: str, shape: Sequence[int], kind: int = 0, elements: int = 0, s
 
 
 def _kind(a: np.ndarray, name: str) -> int:
-    """The enum uk_type of a constant's elements."""
+    """Returns the enum uk_type of a constant's elements."""
     for kind, dtype in enumerate(DTYPES):
         if dtype == a.dtype:
             return kind
@@ -204,7 +204,11 @@ def _kind(a: np.ndarray, name: str) -> int:
 
 def network(path: Union[str, os.PathLike[str]], *, shapes: Optional[Mapping[str, Sequence[int]]] = None, sizes: Optional[Mapping[str, int]] = None,
             constants: Optional[Mapping[str, Any]] = None, schedule: Optional[str] = None, target: str = "native", threads: int = 1) -> Network:
-    """Reads and compiles a network. shapes: of inputs, by name, and sizes: values of named dimensions, where the file leaves them open;
-    constants: values of inputs that decide shapes, which are no inputs then; schedule: of layers, a text as tune() returns it for a network;
-    target and threads as for compile()."""
+    """Reads and compiles a network.
+
+    shapes, sizes: shapes of inputs and extents of named dimensions, by name, if the file leaves them open.
+    constants: arrays for inputs on which shapes depend, by name; these are no longer inputs.
+    schedule: schedules of layers, the text that tune() returns for a network.
+    target, threads: as for compile().
+    """
     return Network(path, shapes=shapes or {}, sizes=sizes or {}, constants=constants or {}, schedule=schedule, target=target, threads=threads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are written whole or not at all."""
+"""Writes files whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDINGS = {".o": "object", ".so": "shared", ".s": "asm", ".ll": "optimized", ".h
 
 
 def write(path: pathlib.Path, data: bytes) -> None:
-    """Writes beside the place, then renames into it."""
+    """Writes a temporary file in the same folder, then renames it, so that no reader sees a part."""
     try:
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -35,7 +35,7 @@ def write(path: pathlib.Path, data: bytes) -> None:
 
 
 def save_all(emit: Callable[[str], bytes], path: Union[str, os.PathLike[str]], header: Union[None, str, os.PathLike[str]]) -> None:
-    """Emits what the ending of the path says, and a header, before either is written."""
+    """Writes the kind of file that the path's ending names, and a header. Both are made before either is written."""
     place = pathlib.Path(path)
     if place.suffix not in ENDINGS:
         raise ArgumentError(f"{place}: unknown file type '{place.suffix}'; use {', '.join(list(ENDINGS)[:-1])} or {list(ENDINGS)[-1]}")

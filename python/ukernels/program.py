@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tensor program and its module, as the C API has them."""
+"""A tensor program and its module: handles of the C API and their lifetime."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Own = TypeVar("Own")
 
 
 def path_of(source: Source) -> Optional[pathlib.Path]:
-    """The path, unless it is a text."""
+    """Returns the path that the source is, or None if it is a text."""
     if not isinstance(source, str):
         return pathlib.Path(source)
     return pathlib.Path(source) if source.endswith(".uk") and "\n" not in source else None
 
 
 class OfThisProcess:
-    """What has compiled code, which one object owns: a copy is that object, and it cannot be sent elsewhere."""
+    """Base of owners of compiled code in this process: a copy is the object itself, and pickling is refused."""
 
     def __copy__(self: Own) -> Own:
         return self
@@ -36,7 +36,7 @@ class OfThisProcess:
 
 
 def text_of(source: Source, name: Optional[str] = None) -> tuple[bytes, bytes]:
-    """The text of a program, and the file's name, for messages, imports and the function."""
+    """Returns the text of a program and its file's name, which serves messages, imports and the function's name."""
     path = path_of(source)
     if str(source).endswith(".onnx") and "\n" not in str(source):
         raise ArgumentError(f"{source} is a network; use network()")
@@ -51,7 +51,7 @@ def text_of(source: Source, name: Optional[str] = None) -> tuple[bytes, bytes]:
 
 
 def parse(context: library.Context, source: Source, name: Optional[str] = None) -> ctypes.c_void_p:
-    """A program of the context, whose lock is held."""
+    """Parses a program in the context. The caller holds the context's lock."""
     text, file = text_of(source, name)
     handle = ctypes.c_void_p()
     context.check(context.api.uk_program_parse(context.handle, file, text, len(text), ctypes.byref(handle)))
@@ -65,8 +65,8 @@ def _free(context: library.Context, program: Optional[int], module: Optional[int
 
 
 class Program:
-    """A program, its options, and the module if this CPU runs it. They are freed with this object, but not at the
-    end of the process, when other threads may still compute."""
+    """A program, its options, and its module if this CPU can run it. They are freed with this object, but not at the end of the process, when
+    other threads may still compute."""
 
     def __init__(self, source: Source, *, name: Optional[str], target: str, threads: int, require_kernels: bool,
                  define: Mapping[str, int], schedule: Optional[str]) -> None:
@@ -84,7 +84,7 @@ class Program:
             _free(self.context, self.handle, self.module)
             raise
         weakref.finalize(self, _free, self.context, self.handle, self.module).atexit = False
-        # Interpreted modules use their program at each call.
+        # Calls of an interpreted module use its program, so one thread at a time may call it.
         self.is_shared = bool(self.module) and target != "interp"
 
     def _make(self, source: Source, name: Optional[str], schedule: Optional[str]) -> None:
@@ -100,7 +100,7 @@ class Program:
         except UnsupportedError as failure:
             self.unsupported = str(failure)
         if self.unsupported:
-            self._emit("header")  # what is wrong with the program is said now
+            self._emit("header")  # reports errors of the program now
         else:
             module = ctypes.c_void_p()
             context.check(api.uk_compile(self.handle, self.options, ctypes.byref(module)))
@@ -114,30 +114,30 @@ class Program:
         return library.take_text(data, length.value)
 
     def emit(self, what: str) -> bytes:
-        """A stage of the compilation."""
+        """Returns the output of a stage of the compilation."""
         with self.context.lock:
             return self._emit(what)
 
     def text(self) -> str:
-        """The program as text."""
+        """Returns the program as text."""
         text = ctypes.c_void_p()
         with self.context.lock:
             self.context.check(self.context.api.uk_program_print(self.handle, ctypes.byref(text)))
             return library.take_text(text).decode()
 
     def explain(self) -> str:
-        """uk_explain()"""
+        """Returns the report of uk_explain()."""
         text = ctypes.c_void_p()
         with self.context.lock:
             self.context.check(self.context.api.uk_explain(self.handle, self.options, ctypes.byref(text)))
             return library.take_text(text).decode()
 
     def names(self, what: str) -> list[str]:
-        """Of the sizes or the scalars."""
+        """Returns the names of the sizes (what = "size") or the scalars ("scalar")."""
         api = self.context.api
         count = getattr(api, f"uk_program_{what}s")(self.handle)
         return [getattr(api, f"uk_program_{what}_name")(self.handle, i).decode() for i in range(count)]
 
     def refuse_to_run(self) -> NoReturn:
-        """Says why there is no code in this process."""
+        """Raises UnsupportedError with the reason why there is no code in this process."""
         raise UnsupportedError(f"{self.name}: {self.unsupported}")

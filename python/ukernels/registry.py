@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry of kernels, and kernels against their declarations."""
+"""Lists the registry of kernels, and verifies kernels against their declarations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .program import Source, parse
 
 @dataclass(frozen=True)
 class Kernel:
-    """A row of the registry: a tile of mr rows and nr columns of an operation, for an instruction set."""
+    """A row of the registry: a kernel that computes a tile of mr x nr elements of an operation, for an instruction set."""
 
     name: str
     op: str
@@ -30,7 +30,7 @@ class Kernel:
 
     @property
     def declaration(self) -> str:
-        """What it computes: an `intrinsic ... end` of the language."""
+        """Declaration of what the kernel computes: an `intrinsic ... end` of the language."""
         api = library.kernels()
         row = api.uk_kernel_find(self.name.encode())
         text = ctypes.create_string_buffer(api.uk_kernel_declaration(row, None, 0) + 1)
@@ -48,7 +48,7 @@ def _row(i: int) -> Kernel:
 
 
 def kernels(*, isa: Optional[str] = None, op: Optional[str] = None, arch: Optional[str] = None, runs_here: Optional[bool] = None) -> list[Kernel]:
-    """The kernels of an instruction set ("avx2"), an operation ("sgemm"), an architecture ("x86_64"); those that this CPU runs."""
+    """Returns the kernels of an instruction set ("avx2"), an operation ("sgemm"), an architecture ("x86_64"), or those that this CPU runs."""
     found = [_row(i) for i in range(library.kernels().uk_kernel_count())]
     for field, value in (("isa", isa), ("op", op), ("arch", arch)):
         known = sorted({getattr(kernel, field) for kernel in found})
@@ -59,10 +59,12 @@ def kernels(*, isa: Optional[str] = None, op: Optional[str] = None, arch: Option
 
 
 def verify(source: Source, *, target: Optional[str] = None, seed: int = 0, cases: int = 0, seconds: int = 0) -> str:
-    """Compares the machine code of kernels with the interpreter of their declarations: of the intrinsics of a program (a text or a path,
-    as for compile()), or of a kernel by its name. The report has a line for each form. A difference raises WrongResultError.
+    """Compares the machine code of kernels with the interpreter's results of their declarations. Returns a report with a line for each form;
+    raises WrongResultError if they differ.
 
-    seed and cases: of random sizes, strides and values; seconds: of CPU time for one call. 0 is the default of each.
+    source: the name of a kernel, or a program (a text or a path, as for compile()), whose intrinsics are verified.
+    seed, cases: random seed and number of random sizes, strides and values; 0: the defaults.
+    seconds: limit of CPU time for one call of a kernel; 0: the default.
     """
     seed, cases, seconds = (values.integer(name, value, 0, most) for name, value, most in
                             (("seed", seed, 2**64 - 1), ("cases", cases, 2**31 - 1), ("seconds", seconds, 2**31 - 1)))

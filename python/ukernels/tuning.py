@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for schedules, by the command `uk tune`, whose trials are processes of their own."""
+"""Searches for schedules by the command `uk tune`, which runs trials in processes of their own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
          sizes: Optional[Mapping[str, int]] = None, schedule: Optional[str] = None, time_limit: Optional[float] = None,
          trials: Optional[int] = None, seed: Optional[int] = None, log: Union[None, str, os.PathLike[str]] = None,
          require_kernels: bool = False) -> str:
-    """Looks for a schedule that is faster than the automatic one, as `uk tune` does (60 seconds, if nothing else is said), and returns it:
+    """Searches for a schedule that is faster than the automatic one, as `uk tune` does, and returns it:
     compile(source, schedule=tune(source)).
 
-    source: a text or a path, as for compile(), or the path of a network, a path object or a str that ends in .onnx: the result is for
-    network(schedule=), and 300 seconds are the default. sizes: those of the calls that are timed, by name. define: sizes that become constants.
-    schedule: steps to begin with. time_limit: seconds. trials: measure at most so many. log: a file of trials, which a later call goes on
-    from.
+    source: a text or a path, as for compile(), or the path of a network, which ends in .onnx; the result is then for network(schedule=).
+    sizes: sizes of the calls that are timed, by name.
+    define: sizes that become constants, by name.
+    schedule: steps to begin with.
+    time_limit: seconds; default: 60, for a network 300.
+    trials: number of schedules to measure, at most.
+    log: file of measurements; a later call with the same file resumes.
     """
     options = [f"--target={target}"]
     for option, values in (("define", define or {}), ("size", sizes or {})):
@@ -40,7 +43,7 @@ def tune(source: Source, *, target: str = "native", threads: Optional[int] = Non
 
 
 def _run(options: list[str], file: str, text: Optional[str], schedule: Optional[str]) -> str:
-    """The command's output, its schedule being read through a pipe: no file is left."""
+    """Runs the command and returns its output. The schedule is passed in anonymous memory, so that no file is left behind."""
     command = [library.program(), "tune", file, *options]
     passed: list[int] = []
     if schedule is not None:
@@ -60,7 +63,7 @@ def _run(options: list[str], file: str, text: Optional[str], schedule: Optional[
 
 
 def _pipe(text: str) -> int:
-    """The end of a file without a name that has the text."""
+    """Returns the descriptor of an anonymous file in memory that holds the text, at its beginning."""
     handle = os.memfd_create("schedule")
     os.write(handle, text.encode())
     os.lseek(handle, 0, os.SEEK_SET)

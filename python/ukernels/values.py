@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and texts of callers, before ctypes cuts them to the C types."""
+"""Checks numbers and texts of callers before ctypes converts them, which truncates silently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import ArgumentError, ArrayTypeError
 
 
 def integer(name: str, value: Any, low: int, high: int, told: str = "") -> int:
-    """An integer of a range, NumPy's too; told: how the range is said, else by its ends."""
+    """Returns an integer, Python's or NumPy's, within a range. told: the range in words for the message; default: its ends."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -22,24 +22,24 @@ def integer(name: str, value: Any, low: int, high: int, told: str = "") -> int:
 
 
 def size(name: str, value: Any) -> int:
-    """A size of a program or a network."""
+    """Returns a size of a program or a network."""
     return integer(f"size {name}", value, 0, 2**63 - 1, "0 to 2^63 - 1")
 
 
 def threads(value: Any) -> int:
-    """How many threads are used; 0: the default."""
+    """Returns a number of threads; 0: the default."""
     return integer("threads", value, 0, 1024, "1 to 1024, or 0 for the default")
 
 
 def text(name: str, value: Any) -> bytes:
-    """A text, as C has it."""
+    """Returns a text as bytes for C."""
     if not isinstance(value, str):
         raise ArrayTypeError(f"{name} is a {type(value).__name__}; a str is required")
     return value.encode()
 
 
 def number(name: str, value: Any) -> float:
-    """A number as a double."""
+    """Returns a number as a double."""
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError
@@ -51,7 +51,7 @@ def number(name: str, value: Any) -> float:
 
 
 def scalar(name: str, kind: int, value: Any) -> float:
-    """A scalar of enum uk_type `kind`, as generated functions take it."""
+    """Returns a scalar of enum uk_type `kind` as a double, in which generated functions take it; refuses a loss of precision of integers."""
     found = number(f"scalar {name}", value)
     if kind in RANGES:
         low, high = RANGES[kind]
