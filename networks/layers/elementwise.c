@@ -95,8 +95,8 @@ static bool is_float(enum uk_type t) {
     return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
 }
 
-/* Quotients of integers are truncated. They are computed in f64, which is exact for 32 bits, and for int64 as
- * small as shapes; other int64 is refused. */
+/* Quotients of integers are truncated. They are computed in f64, which is exact for 32 bits. int64 is
+ * supported for constants only, which are shapes and as such far below 2^53. */
 enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = uk_infer_broadcast(g, n);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions of bytes with few channels, such as images. Kernels sum products in groups of four or eight
- * terms; a window's row of three pixels by three channels has nine, so that most of its second group would be
- * padding. Instead, the terms of each window are gathered into a temp with contiguous rows before the
- * multiplication: 27 terms for 3x3 rather than three times 9. A window's row is contiguous in memory, so the
- * image's columns and channels are handled as one dimension.
+ * terms; a window's row of three pixels by three channels has nine terms, one too many for its groups.
+ * Instead of row by row, the terms of each window are gathered into a temp with contiguous rows before the
+ * multiplication: 27 terms for 3x3, not three times 9. A window's row is contiguous in memory, so the image's
+ * columns and channels are handled as one dimension.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -164,9 +164,8 @@ static bool is_sum_enough(const struct uk_quantization scale[2], enum uk_type ty
 
 /* ---- statements ---- */
 
-/* Writes the sum of the windows in f32, with each term rounded before it is added, as in ONNX Runtime. max()
- * with the smallest finite number does not change a term, but keeps its product from being fused with the
- * addition. */
+/* Writes the sum of the windows in f32, with each term rounded before it is added, as in ONNX Runtime: max()
+ * with -FLT_MAX leaves a term as it is, but keeps its product from being fused with the addition. */
 static void write_real_sum(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p,
                            const struct uk_quantization scale[2], const char *temp) {
     const bool any = *uk_window_iterators(p), pads = uk_window_pads(p);

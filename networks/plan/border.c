@@ -12,9 +12,10 @@
 #include "layers/quantized.h"
 #include "plan/plan.h"
 
-/* Rows of at least SHORTEST_ROW elements: shorter ones stay contiguous, because a border would make the
- * producer's tiles end with each row, most of them partly filled. More than FEW_CHANNELS channels: windows
- * over fewer are copied in any case. The border adds at most 1 / LARGEST_PART of the input's memory. */
+/* Limits on borders:
+ * - Rows of at least SHORTEST_ROW elements: the producer's tiles end with each row, and most should be full.
+ * - More than FEW_CHANNELS channels: windows over fewer are copied in any case.
+ * - At most 1 / LARGEST_PART of the input's memory in addition. */
 enum { SHORTEST_ROW = 28, FEW_CHANNELS = 4, LARGEST_PART = 4 };
 enum { FILTER = 3, SUBSCRIPTS = 256 };
 

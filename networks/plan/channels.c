@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pads channels of convolutions of bytes to a multiple of four, since kernels sum products in groups of four
- * channels. The input is copied with channels that hold its zero point, the filter gets zeros there.
+ * Pads the channels of convolutions of bytes to a multiple of four, since kernels sum products in groups of
+ * four channels. The input is copied; added channels hold its zero point, and the filter gets zeros there.
  * Convolutions that gather their windows (gather_windows.c) need no padding.
  */
 #include <inttypes.h>

@@ -123,7 +123,7 @@ static enum uk_status group(struct grouping *gr, const int *position) {
                 return uk_graph_no_memory(gr->p->g);
             l->node[l->nodes++] = n;
             l->result = n->output[j];
-            if (results == 1 && j == 0 && !n->op->is_union) /* slices of a union may belong to other layers */
+            if (results == 1 && j == 0 && !n->op->is_union) /* other layers may write slices of a union */
                 grow(gr, l, i);
             for (int k = 0; k < l->nodes; k++)
                 gr->taken[position[l->node[k]->number]] = true;

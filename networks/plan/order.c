@@ -3,9 +3,9 @@
  * Chooses each value's order of dimensions in memory:
  * - inputs and outputs of the network are row-major;
  * - results of operators whose kernels want channels innermost have them so, and so do their inputs;
- * - results of elementwise operators have the order of their first operand of the same shape;
- * - views share the memory of their operand: a transpose has another order of it; a reshape needs row-major
- * elements, and gets a copy of them otherwise.
+ * - results of elementwise operators have the order of an operand;
+ * - a transpose is another order of its operand's memory;
+ * - any other view shares its operand's memory if that is row-major, else that of a row-major copy.
  */
 #include <string.h>
 #include "plan/plan.h"

@@ -4,8 +4,9 @@
  * computes the same. Conditions:
  * - all data that the operator reads is dequantized;
  * - its result is quantized, and nothing else reads it;
- * - an operator that moves elements or takes a maximum has the same scale and zero point on both sides; it
- * then works on the bytes.
+ * - an operator that moves elements or takes a maximum has one scale and zero point on both sides.
+ *
+ * An operator of the last kind then works on the bytes as it is.
  */
 #include <string.h>
 #include "rewrite/rewrite.h"
@@ -13,10 +14,10 @@
 enum { MOST_INPUTS = 70 };
 
 /* Inputs of the new operator, one letter each:
- * 0, 1, ...: data of the old operator's input i, as tensor, scale and zero point
- * Y: scale and zero point of the result
- * B: bias as i32
- * *: data of all inputs */
+ * - 0, 1, ...: data of the old operator's input i, as tensor, scale and zero point
+ * - Y: scale and zero point of the result
+ * - B: bias as i32
+ * - *: data of all inputs */
 static const struct rule {
     const char *from, *to, *domain, *inputs;
 } rules[] = {
@@ -104,7 +105,8 @@ static void push_dequantized(struct building *b, const struct uk_graph_value *v)
     push(b, uk_node_input(dq, 2));
 }
 
-/* Requires a bias in i32. The operator assumes that its scale is the product of the factors' scales. */
+/* Adds the bias, which must be i32 or left out. The operator assumes that its scale is the product of the
+ * factors' scales. */
 static void push_bias(struct building *b, const struct uk_graph_node *n) {
     const struct uk_graph_value *bias = uk_node_input(n, 2);
     const struct uk_graph_node *dq = dequantizer(bias);
