@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libuknetworks: a trained network of ONNX becomes one program of calls in order, whose layers are tensor
- * programs that libuktensorize compiles: memory is planned beforehand, kernels are inlined, nothing is
- * interpreted.
+ * libuknetworks compiles trained networks of ONNX. A network becomes one program, which calls its layers in
+ * order. Layers are tensor programs, compiled by libuktensorize with kernels inlined; memory is planned at
+ * compile time, and nothing is interpreted at run time.
  *
  *     struct uk_network *n = uk_network_create();
  *     float *image, *scores;
@@ -16,11 +16,15 @@
  *     }
  *     uk_network_destroy(n);
  *
- * Units: extents count elements, memory bytes. Tensors are row-major, in ONNX's order of dimensions; booleans
- * are bytes of 0 and 1. Threads: a network belongs to one thread at a time, except that uk_network_run() may
- * be called from many threads at once, with a block of memory each. Errors: functions return enum uk_status;
- * the text is in uk_network_message(). The library prints nothing and does not end the process, except that
- * LLVM and GMP end it where their own allocations fail.
+ * Units: extents are in elements, memory is in bytes.
+ *
+ * Tensors are row-major, in ONNX's order of dimensions; booleans are bytes of 0 and 1.
+ *
+ * Threads: one thread at a time may use a network, except that many threads may call uk_network_run() at
+ * once, with a block of memory each.
+ *
+ * Errors: functions return enum uk_status; uk_network_message() returns the text. The library prints nothing
+ * and does not end the process, except that LLVM and GMP end it if their own allocations fail.
  */
 #ifndef UK_NETWORKS_H
 #define UK_NETWORKS_H
