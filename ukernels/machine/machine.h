@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPUs and GPUs as facts: instruction sets, cores, caches, memory; and which of them this process runs on.
+ * Facts about CPUs and GPUs (instruction sets, cores, caches, memory), and which of them this process runs
+ * on.
  *
  *     archs.def, archs/   a row for each architecture, instruction set and target
  *     cores.def           a row for each core
  *     uncores.def         a row for each way in which cores share a last-level cache and memory
  *     machine.c           the rows of cores, and the one of this CPU
- *     cpu.c               the instruction sets of this CPU that UK_ISA leaves; cpu_<arch>.c detects features
+ *     cpu.c               the instruction sets of this CPU that UK_ISA leaves visible; cpu_<arch>.c detects
+ *                         features
  *     arch.h              the architecture of this build
  *
  * A row holds only what a manual or a microbenchmark (`uk machine --measure`) states without running a matrix
- * product; ukernels/cost/ derives costs from it. Cycles are those of the core's clock.
+ * product; ukernels/cost/ derives costs from it. Cycles are those of the core's clock. "Line" always means a
+ * cache line.
  *
- * Uses no other room.
+ * Uses no other folder of ukernels/.
  */
 #ifndef UK_MACHINE_H
 #define UK_MACHINE_H
@@ -21,8 +24,10 @@
 #include <stdint.h>
 #include "arch.h"
 
-/* Throughput of an operation on one vector. It occupies one of `ports` (a bit each) for `cycles`; a fraction
- * of a cycle occupies all of them. ports == 0: the core lacks the operation, or it is free. */
+/* Throughput of an operation on one vector: it occupies one of `ports` (a bit each) for `cycles`, so that the
+ * core completes (number of ports) / cycles of them per cycle. ports == 0: no port is ever busy with it. That
+ * is so for a merge that costs nothing, and for an operation that the core lacks; the row does not tell
+ * which. */
 struct uk_ports {
     unsigned ports;
     double cycles;
@@ -33,24 +38,31 @@ struct uk_vectors {
     int bytes, registers;
     struct uk_ports fma, shuffle, load, store;
     struct uk_ports merge; /* in addition to the load, if it fills only a part of the register */
-    double split;          /* line-split penalty on a saturated FMA pipe, in cycles */
+    double split; /* cycles by which a load across two lines delays a loop that the FMA ports bound */
 };
 
+/* A cache. `size` in bytes is that of
+ *
+ *     uk_core.l1, uk_core.l2    the whole cache, however many cores share it
+ *     uk_uncore.cache           one core's share
+ *     uk_machine.cache          one core's share
+ */
 struct uk_cache {
-    int64_t size; /* bytes, for all cores that share it together */
+    int64_t size;
     int ways;
-    double latency; /* cycles from a load's address to its value */
-    double bytes;   /* per cycle, into the next smaller cache or a register */
-    int lines;      /* outstanding misses, at most */
+    double latency; /* cycles from a load's address to its value, if the line is here */
+    double bytes;   /* per cycle, from here into the next smaller cache or a register */
+    int lines;      /* misses of this cache that one core may have outstanding; last-level: as its L2's */
 };
 
-/* Resources of a GPU that a kernel may use. All 0 for a CPU. */
+/* Resources of a GPU; all 0 for a CPU. AMD's words: on NVIDIA's GPUs a wave is a warp, a SIMD one of the
+ * partitions of an SM, a compute unit an SM. */
 struct uk_device {
     int threads;                          /* per block, at most */
-    int64_t shared_bytes, register_bytes; /* for buffers of a block, of a thread */
+    int64_t shared_bytes, register_bytes; /* for the buffers of a block, and for those of a thread */
     int lanes;                            /* per wave */
-    int registers, granule; /* 4-byte vector registers per lane, shared by the waves of a SIMD; a wave gets a
-                               multiple of granule */
+    int registers, granule; /* registers of 4 bytes, per lane of a SIMD: its waves divide them, each a
+                               multiple of granule per lane */
     int waves;              /* per SIMD, at most */
     int simds, units;       /* SIMDs per compute unit; compute units */
     double shared_rate;     /* bytes per cycle of a compute unit's shared memory */
@@ -65,10 +77,10 @@ struct uk_core {
     const char *cpus; /* identification by cpuinfo: "amd 19:00-0f", "arm d0c"; see cores.def; or "" */
     const char
         *isa; /* of archs.def: the core has this instruction set and its architecture's rows before it */
-    const char *uncore; /* of uncores.def: its usual surroundings */
-    double issue;       /* instructions per cycle */
-    int reorder;        /* entries of the reorder buffer; 0: issues in order */
-    int fma_latency;
+    const char *uncore;                   /* the row of uncores.def in which the core usually is */
+    double issue;                         /* instructions per cycle */
+    int reorder;                          /* entries of the reorder buffer; 0: issues in order */
+    int fma_latency;                      /* cycles, from one FMA to the next that adds to its result */
     struct uk_vectors vectors[UK_WIDTHS]; /* narrower first; unused entries have bytes == 0 */
     struct uk_cache l1, l2;
     int l2_cores; /* cores that share L2 */
@@ -77,12 +89,13 @@ struct uk_core {
         int64_t ahead;  /* bytes from a stream's load to the farthest line prefetched for it */
         bool past_page; /* streams continue into the next page */
     } prefetch;
-    double split;          /* additional cycles per load of a vector across two lines, back to back */
+    double split;          /* cycles of the load ports, in addition, per load of a vector across two lines.
+                              uk_vectors.split is its effect on the FMA ports: the slower of the two bounds a loop */
     bool serial_transfers; /* transfers between L1, L2 and the last-level cache overlap neither each other
                               nor loads from L1 */
     double alias;          /* cycles that a load waits for an earlier store a multiple of 4 KiB away */
-    double store_miss;     /* additional cycles per store that misses L1 and L2 and hits the last-level cache,
-                          back to back */
+    double store_miss;     /* additional cycles per store, one after another, that misses L1 and L2 and hits
+                              the last-level cache */
     struct {
         int first, second; /* entries of each level; second == 0: one level only */
         double latency;    /* additional cycles of a load that misses the first level and hits the second */
@@ -95,7 +108,7 @@ struct uk_core {
 /* A row of uncores.def. */
 struct uk_uncore {
     const char *name;      /* "ccx" */
-    struct uk_cache cache; /* the last-level cache; its size is one core's share; 0: there is none */
+    struct uk_cache cache; /* the last-level cache; size 0: there is none besides the cores' own */
     int cores;             /* cores that share it */
     double latency;        /* of memory, in cycles */
     double bytes;          /* of memory, per cycle, for one core */
@@ -103,11 +116,12 @@ struct uk_uncore {
 
 enum { UK_L1, UK_L2, UK_LLC, UK_CACHES };
 
-/* A core with its surroundings. Of this process: with the cache sizes that cpuinfo reports, if plausible. */
+/* A core and the last-level cache and memory that it uses. */
 struct uk_machine {
     struct uk_core core;
     struct uk_uncore uncore;
-    struct uk_cache cache[UK_CACHES]; /* one core's share of each; the last-level cache may be L2 */
+    struct uk_cache cache[UK_CACHES]; /* one core's share of each; cache[UK_LLC] repeats L2 if the uncore has
+                                         no cache */
     int cores;
 };
 
@@ -117,20 +131,21 @@ const struct uk_core *uk_core_find(const char *name);
 const struct uk_core *uk_core_at(int i);
 /* The row whose `cpus` contain these numbers ("amd", 0x19, 0x01), or NULL. */
 const struct uk_core *uk_core_of(int arch, const char *vendor, unsigned family, unsigned model);
-/* Can the core run kernels of this instruction set? */
+/* True if the core can run kernels of this instruction set. */
 bool uk_core_has(const struct uk_core *core, const char *isa);
 /* A machine of one such core with its usual uncore. */
 struct uk_machine uk_machine_of(const struct uk_core *core);
 /* The widest vectors of at most `bytes`; if all are wider, the narrowest. */
 const struct uk_vectors *uk_core_vectors(const struct uk_core *core, int bytes);
-/* Operations per cycle; 0 if the core lacks it. */
+/* Operations per cycle; 0 if `ports` is 0, although a merge is then free. */
 double uk_ports_rate(const struct uk_ports *p);
 
-/* The machine of this process: the row of its core, or the one that UK_MACHINE in the environment names.
- * Sizes of caches are this CPU's in both cases, where cpuinfo reports plausible ones. Read once; thread-safe.
- */
+/* The machine of this process: the row of its core, or the one that UK_MACHINE in the environment names. In
+ * both cases cache sizes are those that cpuinfo reports for this CPU, where they are plausible. Found at the
+ * first call; any thread may call it. */
 const struct uk_machine *uk_machine(void);
-/* True if UK_MACHINE names no core of this architecture; *text then says so. For uk_cpu_status. */
+/* True if UK_MACHINE is set, not empty, and not the name of a core of this architecture: it is then ignored,
+ * and *text is the message. For uk_cpu_status. */
 bool uk_machine_is_refused(const char **text);
 
 #endif
