@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cost of work on a machine, in cycles of one core: plain structs in, numbers out. Both libraries use it, so
- * that they choose the same kernel for the same loop nest. It reads a machine's row only, never the CPU or
- * its caches.
+ * Estimates how many cycles of one core kernels and loop nests take. libukernels and libuktensorize both use
+ * it, so that they choose the same kernel for the same loop nest. Results depend on the arguments only
+ * (struct uk_machine, for example, is one of them): nothing here asks which CPU it runs on.
  *
  *     kernel.c        instructions of a kernel's k iteration on the ports of a core
- *     nest.c          operands of a loop nest, from their views
- *     stream.c        a loop nest: its instructions, and the lines that its operands load from each cache and
- *                     from memory
+ *     nest.c          adds an operand (struct uk_lattice of view/) to a loop nest
+ *     stream.c        a loop nest: its instructions, and the cache lines that its operands move from each
+ *                     cache and from memory
  *     thresholds.def  figures that were measured on products
  *
- * Uses machine, view (the lines of an operand).
+ * Uses the folders machine (cores, caches) and view (the elements, cache lines and pages of an operand).
  */
 #ifndef UK_COST_H
 #define UK_COST_H
@@ -30,18 +30,18 @@ enum {
 #define UK_FACTOR(name, value, ...) static const double name = value;
 #include "thresholds.def"
 
-/* Instructions on vectors of one width. Merges are loads that fill a part of a register; they count as loads
- * too. Others use no port that counts: they are only issued. */
+/* Numbers of instructions on vectors of one width. `merge`: those of `load` that fill only a part of a
+ * register. `other`: instructions that are issued, but occupy no port that is a bottleneck. */
 struct uk_counts {
     double fma, load, shuffle, merge, other;
 };
 
-/* Throughput of repeated instructions, in cycles: the maximum of the issue width's bound and, for each set of
- * ports, of the bound for instructions that only those ports execute. Latencies are not counted. */
+/* Cycles of these instructions in a loop that repeats them: the issue width's bound or, if larger, that of
+ * any set of ports on the instructions that only those ports execute. Latencies are not counted. */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
 
-/* The fraction of vectors that cross a line: vectors of `bytes` in rows `stride` bytes apart, if one row
- * begins with a line. */
+/* The fraction of loads that cross from one 64-byte cache line into the next: loads of a vector of `bytes`,
+ * one per row, of rows `stride` bytes apart, the first of which is aligned to a cache line. */
 double uk_cost_splits(int64_t bytes, int64_t stride);
 
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
@@ -52,40 +52,47 @@ struct uk_loop_nest {
     int64_t extent[UK_NEST_LOOPS];
     struct uk_loop_operand {
         int bytes; /* of an element, and its alignment */
-        /* The body accesses `runs` runs of `length` bytes, `pitch` bytes apart. */
+        /* The body accesses `runs` runs of `length` bytes, which begin `pitch` bytes apart. */
         int64_t runs, length, pitch;
-        int64_t stride[UK_NEST_LOOPS]; /* bytes per iteration; 0: each iteration accesses the same */
-        bool is_written;               /* written, perhaps read too; its lines are written back */
+        int64_t stride[UK_NEST_LOOPS]; /* bytes from an iteration to the next; 0: all access the same */
+        bool is_written;               /* written, perhaps read too; its cache lines are written back */
         bool is_prefetched;            /* by instructions, early enough */
-        int held; /* innermost loops that keep it in registers: it is accessed outside of them */
+        int held; /* number of innermost loops during which it is in registers: its memory is accessed once
+                     for all of their iterations */
     } operand[UK_NEST_OPERANDS];
-    double instructions, loads; /* cycles of all instructions and of the load ports, with operands in L1 */
+    /* Cycles of the whole nest if all operands are in L1: of all its instructions, at least those of `loads`;
+     * and of its loads on the load ports. */
+    double instructions, loads;
 };
 
 /* ---- nest.c ---- */
 
-/* A loop of a nest over three dimensions, such as a product's m, n and k: trip count and step along each
- * dimension. */
+/* A loop of a nest over three dimensions, such as a product's m, n and k. An iteration moves by by[d]
+ * elements along dimension d. */
 struct uk_nest_loop {
     int64_t extent, by[3];
 };
 
-/* The part of an operand that the body accesses. A copy that is made again in each iteration of the outermost
- * `anew` loops occupies the same memory each time. */
+/* The part of an operand that the body accesses: `elements` elements of each of `lines` lines (lines of
+ * struct uk_lattice). `line` is the index in uk_nest_loop.by of the dimension that counts lines, `k` that of
+ * the dimension that counts elements of a line. */
 struct uk_nest_access {
     const struct uk_lattice *view;
-    int line, k;             /* dimensions of its lines and of the elements of a line */
-    int64_t lines, elements; /* lines, and elements of each */
-    int anew;
+    int line, k;
+    int64_t lines, elements;
+    int anew; /* for a copy: number of outermost loops, each iteration of which makes it again in the same
+                 memory; its stride is 0 there. 0: not such a copy */
 };
 
-/* Adds an operand to a nest that has room for it, and sets the nest's loops, the outermost first. */
+/* Adds an operand to a nest, which has fewer than UK_NEST_OPERANDS, and sets the nest's loops, the outermost
+ * first. Loops that run once are left out. */
 struct uk_loop_operand *uk_nest_add(struct uk_loop_nest *n, const struct uk_nest_loop *loop, int loops,
                                     const struct uk_nest_access *x);
 
 /* ---- stream.c ---- */
 
-/* Cycles of the nest if it runs repeatedly on the same operands; at least those of its instructions. */
+/* Cycles of one run of the nest if it runs repeatedly on the same operands; at least those of its
+ * instructions. */
 double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs: device memory, images of kernels, launches. Each kind of device has a table of functions (struct
+ * GPUs: device memory, images of kernels, launches. A kernel here is a function that the host launches on the
+ * device, an image what a compiler makes of kernels. Each kind of device has a table of functions (struct
  * uk_gpu_driver):
  *
  *   "hip"   AMD's GPUs through HIP         loaded when the first device is opened; need not be installed
@@ -29,8 +30,8 @@
  * - Ownership: closing a device frees its memory, modules and events.
  * - Threads: one thread at a time uses an open device. Several devices, or one device opened several times,
  * may be used by several threads. A child after fork cannot use the parent's devices.
- * - Errors: as in ukernels.h; uk_gpu_message has the text. After UK_DEVICE, closing may be the only call that
- * works.
+ * - Errors: as in ukernels.h; uk_gpu_message has the text. After a call has returned UK_DEVICE (the device
+ * failed), uk_gpu_close may be the only call that works.
  */
 #ifndef UK_GPU_H
 #define UK_GPU_H
@@ -96,7 +97,7 @@ enum uk_status uk_gpu_wait(struct uk_gpu *gpu);
 enum uk_status uk_gpu_event_make(struct uk_gpu *gpu, struct uk_gpu_event **event);
 /* NULL: does nothing. */
 enum uk_status uk_gpu_event_free(struct uk_gpu *gpu, struct uk_gpu_event *event);
-/* Moves the event behind everything that was called so far. */
+/* Moves the event after everything that was called so far. */
 enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event);
 /* The time between two recorded events; waits for both. UK_UNSUPPORTED: the simulator measures no time. */
 enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
@@ -104,19 +105,21 @@ enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, st
 
 /* ---- for compiled programs ---- */
 
-/* Finds a kernel of an image, which is loaded at its first use on the device. The device owns image and
- * kernel; equal images are loaded once. */
+/* Finds a kernel of an image, which is loaded at its first use on the device: images of equal bytes are
+ * loaded once. The bytes may be freed afterwards. The kernel lives until the device is closed. */
 enum uk_status uk_gpu_use(struct uk_gpu *gpu, const void *image, size_t bytes, const char *name,
                           struct uk_gpu_kernel **kernel);
 /* Device memory of at least `bytes` bytes, aligned to 256, that all programs on the device share: its
- * contents are valid until the next program uses it. Waits for launches if it has to grow. */
+ * contents are valid until the next program uses it. To grow, it waits for launches and allocates again:
+ * addresses that earlier calls returned are then invalid, and the contents are lost. */
 enum uk_status uk_gpu_workspace(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
 
 /* ---- writing a driver ----
  *
- * Each function does what the function uk_gpu_<name> above does. Its arguments are checked: no pointer is
- * NULL, no size or grid is empty. On failure it writes a message (UK_GPU_MESSAGE bytes) and no other output.
- * `free`, `unload` and `event_free` release even if they report an error.
+ * Each function does what the function uk_gpu_<name> above does. gpu.c has checked its arguments: no pointer
+ * is NULL, nothing is empty. In a launch only, `shared` may be 0, and `bytes` is 0 for a kernel without
+ * parameters, whose `arguments` may be NULL. On failure a function writes a message (UK_GPU_MESSAGE bytes)
+ * and no other output. `free`, `unload` and `event_free` release even if they report an error.
  */
 struct uk_gpu_driver {
     const char *kind;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of kernels. Kernels include this header, the compiler's own, and templates beside them, and no
- * other header of the library: a change of those does not compile the kernels again.
+ * The contract of kernels. Kernels include this header, the compiler's own, and templates next to them, and
+ * no other header of the library: a change of those does not compile the kernels again.
  *
- * A kernel computes one tile of C, mr x nr at most, for any k. What each operation computes is in ops.def;
- * this is what all kernels share, and what the tests check and break, clause by clause. struct uk_kernel
- * (ukernels.h) explains .kr, .edges, .a_over and the other attributes of a row.
+ * A kernel computes one tile of C. MR x NR is the kernel's tile, the largest that it computes; mr x nr is the
+ * tile of a call, k the number of terms of each sum. What each operation computes is in ops.def; this is what
+ * all kernels share, and what the tests check and break, clause by clause. The attributes of a row (.kr,
+ * .edges, .a_over) are fields of struct uk_kernel: registry.h and the functions of ukernels.h explain them.
  *
  *   A in panels, [k][MR]         B in panels, [k][NR]          C, rows ldc apart
  *
@@ -16,12 +17,14 @@
  *
  *   Element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]. Where .kr > 1, panels are groups
  *   of kr terms, [k/kr][MR or NR][kr], and k is a multiple of kr: packing fills the last group with zeros.
- *   Panels always have their full width MR or NR, however few rows or columns the tile has: the rest may be
- *   read, and does not change the result. f16 and bf16 are passed as uint16_t, their bits.
+ *   Otherwise k is any number. Panels always have their full width MR or NR, however few rows or columns
+ *   the tile has: the rest may be read, and does not change the result. f16 and bf16 are passed as uint16_t,
+ *   their bits.
  *
  *   1. Freestanding: no libc, no globals but static const, no detection of CPU features, no helper that is
  *      not inlined.
- *   2. Sizes and strides are int64_t; strides are in elements and may be anything that keeps rows apart.
+ *   2. Sizes and strides are int64_t. Strides are in elements, of any size, and may be negative. The rows of
+ *      an output do not overlap; those of an input may.
  *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it
  *      writes the mr x nr elements of its output, and nothing else.
  *   4. C is not read unless acc is nonzero: a NaN there must not leak into the result.
@@ -30,16 +33,17 @@
  *      nr = NR.
  *   7. Operands are aligned to their elements and no more, unless .a_align, .b_align, .c_align say so.
  *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
- *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
- *      declares what it clobbers by its widest name so that they can).
- *   9. Denormals: as the CPU's vector instructions treat them. ARMv7's NEON reads and writes 0 in their
- *      place, whatever FPSCR says, while its VFP keeps them: two kernels of one operation, and full tiles and
- *      edges of one kernel, may differ by the smallest normal number for each product there. It also rounds a
- *      product before it is added. Elsewhere denormals are kept, unless the caller has set the CPU to flush
- *      them.
+ *      kernel that is called, not inlined, returns with clean upper halves of the vector registers (compilers
+ *      insert vzeroupper; asm declares what it clobbers by its widest name so that they can).
+ *   9. Denormals: as the CPU's vector instructions treat them.
+ *      - On ARMv7, NEON reads and writes 0 in their place, whatever FPSCR says; VFP keeps them. Two kernels
+ *        of one operation, or full tiles and edges of one kernel, may use different ones: their results then
+ *        differ by at most the smallest normal number per product. NEON's multiply-add (vmla) also rounds
+ *        the product before it is added.
+ *      - On other architectures they are kept, unless the caller has set the CPU to flush them.
  *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
- *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
- *      input of the same value, such as a constant ldc equal to k, the same register.
+ *      asm changes is a read-write or output operand, and early-clobber ("+&r"): otherwise a compiler may
+ *      give an input of the same value, such as a constant ldc equal to k, the same register.
  */
 #ifndef UK_KERNEL_CONTRACT_H
 #define UK_KERNEL_CONTRACT_H

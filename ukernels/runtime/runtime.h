@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads and memory for calls whose caller provides neither.
+ * Threads and memory for calls, unless the caller provides his own; lines that report what calls do.
  *
  *     parallel.c  uk_parallel_for and the number of threads (ukernels.h), on pthreadpool
  *     serial.c    the same for a build without threads: loops run on the calling thread
@@ -8,7 +8,7 @@
  *     memory.c    blocks of memory that are kept for later calls
  *     verbose.c   lines to standard error, if UK_VERBOSE is 1
  *
- * Uses no other room.
+ * Uses no other folder of ukernels/.
  */
 #ifndef UK_RUNTIME_H
 #define UK_RUNTIME_H
@@ -22,12 +22,14 @@ struct pthreadpool;
 
 enum { UK_MAX_POOL_THREADS = 1024 };
 
-/* The number of threads of a call. Unlike uk_num_threads it does not limit later loops of this thread.
- * uk_threads caches it; 0 before the first call. */
+/* The number of threads of a call, which uk_num_threads (ukernels.h) returns too. A program may allocate
+ * memory for each of the threads that uk_num_threads returned, so that later loops of the calling thread use
+ * no more than these, even if uk_set_num_threads raises the number; a call of this function has no such
+ * effect. uk_threads caches the number; 0 before the first call. */
 int uk_count_threads(void);
 extern _Atomic int uk_threads;
 
-/* Do calls run on one thread? Valid after a call of uk_count_threads. */
+/* True if calls run on one thread. Valid after a call of uk_count_threads. */
 static inline bool uk_is_alone(void) {
     return atomic_load_explicit(&uk_threads, memory_order_relaxed) == 1;
 }
@@ -36,25 +38,30 @@ static inline bool uk_is_alone(void) {
  * quota. `root`: the folder that has proc/ and sys/; "" outside tests. */
 int uk_cpu_quota(const char *root);
 
-/* Is UK_NUM_THREADS set to what is no number of threads? Valid after a call of uk_count_threads. */
+/* True if UK_NUM_THREADS is set, but is no number from 1 to UK_MAX_POOL_THREADS: it is then ignored. Valid
+ * after a call of uk_count_threads. */
 bool uk_threads_are_refused(void);
 
-/* Is UK_VERBOSE=1 in the environment of the first call? Never in a program with privileges of its own. */
+/* True if UK_VERBOSE was 1 in the environment at the first call. Always false in a program that runs with
+ * more privileges than its user has (setuid; secure_getenv). */
 bool uk_is_verbose(void);
-/* Time of a clock that only goes forward. */
+/* Microseconds of a monotonic clock. */
 double uk_microseconds(void);
-/* Writes a line to standard error by one write(2), so that lines of several threads stay whole. */
+/* Writes a line to standard error, in one write(2), so that lines of several threads stay whole. A line has
+ * 511 bytes at most, its newline included; the rest is cut off. */
 void uk_say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 int64_t uk_pool_threads(struct pthreadpool *pool);
-/* uk_parallel_for on this pool; `thread` is always 0. Not from one of its tasks. */
+/* Runs the tasks like uk_parallel_for, on the caller's pool. `thread` is always 0, as pthreadpool does not
+ * tell tasks which of its threads runs them. Must not be called from a task of the same pool: it would wait
+ * forever. */
 void uk_pool_for(struct pthreadpool *pool, void (*task)(void *context, int64_t index, int64_t thread),
                  void *context, int64_t count);
 
-/* Memory aligned to 64 bytes, not initialized; NULL if there is none. Any thread; returned by uk_give_memory.
- */
+/* Allocates memory, aligned to 64 bytes, not initialized; NULL: out of memory. The caller gives it back by
+ * uk_give_memory, in any thread. */
 void *uk_take_memory(size_t size);
-/* Returns memory of uk_take_memory. NULL: does nothing. */
+/* Takes back memory that uk_take_memory returned, and keeps some for later calls. NULL: does nothing. */
 void uk_give_memory(void *memory);
 
 #endif

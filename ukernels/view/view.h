@@ -132,8 +132,8 @@ static inline struct uk_lattice uk_lattice_matrix(enum uk_element element, int64
  * A copy in panels of `taken` lines each, fewer in the last panel. A panel has room for `width` lines:
  *
  *     group == 1    [k][width]
- *     group > 1     [k/group, rounded up][width][group]; if group does not divide k, the last group of each
- * line is padded
+ *     group > 1     [k/group, rounded up][width][group]; the last group of each line is padded if group
+ *                   does not divide k
  */
 struct uk_lattice uk_lattice_panels(enum uk_element element, int64_t n, int64_t k, int64_t taken, int width,
                                     int group);
