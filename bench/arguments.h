@@ -18,8 +18,8 @@ enum {
     BENCH_PARAMETERS = 15,
     BENCH_NAME_SIZE = 8,
     BENCH_LETTERS = 26, /* sizes are named A to Z */
-    BENCH_NUMBER = -1,  /* in place of a tensor's index: a number, a scalar */
-    BENCH_SCALAR = -2
+    BENCH_NUMBER = -1,  /* in place of a tensor's index: the parameter is an integer */
+    BENCH_SCALAR = -2   /* in place of a tensor's index: it is the scalar, an f32 or f64 */
 };
 
 /* A number, a size plus a number, or a named stride. */
@@ -28,18 +28,19 @@ struct bench_term {
     int64_t number;
 };
 
-/* A stored dimension: a dimension of the tensor, or one divided by `divide`, or its remainder modulo
- * `modulo`. */
+/* A stored dimension: its index is an index of the tensor, or that divided by `divide`, or its remainder
+ * modulo `modulo`. `extent` and `over` are those of the tensor's dimension, before the division: elements
+ * from `extent` to `over`, if that is larger, may be read, but do not affect the result. */
 struct bench_dim {
-    struct bench_term extent, over, stride; /* over: the extent that may be read, and written in an output */
-    int64_t divide, modulo;                 /* 0: not applied */
+    struct bench_term extent, over, stride;
+    int64_t divide, modulo; /* 0: not applied */
 };
 
 struct bench_tensor {
     char name[BENCH_NAME_SIZE], type[BENCH_NAME_SIZE];
     int dims;
     struct bench_dim dim[BENCH_DIMS];
-    bool is_output, is_accumulated; /* accumulated: `update` adds to it */
+    bool is_output, is_accumulated; /* accumulated: the statement is a reduction into it */
 };
 
 struct bench_parameter {
@@ -54,44 +55,46 @@ struct bench_declaration {
     int64_t least[BENCH_LETTERS], most[BENCH_LETTERS],
         multiple[BENCH_LETTERS];    /* assumed of each size; most is 0 if unbounded */
     bool multiplies, scalar_is_f64; /* the statement has products; the scalar's type */
-    int parameters;
+    int parameters;                 /* of `compute` as well as of `update`: both have the same number */
     struct bench_parameter
         parameter[BENCH_PARAMETERS]; /* of `compute`; of `update` if there is no `compute` */
     struct bench_parameter update[BENCH_PARAMETERS];
-    bool computes, updates;
-    bool adds; /* `compute` adds to the output */
+    bool computes, updates; /* the declaration has `compute`; it has `update` */
+    bool adds;              /* the statement adds to the output (+=) */
 };
 
 /* The sizes and layout of a call. */
 struct bench_sizes {
     int64_t size[BENCH_LETTERS];
     int64_t gap; /* unused elements between rows whose stride is a parameter */
-    /* Rows addressed by two strides or more overlap, as those of windows do; this is the step from window to
-     * window, in rows. */
+    /* An input whose rows are addressed by several strides that are parameters consists of windows: they
+     * overlap, and successive windows begin `step` rows apart. */
     int64_t step;
     bool reversed; /* the last of these strides is the largest, instead of the first */
     bool updates;  /* call `update`, not `compute` */
     int64_t hint;  /* value of parameters without effect on the result */
 };
 
-/* `rows` rows of `length` elements, `stride` elements apart. The call's values are the first `used` of each
- * row. The others, and `over` elements after the last row, may be read but must not affect the result. */
+/* `rows` rows of `length` elements, `stride` elements apart. The values that the call uses are the first
+ * `used` of each row. The others of an input, and its `over` elements after the last row, may be read but
+ * must not affect the result; the others of an output are neither read nor written. */
 struct bench_operand {
     const struct bench_tensor *tensor;
     int64_t rows, length, used, stride, over;
 };
 
+/* The arguments of a call. A word is an argument of 64 bits: an integer or an address. */
 struct bench_arguments {
     int operands;
     struct bench_operand operand[BENCH_TENSORS];
-    int count; /* of words; a scalar is not one of them */
+    int count; /* of words; the scalar is not one of them */
     int64_t word[BENCH_PARAMETERS];
-    int operand_of[BENCH_PARAMETERS]; /* index of the operand whose address the word is; BENCH_NUMBER: a
-                                         number */
-    bool is_f64;                      /* the scalar */
+    int operand_of[BENCH_PARAMETERS]; /* index of the operand whose address the word is; BENCH_NUMBER: the
+                                         word is an integer */
+    bool is_f64;                      /* the scalar is f64, else f32 */
 };
 
-/* Is it the name of a size (A to Z), not of a stride? */
+/* True if this is the name of a size (A to Z), not of a stride. */
 static inline bool bench_is_size(const char *name) {
     return name[0] >= 'A' && name[0] <= 'Z' && !name[1];
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measurement: the peak of this machine, other libraries, and paired timing of several contenders in one
- * process.
+ * Measures the peak of this machine, and times several contenders in one process, in turn.
  *
- * Each figure is accompanied by the peak of a register-only loop, measured just before and after it, as clock
+ * Each time is accompanied by the peak of a register-only loop, measured just before and after it, as clock
  * rates change: on a shared machine a rate varies, but its share of the peak repeats within a few per cent.
+ *
+ * A peer is another library, loaded at run time, that computes matrix products.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -26,11 +27,12 @@ struct bench_isa {
     const char *name;
     const char *kernels;  /* prefix of the isas in kernels.def that use it */
     const char *features; /* of the CPU, as in archs.def */
-    bool (*runs)(void);   /* does the CPU have them? Ignores UK_ISA */
+    bool (*runs)(void);   /* true if the CPU has them; ignores UK_ISA */
+    /* The loop on registers, and its operations per iteration; a multiply-add is two. */
     void (*iterate)(long iterations);
-    double operations; /* per iteration */
-    /* Loads `bytes` (a positive multiple of 1024) and discards them. The second also loads as many bytes of
-     * `to` and stores them unchanged. */
+    double operations;
+    /* load: loads `bytes` (a positive multiple of 1024) and discards them. load_and_store: also loads as many
+     * bytes of `to` and stores them unchanged. */
     void (*load)(const float *from, size_t bytes);
     void (*load_and_store)(const float *from, float *to, size_t bytes);
     struct bench_peer_settings peers;
@@ -44,17 +46,19 @@ extern const int bench_isa_count;
 
 /* The widest set that runs here. */
 int bench_isa_best(void);
-/* The widest set that the text, an isa of kernels.def or a target, names; 0 if it names none. */
+/* The widest set whose `kernels` occur in the text, which is an isa of kernels.def or the name of a target; 0
+ * if none of them does. */
 int bench_isa_of(const char *kernels);
 /* Seconds of a monotonic clock. */
 double bench_seconds(void);
-/* CPU seconds of this thread: less than have passed if others share its CPU. */
+/* CPU seconds of this thread: fewer than have passed if other threads share its CPU. */
 double bench_thread_seconds(void);
 /* f32 operations per second (a multiply-add is two) of `threads` threads together, from a loop on registers
  * that is timed for at least 0.3 ms; a single thread is timed by its CPU clock. 0 if a thread cannot be
  * started. */
 double bench_peak(int isa, int threads);
-/* Bytes per second that this thread reads, over and over, of so many; 0: no memory for them. */
+/* Bytes per second at which this thread reads a buffer of `bytes` (a positive multiple of 1024) again and
+ * again; the best of five samples. 0: no memory for the buffer. */
 double bench_read_rate(int isa, int64_t bytes);
 
 /* ---- peers.c: other libraries, loaded at run time ---- */
@@ -100,8 +104,8 @@ const char *bench_peers_directory(void);
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
 /* The path of the first file below the directory whose name begins with `prefix`; false if there is none. */
 bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size);
-/* A function by name, or NULL; ISO C has no cast from an object pointer, POSIX says that the bytes are the
- * same. */
+/* Sets `out`, a pointer to a function, to the library's function of that name, or NULL. ISO C has no cast
+ * from an object pointer to a function pointer; POSIX says that they have the same bytes. */
 #define BENCH_FUNCTION(library, name, out)          \
     do {                                            \
         void *address_ = dlsym(library, name);      \
@@ -118,20 +122,20 @@ struct bench_contender {
     /* results */
     long calls;                       /* per sample */
     double seconds, fastest, slowest; /* per call: median, minimum, maximum */
-    double percent; /* of the peak measured beside the sample, median; 0 if there are no flops */
+    double percent; /* of the peak measured next to the sample, median; 0 if there are no flops */
     double percent_low, percent_high; /* its quartiles */
     double ratio, ratio_low,
-        ratio_high; /* speed of the first contender over this one's, paired: median, range */
+        ratio_high; /* speed of the first contender over this one's in the same round: median, range */
 };
 
 struct bench_plan {
     int isa;
     int threads;
     bool doubles;       /* f64: the peak is half of f32's, as a vector holds half as many */
-    double flops;       /* per call; 0: no share of the peak */
-    int rounds;         /* 0: 15. Afterwards the number that ended before the deadline */
+    double flops;       /* per call; 0: no share of the peak is computed */
+    int rounds;         /* 0: 15. Result: the number that ended before the deadline */
     double sample_time; /* minimum length of a sample in seconds; 0: 0.015 */
-    double deadline;    /* the bench_seconds() from which on no call begins; 0: none */
+    double deadline;    /* time of bench_seconds() after which no call begins; 0: none */
     double peak;        /* result: median of the measured peaks, operations per second */
 };
 
@@ -150,8 +154,8 @@ void bench_random(float *values, size_t count, uint32_t seed);
  */
 
 enum bench_type { BENCH_F32, BENCH_F64 };
-/* BENCH_CALL: a call that decides everything itself. BENCH_RESOLVED: everything was decided before the call.
- */
+/* BENCH_CALL: the timed call gets shape and layout, and chooses kernels and blocks itself, as BLAS does.
+ * BENCH_RESOLVED: the library has chosen them for shape and layout before; the timed call gets addresses. */
 enum bench_form { BENCH_CALL, BENCH_RESOLVED };
 
 /* Row-major C[m, n] = sum A[m, k] B[k, n] + beta C; a transposed operand is stored column-major. */
@@ -192,7 +196,7 @@ void bench_shapes_free(struct bench_shapes *shapes);
 
 struct bench_library;
 
-/* One library's call for one product; `state` is the library's. */
+/* One library's call for one product; `state` belongs to the library. */
 struct bench_call {
     const struct bench_library *library;
     const struct bench_product *product;
@@ -207,7 +211,7 @@ struct bench_library {
     const char *name;
     char detail[BENCH_PEER_TEXT]; /* version and kernels; or why it is missing */
     bool missing;
-    bool forms[2]; /* by enum bench_form: is it compared in that form? */
+    bool forms[2]; /* by enum bench_form: true if it is compared in that form */
     /* Prepares the call. False if the library cannot compute this product. */
     bool (*begin)(struct bench_call *);
     void (*repeat)(struct bench_call *, long calls);
@@ -218,8 +222,9 @@ struct bench_library {
 
 enum { BENCH_LIBRARIES = 9 };
 
-/* Opens the peers: OpenBLAS, MKL, OpenBLAS of Debian, BLIS, MKL's direct call and JIT, libxsmm's BLAS and
- * dispatched calls, oneDNN. The rest as bench_peers_open. */
+/* Opens the peers in all the ways in which they are called: the four of bench_peers_open (OpenBLAS, MKL,
+ * OpenBLAS of Debian, BLIS), MKL's direct call, MKL's JIT, libxsmm's BLAS, its dispatched calls, and oneDNN.
+ * What bench_peers_open says about the environment holds here too. */
 void bench_libraries_open(struct bench_library *libraries, const char *directory, int isa, int threads);
 
 /* onednn.c */
