@@ -3,11 +3,13 @@
 
     bitcode.py CLANG LLVM_AS DEPFILE SOURCE OUT.ll OUT.bc [FLAG...]
 
-SOURCE is C, or LLVM IR already. DEPFILE receives, for make, what was read. What clang adds for a module of its own would keep an importer from inlining, or change
-with the machine that builds, so it is taken out: the functions' string attributes (CPU, features, builtins; an importer
-checks the features of kernels.json), the name of the source, the places of inline assembly. Definitions become
-alwaysinline. An asm statement becomes noduplicate: optimizers take it for one cheap instruction, and would unroll the
-loops around it.
+SOURCE is C or LLVM IR. DEPFILE receives the files that were read, as a rule for make. Clang's output is changed:
+
+    removed     the functions' string attributes (CPU, features, builtins), which would keep an importer from inlining: it checks
+                the features of kernels.json instead
+    removed     the source's path and the places of inline assembly in it, which depend on the machine that builds
+    added       alwaysinline, to definitions
+    added       noduplicate, to asm statements: optimizers take one for a cheap instruction, and would unroll the loops around it
 """
 
 import pathlib
@@ -30,7 +32,7 @@ text = subprocess.run(
 
 lines = [f'source_filename = "{pathlib.Path(source).name}"']
 asm_groups = set()
-# The nodes with places of inline assembly, which are offsets into all that was read.
+# Metadata nodes with the places of inline assembly: offsets into all files that were read.
 places = tuple(f"!{node} = " for node in re.findall(r"!srcloc !(\d+)", text))
 for line in text.splitlines():
     if line.startswith((";", "source_filename", "!llvm.ident", *places)):

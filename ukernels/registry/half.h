@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * f16 and bf16 as floats and back, in arithmetic that every machine has: kernels in plain C may call no
- * helper of the compiler's. Rounding is to nearest, ties to even.
+ * Converts f16 and bf16 to float and back, by integer and float arithmetic only, because kernels in plain C
+ * may not call helper functions of the compiler's library. Rounds to nearest, ties to even.
  */
 #ifndef UK_HALF_H
 #define UK_HALF_H
@@ -33,9 +33,9 @@ UK_HALF float uk_from_f16(uint16_t h) {
     return uk_float_of_bits(uk_bits_of_float(v) | special | (uint32_t)(h & 0x8000) << 16);
 }
 
-/* The f16 next to v, as a float. Added to a number 2^13 times as large, v loses the bits that f16 does not
- * have: 13 of its 24, more if it is subnormal there. 65520 is halfway between the largest f16 and what would
- * be the next. */
+/* Rounds v to a value of f16, still as a float. Adding and subtracting a number 2^13 times as large rounds
+ * away the bits of v that f16 does not have: 13 of its 24, more if v is subnormal as an f16. 65520 is halfway
+ * between 65504, the largest f16, and 65536: from there on v becomes infinite. */
 UK_HALF float uk_round_f16(float v) {
     const uint32_t bits = uk_bits_of_float(v), exponent = bits & 0x7f800000, sign = bits & 0x80000000;
     const float size = uk_float_of_bits(bits ^ sign);
@@ -45,7 +45,7 @@ UK_HALF float uk_round_f16(float v) {
     return uk_float_of_bits(uk_bits_of_float(size < 65520.0f ? rounded : size * __builtin_inff()) | sign);
 }
 
-/* v is the value of an f16. */
+/* The bits of v, which must be a value of f16 (uk_round_f16). */
 UK_HALF uint16_t uk_to_f16(float v) {
     const uint32_t bits = uk_bits_of_float(v), sign = bits >> 16 & 0x8000;
     const uint32_t size = uk_bits_of_float(uk_float_of_bits(bits & 0x7fffffff) * 0x1p-112f) >> 13;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the bitcode to where importers look for it, PREFIX/DIR/<arch>-<isa>/SYMBOL.{ll,bc}.
+"""Installs the bitcode as PREFIX/DIR/<arch>-<isa>/SYMBOL.{ll,bc}, where importers look for it.
 
     install_bitcode.py BUILD OTHER DIR <arch>-<isa>/SYMBOL...
 
-BUILD has each file as <arch>.SYMBOL.{ll,bc}, or OTHER, where it was taken from another build: meson installs no file under another name
-than it was built with.
+The folder BUILD has each file as <arch>.SYMBOL.{ll,bc}; OTHER has those that were taken from another build. This is a script because
+meson installs files only under the names that they were built with.
 """
 
 import os

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operation of ops.def is, beside its prototype and its declaration: the columns by which programs
- * choose among kernels. */
+/* Attributes of the operations of ops.def, by which programs choose among kernels. */
 #ifndef UK_OPERATION_H
 #define UK_OPERATION_H
 
@@ -12,13 +11,13 @@ enum uk_element {
     UK_ELEMENT_F64,
     UK_ELEMENT_I8,
     UK_ELEMENT_U8,
-    UK_ELEMENT_U8_I8, /* products of u8 by i8 */
-    UK_ELEMENT_I8_U8, /* and of i8 by u8 */
+    UK_ELEMENT_U8_I8, /* products of A in u8 by B in i8 */
+    UK_ELEMENT_I8_U8, /* products of A in i8 by B in u8 */
     UK_ELEMENT_I16,
     UK_ELEMENT_I32,
 };
 
-/* Of a pair of types, each. */
+/* Bytes of an element; of a pair of types, of an element of either. */
 static inline int uk_element_bytes(enum uk_element e) {
     switch (e) {
     case UK_ELEMENT_F64:
@@ -35,56 +34,53 @@ static inline int uk_element_bytes(enum uk_element e) {
     }
 }
 
+/* What an operation computes and how it reads its operands. ops.def has the formulas. */
 enum uk_op_form {
-    /* Products, by how A and B are read: both as panels; A in rows; A in rows of several runs; both in rows;
-     * A by two strides and B in rows; both in rows, and B packed. */
-    UK_OP_PANELS,
-    UK_OP_RA,
-    UK_OP_RUNS,
-    UK_OP_RAB,
-    UK_OP_SAB,
-    UK_OP_RAP,
-    /* Products of any number of rows: both in rows; A in columns; B in columns. */
-    UK_OP_SMALL,
-    UK_OP_SMALL_TA,
-    UK_OP_NT,
-    /* A GPU thread's part of a product, with both operands in shared memory. */
+    /* Products of one tile: */
+    UK_OP_PANELS, /* A and B in panels */
+    UK_OP_RA,     /* A in rows, B in panels */
+    UK_OP_RUNS,   /* each row of A is several runs of k elements; B in panels, one per run */
+    UK_OP_RAB,    /* A and B in rows */
+    UK_OP_SAB,    /* A by two strides, B in rows */
+    UK_OP_RAP,    /* as RAB; also packs B into a panel */
+    /* Products of any number of rows in one call: */
+    UK_OP_SMALL,    /* A and B in rows */
+    UK_OP_SMALL_TA, /* A in columns, B in rows */
+    UK_OP_NT,       /* A in rows, B in columns */
+    /* A GPU thread's part of a product, A and B in shared memory: */
     UK_OP_SHARED,
-    /* Of vectors: inner products; y += alpha x; a matrix times a vector; a transposed matrix times a vector.
-     * */
-    UK_OP_DOT,
-    UK_OP_AXPY,
-    UK_OP_GEMV_N,
-    UK_OP_GEMV_T,
-    /* c = a + b: of any number of elements; of NR at most. */
-    UK_OP_ADD,
-    UK_OP_ADD_VECTOR,
-    /* Copies into a panel, or into one group of each row: of rows; of columns; by two strides. */
-    UK_OP_PACK_N,
-    UK_OP_PACK_T,
-    UK_OP_PACK_S,
-    /* Copies into a whole panel of groups: of rows; of columns. */
-    UK_OP_PANEL_N,
-    UK_OP_PANEL_T,
+    /* Vectors: */
+    UK_OP_DOT,        /* inner product */
+    UK_OP_AXPY,       /* y += alpha x */
+    UK_OP_GEMV_N,     /* matrix times vector */
+    UK_OP_GEMV_T,     /* transposed matrix times vector */
+    UK_OP_ADD,        /* c = a + b, any number of elements */
+    UK_OP_ADD_VECTOR, /* c = a + b, at most NR elements */
+    /* Copies into a panel, or into one group of each of its rows: */
+    UK_OP_PACK_N, /* from rows of the panel's width */
+    UK_OP_PACK_T, /* from rows along k: transposes */
+    UK_OP_PACK_S, /* by two strides */
+    /* Copies into a panel of groups, all groups in one call: */
+    UK_OP_PANEL_N, /* as PACK_N */
+    UK_OP_PANEL_T, /* as PACK_T */
+    /* Transposes a matrix of any number of columns: */
     UK_OP_TRANSPOSE,
-    /* Depthwise: each column has its weights; a row's columns share one; a window of weights moves over a
-     * plane; each column has a window of weights. */
-    UK_OP_DEPTHWISE,
-    UK_OP_DEPTHWISE_ROW,
-    UK_OP_DEPTHWISE_WINDOW,
-    UK_OP_DEPTHWISE_CHANNELS,
-    /* The greatest element of a window, or its sum. */
-    UK_OP_WINDOW,
+    /* Depthwise products: */
+    UK_OP_DEPTHWISE,          /* each column has its own weights */
+    UK_OP_DEPTHWISE_ROW,      /* all columns share the weights */
+    UK_OP_DEPTHWISE_WINDOW,   /* a window of weights slides over a plane */
+    UK_OP_DEPTHWISE_CHANNELS, /* each column has its own window of weights */
+    UK_OP_WINDOW,             /* maximum or sum of a window */
 };
 
 struct uk_operation {
     enum uk_element element;
     enum uk_op_form form;
     int window,
-        stride; /* DEPTHWISE_WINDOW: rows and columns of a window; columns from a window to the next */
+        stride; /* DEPTHWISE_WINDOW: rows, and columns, of a window; columns from one window to the next */
 };
 
-/* A row's, for libuktensorize and uk; programs do not have this header. */
+/* The operation of a kernel. For libuktensorize and uk; this header is not installed. */
 struct uk_kernel;
 #pragma GCC visibility push(default)
 const struct uk_operation *uk_kernel_operation(const struct uk_kernel *kernel);

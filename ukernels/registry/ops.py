@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads ops.def for who is not C."""
+"""Reads ops.def for Python scripts."""
 
 import pathlib
 import re
@@ -9,7 +9,8 @@ FILE = pathlib.Path(__file__).resolve().parent / "ops.def"
 
 
 def operations():
-    """name: parameters (a list in parentheses, or a macro of the file, NAME_PARAMETERS(types), that is one), element, form."""
+    """Maps names of operations to parameters, element and form. In the file parameters are a list in parentheses, or a macro of the
+    file, NAME_PARAMETERS(types), that expands to one."""
     text = FILE.read_text(encoding="utf-8").replace("\\\n", "")
     macros = dict(re.findall(r"^#define (\w+_PARAMETERS\([^)]*\)) *(\(.*\))$", text, re.M))
     macros = {name.split("(")[0]: (re.findall(r"\w+", name.split("(")[1]), " ".join(body.split())) for name, body in macros.items()}

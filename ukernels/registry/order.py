@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the order of preference among the rows of kernels.def: the places of rows in the file, from 0 on, by rank; rows without a
-rank come last, as they stand."""
+"""Prints the order of preference among the rows of kernels.def: the indices of rows in the file, from 0 on, sorted by rank. Rows
+without a rank come last, in the order of the file."""
 
 import pathlib
 import re

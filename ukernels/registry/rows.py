@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what the build needs of every row of kernels.def, once for each architecture that has it: symbol, isa, impl,
-source, compiler flags (separated by spaces), architecture, its triple, the operation's C parameters, its variants (separated by
-spaces), separated by tabs."""
+"""Prints the rows of kernels.def for the build: a line for each row and each architecture that has it, of fields separated by tabs.
+
+    symbol, isa, impl
+    source         path of the source
+    flags          of the compiler, separated by spaces
+    architecture, its triple
+    parameters     of the operation's C prototype
+    variants       separated by spaces; may be empty
+"""
 
 import pathlib
 import re
@@ -16,7 +22,7 @@ archs, isas, private = machine.architectures(), machine.isas(), machine.private_
 
 
 def flags_of(isa, own):
-    """The compiler's, for the isa and for the features of the row's own, if it names any."""
+    """The compiler's flags for the isa, and for the features that the row names itself."""
     flag = archs.get(isas[isa]["arch"], {"flag": ""})["flag"]
     more = [f for f in own if f not in isas[isa]["features"] and f not in private]
     if more and not flag:

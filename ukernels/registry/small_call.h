@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of small products share with their caller in gemm, and nobody else: programs do not have this
- * header. */
+/* Prepared calls of small products, for their kernels and the folder gemm only; this header is not installed.
+ */
 #ifndef UK_SMALL_CALL_H
 #define UK_SMALL_CALL_H
 
@@ -8,14 +8,15 @@
 
 struct uk_small_call;
 
-/* Computes a product that is prepared: adds to C if acc is not 0. Returns 0, which is UK_OK, so that uk_sgemm
- * can end in a jump to it. */
+/* Computes a prepared product, and adds to C if acc is not 0. Returns 0, which is UK_OK, so that uk_sgemm can
+ * end in a jump to it. */
 typedef int uk_small_run(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 
 /* What a kernel of small products (sgemm_small, dgemm_small, ..._ta) computes from sizes and strides alone,
- * once for repeated calls: compiled with UK_RESOLVED its file defines UK_SYMBOL_resolved, which fills this.
- * It sets `ahead` and `prefetching` only where there are such variants: who reads them sets all to zero
- * before. m, n and k are 1 at least. Only the kernel reads the other fields. */
+ * once for repeated calls. Compiled with UK_RESOLVED, the kernel's file defines UK_SYMBOL_resolved, which
+ * fills this struct; m, n and k are at least 1. It leaves `ahead` and `prefetching` as they are if it has no
+ * such variant, so callers that read them zero the struct first. Callers read the pointers only, the kernel
+ * the rest. */
 struct uk_small_call {
     uk_small_run *run;
     uk_small_run *ahead;       /* for many rows of A from the LLC or memory, which it prefetches */
