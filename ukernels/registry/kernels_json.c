@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run
- * by the build. Left out where a row has the default: private_features (those of its features that LLVM does
- * not know; default none), scope (default thread), and an operand's space (default generic). */
+/*
+ * Writes the registry as JSON, for importers of the bitcode: an object for each row and each architecture
+ * that has it. The build runs it. These members are omitted if they have the default:
+ *
+ *     private_features    features that LLVM does not know; default: none
+ *     scope               default: thread
+ *     space               of an operand; default: generic
+ */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "registry.h"
 
-/* Adds the first n characters of s; 0 if there was memory for it. */
+/* Adds the first n characters of s to a list. These functions return 0, or not 0 if out of memory. */
 static int add_word(cJSON *list, const char *s, size_t n) {
     char word[256];
 
@@ -20,7 +25,7 @@ static int add_text(cJSON *row, const char *name, const char *value) {
     return !cJSON_AddStringToObject(row, name, value);
 }
 
-/* "(a x, b *y)" as a list of its parts; each is one declaration. */
+/* Adds the parameters "(a x, b *y)" as a list of declarations. */
 static int add_arguments(cJSON *row, const char *parameters) {
     cJSON *list = cJSON_AddArrayToObject(row, "arguments");
 
@@ -36,7 +41,7 @@ static int add_arguments(cJSON *row, const char *parameters) {
     return !list;
 }
 
-/* Whether the feature of n characters is one that LLVM does not know. */
+/* True if the row's isa lists the feature, of n characters, as one that LLVM does not know. */
 static bool is_private(const struct uk_kernel *k, const char *feature, size_t n) {
     static const struct {
         const char *isa, *features;
@@ -52,7 +57,7 @@ static bool is_private(const struct uk_kernel *k, const char *feature, size_t n)
     return false;
 }
 
-/* All features; or the private ones, if there are any. */
+/* Adds all features; or, if !all, the private ones, if there are any. */
 static int add_features(cJSON *row, const struct uk_kernel *k, bool all) {
     cJSON *list = all ? cJSON_AddArrayToObject(row, "features") : NULL;
     size_t n;
@@ -69,8 +74,8 @@ static int add_features(cJSON *row, const struct uk_kernel *k, bool all) {
     return all && !list;
 }
 
-/* One attribute of a tensor's line, "stride [1, 6]", if it is there: a list of its parts, as texts of the .uk
- * language. */
+/* Adds an attribute of a tensor's line, "stride [1, 6]", as a list of texts of the .uk language; nothing if
+ * the line does not have it. */
 static int add_list(cJSON *operand, const char *line, size_t length, const char *word) {
     char text[128];
 
@@ -89,7 +94,7 @@ static int add_list(cJSON *operand, const char *line, size_t length, const char 
     return !list;
 }
 
-/* The tensors of the declaration, which are the pointers of the prototype, in order. */
+/* Adds the tensors of the declaration, which are the pointers of the prototype, in order. */
 static int add_operands(cJSON *row, const struct uk_kernel *k, const char *declaration) {
     static const char start[] = "\n  tensor ";
     static const char *const spaces[] = {"generic", "global", "shared", "private"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every operation computes, in as few lines as possible. Kernels are tested against these. */
+/* Computes each operation of ops.def in plain loops, as simply as possible: kernels are tested against these.
+ */
 #include "ukernels.h"
 #include "half.h"
 #include "registry.h"
@@ -22,7 +23,8 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
             d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
 }
 
-/* Sums in i32 wrap. A(i, p) is element (i, p) of A: in panels of groups, or in rows in place. */
+/* Products of bytes and halves; sums in i32 wrap. A(i, p) is element (i, p) of A: IN_GROUPS, in panels of
+ * groups, or IN_ROWS, in rows in place. */
 #define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
 #define IN_ROWS(i, p) a[(i) * lda + (p)]
 #define ADD(element, from, to, sum_type)                                                        \
@@ -157,7 +159,7 @@ GROUP_PACKS(i16, int16_t)
 GROUP_PACKS(b, uint16_t)
 #undef GROUP_PACKS
 
-/* Element p of line i is at[p * step + i * line]. */
+/* Packs panels of groups. Element p of line i of the source is s[p * step + i * line]. */
 #define PANELS(name, element, step, line)                                                                  \
     void uk_reference_##name(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, int64_t lds, \
                              element *d, int64_t ldd, int64_t n, int64_t w, int64_t g) {                   \
@@ -181,7 +183,7 @@ void uk_reference_sgemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
                 c[i * NR + j] += a[p * lda + i / 4 * sa + i % 4] * b[p * ldb + j / 4 * sb + j % 4];
 }
 
-/* A filter's elements are csf apart. */
+/* Depthwise sums; the weights of one term are csf elements apart from column to column. */
 static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,
                       int64_t csf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     for (int64_t i = 0; i < m; i++) {
@@ -252,8 +254,8 @@ BYTE_TRANSPOSE(u8transpose, uint8_t)
 BYTE_TRANSPOSE(i8transpose, int8_t)
 #undef BYTE_TRANSPOSE
 
-/* Sums of rows x columns bytes times weights, for m x n of them whose neighbours lie x_step apart and their
- * weights f_step. */
+/* m x n sums, each of a window of rows x columns bytes times weights. From one sum of a row to the next, the
+ * window moves by x_step bytes and its weights by f_step. */
 #define BYTE_WINDOWS(name, element, weight)                                                                  \
     static void name(int64_t rows, int64_t columns, const element *x, int64_t ldi, int64_t ldr, int64_t lds, \
                      int64_t x_step, const weight *f, int64_t ldfr, int64_t ldfs, int64_t f_step,            \
@@ -278,7 +280,7 @@ BYTE_TRANSPOSE(i8transpose, int8_t)
         (void)KR;                                                                                           \
         windows(window, window, x, ldi, ldx, 1, step, f, ldf, csf, 0, y, ldy, acc, m, n);                   \
     }
-/* All depthwise operations of bytes of a kind, by weights of a kind. */
+/* All depthwise operations for one type of bytes and one type of weights. */
 #define BYTE_DEPTHWISES(name, element, weight)                                                              \
     BYTE_WINDOWS(name##_windows, element, weight)                                                           \
     BYTE_DEPTHWISE(name##dw3, element, weight, name##_windows, 3, 1)                                        \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations that exist for f32 and f64: `real` is the type, REFERENCE(op) the name. reference.c includes
- * this for each. */
-/* The product with A(i, p) = a[i * lda + p * csa]; the other products are this one, as panels and transposes
- * are strides. */
+/* References of the operations that exist for f32 and f64. reference.c includes this file for each type,
+ * `real`, with REFERENCE(op) the name of the function. */
+/* The product with element (i, p) of A at a[i * lda + p * csa]. The other products call this one: panels and
+ * transposes differ in strides only. */
 void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
                          int64_t csa, const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc,
                          int64_t mr, int64_t nr) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels.def as an array, and the declarations of its rows. */
+/* The array of kernels, from kernels.def, and their declarations. */
 #include <stdio.h>
 #include <string.h>
 #include "machine/arch.h"
 #include "registry.h"
 
-/* Rows override the defaults that UK_KERNEL gives in the same initializer, which is intended. */
+/* The attributes of a row override the defaults that UK_KERNEL gives in the same initializer. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 #define UK_STRING(x) UK_STRING_(x)
@@ -64,7 +64,7 @@ const struct uk_variant *uk_kernel_variant(const struct uk_kernel *kernel, int v
 
     if (!(kernel->variants & variant))
         return NULL;
-    /* The last one has no functions: it stands for those of other architectures' rows. */
+    /* The last variant has no functions: it represents the variants of other architectures' rows. */
     while (v->kernel && (v->kernel != kernel->function || v->variant != variant))
         v++;
     return v;
@@ -72,7 +72,7 @@ const struct uk_variant *uk_kernel_variant(const struct uk_kernel *kernel, int v
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* By rank (order.py). */
+/* Indices into `rows`, sorted by rank (order.py). */
 static const short order[] = {
 #include "order.def"
 };
@@ -135,7 +135,7 @@ bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
     return kernel && kernel->function && !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
 }
 
-/* The text that replaces a word in capitals of a declaration. */
+/* Writes the text that replaces a word in capitals of a declaration. */
 static void expand(const struct uk_kernel *k, const char *word, size_t length, char *out, size_t room) {
     bool rows_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_ROWS;
     bool columns_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_COLS;
@@ -173,7 +173,7 @@ static void expand(const struct uk_kernel *k, const char *word, size_t length, c
     }
 }
 
-/* What follows on the line of the tensor of that number, from 1. */
+/* The end of the line of a tensor in a declaration: its scope. Tensors are counted from 1. */
 static const char *space_of(const struct uk_kernel *k, int tensor) {
     static const char *const texts[] = {[UK_SPACE_GENERIC] = "",
                                         [UK_SPACE_GLOBAL] = "",
@@ -183,7 +183,8 @@ static const char *space_of(const struct uk_kernel *k, int tensor) {
     return texts[uk_kernel_space(k, tensor - 1)];
 }
 
-/* The word in capitals that begins at s, one of a fixed list (so that SYMBOLREQUIRES is two); 0: none. */
+/* The length of the word to be replaced that begins at s; 0: none does. A fixed list, because words may
+ * follow one another without a space: SYMBOLREQUIRES. */
 static size_t word_at(const char *s) {
     static const char *const words[] = {"SYMBOL",  "REQUIRES", "EDGES", "A_OVER", "A_GROUP",
                                         "B_GROUP", "MR",       "NR",    "KR"};
@@ -201,7 +202,7 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
 
     if (!buffer)
         size = 0;
-    int tensors = 0, line = 0; /* the tensor whose line this is, from 1; 0: none's */
+    int tensors = 0, line = 0; /* the tensor of the current line, from 1; 0: not a tensor's line */
 
     for (const char *s = kernel ? kernel->declaration : ""; *s; s += word ? word : 1) {
         word = word_at(s);
