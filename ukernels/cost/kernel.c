@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The throughput of a loop by its ports, as llvm-mca and uiCA count it: instructions that may only go to the
- * ports of a set take at least their cycles over the number of those ports. The sets that count are the
- * unions of the instructions' own (Hall's theorem).
+ * Bounds the throughput of a loop by its ports, as llvm-mca and uiCA do: instructions that only the ports of
+ * a set execute take at least the sum of their cycles divided by the number of those ports. It suffices to
+ * try the unions of the port sets of the kinds of instructions (Hall's theorem).
  */
 #include "cost.h"
 

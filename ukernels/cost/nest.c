@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of a nest by their views. Loops that run once are left out. */
+/* Adds operands to a nest: strides in bytes per loop, from an operand's lattice. Loops that run once are left
+ * out. */
 #include "cost.h"
 
 struct uk_loop_operand *uk_nest_add(struct uk_loop_nest *n, const struct uk_nest_loop *loop, int loops,

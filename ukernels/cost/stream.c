@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a loop nest costs by the lines that it moves.
+ * Estimates the cycles of a loop nest from its instructions and the cache lines that it moves.
  *
- * Lines. From the innermost loop outwards, an operand's footprint in the loops so far is counted by its view.
- * Where a loop comes back to lines that the iteration before has touched, or to all of them, because its
- * stride for the operand is 0, a cache has kept the part of them for which there is room among all that an
- * iteration touches, and among the sets that the operand's own lines map to. The others are misses. The part
- * is that of random replacement, as no cache's is that of the least recently used, and of pages at random
- * places where a cache's sets are chosen by more bits of the address than those within a page. Operands begin
- * with lines; what a cache keeps of all operands is there when the nest begins. Pages and the two levels of
- * the TLB are counted in the same way.
+ * Misses. From the innermost loop outwards, an operand's footprint in the loops so far is counted by struct
+ * uk_view. A loop may access lines again that its previous iteration accessed: some of them, or all if its
+ * stride for the operand is 0. A cache has kept a part of them, according to its room
  *
- * Cycles. A line takes what its cache delivers it in (64 bytes over the rate), or the latency over the number
- * of misses that may be in flight if that is more, as it is not for lines that come before they are needed:
- * those of streams that the hardware follows, and those that instructions prefetch. Stores commit one after
- * the other, so that each to a line that is not in L1 and was not prefetched takes the time of the core's
- * `store_miss`, or, from L2, as much less of it as L2's latency is less than the last cache's. Translations
- * are one after the other. In the Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein,
- * "Quantifying performance bottlenecks of stencil computations using the ECM model", ICS 2015) transfers
- * between a core's caches on Intel's CPUs run neither at the same time nor while loads do; on AMD's and Arm's
- * they do (Hofmann, Alappat, Hager, Fey and Wellein, "Bridging the architecture gap: abstracting
- * performance-relevant properties of modern server processors", 2020).
+ * - for all lines of all operands that an iteration accesses, and
+ * - in those of its sets that the operand's own lines map to.
+ *
+ * The others are misses. Replacement is taken to be random, as no cache replaces exactly the least recently
+ * used line. If address bits beyond those within a page select the set, pages are taken to lie at random
+ * places. Operands begin at cache lines. The nest is one of many equal runs: it begins with what a cache can
+ * keep of all operands. Pages are counted in the same way for the two levels of the TLB.
+ *
+ * Cycles.
+ *
+ * - A line takes 64 bytes over the rate of the cache that it comes from; or, if more, that cache's latency
+ * over the number of misses in flight. The latter does not hold for lines that arrive before they are needed:
+ * those of streams that the hardware prefetches, and those that instructions prefetch.
+ * - Stores commit one after another. A store to a line that is not in L1 and was not prefetched takes the
+ *   core's `store_miss`; if the line is in L2, that times L2's latency over the last-level cache's.
+ * - TLB misses are served one after another.
+ * - On Intel's CPUs transfers between a core's caches overlap neither each other nor loads: the
+ *   Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein, "Quantifying performance bottlenecks
+ * of stencil computations using the ECM model", ICS 2015). On AMD's and Arm's they do (Hofmann, Alappat,
+ * Hager, Fey and Wellein, "Bridging the architecture gap: abstracting performance-relevant properties of
+ * modern server processors", 2020).
  */
 #include "cost.h"
 #include <stddef.h>
@@ -28,20 +34,21 @@
 
 enum { LINE = 64 }; /* bytes */
 
-/* What an operand touches in some loops of the nest. */
+/* What an operand accesses in the innermost loops of the nest. */
 struct footprint {
-    double lines, pages; /* that are distinct */
+    double lines, pages; /* distinct ones */
     int64_t pitch;       /* of its runs */
     double run;          /* lines of a run */
 };
 
-/* By how many loops of the nest are outside: of each operand, and of all together. */
+/* Footprints in one iteration of the i outermost loops, i = 0 the whole nest: of each operand,
+ * of[i][operand], and of all together, lines[i] and pages[i]. */
 struct footprints {
     struct footprint of[UK_NEST_LOOPS + 1][UK_NEST_OPERANDS];
     double lines[UK_NEST_LOOPS + 1], pages[UK_NEST_LOOPS + 1];
 };
 
-/* The view grows by a loop at a time. */
+/* Adds the footprints of operand o. Its view grows by one loop at a time. */
 static void find_footprints(const struct uk_loop_nest *n, int o, struct footprints *f) {
     const struct uk_loop_operand *x = &n->operand[o];
     struct uk_view v = {.bytes = (int)x->length};
@@ -62,8 +69,8 @@ static void find_footprints(const struct uk_loop_nest *n, int o, struct footprin
     }
 }
 
-/* The part of the cache's sets that runs `pitch` bytes apart map to: such begin in one of way / 2^s places.
- * */
+/* The fraction of the cache's sets that the operand's runs map to: runs that are 2^s * odd bytes apart begin
+ * at (bytes of a way) / 2^s different places. */
 static double sets_of(const struct uk_cache *c, const struct footprint *f) {
     const int64_t way = c->size / c->ways, apart = f->pitch & -f->pitch;
 
@@ -72,23 +79,23 @@ static double sets_of(const struct uk_cache *c, const struct footprint *f) {
                  : 1;
 }
 
-/* The part that a cache with random replacement keeps of what is accessed again and again, h = exp((h - 1)
- * size / room), is about the square of room over size. */
+/* The fraction h of `size` lines, accessed again and again, that a cache of `room` lines with random
+ * replacement keeps: h = exp((h - 1) size / room), which is about the square of room / size. */
 static double kept_in(double room, double size) {
     return size <= room ? 1 : room * room / (size * size);
 }
 
-/* The same where pages lie at random places: some sets have more lines than ways before the cache is full.
- * The mean over a Poisson distribution of pages, by a fraction that is within 0.03 of it for 4 to 12 ways and
- * 0.1 for 20. */
+/* The same if pages lie at random places: some sets have more lines than ways before the cache is full. The
+ * mean over a Poisson distribution of pages, approximated by a rational function with an error of 0.03 at
+ * most for 4 to 12 ways, and of 0.1 for 20. */
 static double kept_of_pages(double room, double size, int ways) {
     const double r = size / room * (size / room), a = (double)(ways + 30) / (10 * ways) * r;
 
     return (1 + a) / (1 + a + a * r);
 }
 
-/* The part of an operand's lines that is kept in their sets, beside the part of all `lines` that map there
- * too. */
+/* The fraction of an operand's lines that a cache keeps. They share their sets with those of the other
+ * operands' lines that map there; `lines` are those of all operands. */
 static double kept_of(const struct uk_cache *c, const struct footprint *f, double lines) {
     const double sets = sets_of(c, f), room = (double)(c->size / LINE) * sets,
                  size = f->lines + (lines - f->lines) * sets;
@@ -96,14 +103,14 @@ static double kept_of(const struct uk_cache *c, const struct footprint *f, doubl
     return c->size / c->ways > COST_PAGE ? kept_of_pages(room, size, c->ways) : kept_in(room, size);
 }
 
-/* One more loop: of what an iteration touches, `before`, with so many misses, the part `kept` is there when
- * the next one comes back to it; all iterations touch `after`. */
+/* Misses of a loop, from those of one iteration. `before` and `after` are the distinct lines of one iteration
+ * and of all; `kept` is the fraction of an iteration's lines that are still there in the next. */
 static double outwards(double misses, double extent, double before, double after, double kept) {
     return after + extent * (misses - before) + (1 - kept) * uk_max_real(extent * before - after, 0);
 }
 
-/* How often a line of the operand is not in the cache, in a nest that runs again and again: what the cache
- * keeps of all is there when it begins. */
+/* Misses of operand o in a cache, per run of a nest that runs again and again: lines that the cache keeps
+ * from one run to the next do not count. */
 static double misses_of(const struct uk_loop_nest *n, const struct footprints *f, int o,
                         const struct uk_cache *c) {
     const struct footprint *all = &f->of[0][o];
@@ -122,7 +129,7 @@ static double misses_of(const struct uk_loop_nest *n, const struct footprints *f
     return misses - there;
 }
 
-/* How often a page is not among so many entries of the TLB, which has no sets. */
+/* The same for pages, in a TLB of so many entries, which is fully associative. */
 static double misses_of_pages(const struct uk_loop_nest *n, const struct footprints *f, int o, int entries) {
     const double pages = f->of[0][o].pages, kept = kept_in(entries, f->pages[0]);
     const int first = n->loops - n->operand[o].held;
@@ -134,9 +141,9 @@ static double misses_of_pages(const struct uk_loop_nest *n, const struct footpri
     return kept < 1 ? misses - kept * pages : 0;
 }
 
-/* The part of an operand's lines that nothing fetches early: the first two of each run that the hardware
- * could follow, or all where it cannot follow so many at once. A run ends at the end of a page where streams
- * do. */
+/* The fraction of an operand's lines that are not prefetched: the first two of each run that the hardware can
+ * follow, or all if there are more runs at once than it can follow. A run ends at the end of a page if the
+ * prefetcher stops there. */
 static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *n,
                          const struct uk_loop_operand *o) {
     double length = (double)o->length, streams = o->pitch > LINE ? (double)o->runs : 1;
@@ -161,7 +168,8 @@ static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *
     return uk_min_real(1, 2 * LINE / longest);
 }
 
-/* Lines of an operand that the instructions in flight access: those of as many bodies as these make. */
+/* Lines of an operand that the instructions in flight access: those of as many iterations of the body as the
+ * reorder buffer holds. */
 static double reached(const struct uk_machine *m, const struct uk_loop_nest *n,
                       const struct uk_loop_operand *o) {
     const int inside = n->loops - o->held - 1;
@@ -180,8 +188,9 @@ static double reached(const struct uk_machine *m, const struct uk_loop_nest *n,
     return uk_max_real(uk_runs_units(&r, LINE, LINE), 1);
 }
 
-/* Cycles for so many lines, a part of them too late, from where each takes LINE / bytes cycles or its latency
- * over the misses in flight; as many go back if they were written. */
+/* Cycles for `lines` lines from a cache or memory that delivers `bytes` per cycle. `ways`: 2 if they are
+ * written back too, else 1. `late` is the fraction that is not prefetched: these take latency / in_flight
+ * cycles each, if that is more. */
 static double transfer(double lines, double ways, double late, double bytes, double latency,
                        double in_flight) {
     const double each = LINE / bytes;
@@ -189,15 +198,16 @@ static double transfer(double lines, double ways, double late, double bytes, dou
     return lines * (ways * each + late * uk_max_real(latency / in_flight - each, 0));
 }
 
-/* Work that runs beside longer work waits for it as often as the two meet: half of the share of the time that
- * it takes shows. */
+/* Cycles of two kinds of work that overlap: those of the longer, and a part of the shorter, because the two
+ * delay each other when they meet. The part is half of (shorter / longer). */
 static double beside(double a, double b) {
     const double most = uk_max_real(a, b), rest = uk_min_real(a, b);
 
     return rest > 0 ? most + rest * rest / (2 * most) : most;
 }
 
-/* Cycles for what all operands bring into L1, into L2 and into the last cache. */
+/* Cycles for lines that all operands bring from L2 into L1, from the last-level cache into L2, and from
+ * memory. */
 struct transfers {
     double from_l2, from_last, from_memory;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops whose strides do not continue one another: a run ends with the last loop. */
+/* Indices of nests of loops. Strides of successive loops need not continue one another, so a run of indices
+ * with one stride ends where the last loop does. */
 #include "minmax.h"
 #include "view.h"
 
@@ -30,7 +31,7 @@ struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loo
     struct uk_lattice_run r = {.stride = last->stride, .axis = last->axis, .step = last->step};
 
     for (int i = loops - 1; i >= 0; i--) {
-        /* No division in the only loop, and none by the first extent. */
+        /* The first loop needs no division; a nest of one loop needs none at all. */
         const int64_t at = i ? index % loop[i].extent : index;
 
         index = i ? index / loop[i].extent : 0;
@@ -43,7 +44,7 @@ struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loo
     return r;
 }
 
-/* How far a run goes along an axis, which may be back. */
+/* The coordinate of a run's last index on an axis, less that of its first; may be negative. */
 static int64_t along(const struct uk_lattice_run *r, int axis) {
     return r->axis == axis ? (r->count - 1) * r->step : 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops are taken by their strides, the shortest first. One whose stride is no longer than the run so far,
- * plus a gap of less than a unit, makes the run longer; one that goes farther makes several runs of it,
- * evenly apart. A later loop whose stride leads back among places that are evenly apart, as that over the
- * rows of the output does among the rows of a window, adds only those that are new.
+ * Counts the bytes of a view. Loops are taken by their strides, the shortest first:
+ *
+ * - A loop whose stride is less than the length of the run so far plus a unit lengthens the run.
+ * - A longer stride makes a level: `span` copies of all that the loops so far access, `pitch` bytes apart.
+ * - A stride that is a multiple of a level's pitch, and no longer than the level, leads to copies that exist
+ *   already, as successive rows of the output do among the rows of a window. It adds only the new ones.
  */
 #include "view.h"
 
@@ -22,7 +24,7 @@ void uk_view_add(struct uk_view *v, int64_t extent, int64_t stride) {
 
 struct uk_runs uk_view_runs(const struct uk_view *v, int64_t unit) {
     struct {
-        int64_t pitch, span; /* so many places, evenly apart */
+        int64_t pitch, span;
     } level[UK_VIEW_LOOPS];
     int64_t length = v->bytes;
     int levels = 0;
@@ -39,7 +41,7 @@ struct uk_runs uk_view_runs(const struct uk_view *v, int64_t unit) {
         while (at >= 0 && on != level[at].pitch &&
                (on > level[at].pitch * level[at].span || on % level[at].pitch))
             at--;
-        if (at >= 0) { /* back among those places */
+        if (at >= 0) { /* overlaps copies of this level */
             level[at].span += (extent - 1) * (on == level[at].pitch ? 1 : on / level[at].pitch);
         } else {
             level[levels].pitch = on;
