@@ -17,16 +17,16 @@
  * Cycles.
  *
  * - A line takes 64 bytes over the rate of the cache that it comes from; or, if more, that cache's latency
- * over the number of misses in flight. The latter does not hold for lines that arrive before they are needed:
- * those of streams that the hardware prefetches, and those that instructions prefetch.
+ *   over the number of misses in flight. Lines that arrive before they are needed, because the hardware or
+ *   instructions prefetch them, take the former.
  * - Stores commit one after another. A store to a line that is not in L1 and was not prefetched takes the
  *   core's `store_miss`; if the line is in L2, that times L2's latency over the last-level cache's.
  * - TLB misses are served one after another.
  * - On Intel's CPUs transfers between a core's caches overlap neither each other nor loads: the
- *   Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein, "Quantifying performance bottlenecks
- * of stencil computations using the ECM model", ICS 2015). On AMD's and Arm's they do (Hofmann, Alappat,
- * Hager, Fey and Wellein, "Bridging the architecture gap: abstracting performance-relevant properties of
- * modern server processors", 2020).
+ *   Execution-Cache-Memory model (Stengel, Treibig, Hager and Wellein, "Quantifying performance
+ *   bottlenecks of stencil computations using the ECM model", ICS 2015). On AMD's and Arm's they do
+ *   (Hofmann, Alappat, Hager, Fey and Wellein, "Bridging the architecture gap: abstracting
+ *   performance-relevant properties of modern server processors", 2020).
  */
 #include "cost.h"
 #include <stddef.h>

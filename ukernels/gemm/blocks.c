@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks of a product by tiles.
+ * Sizes of the blocks of a product by tiles.
  *
- * A block of B, kc x nc, takes half of L2, or GEMM_BLOCK bytes of a larger one: the packed operands pass
- * through L2 as well; and half of that where kernels prefetch the next block. k is split into equal blocks of
- * about GEMM_KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has
- * few columns, for each of which the panels of A come from the last cache. That k is not split although it is
- * long is a way of its own, which cost.c compares.
+ * - A block of B, kc x nc, is as large as half of L2, and at most GEMM_BLOCK bytes: the other half is for the
+ *   operands that pass through L2. If kernels prefetch the next block, a block is half as large.
+ * - k is split into equal blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE. Few, long blocks save
+ * reads and writes of C, one of each per block; but a long block has few columns, and the panels of A come
+ * from the last-level cache once per block of columns. Not to split a long k is a way of its own, which
+ * cost.c compares.
  */
 #include "tiles.h"
 
@@ -17,7 +18,7 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
 }
 
 int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts) {
-    const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* beside it, prefetched */
+    const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* the next block is in L2 too */
     const int64_t room = uk_min(p->type->machine->cache[UK_L2].size / 2, GEMM_BLOCK) / p->type->size /
                          (has_next ? 2 * parts : parts);
     const int nr = w->tile->nr;

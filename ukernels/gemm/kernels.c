@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU, or that
- * would on another machine. */
+/* Finds the kernels of matrix products for a machine: the registry's rows of their operations that this CPU
+ * can run, or that a core of another row of cores.def can. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "small.h"
 #include "tiles.h"
 
-/* The rank of an instruction set: a kernel of a higher one replaces one of the same tile. */
+/* The position of a kernel's instruction set in archs.def. Of two kernels for the same tile and form, the one
+ * with the higher level is used. */
 static int level(const struct uk_kernel *k) {
     static const char *const isas[] = {
 #define UK_ISA_ROW(name, ...) #name,
@@ -31,7 +32,7 @@ static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kern
                               .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
 }
 
-/* The tile of these dimensions, made if it is new; NULL: there is no room. */
+/* The tile with the kernel's dimensions, added if it is new; NULL: the table is full. */
 static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k) {
     int i = 0;
 
@@ -60,8 +61,8 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
     }
 }
 
-/* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns.
- * Their calls are prepared. */
+/* Adds a kernel of small products. Only those of the highest instruction set are kept, as each set has
+ * kernels for any number of columns. Kernels without UK_RESOLVED are not used: calls are prepared. */
 static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
     const int higher = t->small_kernels[form] ? level(k) - level(t->small_kernel[form][0]) : 0;
 
@@ -90,8 +91,9 @@ static void take_pack(const struct uk_kernel **rows, int *count, const struct uk
         rows[(*count)++] = k;
 }
 
-/* Generic tiles are for CPUs that have no others: the estimates would take them for tiles of vectors of that
- * width. */
+/* Drops tiles whose kernels are all generic, unless there are no others. Estimates would overrate them: they
+ * derive a tile's vectors from its row of the registry, but how wide the vectors of compiled C are is
+ * unknown. */
 static void drop_generic(struct gemm_type *t) {
     int kept = 0;
 
@@ -158,7 +160,7 @@ static void take(struct gemm_type *t, const struct uk_kernel *k) {
 }
 
 static void take_kernels(struct gemm_type *t) {
-    const char *isa = NULL; /* of the row before: rows of one instruction set share the string */
+    const char *isa = NULL; /* of the previous row; rows of one instruction set share the string */
     bool has = false;
 
     for (int i = 0; i < uk_kernel_count(); i++) {
@@ -176,7 +178,8 @@ static void take_kernels(struct gemm_type *t) {
     }
 }
 
-/* Sets what inner products and small products are estimated by, without a division. */
+/* Sets the figures by which inner products and small products are estimated, so that a call needs no
+ * division. */
 static void set_fma(struct gemm_type *t) {
     const struct uk_core *core = &t->machine->core;
     const struct uk_vectors *widest = core->vectors;
@@ -189,8 +192,9 @@ static void set_fma(struct gemm_type *t) {
     t->work_most = (int64_t)(2 * GEMM_TASK / t->fma_cycles) * widest->bytes / t->size;
 }
 
-/* The prefetch distance in bytes for a matrix that comes from L3 or memory: what memory delivers during its
- * latency; 0 where the hardware prefetches past the end of a page, so that no page begins with misses. */
+/* The prefetch distance in bytes for a matrix that comes from L3 or memory: the bytes that memory delivers
+ * during its latency. 0: the hardware prefetches past the end of a page, so that no page begins with misses.
+ */
 static int64_t ahead(const struct uk_machine *m) {
     return m->core.prefetch.past_page
                ? 0
@@ -218,7 +222,7 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);
 }
 
-/* The kernel of the highest instruction set that takes the least time for a term of a sum. */
+/* The kernel that takes the fewest cycles per multiply-add, among those of the highest instruction set. */
 static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     const struct uk_kernel *best = NULL;
     double least = 0;
@@ -241,7 +245,7 @@ static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     return best;
 }
 
-/* The kernel that fills its panels. */
+/* The kernel that packs panels for the type's groups of kr terms; NULL: none. */
 static const struct uk_kernel *group_pack_of(const struct gemm_type *t, enum uk_op_form form) {
     const struct uk_kernel *best = NULL;
 
@@ -296,14 +300,14 @@ const struct gemm_type *uk_gemm_type_i32(void) {
 
 /* ---- other machines ---- */
 
-/* What plans are made by for a machine that is not this one. */
+/* A machine other than this one, and the element types that plans for it use. */
 struct elsewhere {
     struct uk_machine machine;
     struct gemm_type f32, f64, i32;
     struct elsewhere *next;
 };
 
-/* The same element type, with nothing looked up. */
+/* Copies an element type without the fields that are found for a machine. */
 static void begin(struct gemm_type *t, const struct gemm_type *own) {
     *t = *own;
     memset((char *)t + offsetof(struct gemm_type, machine), 0,

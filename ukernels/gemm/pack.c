@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands, packed: a block while computing, or whole and beforehand.
+ * Packs operands: a block during a product, or all of an operand before it.
  *
- * For a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its
- * height, [m/rows][k][MR], or in rows, uk_gemm_leading apart. Where a kernel reads groups of KR terms, these
- * lie together, [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is
- * copied in its order, its rows as far apart.
+ *     B, product by tiles          panels of the tile's width: [n/NR][k][NR]
+ *     A, product by tiles          panels of the tile's height: [m/rows][k][MR]; or rows
+ *     the same, groups of KR terms [n/NR][k/KR][NR][KR]; the last group is filled up with 0
+ *     matrix times vector          the matrix as it is stored, by rows or by columns
+ *
+ * Rows, or columns, of a copy that is not in panels are uk_gemm_leading elements apart.
  */
 #include "pack.h"
 #include <string.h>
@@ -66,8 +68,8 @@ size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side) {
     return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
 }
 
-/* Elements [p, p + run->count) of the lines of a panel, one by one: some of them are not in the array, or not
- * as far apart as the others. */
+/* Packs elements [p, p + run->count) of the lines of a panel, one by one, because some of them are in a
+ * border, or not at the same stride as the others. */
 static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part *s, int64_t line,
                             int64_t lines, int64_t p, const struct uk_lattice_run *run, char *to) {
     const struct uk_lattice *m = s->from;
@@ -92,7 +94,7 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
             else
                 memcpy(d, m->border, (size_t)t->size);
         }
-        /* What fills the last group. */
+        /* Fills up the last group. */
         for (int64_t q = s->iterations; q < gemm_padded(t, s->iterations) && p + run->count == s->iterations;
              q++)
             memset(to + uk_lattice_at(s->to, 0, q) * t->size, 0, (size_t)t->size);
@@ -100,9 +102,9 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
 }
 
 /*
- * k by k, and panel by panel of a run of k. Where the elements of a panel's k iteration are contiguous in the
- * source, ITERATIONS k iterations of one panel, then of the next: the page and the cache line that the panels
- * share are then still in the caches.
+ * Packs panels: for each run of k iterations, all panels in turn. If the elements of a k iteration are
+ * contiguous in the source, a run has at most ITERATIONS, so that the cache lines and pages that neighbouring
+ * panels share are still in the caches and the TLB.
  */
 static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s, char *to) {
     enum { ITERATIONS = 32 };
@@ -113,7 +115,7 @@ static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s,
     for (int64_t p = 0, on; p < s->iterations; p += on) {
         const struct uk_lattice_run k =
             uk_lattice_run(m->k, m->ks, s->k + p, uk_min(s->iterations - p, most));
-        /* Of groups kernels pack whole ones, but for the last of all. */
+        /* Kernels pack whole groups, except for the last of all. */
         const bool whole =
             t->kr == 1 || (p % t->kr == 0 && (k.count % t->kr == 0 || p + k.count == s->iterations));
 

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a plan. Each task computes a rectangle of whole tiles of C, by itself and in its own workspace: blocks
- * of k outermost, within a block of rows a block of B that stays in L2, and along it rows of tiles:
+ * Runs a plan of the path of tiles. C is divided into a grid of rectangles of whole tiles; each is a task,
+ * with a workspace of its own:
  *
  *     for p in blocks of k (kc), i0 in blocks of rows (mc), j0 in blocks of columns (nc):
- *         pack B[p, j0] if the plan says so, and the first panel of rows does not while it computes
- *         for i in panels of rows: pack A[i, p] if the plan says so and j0 is the first; tiles C[i, j0..]
- *         (+)= A[i, p] B[p, j0]
+ *         pack B[p, j0], if the plan packs B and the first panel of rows does not pack it
+ *         for i in panels of rows:
+ *             pack A[i, p], if the plan packs A and j0 is the first
+ *             tiles C[i, j0..] (+)= A[i, p] B[p, j0]
  *
- * So threads never wait for one another; but A is packed once for each task of a row of the grid, and B once
- * for each task of a column, which the plan's cost includes.
+ * The block of B stays in L2 for all panels of rows. Threads never wait for one another; therefore each task
+ * packs what it reads, A once per task of a row of the grid, B once per task of a column. The plan's cost
+ * includes this.
  */
 #include "tiles.h"
 
-/* An operand: as the caller has it, and as tiles read it, from an array that begins with element k of a line.
- * */
+/* An operand: as the caller has it, `in_place`, and as tiles read it, `view`. */
 struct operand {
     struct uk_lattice in_place, copy;
-    const struct uk_lattice *view; /* one of them */
-    const void *whole, *array;     /* in_place's, and the view's */
-    int64_t line, k;
+    const struct uk_lattice *view; /* &in_place or &copy */
+    const void *whole, *array;     /* the memory of in_place, and of view */
+    int64_t line, k;               /* the element with which `array` begins */
 };
 
 /* The current block of a rectangle's loops. */
 struct block {
     int64_t p, k, i0, m, j0, n;
     struct operand a, b;
-    /* The rows of the first panel, where tiles of it pack B and the other panels are packed: a copy that
-     * takes that panel's place, and the padding before. */
+    /* If A is packed in panels, and tiles of the first panel of rows pack B: those tiles read A in rows.
+     * `first` is a copy of that panel's rows, in the memory of the panel and a_padding elements before it. */
     struct uk_lattice first;
     void *first_rows;
 };
@@ -56,7 +57,7 @@ static void set_operand(const struct gemm_plan *plan, enum gemm_side side, const
     x->line = x->k = 0;
 }
 
-/* Copies begin with the current block. */
+/* Makes a copy that is made per block begin with the current one. */
 static void move(struct operand *x, int64_t line, int64_t k) {
     if (x->array != x->whole) {
         x->line = line;
@@ -70,8 +71,9 @@ static void find_a(const struct block *w, int64_t i, struct gemm_tile_row *s) {
     s->a_step = uk_lattice_step(w->a.view);
 }
 
-/* Sets what the first panel of rows reads of a block of B: it reads B in place and packs it while it computes
- * (fused packing). A is in place too, or a copy in rows if it is column-major or its rows share sets. */
+/* Sets up fused packing: the tiles of the first panel of rows read a block of B in place, and pack it while
+ * they compute. They read A in place too, or a copy in rows if A is column-major or its rows share sets of
+ * L1. */
 static void pack_b_fused(const struct gemm_plan *plan, const struct block *w, struct gemm_tile_row *s) {
     const bool copied = plan->a_padding;
 
@@ -90,7 +92,8 @@ static void pack_b_fused(const struct gemm_plan *plan, const struct block *w, st
     s->packed_k = gemm_padded(plan->product.type, plan->way.kc);
 }
 
-/* What is read of B after this block, if it is worth prefetching: a line of each row, or some columns. */
+/* The part of B that is read after this block, for prefetching: parts of a cache line of each row, or of some
+ * columns. Empty if nothing is to be prefetched. */
 static struct gemm_next find_next(const struct gemm_plan *plan, const struct block *w, int64_t j_begin,
                                   int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
@@ -107,8 +110,8 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct blo
                               .stride = across};
 }
 
-/* The micro-panel of A after row i, or after the last one the first, for the next block of columns: each tile
- * prefetches a part of it, so that few lines are in flight at once. */
+/* The micro-panel of A after the one of row i, for prefetching; after the last it is the first, which the
+ * next block of columns reads. Each tile prefetches a part of it, so that few lines are in flight at once. */
 static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
     const int64_t tiles = uk_ceil_div(w->n, plan->way.tile->nr), mr = plan->way.tile->mr;
     const int64_t share = uk_ceil_div(mr, 2 * tiles), after = i + plan->way.rows;
@@ -121,7 +124,7 @@ static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struc
                               .step = share};
 }
 
-/* The same micro-panel, which these tiles pack. */
+/* The rows of the next micro-panel of A, which the tiles of this one pack. */
 static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
     const int64_t after = i + plan->way.rows, across = uk_lattice_across(&w->a.in_place);
 
@@ -133,7 +136,7 @@ static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct bl
                               .copy = (void *)place(&w->a, after, w->p)};
 }
 
-/* Whether the full tiles of a row can pack the next micro-panel of A, two rows each. */
+/* True if the full tiles of a row can pack the next micro-panel of A, two rows each. */
 static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
     const struct gemm_tile *t = plan->way.tile;
 
@@ -141,8 +144,8 @@ static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
            plan->way.rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
-/* Packs the panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack
- * B, is copied in rows, or stays in place. */
+/* Packs the panels of `rows` rows from row i on. The first panel, if its tiles pack B, is copied in rows, or
+ * stays in place. */
 static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t i, int64_t rows) {
     const bool is_first = plan->first && i == w->i0 && plan->way.a == UK_PANELS;
     const struct uk_gemm_part part = {
@@ -154,18 +157,18 @@ static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t 
         uk_gemm_pack(plan->product.type, &part, w->first_rows);
 }
 
-/* Panels of a column-major A that are packed together: a quarter of L2. */
+/* Panels of a column-major A that are packed together: as many as fit into a quarter of L2. */
 static int64_t panels_at_once(const struct gemm_plan *plan) {
     return uk_max(1, plan->product.type->l2_quarter / (plan->way.rows * plan->way.kc));
 }
 
-/* Computes the rows of tiles of one block. A is packed panel by panel, right before its first tiles; a
- * column-major A several panels at a time, since they share the lines and pages of their source. */
+/* Computes the rows of tiles of one block. A is packed panel by panel, just before the tiles that read it;
+ * several panels at a time if it is column-major, since they share cache lines and pages of their source. */
 static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
     const int64_t group = plan->product.a_columns ? panels_at_once(plan) * plan->way.rows : plan->way.rows;
     const bool copies = packs_a && can_copy(plan, w);
-    bool is_packed = false; /* whether the tiles of the row before have packed this micro-panel */
+    bool is_packed = false; /* true if the tiles of the previous row have packed this micro-panel */
     struct gemm_tile_row s = {
         .kernel = plan->way.tile->kernel[plan->way.form],
         .form = (enum gemm_form)plan->way.form,

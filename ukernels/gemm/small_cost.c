@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ways to compute a small product are estimated to take, in cycles of one core: their instructions,
- * as direct.c counts them for the choice of kernels, and the lines that one loop nest (cost/stream.c) brings
- * of A, B and C, whichever order its loops have. The kernel of the widest part of the columns stands for all
- * kernels.
+ * Estimates the ways to compute a small product, in cycles of one core: their instructions, as direct.c
+ * counts them for the choice of kernels, and the cache lines of A, B and C that a loop nest moves
+ * (cost/stream.c). The nest is that of the kernel with the most columns, which represents all kernels.
  */
 #include "small.h"
 #include "tiles.h"
 
-/* The loops, the outermost first: blocks of columns of which B is copied; then, by the order of the calls,
- * blocks of columns and groups of rows, or these the other way round, in blocks of columns whose part of B
- * stays in L2, or in blocks of rows; and k iterations. */
+/*
+ * The loops, the outermost first. COPIES are blocks of columns, of each of which B is copied; without copies
+ * there is one. ITERATIONS are k iterations. Between them, by the order of the calls:
+ *
+ *                           OUTER                               MIDDLE            INNER
+ *     GEMM_ALONG_ROWS       columns whose part of B fits L2     groups of rows    a call's columns
+ *     GEMM_BLOCKS_OF_ROWS   blocks of rows                      a call's columns  groups of rows
+ *     otherwise             a call's columns                    groups of rows    -
+ */
 enum loop { COPIES, OUTER, MIDDLE, INNER, ITERATIONS, LOOPS };
 
-/* How often B is copied; and the columns of a copy, as if all had as many. */
+/* Number of copies of parts of B; and columns of a copy, as if all had the same number. */
 static int64_t copies_of(const struct gemm_product *p, const struct gemm_small *w) {
     return uk_ceil_div(p->n, uk_min(w->columns, p->n));
 }
@@ -51,7 +56,7 @@ static void set_loops(const struct gemm_product *p, const struct gemm_small *w, 
     }
 }
 
-/* Cycles of instructions of n columns. */
+/* Cycles of the instructions for n columns. */
 static double instructions_of(const struct gemm_product *p, const struct gemm_small *w, int64_t n) {
     const struct gemm_type *t = p->type;
     if (!w->width)
@@ -76,7 +81,7 @@ double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small 
     const double rate = uk_ports_rate(&t->vectors->load);
     struct uk_nest_loop loop[LOOPS];
     struct uk_loop_nest nest = {.operands = 0};
-    /* Instructions that prefetch: a line of A, for each of the calls that read it, or of C. */
+    /* Prefetch instructions: one per cache line of A and call that reads it; or one per cache line of C. */
     const double prefetches = w->order == GEMM_BLOCKS_OF_ROWS
                                   ? (double)(p->m * uk_ceil_div(p->k * size, GEMM_LINE) * uk_ceil_div(n, nr))
                               : w->prefetches ? (double)(p->m * lines)
@@ -93,7 +98,7 @@ double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small 
 
     uk_nest_add(&nest, loop, LOOPS, &(struct uk_nest_access){&a, GEMM_M, GEMM_K, mr, 1, 0})->is_prefetched =
         w->order == GEMM_BLOCKS_OF_ROWS;
-    /* The next columns overwrite a copy. */
+    /* A copy is overwritten by that of the next columns. */
     uk_nest_add(&nest, loop, LOOPS,
                 &(struct uk_nest_access){&b, GEMM_N, GEMM_K, nr, 1, w->copies ? COPIES + 1 : 0});
     struct uk_loop_operand *written =
