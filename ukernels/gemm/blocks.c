@@ -4,10 +4,10 @@
  *
  * - A block of B, kc x nc, is as large as half of L2, and at most GEMM_BLOCK bytes: the other half is for the
  *   operands that pass through L2. If kernels prefetch the next block, a block is half as large.
- * - k is split into equal blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE. Few, long blocks save
- * reads and writes of C, one of each per block; but a long block has few columns, and the panels of A come
- * from the last-level cache once per block of columns. Not to split a long k is a way of its own, which
- * cost.c compares.
+ * - k is split into equal blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE. C is read and written
+ *   once per block of k, so that few, long blocks are better for C; but a long block has few columns, and
+ *   the panels of A come from the last-level cache once per block of columns. Not to split a long k is a way
+ *   of its own, which cost.c compares.
  */
 #include "tiles.h"
 

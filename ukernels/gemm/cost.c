@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ways to compute a product by tiles are estimated to take, in cycles of one core.
+ * Estimates the ways to compute a product by tiles, in cycles of one core.
  *
- * Tiles. A k iteration of a tile of mr x nr takes the longest of
- *     its instructions on the core's ports: FMAs, mr (rounded up to the kernel's row_step) * vectors of nr;
- *     loads, a broadcast
- *                   per row and the vectors of B
- *     the latency of an FMA, which every sum of the tile has to wait for
- * A tile takes GEMM_CALL cycles more for the call, its jumps, and its part of C, which is read and written
- * once per block of k. A tile that is transposed on its way to C takes another call, and GEMM_COLUMN cycles
- * for each of its columns.
+ * Tiles. A k iteration of a tile of mr x nr takes the longer of
  *
- * Operands. A way is one or several loop nests (cost/stream.c): the tiles, of which B may be in place for the
- * first panel of rows and packed for the others; and the copies that are made beside them. So rows that share
- * sets of a cache, pages that are not among a TLB's, lines that come from the last cache or memory, and
- * vectors across two lines cost what the machine's row says, wherever they appear.
+ * - its instructions on the core's ports. These are an FMA per row (mr rounded up to the kernel's
+ *   row_step) and vector of nr columns, a broadcast load per row, and a load per vector of B;
+ * - the latency of an FMA, which each sum of the tile has to wait for.
+ *
+ * GEMM_CALL cycles per tile are added for the call, its jumps, and its part of C, which is read and written
+ * once per block of k. A tile that is transposed on its way to C takes another GEMM_CALL, and GEMM_COLUMN
+ * cycles per column.
+ *
+ * Operands. A way consists of loop nests (cost/stream.c): the tiles, in one nest or, if those of the first
+ * panel of rows read B in place and pack it, in two; and a nest for each copy. So the machine's row decides
+ * what rows that share sets of a cache, TLB misses, lines from the last-level cache or memory, and vectors
+ * across two lines cost.
  */
 #include "tiles.h"
 #include <limits.h>
@@ -29,7 +30,7 @@ static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr
     return uk_max_real(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
 }
 
-/* Instructions of all tiles of a product, of `rows` rows each. */
+/* Cycles of the instructions of all tiles of a product, of `rows` rows each. */
 static double instructions_of(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                               int64_t n, int64_t iterations) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
@@ -54,7 +55,7 @@ bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile 
     return t->kernel[GEMM_RAP] && (!p->a_columns || a == UK_ROWS) && !p->b_columns;
 }
 
-/* Cycles of a row of C for n columns and a k iteration; a narrower tile may compute the last columns. */
+/* Cycles per row of C and k iteration for n columns, the last of which a narrower tile may compute. */
 static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
     const int64_t wide = n / t->nr, narrow = n % t->nr;
     double last = narrow ? iteration_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
@@ -69,14 +70,14 @@ static double columns_cost(const struct gemm_type *type, const struct gemm_tile 
     return (double)wide * iteration_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
 }
 
-/* By what factor a tile takes longer than its k iterations, if it has so few rows that it reads more than
- * GEMM_FLAT_BYTES bytes of B a cycle: with AVX2 a tile of 4 rows x 3 vectors, for which A is packed besides.
- * */
+/* The factor by which a tile takes longer than its instructions say because it reads more than
+ * GEMM_FLAT_BYTES bytes of B a cycle, having few rows: with AVX2 a tile of 4 rows x 3 vectors. Otherwise 1.
+ */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
     return t->nr * type->size > GEMM_FLAT_BYTES * iteration_cost(t, t->mr, t->mr, t->nr) ? GEMM_FLAT : 1;
 }
 
-/* Among tiles of equal cost the one with more rows, which loads less. */
+/* Ties: the tile with more rows, which loads less. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place) {
     const struct gemm_tile *best = NULL;
     double least_cost = 0;
@@ -102,8 +103,9 @@ static int64_t columns_of(const struct gemm_product *p, const struct gemm_way *w
     return uk_min(uk_gemm_columns(p, w, p->n, 1), p->n);
 }
 
-/* Adds A, B or C to the nest of the tiles, whose outermost loops are blocks: their copies begin anew. Of A a
- * k iteration accesses a tile's rows, of B its columns, of C the tile. */
+/* The nest of the tiles. Its BLOCKS outermost loops are those over blocks, each of which makes copies of A
+ * and B again in the same memory. A k iteration accesses the tile's rows of A, its columns of B, and all of
+ * it in C. */
 enum { BLOCKS = 2, LOOPS = 5 };
 
 static void add_a(const struct gemm_product *p, const struct gemm_way *w, const struct uk_nest_loop *loop,
@@ -129,7 +131,7 @@ static struct uk_loop_operand *add_b(const struct gemm_product *p, const struct 
         &(struct uk_nest_access){&v, GEMM_N, GEMM_K, uk_min(nr, p->n), 1, copied ? BLOCKS : 0});
 }
 
-/* If transposed, columns of a tile lie together, not rows. */
+/* If C is column-major, the elements of a tile's columns are contiguous, not those of its rows. */
 static void add_c(const struct gemm_product *p, const struct gemm_way *w, const struct uk_nest_loop *loop,
                   struct uk_loop_nest *n) {
     const struct uk_lattice v =
@@ -141,8 +143,8 @@ static void add_c(const struct gemm_product *p, const struct gemm_way *w, const 
     c->held = p->k > 1 && w->kc > 1;
 }
 
-/* Cycles of the tiles of so many panels of rows, with B of that kind; packs: they copy it into panels, too.
- * */
+/* Cycles of the tiles of `panels` panels of rows that read B as `kind`. packs: they also copy it into panels.
+ */
 static double tiles_cost(const struct gemm_product *p, const struct gemm_way *w, int64_t panels,
                          enum uk_lattice_kind kind, bool packs) {
     const struct gemm_tile *t = w->tile;
@@ -176,20 +178,21 @@ static double tiles_cost(const struct gemm_product *p, const struct gemm_way *w,
     return uk_cost_nest(p->type->machine, &n);
 }
 
-/* An operand copied block by block, of kc elements of so many lines, to the same memory. */
+/* An operand of `lines` lines (of struct uk_lattice), which is copied block by block to the same memory: a
+ * block is kc elements of `block` lines. */
 struct copy {
     struct uk_lattice from, to;
     int64_t lines, block, kc;
     bool is_prefetched;
 };
 
-/* 0: it is in rows. */
+/* Lines of a panel of the copy; 0: it is in rows. */
 static int64_t lines_of_panel(const struct copy *c) {
     return c->to.kind == UK_PANELS ? uk_lattice_taken(&c->to) : 0;
 }
 
-/* Its instructions. Where lines become columns or the other way, a square of vectors takes a shuffle a vector
- * for each doubling. */
+/* Cycles of a copy's instructions, and of its loads. If it transposes, a square of vectors takes log2(lanes)
+ * shuffles per vector. */
 static double copy_instructions(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
     const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->lines, lines) : 1,
@@ -204,8 +207,13 @@ static double copy_instructions(const struct gemm_product *p, const struct gemm_
     return uk_max_real(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
 }
 
-/* A step of the copy is a k iteration of a panel whose lines are contiguous in the source, or as many as a
- * vector has elements of other ones; of rows a vector, or a square of vectors that is transposed. */
+/* Cycles of a copy. An iteration of its nest copies
+ *
+ *     to panels, if lines are next to each other in the source    one k iteration of a panel
+ *     to panels otherwise                                         as many k iterations as a vector has lanes
+ *     to rows, if the elements of a line are contiguous           a vector of a line
+ *     to rows otherwise                                           a square of vectors, transposed
+ */
 static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c) {
     const int64_t across = uk_lattice_across(&c->from), block = uk_min(c->block, c->lines),
                   taken = lines_of_panel(c),
@@ -213,7 +221,7 @@ static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t,
                           : uk_lattice_step(&c->from) == 1 ? 1
                                                            : t->lanes,
                   terms = taken && across == 1 ? 1 : t->lanes;
-    /* Lines along the first of the dimensions. */
+    /* Dimension 0 counts lines, of A or of B. */
     const struct uk_nest_loop loop[] = {{uk_ceil_div(p->k, c->kc), {[GEMM_K] = c->kc}},
                                         {uk_ceil_div(c->lines, block), {block}},
                                         {uk_ceil_div(block, lines), {lines}},
@@ -228,7 +236,7 @@ static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t,
     return uk_cost_nest(p->type->machine, &n);
 }
 
-/* Of A as the way wants it, and of B in panels. */
+/* The copies that a way makes: of A, in panels or in rows, and of B, in panels. */
 static struct copy copy_of_a(const struct gemm_product *p, const struct gemm_way *w) {
     return (struct copy){gemm_in_place(p, GEMM_LEFT),
                          uk_gemm_copy(p->type, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows),

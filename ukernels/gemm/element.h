@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on the element type: included with ELEMENT (float or double), REGISTERED (its enum
- * uk_element), TYPE (the gemm_type to define) and NAME. */
+/* Functions that depend on the element type. f32.c and f64.c include this file with ELEMENT (float or
+ * double), REGISTERED (its enum uk_element), TYPE (the gemm_type to define) and NAME ("sgemm"). */
 #include <string.h>
 #include "types.h"
 
@@ -56,7 +56,7 @@ static void call_prefetching(const struct gemm_tile_row *s, const ELEMENT *b, EL
     next->parts--;
 }
 
-/* Computes a tile, by the kernel of the last columns if these fit into it. */
+/* Computes a tile of nr columns; by the kernel s->tail if its tile has at least nr. */
 static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
                  int64_t nr) {
     const bool is_tail = s->tail && nr <= s->tail->nr;
@@ -118,7 +118,8 @@ static void scale_tile(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c, int64_t l
                 c[j] *= beta;
 }
 
-/* `row` and `column` are c's place in the whole C. The comparisons are false for NaN, which is kept so. */
+/* Applies an epilogue to m x n elements of C, the first of which is at `row` and `column` of C. NaN stays
+ * NaN: its comparisons are false. */
 static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct gemm_epilogue *e, int64_t row,
                    int64_t column) {
     const ELEMENT scale = (ELEMENT)e->scale, low = (ELEMENT)e->low, high = (ELEMENT)e->high;
@@ -140,8 +141,8 @@ static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct g
     }
 }
 
-/* Computes a tile at c for any alpha. Like every function with scratch it is not inlined, as their stack
- * frames would add up. */
+/* Computes a tile at c for any alpha. Functions with scratch are not inlined: their stack frames would add
+ * up. */
 __attribute__((noinline)) static void scaled_tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c,
                                                   int64_t nr) {
     ELEMENT scratch[GEMM_SCRATCH] __attribute__((aligned(64)));
@@ -151,7 +152,7 @@ __attribute__((noinline)) static void scaled_tile(const struct gemm_tile_row *s,
     merge(s->rows, nr, (ELEMENT)s->alpha, scratch, width, (ELEMENT)s->beta, c, s->ldc);
 }
 
-/* Computes a tile; where alpha is 1, the kernel writes C itself. */
+/* Computes a tile. If alpha is 1, the kernel writes C, which is multiplied by beta before. */
 static void tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
     if (s->alpha != 1) {
         scaled_tile(s, b, c, nr);
@@ -164,7 +165,7 @@ static void tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, in
 
 struct gemm_type TYPE;
 
-/* d[j] = s[j] for few j, by vectors of 16 bytes, the last two of which may overlap. */
+/* d[j] = s[j], j < n, for small n: by vectors of 16 bytes, the last two of which may overlap. */
 static void copy_few(int64_t n, const ELEMENT *s, ELEMENT *d) {
     enum { LANES = 16 / sizeof(ELEMENT) };
 
@@ -250,7 +251,7 @@ static void finish_vector(const struct gemm_vector *v, ELEMENT *y, int64_t i, in
         finish(count, 1, y, v->y_step, v->epilogue, v->row + i, v->column);
 }
 
-/* y[i * step] = alpha t[i] + beta y[i * step] for some of a vector's results, from its i-th on, and the
+/* Merges `count` sums t into the results of a vector from its i-th on, y = alpha t + beta y, and applies the
  * epilogue. */
 static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t i, int64_t count) {
     ELEMENT *y = (ELEMENT *)v->y + i * v->y_step;
@@ -284,8 +285,8 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
-/* In equal parts of columns: a short part would be summed in another order. The sums are made in y itself
- * where nothing else is to be done. */
+/* Splits the columns into equal parts, because the kernel would sum a short part in another order. Sums are
+ * made in y if that is contiguous, alpha is 1 and beta 0. */
 static void vector_t(const struct gemm_vector *v) {
     enum { MOST = GEMM_COPY_ON_STACK / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
@@ -310,7 +311,7 @@ static void vector_t(const struct gemm_vector *v) {
 
 /* ---- inner products ---- */
 
-/* Some columns, for as many rows as the scratch has room for. */
+/* Computes C[i .. i + m, j .. j + n], for which scratch must have room. */
 static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_t j, int64_t n) {
     rab_function *f = (rab_function *)d->kernel->function;
     const ELEMENT *a = (const ELEMENT *)d->a + i * d->lda, *b = (const ELEMENT *)d->b + j * d->ldb;
@@ -370,7 +371,7 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
     }
 }
 
-/* By blocks of 16 x 16, so that each cache line is used completely while it is in L1. */
+/* Transposes in plain loops, for few rows, as many as copy_rows takes at a time. */
 static void transpose_plainly(int64_t m, int64_t k, const ELEMENT *s, int64_t row, int64_t step, ELEMENT *d,
                               int64_t ldd) {
     for (int64_t p = 0; p < k; p++)
@@ -378,8 +379,9 @@ static void transpose_plainly(int64_t m, int64_t k, const ELEMENT *s, int64_t ro
             d[i * ldd + p] = s[i * row + p * step];
 }
 
-/* Rows of a column-major source, so many at a time that the lines of the copy stay in L1 until they are full.
- * A kernel writes as many columns as it has, the last ones a second time. */
+/* Copies rows. Of a column-major source it takes ROWS rows at a time, so that the cache lines of the copy
+ * stay in L1 until they are full. A kernel copies mr columns per call; the last call may repeat columns of
+ * the one before. */
 static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *source, int64_t row,
                       int64_t step, void *to, int64_t ldd) {
     enum { ROWS = 64 };

@@ -60,7 +60,8 @@ struct gemm_plan {
     /* Tiles; inner products have way.kc. */
     struct gemm_way way;
     int64_t mc, nc;                       /* blocks of rows and of columns */
-    int64_t a_padding;                    /* elements after a first panel that is a copy in rows; or 0 */
+    int64_t a_padding;                    /* elements before the panels of A, for a first panel that is copied
+                                             in rows, which take more memory; or 0 */
     const struct uk_kernel *tail;         /* of the last columns; NULL: the tile's */
     const struct uk_kernel *first;        /* of the first rows, with fused packing of B; NULL: the tile's */
     const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
