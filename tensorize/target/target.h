@@ -9,39 +9,47 @@
 #include "base/base.h"
 #include "machine/machine.h"
 
-/* How to run programs for an architecture on another one: under an emulator, or on a board. All NULL: they
- * cannot be run. */
+/* How to link programs for an architecture on a machine of another one, and how to run them there under an
+ * emulator. Boards use only what linking needs. All NULL: neither is possible. */
 struct uk_emulator {
-    /* qemu-user's program, and clang's triple for linking with the architecture's C library. */
+    /* The executable of qemu-user, or NULL; and clang's triple for linking with the architecture's C
+     * library. */
     const char *program, *triple;
     /* Files that linking needs, and their Debian packages; libgcc NULL: clang finds its own. */
     const char *libc, *libc_package, *libgcc, *libgcc_package;
-    const char *lacks; /* a private feature that programs bring a simulation of; or NULL */
+    /* A private feature (uk_private_feature) that the emulator lacks: programs simulate its instructions
+     * themselves. Or NULL. */
+    const char *lacks;
     /* Precedes a kernel's assembly, which does not request features itself. */
     const char *directive;
-    /* qemu 7.2's CPUs that are cores of targets, in the order in which they are tried; the last one has
-     * everything that qemu can simulate. */
+    /* CPU models of qemu 7.2 that have the same features as the core of some target, in the order in which
+     * they are tried; the last one has everything that qemu can simulate. */
     const char *const *cpus;
 };
 
-/* Syntax of the architecture's assembly; lists contain prefixes of mnemonics. */
+/* Syntax of the architecture's assembly. */
 struct uk_assembly {
-    const char *comment;                          /* begins a comment up to the end of the line */
-    const char *call;                             /* LLVM's call of a function by name */
-    const char *const *jumps, *const *multiplies; /* multiplies: multiply-adds of vectors */
-    /* Cores that `uk bench --static` prints figures for; LLVM has an instruction model of each. */
+    const char *comment; /* begins a comment up to the end of the line */
+    const char *call;    /* mnemonic with which LLVM calls a function by name */
+    /* Prefixes of the mnemonics of jumps, and of multiply-adds of vectors. */
+    const char *const *jumps, *const *multiplies;
+    /* Names of the cores that `uk bench --static` prints figures for; LLVM has an instruction model of each.
+     */
     const char *const *cores;
 };
 
-/* How LLVM IR represents kernels of a GPU. */
+/* How LLVM IR represents the entry functions of a GPU, which this struct calls kernels. (Elsewhere in this
+ * header a kernel is a microkernel, a row of kernels.def.) */
 struct uk_kernel_code {
     unsigned convention;                    /* number of LLVM's calling convention for kernels */
-    const char *thread_id[3], *block_id[3]; /* intrinsics, by axis */
+    const char *thread_id[3], *block_id[3]; /* names of LLVM intrinsics, by axis */
     const char *const *attributes;          /* of kernels: key, value, ..., NULL */
-    const char *block_attribute; /* the attribute with the value "threads,threads" of the block; or NULL */
-    const char *block_annotations[3]; /* of the module, with the threads by axis; or NULL */
-    /* Instructions of a barrier, with the fences that shared memory needs, and declarations of the functions
-     * that they call. */
+    /* The function attribute whose value is "N,N" for a block of N threads; or NULL. */
+    const char *block_attribute;
+    /* The module's annotations with the number of threads along each axis; or NULL. */
+    const char *block_annotations[3];
+    /* LLVM IR of a barrier with the fences that shared memory needs, and of the declarations of the functions
+     * that it calls. */
     const char *barrier, *barrier_declarations;
     bool is_text; /* the image is assembly text with its NUL; otherwise a code object */
 };
@@ -56,31 +64,32 @@ struct uk_arch {
     const char *const *triples; /* prefixes of triples, disjoint from other architectures' */
     /* The compiler's option that precedes a feature's name, "-m"; or "". */
     const char *flag;
-    const char *const *features; /* that a target may have, in LLVM's spelling */
-    const char *const *others;   /* that code may require and no target has */
-    const char *intrinsics;      /* prefix of its intrinsics: "llvm.aarch64." */
-    /* Pairs: prefix of an intrinsic after `intrinsics`, the feature it needs. */
+    const char *const *features; /* features that a target may have, in LLVM's spelling */
+    const char *const *others;   /* features that imported code may require, but no target has */
+    const char *intrinsics;      /* prefix of its LLVM intrinsics: "llvm.aarch64." */
+    /* Pairs: prefix of an LLVM intrinsic's name after `intrinsics`, the feature that it needs. */
     const char *const *instructions;
     const char *half; /* the feature that converts between half and single precision */
-    /* The features with a fused multiply-add, and with rounding to an integer, as one instruction; NULL: all
-     * targets have it. Without it LLVM would call the C library's fma and floor. */
+    /* The features that have a fused multiply-add and rounding to an integer as one instruction; NULL: all
+     * targets have the instruction. Without it LLVM would call the C library's fma or floor. */
     const char *fused, *rounds;
     const char *cpu_option; /* clang's option: "-mcpu=" */
-    /* An LLVM option for the whole process, for which LLVM has no call and no target feature; or NULL. */
+    /* A command-line option of LLVM, set for the whole process because no call and no target feature sets it;
+     * or NULL. */
     const char *llvm_option;
     const char *const *c_options; /* clang's options for imports in C, or NULL */
-    /* Not allowed in imports: prefixes of intrinsics after `intrinsics`, and of asm mnemonics; or
-     * NULL. */
+    /* Prefixes of what imports may not contain: LLVM intrinsics (their names after `intrinsics`) and asm
+     * mnemonics; or NULL. */
     const char *const *not_in_imports;
-    enum uk_exec_scope widest; /* of its kernels; default UK_EXEC_THREAD */
+    enum uk_exec_scope widest; /* widest execution scope of its kernels; default UK_EXEC_THREAD */
     unsigned spaces[4];        /* LLVM's address space of each enum uk_space; default 0 */
     bool extends_int;          /* an int is passed and returned sign-extended to register width */
     /* Float conversions do not saturate: values are clamped before conversion to 8 and 16 bits. */
     bool clamps;
     bool flushes;          /* f32 vectors flush subnormal numbers to zero */
     const char *abi;       /* the calling convention, if LLVM and clang need its name; else NULL */
-    int elf_machine, bits; /* elf_machine: EM_AARCH64; bits: of an address */
-    const char *gpu;       /* the driver of GPUs that run it, as in uk_gpu_open; or NULL */
+    int elf_machine, bits; /* a constant of elf.h, such as EM_AARCH64; bits of an address */
+    const char *gpu;       /* the driver of GPUs that run its code, as in uk_gpu_open; or NULL */
     struct uk_kernel_code kernel;
     struct uk_emulator emulator;
     struct uk_assembly assembly;
@@ -89,9 +98,9 @@ struct uk_arch {
 extern const struct uk_arch *const uk_archs[];
 /* The architecture of this process. */
 const struct uk_arch *uk_own_arch(void);
-/* The i-th feature that LLVM does not know, of *length characters, from the last column of instruction sets;
- * NULL: there are fewer. Rows, targets and kernels.json contain these features; they are passed neither to
- * LLVM nor to a compiler. */
+/* The private feature number `index`, from 0; *length is its length, since no NUL ends it. NULL: there are
+ * fewer. Private features are those that LLVM does not know, from the column `private` of UK_ISA_ROW: rows,
+ * targets and kernels.json contain them, but they are passed neither to LLVM nor to a compiler. */
 const char *uk_private_feature(const struct uk_arch *arch, int index, size_t *length);
 bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length);
 /* Converts the list "avx2,fma" to LLVM's form "+avx2,+fma", without private features; truncated to size. */
@@ -105,12 +114,13 @@ struct uk_target {
     const char *cpu, *features; /* in LLVM's form */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     const char *row;        /* name of its row in cores.def */
-    /* With that row's core, after uk_target_find; native: with this CPU's caches. */
+    /* Set by uk_target_find, and zero in uk_targets: the machine with that row's core (of "native": with this
+     * CPU's caches), and the widest vectors that the target's features allow. */
     struct uk_machine machine;
-    struct uk_vectors vectors; /* the widest vectors that the target's features allow */
-    bool interpreted;          /* "interp": no code is generated */
+    struct uk_vectors vectors;
+    bool interpreted; /* "interp": no code is generated */
 };
-/* A target in use, and LLVM's object for it, which link creates on first use. */
+/* A target in use, and LLVM's target machine for it, which room link creates on first use. */
 struct uk_known_target {
     struct uk_target target;
     struct LLVMOpaqueTargetMachine *machine;
@@ -120,32 +130,35 @@ struct uk_known_target {
 /* table.c: the named targets; the last one's name is NULL. */
 extern const struct uk_target uk_targets[];
 
-/* Finds a target by name; "native" or NULL is this CPU's. An unknown name is UK_INVALID_ARGUMENT; the message
- * lists the known ones, only those of one architecture if the name begins with its prefix. */
+/* Finds a target by name, with its machine and vectors; NULL and "native" mean this CPU's. *out lives as long
+ * as the context. Fails with UK_INVALID_ARGUMENT if the name is unknown; the message lists the known ones,
+ * only those of one architecture if the name begins with its prefix. */
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
 enum { UK_MAX_THREADS = 1024 }; /* the limit of uk_set_num_threads */
-/* The target of a caller's options, which may be NULL; also checks their number of threads. */
+/* Finds the target that a caller's options name; options may be NULL. Fails if their number of threads is not
+ * in 0..UK_MAX_THREADS. */
 enum uk_status uk_target_chosen(struct uk_context *c, const struct uk_options *options,
                                 const struct uk_target **out);
-/* Maximum size of an object in bytes. */
+/* Maximum size of an array in memory, in bytes. */
 int64_t uk_target_most_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);
 /* True if the kernel is for the target's architecture, or for any and the target is not a GPU. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
-/* The scope that a kernel needs and the target lacks, as text; NULL if it has the scope. */
+/* The execution scope `scope` as text if the target lacks it; NULL if the target has it. */
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope);
-/* True if the target cannot have the kernel: another architecture, or a missing feature or scope, whose name
- * is written to `name`, truncated to size. */
+/* True if the target cannot run the kernel. Then writes to `name`, truncated to size, what the kernel needs:
+ * another architecture, an execution scope, or a feature. */
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
-/* True if imported kernels may not contain the instruction: an intrinsic's name after the architecture's
- * prefix, or an asm mnemonic. */
+/* True if imported kernels may not contain the instruction. `name`: an LLVM intrinsic's name after the
+ * architecture's prefix, or an asm mnemonic. */
 bool uk_arch_not_in_imports(const struct uk_arch *arch, const char *name);
-/* The least capable named GPU target that can have the kernel, or NULL. */
+/* The least capable named GPU target that can run the kernel, or NULL. */
 const struct uk_target *uk_target_of_device(const struct uk_kernel *row);
-/* UK_OK if this process may run code for t; otherwise UK_UNSUPPORTED with the feature that the CPU lacks. */
+/* Fails with UK_UNSUPPORTED if this process cannot run code for t; the message names the architecture, or a
+ * feature that the CPU lacks. */
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);
 
-/* target.c: the known feature that t lacks and that a list "+avx2,+fma", or an intrinsic
+/* target.c: a known feature that t lacks and that a list such as "+avx2,+fma", or an LLVM intrinsic such as
  * "llvm.x86.avx2.gather..", requires; or NULL. */
 const char *uk_target_lacks(const struct uk_target *t, const char *features);
 const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name);
