@@ -5,8 +5,13 @@
  *
  * A stage works in the space of its own loops. A statement iterator is a sum of loops times constants: `split
  * m 14 -> mo mi` replaces m by 14*mo + mi everywhere, so no floor or remainder ever appears and isl sees
- * plain polyhedra. All loops begin at 0. Bounds restrict them: a sum of loops times constants < an expression
- * of the sizes.
+ * plain polyhedra. In this space every loop is >= 0. Bounds restrict it further: a sum of loops times
+ * constants < an expression of the sizes. (The loop that is generated may begin after 0, if bounds leave out
+ * its first values: uk_first.)
+ *
+ * Words: an *instance* is a point of this space at which all bounds hold. A *step* is an item of a schedule,
+ * such as `split`. A *form*, in this header, is an affine form: struct uk_affine. The *prefix loops* of an
+ * attached stage are those that it shares with its parent.
  *
  * Data: struct uk_schedule, uk_stage, uk_loop, uk_affine, uk_bound, uk_operand, uk_poly; uk_region,
  * uk_buffer_layout.
@@ -23,26 +28,29 @@ enum {
     UK_MAX_OPERANDS = 16,
     UK_MAX_SIZES = 24, /* of an intrinsic, like UK_MAX_SCALARS */
     UK_MAX_SCALARS = 8,
-    /* Per program, over all steps; no structure has this size. */
+    /* Limits per program, over all steps; no array has this size. */
     UK_MAX_STAGES = 1024,
     UK_MAX_ALL_LOOPS = 8192,
     UK_NAMES = 4096 /* buckets of the table of names */
 };
 
 struct uk_loop {
-    int id; /* index of its coefficient in the forms of its stage and of stages attached inside it */
+    /* Index of its coefficient in the affine forms of its stage and of stages attached inside it. */
+    int id;
     struct uk_var *var; /* has its name; represents its value in general expressions */
-    int iterator;       /* index in its stage */
+    int iterator;       /* number of the iterator of `stage` that it is, or is a part of */
     enum uk_loop_kind kind;
-    /* Blocks and threads: 0 to 2 for x to z; 3: threads whose axes are not fixed. */
+    /* Loops over blocks and threads: 0 to 2 for x to z; 3: threads whose axes are not fixed. */
     int axis;
-    /* Threads: what an iteration adds to the thread's number, known after all steps. */
+    /* Loops over threads: the increase of the thread's number per iteration, known after all steps. */
     int64_t weight;
-    int slots;             /* stages of a pipeline; else 0 */
-    bool is_made;          /* lowering: it is a loop of the AST part being visited */
-    const int64_t *block;  /* blocks: the kernel's threads by axis, known after all steps */
-    struct uk_position at; /* of the step that made it parallel, unrolled, vectorized or bound */
-    struct uk_stage *stage;
+    /* A pipelined loop: copies of each shared buffer, so that as many iterations are in flight; else 0. */
+    int slots;
+    bool is_made; /* lowering: it is a loop of the AST part being visited */
+    /* Loops over blocks: the threads of a block by axis, known after all steps. */
+    const int64_t *block;
+    struct uk_position at;  /* of the step that made it parallel, unrolled, vectorized or bound */
+    struct uk_stage *stage; /* the stage that owns it; attached stages share it */
 };
 
 /* True if the loop is over blocks or threads. */
@@ -50,93 +58,117 @@ static inline bool uk_is_bound(const struct uk_loop *l) {
     return l->kind == UK_LOOP_BLOCK || l->kind == UK_LOOP_THREAD;
 }
 
-/* The sum of coefficient[l] * loop l, plus rest (over sizes; NULL is 0). If general is not NULL, the
- * expression does not have this form, and general is all of it. */
+/* An affine form: the sum of coefficient[id] * (value of the loop with this id), plus rest, an expression
+ * over sizes (NULL: 0). If general is not NULL, the expression is not affine: general is the whole
+ * expression, and the other members are not used. */
 struct uk_affine {
     int64_t coefficient[UK_MAX_LOOPS];
     struct uk_index *rest;
     struct uk_index *general;
 };
 
-/* form < upper for all instances of the stage; upper is over sizes. Ranges have coefficients >= 0. A guard
- * (from a `where`, or from a pad that adds nothing outside) may have negative ones; it leaves out only terms:
- * the element is still initialized. */
+/* The condition form < upper on the instances of a stage; upper is an expression over sizes. Two kinds:
+ *
+ *     range  coefficients >= 0; from the extent of an iterator, or a step
+ *     guard  (is_guard) coefficients of any sign; from a `where`, or from a UK_PAD_GUARD operand. It leaves
+ *            out only terms of a sum: an element without any term is still initialized. */
 struct uk_bound {
     struct uk_affine form;
     struct uk_index *upper;
     bool is_guard;
-    int operand; /* of a guard: the operand read under pad; 0: from a `where` */
+    int operand; /* a guard's: index of the operand that is read under pad; 0: from a `where` */
 };
 
-/* Accesses under pad. PAD_VALUE reads the other value outside; PAD_GUARD adds nothing outside, by guards
- * among the stage's bounds. Inside means that all indices are in the shape. */
-enum uk_pad { UK_PAD_NONE, UK_PAD_VALUE, UK_PAD_GUARD };
+/* How an operand of `pad(access, value)` is computed where an index of the access is outside the tensor's
+ * shape. */
+enum uk_pad {
+    UK_PAD_NONE,  /* the access is not under pad */
+    UK_PAD_VALUE, /* `value` is used instead of the element */
+    UK_PAD_GUARD  /* `value` is 0 and a factor of a sum's terms: guards of the stage leave the terms out */
+};
 
 struct uk_operand {
     struct uk_tensor *tensor;
     const struct uk_expr *expr;          /* the access on the right side; NULL for the left side */
-    struct uk_affine index[UK_MAX_DIMS]; /* per stored dimension */
+    struct uk_affine index[UK_MAX_DIMS]; /* by stored dimension */
     enum uk_pad pad;
     bool is_subscript; /* an element that is a subscript of an earlier operand */
-    /* The pad of a copy: bounds inside which the element exists (lower bounds are 0). */
+    /* The source of a copy: its element exists where these `valid` bounds hold; elsewhere the copy stores the
+     * pad's value. A lower bound of an index is the upper bound of its negative. */
     int valid;
     struct uk_bound *within;
 };
 
 struct uk_stage {
     const char *name;
-    struct uk_stage *next;          /* in execution order; copies at one place in the order of their steps */
-    struct uk_statement *statement; /* the program's, or made for a copy */
-    /* The statement before a step changed its iterators; NULL for a copy. */
+    struct uk_stage *next; /* in execution order; copies that run at one place: in the order of their steps */
+    struct uk_statement *statement; /* the program's, or made by a step */
+    /* The program's statement, before a step changed its iterators; NULL for a copy. */
     const struct uk_statement *source;
-    struct uk_stage *parent; /* attached: runs inside parent's loops [0, prefix); NULL at the root */
-    int prefix;              /* number of leading loops that belong to the parent */
-    bool after;              /* attached: runs after the parent's inner loops, else before them */
+    /* An attached stage runs inside the loops [0, prefix) of its parent: after the parent's other loops if
+     * `after`, else before them. NULL: a root. */
+    struct uk_stage *parent;
+    int prefix; /* number of leading loops that it shares with the parent */
+    bool after;
     int loops;
     /* Outermost first; the first `prefix` are the parent's. Ids are distinct. */
     struct uk_loop *loop[UK_MAX_LOOPS];
-    /* Mask of ids that are reserved for another view of the loops (the matcher's). */
+    /* Mask of loop ids that a new loop must not get. Not 0 only in a copy of a stage in which the matcher has
+     * split loops: forms of the original stage still use their ids. */
     uint64_t kept_ids;
     int iterators;
-    struct uk_affine iterator[2 * UK_MAX_DIMS];
-    bool reduced[2 * UK_MAX_DIMS]; /* the iterator is summed over */
+    struct uk_affine iterator[2 * UK_MAX_DIMS]; /* values of the statement's iterators */
+    bool reduced[2 * UK_MAX_DIMS];              /* the iterator is summed over */
     int bounds;
     struct uk_bound bound[UK_MAX_BOUNDS];
     int operands; /* operand[0] is the left side */
     struct uk_operand operand[UK_MAX_OPERANDS];
     const struct uk_expr *previous; /* a scan: the access to the output's previous element */
-    int scanned;                    /* a scan: the iterator along which it goes */
-    /* Conditions on the sizes from accesses that were inlined away; or NULL. */
+    int scanned;                    /* a scan: number of the iterator along which it goes */
+    /* Condition on the sizes under which accesses that `inline` removed are inside their tensors; or NULL. */
     struct uk_index *needs;
-    /* uk_inside_condition before a change of view fused loops; or NULL. */
+    /* Not NULL: `fuse` has replaced loops over two adjacent dimensions by one over both (fuse_view.c), so
+     * that an index may exceed its own dimension. The result of uk_inside_condition before that. */
     struct uk_index *inside;
     /* Its `where` has relations that are not bounds; each instance tests them. */
     bool is_filtered;
     bool is_copy;
     /* A copy: the part of a tensor that it holds. */
     const struct uk_copied *copied;
-    bool is_reset;    /* the separate initialization of a reduction */
-    bool stores_part; /* made by cache_write: stores a part of the tensor that its iterators do not show */
+    bool is_reset; /* the separate initialization of a reduction */
+    /* Made by cache_write for a statement that does not write its whole tensor: this stage writes the same
+     * elements, although its iterators run over all dimensions. */
+    bool stores_part;
     /* The reason for which the automatic schedule found no kernel; or NULL. */
     const char *plain_why;
-    /* The automatic schedule's part that made the stage's nest; or NULL. */
+    /* The part of the automatic schedule that made the stage's nest; or NULL. */
     const struct uk_draft_name *draft;
-    bool is_gone; /* removed: inlined, or stored by another stage's kernel */
+    bool is_gone; /* removed: inlined, shared, or stored by another stage's kernel */
     int attached; /* number of stages whose parent it is */
-    int tile;     /* tensorized: position of the nest's first loop; else = loops */
-    struct uk_match *match;
-    struct uk_packing *packing; /* computes the remaining tiles by another kernel; or NULL */
-    struct uk_stage *in_group;  /* automatic schedules: the next stage that follows the same tiles */
-    /* Lowering: the next stage of its nest, for a root the first one after it; and the last one. */
+    /* Position of the first loop that isl's AST does not contain. Tensorized: the outermost loop that the
+     * kernel replaces. Lowering also sets it for copies and attached stages whose inner loops it generates
+     * itself. Else = loops. */
+    int tile;
+    struct uk_match *match; /* tensorized: how the kernel computes the tile; else NULL */
+    /* A kernel that packs a panel while it computes the first tile that reads it; the kernel of `match`
+     * computes the other tiles. Or NULL. */
+    struct uk_packing *packing;
+    /* Automatic schedules: a list that begins with a stage and continues with the elementwise stages that
+     * read its output, directly or not, and can run tile by tile with it; NULL ends it. */
+    struct uk_stage *in_group;
+    /* Lowering: a list that begins with a root and continues with the stages attached to it, directly or not;
+     * NULL ends it. */
     struct uk_stage *in_nest;
-    struct uk_stage *last_in_nest;
+    struct uk_stage *last_in_nest; /* on roots only: the last attached stage of that list; or NULL */
 };
 
-/* The part of an automatic schedule for one stage: a kernel, or one of the forms without a kernel. */
+/* A draft: the part of an automatic schedule for one stage. Its name is that of a kernel, or of a way to run
+ * the stage without one, such as plain loops. */
 struct uk_draft_name {
     const char *stage, *name;
 };
 
+/* A draft that was refused, and the reason. */
 struct uk_refused {
     struct uk_draft_name draft;
     const char *why;
@@ -152,27 +184,35 @@ struct uk_schedule {
     struct uk_text *report;
     struct uk_stage *stages;
     int all_loops, all_stages; /* created so far */
-    int scope;                 /* sizes with this number are parameters of the current isl problem */
-    struct uk_name **names;    /* hash table with UK_NAMES buckets */
+    /* Number of the current isl problem: a size is in its parameter scope if uk_var.scope has this value. */
+    int scope;
+    struct uk_name **names;                 /* hash table with UK_NAMES buckets (names.c) */
     struct uk_step *applied, **applied_end; /* the steps in a form that can be printed and applied again */
-    struct uk_stage *last;                  /* the stage of the last qualified name (rule 4) */
+    /* The stage that a step last named, as in `C.mo`; names of loops without a stage are looked up there
+     * first. Or NULL. */
+    struct uk_stage *last;
     struct uk_buffer *buffers;
     struct uk_alias *aliases;
     struct uk_var *products; /* sizes that represent products of sizes */
-    /* Lowering: sizes that count as at least 1 in the current nest. */
+    /* Lowering: the sizes that count as at least 1 in the current nest, so that its loops initialize sums
+     * even if they have no terms. */
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
-    struct uk_stage *declared; /* matcher: the declaration being tried */
-    int reached;               /* matcher: how far the last failed attempt got */
+    struct uk_stage *declared; /* matcher: the declaration being tried, as a stage */
+    /* Matcher: the score of the last failed attempt, the number of parts of the declaration that were found
+     * in the nest before the first difference (attempt.h); it orders the reasons in messages. Negative: no
+     * attempt was possible. INT_MAX: the attempt failed only on costs. */
+    int reached;
     /* Automatic schedules: the only kernel allowed for that stage; or NULL. */
     const char *wanted_stage, *wanted_kernel;
     /* is_automatic: the steps are not written by the user. as_written: there are no steps, except those that
      * a GPU needs. */
     bool is_automatic, as_written;
     struct uk_refused *refused; /* drafts that are not tried again, latest first */
-    /* The stage being scheduled or lowered, whose draft a refusal counts against; NULL: any. */
+    /* The stage being scheduled or lowered: if something is refused, its draft is. NULL: any draft may be at
+     * fault. */
     struct uk_stage *at;
-    bool is_final; /* the refusal holds for the program under any schedule */
+    bool is_final; /* the recorded refusal would be the same under any schedule */
 };
 
 /* True if a stage without a kernel may run as plain loops. */
@@ -183,29 +223,29 @@ static inline bool uk_may_loop(const struct uk_schedule *s) {
 /* ---- linear.c: affine forms and polynomials ---- */
 
 struct uk_index *uk_sum(struct uk_schedule *s, struct uk_index *a, struct uk_index *b);
-/* Converts e, over iterators of the stage and sizes, to a form. */
+/* Converts e, over iterators of the stage's statement and sizes, to an affine form. */
 enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_index *e,
                             struct uk_affine *out);
-/* a += times * b; both linear. */
+/* a += times * b; both must be affine (general NULL). */
 enum uk_status uk_affine_add(struct uk_schedule *s, struct uk_affine *a, const struct uk_affine *b,
                              int64_t times);
-/* Replaces loop l in the form by factor * outer + inner, in general expressions too. False: refused or no
- * memory. */
+/* Replaces loop l in the affine form by factor * outer + inner, in a general expression too. False: refused
+ * or no memory. */
 bool uk_affine_split(struct uk_schedule *s, struct uk_affine *f, const struct uk_loop *l, int64_t factor,
                      const struct uk_loop *outer, const struct uk_loop *inner);
-/* The form's value: value[id] for each loop, 0 for loops whose value is NULL. */
+/* The value of the affine form if each loop has the value value[id], or 0 if that is NULL. */
 struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f,
                                  struct uk_index *const *value);
 struct uk_index *uk_substitute(struct uk_arena *a, const struct uk_index *e, const struct uk_var *v,
                                struct uk_index *by);
 
-/* A polynomial over sizes, for coefficients of addresses. An expression that is neither a sum nor a product
- * is an atom. */
+/* A polynomial over sizes, for coefficients of addresses. Its atoms are the subexpressions that are neither
+ * sums nor products nor integers. */
 enum { UK_MAX_TERMS = 8, UK_MAX_FACTORS = 4 };
 struct uk_term {
     int64_t factor;
     int atoms;
-    const struct uk_index *atom[UK_MAX_FACTORS]; /* sorted */
+    const struct uk_index *atom[UK_MAX_FACTORS]; /* sorted; a power repeats its atom */
 };
 struct uk_poly {
     int terms; /* -1: too many terms */
@@ -215,15 +255,17 @@ struct uk_poly uk_poly_of(const struct uk_index *e);
 struct uk_poly uk_poly_add(struct uk_poly a, const struct uk_poly *b, int64_t times);
 struct uk_poly uk_poly_multiply(const struct uk_poly *a, const struct uk_poly *b);
 bool uk_poly_equal(const struct uk_poly *a, const struct uk_poly *b);
-/* Equal, or equal under the program's assumptions on sizes. */
+/* True if they are equal, or equal under the program's assumptions on sizes. */
 bool uk_poly_same(const struct uk_program *p, const struct uk_poly *a, const struct uk_poly *b);
 bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
 struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
-/* The extent of a stored dimension. */
+/* The extent of a stored dimension. (A stored dimension is one of the tensor's layout; without a layout they
+ * are the logical ones.) */
 struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d);
-/* The index of a stored dimension, from the access's logical indices through the tensor's layout. */
+/* The index of a stored dimension: the tensor's layout applied to the access's logical indices. */
 struct uk_index *uk_stored_index(struct uk_arena *arena, const struct uk_access *a, int d);
-/* The address coefficient of a loop, in elements: sum over the stored dimensions of coefficient * stride. */
+/* The distance, in elements, by which one step along the loop moves the operand's address: the sum over the
+ * stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 
 /* True if a subscript of the operand is an element of a tensor. */
@@ -232,17 +274,20 @@ bool uk_is_gathered(const struct uk_operand *o);
 /* ---- stages.c ---- */
 
 enum uk_status uk_stages_create(struct uk_schedule *s);
-/* Creates the stage of a statement and appends it at *end; the caller keeps t. */
+/* Creates the stage of a statement, appends it at *end and moves *end past it. The stage refers to t, which
+ * has to live as long. */
 enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end);
 /* Sets the operands from the statement, and the guards that pad and where imply. */
 enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
-/* Appends the accesses in e, which is not a factor of a sum, as operands. */
+/* Appends the accesses in e as operands; pads among them become UK_PAD_VALUE, since e is not multiplied into
+ * the terms of a sum. */
 enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e);
 
 /* ---- loops.c: loops and extents of a stage ---- */
 
-/* The stage that st is attached to, directly or indirectly, at the root; or st itself. */
+/* The root that st is attached to, directly or indirectly; st if it is a root. */
 const struct uk_stage *uk_root_of(const struct uk_stage *st);
+/* Position of the loop among the stage's, or -1. */
 int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l);
 /* Position of the stage's own loop of that name, or -1. */
 int uk_own_position(const struct uk_stage *st, const char *name);
@@ -250,71 +295,78 @@ int uk_own_position(const struct uk_stage *st, const char *name);
 bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
 /* Creates a loop with an id that no loop of the stage has. NULL: refused or no memory. */
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
-/* Replaces one loop by two; the caller updates the forms. False: refused or no memory; the stage is
+/* Replaces one loop by two; the caller updates the affine forms. False: refused or no memory; the stage is
  * unchanged. */
 bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, const char *outer,
                     const char *inner);
-/* Changes the ids of the loops of a root stage with nothing attached, so that they differ from the
- * others'. */
+/* Changes ids of loops of a root with nothing attached, so that they differ from those of the n other loops;
+ * updates its affine forms. */
 void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n);
 /* Counts and names a new stage; refused beyond UK_MAX_STAGES. */
 enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const char *name,
                               struct uk_position at);
-/* The upper end of loop l for the given values of loops, with loops without a value at 0: the minimum over
- * the bounds of ceil((upper - others) / coefficient). NULL: no bound, or no memory. A guard with a negative
- * coefficient of an inner loop bounds that loop, not this one. */
+/* The exclusive upper end of loop l, if the other loops have the given values, or 0 where the value is NULL:
+ * the minimum over the bounds of ceil((upper - others) / coefficient). The loop's number of values is this
+ * less uk_first. NULL: no bound, or no memory. A guard in which a loop without a value has a negative
+ * coefficient bounds that loop, not this one. */
 struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                            struct uk_index *const *value);
-/* The first value of the loop for which the guards hold: 0, or max(0, ..). */
+/* The first value of loop l for which the guards hold: 0, or max(0, ..). */
 struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                           struct uk_index *const *value);
 /* True if guards may make the loop begin after 0. */
 bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
-/* The same for another list of bounds, those of a pad. */
+/* uk_first and uk_extent for another list of bounds, such as uk_operand.within. */
 struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                  int bounds, const struct uk_loop *l, struct uk_index *const *value);
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
-/* The minimum of the constant bounds on the loop's number of values, or -1. Guards of pads do not count,
- * since copies drop them. */
+/* The minimum of the constant upper ends that bounds give the loop; -1: none gives a constant. Guards of pads
+ * do not count, since a copy of the operand drops them. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
 /* True if a constant extent is 0, so that there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);
 /* True if a constant extent of an output iterator is 0, so that there is nothing to initialize either. */
 bool uk_has_no_output(const struct uk_stage *st);
+/* True if some stage that is attached to st has the loop at `position` as a prefix loop. */
 bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position);
+/* Adds the range *f < upper; upper is over sizes. Refuses more than UK_MAX_BOUNDS. */
 enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
                             struct uk_index *upper);
 /* The number of the stage's leading loops that are around all accesses to the tensor that it writes, and
  * outside the reduction that accumulates there. */
 int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st);
-/* The number of the n loops that are also the stage's leading loops. If is_written, it ends before a loop of
- * a reduction or of a scan. */
+/* The number of loops that loop[0..n) and the stage's loops have in common at their beginning. If is_written,
+ * counts only up to the first loop of a reduction or of a scan. */
 int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n);
 
 /* ---- estimates.c: estimates of sizes ---- */
 
-/* The value of a size expression from definitions, defaults and assumptions; 0: unknown. */
+/* The value that definitions (--define), defaults of `size` items and assumptions give a size expression; 0:
+ * they give none above 0. It is a guess insofar as callers need not pass the defaults. */
 int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e);
-/* The same; for an unknown value a guess. */
+/* uk_size_guess, or 1024 if that is 0. */
 double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e);
-/* The same, ignoring --define. */
+/* uk_size_estimate without the values of --define. */
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e);
 /* Estimated extent of the loop's iterator. */
 double uk_extent_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
-/* Estimated number of values of the loop: smaller than the iterator's if the loop is a part of it with a
- * constant length. */
+/* Estimated trip count of the loop: its constant extent, if it has one that is smaller than the iterator's
+ * extent because the loop is only a part of the iterator. */
 double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 
 /* ---- split_statement.c ---- */
 
-/* A copy of the statement, or the two statements in sequence that it has to be computed by. NULL: no
+/* A copy of the statement; or, for one such as `C max= sum(..)`, whose sum cannot be accumulated in C, the
+ * list of two statements that compute the sum into a buffer and combine the buffer with C. NULL: no
  * memory. */
 struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_statement *t);
 
 /* ---- names.c ---- */
 
+/* Fills the table of names with those of the program's tensors and sizes. */
 enum uk_status uk_names_begin(struct uk_schedule *s);
+/* Adds a name, of a stage in the second case; it stays known when its object is removed. */
 enum uk_status uk_name_add(struct uk_schedule *s, const char *name);
 enum uk_status uk_name_add_stage(struct uk_schedule *s, struct uk_stage *st, const char *name);
 /* True if anything has had this name so far. */
@@ -322,29 +374,35 @@ bool uk_name_is_known(const struct uk_schedule *s, const char *name);
 /* True if a tensor, a size or a stage has the name now. */
 bool uk_name_taken(const struct uk_schedule *s, const char *name);
 struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
-/* "<iterator><suffix>", with a number appended if the name is in use; NULL: no memory. */
+/* "<iterator><suffix>", with a number appended if the name is known; NULL: no memory. */
 const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
 
+/* ---- loops.c, footprint.c: operands and guards ---- */
+
+/* True if an index of the operand depends on the loop. */
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
-/* uk_depends for affine indices; a general index counts as independent. */
+/* uk_depends for affine indices; an index that is not affine counts as independent. */
 bool uk_steps_along(const struct uk_operand *o, const struct uk_loop *l);
-/* True if some instances are left out by guards or a `where`. */
+/* True if guards, or a `where` that is not expressed by bounds, leave out instances. */
 bool uk_has_guards(const struct uk_stage *st);
-/* The stage without guards, which leave out terms but not elements; a copy if it has any. NULL: no memory. */
+/* The stage without its guards, since they leave out terms but not elements: a copy, or st if it has none.
+ * NULL: no memory. */
 const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 
 /* ---- footprint.c, room.c: the part of a tensor that is accessed ---- */
 
 enum { UK_MAX_PART_BOUNDS = 16 };
 
-/* One dimension of a region: the indices are offset + x with 0 <= x and, for every bound, x + form <
- * upper. */
+/* One dimension of a region: the indices are offset + x with 0 <= x and, for every bound, x + form < upper.
+ * The offset has the contributions of the prefix loops, x those of the inner loops. */
 struct uk_part {
     struct uk_affine offset; /* over the prefix loops and sizes */
     int bounds;
     struct uk_bound bound[UK_MAX_PART_BOUNDS]; /* forms over the prefix loops */
-    bool begins_before; /* offset may be negative: loops that run backwards add up to more than one extent */
-    bool is_whole;      /* unbounded by loops: the whole dimension, possibly more than is accessed */
+    /* offset may be negative: two or more inner loops lower the index. Each is counted with all its values,
+     * although bounds may exclude that all of them are at their ends together. */
+    bool begins_before;
+    bool is_whole; /* no loops bound the indices: the whole dimension, possibly more than is accessed */
 };
 
 /* The part of a tensor accessed inside a stage's first `prefix` loops. */
@@ -353,40 +411,44 @@ struct uk_region {
     struct uk_part part[UK_MAX_DIMS];
 };
 
-/* Computes the region of operand o. UK_NO_MATCH: it has no such region, for the reason *why. */
+/* Computes the region of operand o inside the first `prefix` loops. UK_NO_MATCH: it has none of this form;
+ * *why is the reason. */
 enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *o,
                             int prefix, struct uk_region *out, const char **why);
-/* Extends `to` so that it covers both. shape: upper bounds of all indices; NULL: indices may be outside the
- * tensor. */
+/* Extends `to` so that it covers both regions. shape: the tensor's extents, which bound all indices; NULL:
+ * indices may be outside the tensor. UK_NO_MATCH as for uk_region_of. */
 enum uk_status uk_region_join(struct uk_schedule *s, struct uk_region *to, const struct uk_region *other,
                               struct uk_index *const *shape, const char **why);
-/* An exclusive upper bound of x for all values of the prefix loops; over sizes only. */
+/* An exclusive upper bound of x, over sizes only, that holds for all values of the prefix loops: the extent
+ * that a buffer for the part needs. NULL: there is none. */
 struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part);
-/* The minimum of the constant upper bounds, preferring those of a full tile over those that outer loops
- * lower; -1: none. */
+/* A constant exclusive upper bound of x. The minimum of the constant bounds that do not depend on prefix
+ * loops, as those of a tile; if there are none, the minimum of those that prefix loops lower; else -1. */
 int64_t uk_part_most(const struct uk_part *part);
 bool uk_part_equal(const struct uk_part *a, const struct uk_part *b);
 bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b);
-/* f - offset, an expression over the stage's loops. */
+/* The position x of an index in the part: f - offset, an expression over the stage's loops. If f is not
+ * affine, the part is whole and x is f. */
 struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *st,
                                   const struct uk_part *part, const struct uk_affine *f);
-/* Adds the stage's bounds on its first `prefix` loops to `to`. */
+/* Adds to `to` those ranges of st that bound its first `prefix` loops; inner loops count as 0 in them. */
 enum uk_status uk_inherit_bounds(struct uk_schedule *s, const struct uk_stage *st, int prefix,
                                  struct uk_stage *to);
 
 /* ---- layout.c: the layout of a buffer for a region ---- */
 
-/* One stored dimension: x[dim] / divisor % modulus. modulus 0: the most significant digit, which takes the
- * rest. */
+/* One stored dimension: its index is x[dim] / divisor % modulus, where x is the position in the region.
+ * modulus 0: the most significant digit, x[dim] / divisor. */
 struct uk_digit {
     int dim;
     int64_t divisor, modulus;
 };
 
 struct uk_buffer_layout {
-    int stored;
+    int stored; /* number of stored dimensions */
     struct uk_digit digit[UK_MAX_DIMS];
-    int64_t stride[UK_MAX_DIMS]; /* given by the layout; 0: packed */
+    /* In elements, as a step gives it; 0: the product of the inner dimensions' extents. */
+    int64_t stride[UK_MAX_DIMS];
 };
 
 struct uk_buffer_layout uk_layout_plain(int dims);
@@ -394,22 +456,24 @@ struct uk_buffer_layout uk_layout_plain(int dims);
 struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width);
 /* Converts a map; returns NULL, or the reason why a buffer cannot have it. */
 const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *out);
+/* True if the layout has more than one digit of the region's dimension. */
 bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim);
-/* Creates a buffer for the region of `of`, in the schedule's list; NULL: no memory. In scopes other than
- * global the extents are constants. */
+/* Creates a buffer for the region of the tensor `of`, in the schedule's list; NULL: no memory. In memory
+ * scopes other than global the region needs constant bounds (uk_part_most >= 0), which the caller has
+ * checked; they become the buffer's extents. */
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
                                    const struct uk_buffer_layout *l, const struct uk_tensor *of,
                                    enum uk_scope scope, const char *name, struct uk_position at);
-/* Makes the operand access the buffer instead, inside the region. */
+/* Makes operand o of st access the buffer instead of its tensor, at positions in the region. */
 enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o,
                                   const struct uk_region *r, const struct uk_buffer_layout *l,
                                   struct uk_tensor *buffer);
 
-/* The region of a tensor that a copy holds, and its layout. */
+/* What a copy holds: the region of its source, and the layout of the buffer. */
 struct uk_copied {
     const struct uk_region *region;
     struct uk_buffer_layout layout;
-    const struct uk_expr *outside; /* value for elements outside the tensor; NULL: they are not read */
+    const struct uk_expr *outside; /* stored for elements outside the source; NULL: they are not read */
 };
 
 #endif
