@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room codegen: converts loops to LLVM IR. It uses language, target, stages, fused values of lower, and of
- * interpret the arithmetic of constants. Data: struct uk_build (one compilation); struct uk_codegen
- * (generator.h).
+ * Room codegen: converts the loop IR to LLVM IR. It uses language, target, stages, fused expressions of lower
+ * (struct uk_fused), and of interpret the arithmetic of constants. Data: struct uk_build (one compilation);
+ * struct uk_codegen (generator.h).
  */
 #ifndef UK_CODEGEN_H
 #define UK_CODEGEN_H
@@ -27,32 +27,37 @@ struct uk_build {
     LLVMTargetMachineRef machine;
     LLVMContextRef llvm;
     LLVMModuleRef module;
-    /* For a GPU `module` has the kernels, and host_module the function that launches them; else NULL. */
+    /* Target is a GPU: `module` has the functions that run on it, and host_module, for the target `host`, the
+     * function that launches them. Else NULL. */
     LLVMModuleRef host_module;
     const struct uk_target *host;
     struct uk_text diagnostics; /* LLVM's messages since it was last cleared */
     bool left_scalar;           /* LLVM could not vectorize a loop that a step vectorizes */
-    struct uk_object *objects;  /* objects of kernels that are called, not inlined */
+    struct uk_object *objects;  /* objects of microkernels that are called, not inlined */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
     bool uses_library;          /* some function calls libukernels; set by uk_build_all */
-    /* Its constants are zeros in the module, and are written into the object afterwards; or NULL. */
+    /* Constants that are zeros in the module and are written into the object afterwards; or NULL. */
     const struct uk_bundle *bundle;
 };
 
-/* To be called before a failure that other loops of the same program may not have. */
+/* Marks the following failure as one of this schedule's loops: another schedule of the same program may not
+ * have it. To be called before uk_fail. */
 static inline void uk_build_blames_loops(const struct uk_build *b) {
     b->context->refused_code = b->function;
 }
 
-/* Globals of the host's module: the image of the kernels and its size; only declared here. */
+/* Names of globals of the host's module: the image with the GPU's code, and its size. Codegen only declares
+ * them in the module; link defines them (link/device.c). */
 #define UK_IMAGE "uk.image"
 #define UK_IMAGE_BYTES "uk.image.bytes"
 
-/* codegen.c: generates the function, its entry checks and its parallel tasks; kernels are declarations. */
+/* codegen.c: generates the function, its entry checks and its parallel tasks. Microkernels are only declared
+ * in the module. */
 enum uk_status uk_codegen(struct uk_build *b);
-/* codegen.c: the LLVM type of a ctype or enum uk_type in memory and in signatures. */
+/* codegen.c: the LLVM type, in memory and in signatures, of an enum uk_type or a UK_CTYPE_ constant. */
 LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype);
-/* The type of one form of a kernel, with the address spaces of its operands on the target. */
+/* The function type of one form (compute, reset, update) of a microkernel, with the address spaces of its
+ * operands on the target. */
 LLVMTypeRef uk_llvm_prototype(const struct uk_build *b, const struct uk_intrinsic *in,
                               const struct uk_form *form, struct uk_arena *a);
 
