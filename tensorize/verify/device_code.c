@@ -6,10 +6,11 @@
  *
  *     uk.verify.I.F(tiles, shared, defined, units, threads, operands..., numbers...)
  *
- *     tiles     for each tensor and thread: bytes from the begin of the memory that the tile is in to its
- * origin shared    the contents of shared memory before and after, in units of its smallest elements defined
- * a byte for each unit; 0: it is not initialized operands  a buffer for each operand in registers or in
- * global memory numbers   the form's arguments that are not tensors
+ *     tiles     for each tensor and thread: offset of the tile's origin in its memory, in bytes
+ *     shared    the contents of shared memory before and after, in units (uk_verify_unit)
+ *     defined   a byte for each unit; 0: it is not initialized
+ *     operands  a buffer for each operand in registers or in global memory
+ *     numbers   the form's arguments that are not tensors
  */
 #include <stdlib.h>
 #include <string.h>
