@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that mean something else to compilers of C and C++. */
+/* Names that compilers of C and C++ reserve or know. */
 #include <string.h>
 #include "language.h"
 
-/* Keywords of C and C++, and names that their compilers or the headers that come with them define as macros.
- * */
+/* Keywords of C and C++, and macros of their compilers and headers. */
 static const char words[] =
     " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
     "class co_await co_return "
@@ -20,8 +19,8 @@ static const char words[] =
     "virtual void volatile "
     "wchar_t size_t ptrdiff_t while xor xor_eq EOF FILE HUGE_VAL I INFINITY NAN NULL ";
 
-/* Functions of the C library whose types compilers know, and those that linkers look for; of `real`, also
- * with f or l behind. */
+/* Functions of the C library whose types compilers know, and symbols that linkers expect. Those of `real`
+ * also exist with the suffix f or l. */
 static const char real[] =
     " acos acosh asin asinh atan atan2 atanh cabs cacos cacosh carg casin casinh catan catanh cbrt ccos "
     "ccosh ceil cexp cimag clog "
@@ -67,7 +66,7 @@ static bool has_word(const char *list, const char *name, size_t n) {
     return false;
 }
 
-/* int8_t, UINT64_MAX and so on: what <stdint.h> has, or may have. */
+/* int8_t, UINT64_MAX and so on: names that <stdint.h> defines or reserves. */
 static bool is_of_stdint(const char *name) {
     static const char *const begins[] = {"int", "uint", "INT", "UINT"}, *const ends[] = {"_t", "_MAX", "_MIN",
                                                                                          "_C", "_WIDTH"};

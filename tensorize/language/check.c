@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules 1, 2, 4, 5 and 8 of the language: names, ranges, coverage, stages; the same for text and C API. */
+/* Rules 1, 2, 4, 5 and 8 of the language: names, ranges, coverage, stages. Programs from text and from calls
+ * pass the same checks. */
 #include <string.h>
 #include "language.h"
 
@@ -10,7 +11,7 @@ static bool is_reduced(const struct uk_statement *s, const struct uk_var *v) {
     return false;
 }
 
-/* The iterator of a left subscript "i", "i + offset", "offset + i", "i - offset". */
+/* Returns the iterator of a left subscript "i", "i + offset", "offset + i" or "i - offset"; else NULL. */
 static struct uk_var *left_iterator(struct uk_program *p, const struct uk_index *e) {
     if (e->op == UK_I_VAR)
         return e->var->kind == UK_VAR_ITERATOR ? e->var : NULL;
@@ -21,7 +22,7 @@ static struct uk_var *left_iterator(struct uk_program *p, const struct uk_index 
     return l && r ? NULL : l ? l : r;
 }
 
-/* No iterator stands in e, but v. */
+/* Returns whether e contains no iterator except v; *count counts v's occurrences. */
 static bool only_iterator(const struct uk_index *e, const struct uk_var *v, int *count) {
     if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR) {
         ++*count;
@@ -82,7 +83,7 @@ static bool all_known(struct uk_program *p, const struct uk_statement *s, const 
 
 typedef bool visit_access(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded);
 
-/* The elements that are subscripts of the access. */
+/* Visits the elements that are subscripts of the access. */
 static bool visit_subscripts(struct uk_program *p, struct uk_statement *s, const struct uk_access *a,
                              visit_access *visit) {
     for (int d = 0; d < a->tensor->dims; d++) {
@@ -97,7 +98,8 @@ static bool visit_subscripts(struct uk_program *p, struct uk_statement *s, const
     return true;
 }
 
-/* Calls visit for each access of the right side, pad'ed or not, those in subscripts too, and each index(). */
+/* Calls visit for each access of the right side, under pad() or not, including those in subscripts, and for
+ * each index(). */
 static bool visit_right(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded,
                         visit_access *visit) {
     if ((e->op == UK_E_ACCESS || e->op == UK_E_INDEX) && !visit(p, s, e, padded))
@@ -110,7 +112,7 @@ static bool visit_right(struct uk_program *p, struct uk_statement *s, struct uk_
     return true;
 }
 
-/* An element as a subscript of t; its own subscripts are those of an access that is visited too. */
+/* Checks an element that is a subscript of t. Its own subscripts belong to an access that is visited too. */
 static bool check_element(struct uk_program *p, const struct uk_index *e, const struct uk_tensor *t,
                           bool padded) {
     if (padded)
@@ -151,7 +153,7 @@ static bool check_access(struct uk_program *p, struct uk_statement *s, struct uk
 }
 
 bool uk_same_extent(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b) {
-    enum { MOST = 64 }; /* extents known to equal a; more are not followed */
+    enum { MOST = 64 }; /* extents known to equal a; further ones are ignored */
     const struct uk_index *equal[MOST] = {a};
     int n = 1;
 
@@ -184,7 +186,8 @@ static const char *extent_text(struct uk_program *p, const struct uk_index *e) {
     return s ? s : "?";
 }
 
-/* Does a statement write the tensor at an offset along the dimension? Each then writes a part of it there. */
+/* Returns whether a statement writes the tensor at an offset along the dimension; then each statement writes
+ * a part of it there. */
 static bool is_in_parts(const struct uk_program *p, const struct uk_tensor *t, int d) {
     for (const struct uk_statement *s = p->statements; s; s = s->next)
         if (s->left.tensor == t && (s->left.index[d]->op != UK_I_VAR || s->left.index[d]->is_offset))
@@ -192,7 +195,7 @@ static bool is_in_parts(const struct uk_program *p, const struct uk_tensor *t, i
     return false;
 }
 
-/* `where` says what the iterator's range is. */
+/* Returns whether `where` gives the iterator's range. */
 static bool is_given(const struct uk_statement *s, const struct uk_var *v) {
     for (int i = 0; i < s->ranges; i++)
         if (s->ranged[i] == v)
@@ -234,7 +237,7 @@ static bool is_affine(const struct uk_index *e) {
     }
 }
 
-/* 1 for one size, or none, and 0 for the others. */
+/* 1 for one size (or for none of them), 0 for the others. */
 static int64_t unit_value(const struct uk_var *v, void *one) {
     return v->defined ? v->value : v == one;
 }
@@ -248,9 +251,9 @@ static int64_t difference(const struct uk_index *a, const struct uk_index *b, st
     return value;
 }
 
-/* What to say where no assumption makes two extents equal, or none but that they are empty; NULL: one may.
- * Sizes are not negative, so that a difference whose terms have one sign is 0 only if all of them are. Then
- * *smaller is the one that the other reaches beyond. */
+/* Explains why no assumption can make two extents equal, except by making them empty; NULL: one can. Sizes
+ * are >= 0, so a difference whose terms have one sign is 0 only if all terms are. In that case *smaller is
+ * the extent that the other one exceeds. */
 static const char *why_unequal(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b,
                                const struct uk_index **smaller) {
     bool overflow = false, rises = false, falls = false;
@@ -270,7 +273,7 @@ static const char *why_unequal(const struct uk_program *p, const struct uk_index
     return zero ? "never equal" : rises || falls ? "different but for sizes of 0" : NULL;
 }
 
-/* The dimensions of one access that an iterator indexes alone give its range. */
+/* Takes ranges from the dimensions of one access that an iterator indexes alone. */
 static bool take_ranges(struct uk_program *p, struct uk_statement *s, const struct uk_access *a) {
     for (int i = 0; i < a->tensor->dims; i++) {
         const struct uk_index *e = a->index[i];
@@ -306,7 +309,7 @@ static bool range_of_access(struct uk_program *p, struct uk_statement *s, struct
     return padded || e->op == UK_E_INDEX || take_ranges(p, s, &e->access);
 }
 
-/* A padded access has no say where another one gives the range. */
+/* Takes ranges from an access under pad(), for iterators that no other access gives a range. */
 static bool range_of_padded(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded) {
     (void)p;
     for (int i = 0; padded && i < e->access.tensor->dims; i++) {
@@ -319,7 +322,7 @@ static bool range_of_padded(struct uk_program *p, struct uk_statement *s, struct
     return true;
 }
 
-/* A window has no tensor of its size: `i < 3` gives a range that nothing else gives. */
+/* Takes a range from `where i < 3`, for an iterator without one: no tensor has the extent of a window. */
 static void take_where(struct uk_statement *s, const struct uk_index *e) {
     int64_t extent;
     int n;
@@ -337,8 +340,8 @@ static void take_where(struct uk_statement *s, const struct uk_index *e) {
         s->extent[n] = e->b;
 }
 
-/* Along a dimension that is written in parts, an iterator that nothing else gives a range runs over all of
- * it. `offset`: with an offset of 0, which leaves it to a padded access. */
+/* Takes the whole dimension as the range of an iterator that has none, where a dimension is written in parts.
+ * `offset`: also with an offset of 0, which gives way to an access under pad(). */
 static void range_of_whole(struct uk_statement *s, bool offset) {
     for (int d = 0; d < s->left.tensor->dims; d++) {
         const struct uk_index *e = s->left.index[d];
@@ -377,7 +380,7 @@ static bool check_where(struct uk_program *p, struct uk_statement *s, const stru
     return uk_check_affine(p, e->a, true) && uk_check_affine(p, e->b, true) && all_known(p, s, e);
 }
 
-/* A temp is read only after it was written. */
+/* Returns whether an earlier statement wrote the temp. */
 static bool is_written_before(const struct uk_program *p, const struct uk_statement *s,
                               const struct uk_tensor *t) {
     for (const struct uk_statement *w = p->statements; w && w != s; w = w->next)
@@ -422,14 +425,15 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
     return true;
 }
 
-/* Do both copy one tensor for the whole program? The copy may then be the same. */
+/* Returns whether both steps copy the same tensor for the whole program; then they may share the copy. */
 static bool may_share(const struct uk_step *a, const struct uk_step *b) {
     return a != b && a->kind == b->kind && uk_step_arguments(a->kind, UK_STEP_ARGUMENT_access) &&
            !strcmp(a->subject, b->subject) && !strcmp(a->loop->loop, "root") &&
            !strcmp(b->loop->loop, "root");
 }
 
-/* Names after -> are unique among each other, iterators, tensors and stages: a step then names one thing. */
+/* Checks a name after `->`: it differs from the other new names, iterators, tensors and stages, so that later
+ * steps are unambiguous. */
 static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n) {
     const char *name = s->name[n], *other = NULL;
 
@@ -452,7 +456,7 @@ static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n)
     return !other;
 }
 
-/* The rules; p->at is what a failure without a position of its own is of. */
+/* Applies the rules; p->at is the position of failures that have none of their own. */
 static enum uk_status check_rules(struct uk_program *p) {
     if (p->assumed) {
         uk_program_fail(p, UK_REFUSED, p->assumed->at,

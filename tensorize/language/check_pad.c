@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mistake that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and
- * gets the pad's value beyond that size. */
+/* Warns of a mistake that pad() hides: a sum over one size reads along a dimension of another size, and
+ * silently gets the padding value beyond it. */
 #include <inttypes.h>
 #include "language.h"
 
@@ -8,7 +8,7 @@ static bool has(const struct uk_index *e, const struct uk_index *part) {
     return e && (uk_index_equal(e, part) || has(e->a, part) || has(e->b, part) || has(e->c, part));
 }
 
-/* Does an assumption or a shape relate the two? */
+/* Returns whether an assumption or a shape mentions both. */
 static bool are_related(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b) {
     for (const struct uk_assume *s = p->assumes; s; s = s->next)
         if (has(s->relation, a) && has(s->relation, b))
@@ -16,7 +16,7 @@ static bool are_related(const struct uk_program *p, const struct uk_index *a, co
     return uk_same_extent(p, a, b);
 }
 
-/* The extent of the sum along e, if that is an iterator that is summed over; or NULL. */
+/* Returns the extent of the sum if e is an iterator that is summed over; else NULL. */
 static const struct uk_index *summed_extent(const struct uk_statement *s, const struct uk_index *e) {
     for (int i = s->left_iterators; i < s->iterators && e->op == UK_I_VAR; i++)
         if (s->iterator[i] == e->var)
@@ -24,7 +24,7 @@ static const struct uk_index *summed_extent(const struct uk_statement *s, const 
     return NULL;
 }
 
-/* Two sizes that were defined: no assumption makes them one. */
+/* Warns of two sizes that are defined: no assumption can make these equal. */
 static enum uk_status warn_of_constants(const struct uk_program *p, struct uk_position at,
                                         const struct uk_access *a, int d, const struct uk_var *sum) {
     const struct uk_var *extent = a->tensor->shape[d]->var;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions on the sizes of a program, with messages in the program's terms: on constants when it is
- * compiled, and on all sizes of a call. */
+/* Conditions on a program's sizes, with messages in the program's terms: on constants at compile time, on all
+ * sizes for a call. */
 #include <inttypes.h>
 #include "language.h"
 
 static const struct uk_position nowhere = {0, 0};
 
-/* Sizes where they are known: all of them, or those that have been defined. */
+/* Known values of sizes: of all, or only of those that are defined. */
 struct given {
-    const int64_t *size; /* by number; NULL: only the defined ones */
+    const int64_t *size; /* by number; NULL: only defined sizes are known */
     bool known;
 };
 
@@ -26,7 +26,7 @@ static int64_t value_of(const struct uk_var *v, void *user) {
     return g->size ? g->size[v->number] : 1;
 }
 
-/* False: it is not known. An overflow is. */
+/* Returns whether the value is known. An overflow counts as known and sets *overflow. */
 static bool evaluate(const struct uk_index *e, const int64_t *size, int64_t *value, bool *overflow) {
     struct given g = {size, true};
 
@@ -42,7 +42,7 @@ static enum uk_status too_many(const struct uk_program *p, const struct uk_tenso
                    "%s is too large for this address space; use smaller sizes", t->name);
 }
 
-/* UK_OK with *empty or *known false: nothing more can be said. */
+/* Checks the extents. UK_OK with *empty, or with *known false: nothing else can be checked. */
 static enum uk_status check_extents(const struct uk_program *p, const struct uk_tensor *t,
                                     const int64_t *size, bool *empty, bool *known) {
     struct uk_text text = {0};
@@ -106,7 +106,7 @@ static enum uk_status short_stride(const struct uk_program *p, const struct uk_t
     return status;
 }
 
-/* Strides that keep elements apart, and a last element that has an address. */
+/* Checks that strides keep elements apart and that the last element is addressable. */
 static enum uk_status check_strides(const struct uk_program *p, const struct uk_tensor *t,
                                     const int64_t *size, int64_t most_bytes) {
     int64_t need = 1, bytes;
@@ -133,7 +133,7 @@ static enum uk_status check_strides(const struct uk_program *p, const struct uk_
     return far ? too_many(p, t) : UK_OK;
 }
 
-/* Whatever the other sizes, unless one is 0. */
+/* Checks constant extents, for any values of the other sizes except 0. */
 static enum uk_status check_known_extents(const struct uk_program *p, const struct uk_tensor *t,
                                           int64_t most_bytes) {
     int64_t bytes = (int64_t)uk_type_bytes(t->type), extent;
@@ -177,7 +177,7 @@ static bool has_size(const struct uk_index *e, const struct uk_var *v) {
     return e && (e->var == v || has_size(e->a, v) || has_size(e->b, v) || has_size(e->c, v));
 }
 
-/* "P = 3, H = 7": the sizes in e. */
+/* Appends the sizes in e with their values: "P = 3, H = 7". */
 static void put_sizes(struct uk_text *t, const struct uk_program *p, const struct uk_index *e,
                       const int64_t *size) {
     const char *between = "";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: shapes are affine in sizes, strides are filled in, layout maps give the stored extents. */
+/* Checks tensors: shapes are affine in sizes. Fills in strides; computes the stored extents from layout
+ * maps. */
 #include "language.h"
 
 bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterators) {
@@ -43,7 +44,7 @@ void uk_mark_extents(const struct uk_index *e) {
         uk_mark_extents(e->b);
 }
 
-/* A stride is a product of integers and sizes. */
+/* Checks that a stride is a product of integers and sizes. */
 static bool check_stride(struct uk_program *p, const struct uk_tensor *t, const struct uk_index *e) {
     if (e->op == UK_I_MUL)
         return check_stride(p, t, e->a) && check_stride(p, t, e->b);
@@ -56,7 +57,7 @@ static bool check_stride(struct uk_program *p, const struct uk_tensor *t, const 
                            t->name);
 }
 
-/* Sums, products with constants >= 0, quotients and remainders: what extent_of knows. */
+/* Returns whether extent_of handles e: sums, products with constants >= 0, quotients and remainders. */
 static bool has_extent(const struct uk_index *e) {
     int64_t c;
 
@@ -79,9 +80,9 @@ static bool has_extent(const struct uk_index *e) {
 }
 
 /*
- * One more than the greatest value of e where each name of the map runs over its extent. Quotients and
- * remainders are exact for single names, which is what layouts use; a sum adds the ranges of its parts. NULL:
- * out of memory.
+ * Returns an upper bound of e, plus one, where each name of the map runs over its extent; NULL if memory runs
+ * out. Quotients and remainders of single names, as layouts have them, are exact; a sum adds the ranges of
+ * its terms.
  */
 static struct uk_index *extent_of(struct uk_arena *a, const struct uk_map *m, struct uk_index *const box[],
                                   const struct uk_index *e) {
@@ -131,7 +132,7 @@ static bool check_layout(struct uk_program *p, struct uk_tensor *t) {
     return true;
 }
 
-/* Unless both are constants, the sizes decide. */
+/* True also if the sizes decide (not both are constants): the function checks that at entry. */
 static bool is_as_large(const struct uk_index *over, const struct uk_index *extent) {
     return over->op != UK_I_INT || extent->op != UK_I_INT || over->value >= extent->value;
 }

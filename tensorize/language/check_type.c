@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule 3: both sides of an operator have one type; a literal takes the other side's. */
+/* Rule 3: both operands of an operator have one type; a literal takes that of the other operand. */
 #include <math.h>
 #include <string.h>
 #include "language.h"
 
-/* A literal has no type of its own until an operand, the tensor or a cast gives it one. */
+/* Type of a literal until an operand, the tensor or a cast determines it. */
 static const enum uk_type UNTYPED = UK_TYPES;
 
 static bool fits(const struct uk_expr *e, enum uk_type type) {
@@ -48,7 +48,7 @@ static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_ty
     return true;
 }
 
-/* The number under a sign, whose handle may be shared too. */
+/* Copies a negated number and gives the copy its type: its handle may be shared. */
 static bool adopt_negated(struct uk_program *p, struct uk_expr *e, enum uk_type type) {
     struct uk_expr *number = uk_program_made(p, uk_alloc(&p->arena, sizeof *number));
 
@@ -60,8 +60,8 @@ static bool adopt_negated(struct uk_program *p, struct uk_expr *e, enum uk_type 
     return true;
 }
 
-/* Gives a tree of literals its type. The tree is copied if it has another one already: handles may be shared.
- */
+/* Gives a tree of literals its type. A tree that already has another type is copied, since handles may be
+ * shared. */
 static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type) {
     struct uk_expr *e = *slot;
 
@@ -72,7 +72,7 @@ static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type
         *e = **slot;
         *slot = e;
     }
-    /* -128 is a literal of i8, although 128 alone is not. */
+    /* -128 is a literal of i8, although 128 is not. */
     if (e->op == UK_E_NEG && e->arg[0]->op == UK_E_NUMBER && e->arg[0]->is_integer &&
         !fits(e->arg[0], type) &&
         fits(&(struct uk_expr){.is_integer = true, .integer = -e->arg[0]->integer}, type))
@@ -104,14 +104,14 @@ static bool is_literal(const struct uk_expr *e) {
 
 static bool infer(struct uk_program *p, struct uk_expr *e);
 
-/* Makes arguments i and k of e one type, which e gets. */
+/* Gives arguments i and k of e one type, which becomes e's. */
 static bool unify(struct uk_program *p, struct uk_expr *e, int i, int k) {
     bool l = is_literal(e->arg[i]), r = is_literal(e->arg[k]);
 
     if (!infer(p, e->arg[i]) || !infer(p, e->arg[k]))
         return false;
     if (l && r)
-        return true; /* e is of literals too; its user decides */
+        return true; /* e consists of literals too: its user determines the type */
     if (l && !adopt(p, &e->arg[i], e->arg[k]->type))
         return false;
     if (r && !adopt(p, &e->arg[k], e->arg[i]->type))
@@ -138,7 +138,7 @@ static enum uk_type natural_type(const struct uk_expr *e) {
     return only_integers(e) ? UK_I64 : UK_F64;
 }
 
-/* Both sides are literals: nothing else gives the comparison's sides a type. */
+/* Infers a comparison. If both sides are literals, nothing else determines their type. */
 static bool infer_comparison(struct uk_program *p, struct uk_expr *e) {
     if (!unify(p, e, 0, 1))
         return false;
@@ -151,7 +151,7 @@ static bool infer_comparison(struct uk_program *p, struct uk_expr *e) {
     return true;
 }
 
-/* Only a literal that is no integer, or does not fit, makes the cast do any work. */
+/* Infers a cast. Only a literal that is not an integer, or does not fit, is converted at all. */
 static bool infer_cast(struct uk_program *p, struct uk_expr *e) {
     enum uk_type natural;
 
@@ -163,7 +163,7 @@ static bool infer_cast(struct uk_program *p, struct uk_expr *e) {
     return infer(p, e->arg[0]) && adopt(p, &e->arg[0], natural);
 }
 
-/* Every part of e that is not made of literals gets its type. */
+/* Gives each part of e its type, except parts that consist of literals. */
 static bool infer(struct uk_program *p, struct uk_expr *e) {
     switch (e->op) {
     case UK_E_NUMBER:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors whose elements are subscripts: which values are inside wherever they are read, for data that has to
- * be valid. */
+/* Valid values for elements that serve as subscripts, so that generated data is inside wherever it
+ * indexes. */
 #include "language.h"
 
 struct range {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The language's functions: the table of functions.def. */
+/* Table of the language's functions, from functions.def. */
 #include <math.h>
 #include "language.h"
 

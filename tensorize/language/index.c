@@ -84,7 +84,7 @@ int64_t uk_floor_quotient(int64_t l, int64_t r) {
     return l / r - (l % r != 0 && (l < 0) != (r < 0));
 }
 
-/* l op r; *overflow is set where the value is not representable, or a divisor is not positive. */
+/* Computes l op r. Sets *overflow if the value is not representable or a divisor is not positive. */
 static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow) {
     int64_t v = 0;
 
@@ -185,7 +185,7 @@ struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct u
     return e;
 }
 
-/* c * x in either order: the constant and the other factor. */
+/* Splits c * x or x * c into the constant and the other factor. */
 static bool scaled(const struct uk_index *e, int64_t *c, struct uk_index **x) {
     if (e->op != UK_I_MUL)
         return false;
@@ -199,7 +199,7 @@ static bool scaled(const struct uk_index *e, int64_t *c, struct uk_index **x) {
 
 static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int64_t c);
 
-/* -e, where e is a negation or a product with a negative constant; else NULL. */
+/* Returns -e if e is a negation or a product with a negative constant; else NULL. */
 static struct uk_index *negated(struct uk_arena *a, const struct uk_index *e) {
     struct uk_index *x;
     int64_t c;
@@ -211,7 +211,7 @@ static struct uk_index *negated(struct uk_arena *a, const struct uk_index *e) {
     return c == -1 ? x : uk_index_node(a, UK_I_MUL, uk_index_int(a, -c), x);
 }
 
-/* The constant that x ends with, as a summand; false: it ends with none. */
+/* Finds the constant term that x ends with, with its sign; false if there is none. */
 static bool last_constant(const struct uk_index *x, int64_t *c) {
     if ((x->op != UK_I_ADD && x->op != UK_I_SUB) || !uk_index_is_int(x->b, c) || *c == INT64_MIN)
         return false;
@@ -220,9 +220,9 @@ static bool last_constant(const struct uk_index *x, int64_t *c) {
 }
 
 /*
- * x + c as one constant less, where x has one among its last terms or begins with one, or as one sign less,
- * where x begins with a negation; else NULL. No more than so many terms are looked at, so that long sums are
- * built in linear time.
+ * Returns x + c with c merged into a constant among x's last terms or first, or with one sign less if x
+ * begins with a negation; else NULL. Looks at no more than `terms` terms, so that long sums are built in
+ * linear time.
  */
 static struct uk_index *join_constant(struct uk_arena *a, struct uk_index *x, int64_t c, int terms) {
     struct uk_index *l;
@@ -240,7 +240,7 @@ static struct uk_index *join_constant(struct uk_arena *a, struct uk_index *x, in
     return l ? uk_index_op(a, x->op, l, x->b) : NULL;
 }
 
-/* x + c, with the constants that x ends with joined; x - c where c is negative. */
+/* Returns x + c (x - -c for a negative c), merged with the constants that x ends with. */
 static struct uk_index *append_constant(struct uk_arena *a, struct uk_index *x, int64_t c) {
     int64_t inner, sum;
 
@@ -280,7 +280,7 @@ static struct uk_index *fold_product(struct uk_arena *a, struct uk_index *l, str
     return uk_index_node(a, UK_I_MUL, l, r);
 }
 
-/* One side is a constant, the other is not; or both are the same expression. */
+/* Folds a quotient or remainder of which exactly one side is a constant, or both are the same expression. */
 static struct uk_index *fold_division(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                       struct uk_index *r) {
     struct uk_index *x;
@@ -308,7 +308,7 @@ static struct uk_index *fold_logic(struct uk_arena *a, enum uk_index_op op, stru
     return uk_index_equal(l, r) ? l : uk_index_node(a, op, l, r);
 }
 
-/* The value of l op l. */
+/* The value of `l op l`. */
 static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, struct uk_index *l) {
     switch (op) {
     case UK_I_MIN:
@@ -328,8 +328,8 @@ static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, stru
     }
 }
 
-/* Constants come last or first, and a difference is written as one: x - -y, x + -y and -x + y have one sign
- * less. */
+/* Builds a sum or difference: constants come last or first; x - -y, x + -y and -x + y are written with one
+ * sign less. */
 static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                  struct uk_index *r) {
     enum uk_index_op other = op == UK_I_ADD ? UK_I_SUB : UK_I_ADD;
@@ -355,7 +355,7 @@ static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct
     return uk_index_node(a, op, l, r);
 }
 
-/* -x as a difference or with the sign at a constant. */
+/* Builds -x, as a difference or with the sign on a constant. */
 static struct uk_index *fold_negation(struct uk_arena *a, struct uk_index *x) {
     struct uk_index *factor;
     int64_t c;
@@ -411,7 +411,7 @@ struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_
     }
 }
 
-/* A sum or a negation, of which one part is not a constant. */
+/* Builds a sum or negation that is not a constant. */
 static struct uk_index *sum_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                     struct uk_index *r) {
     struct uk_index *x;

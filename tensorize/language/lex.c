@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text as tokens. A line break ends an item unless the line is plainly unfinished. */
+/* Lexer of .uk texts. A line break ends an item, unless the line is plainly unfinished. */
 #define _POSIX_C_SOURCE 200809L
 #include <locale.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct lexer {
     int line;
     struct uk_token *token;
     size_t count, room;
-    size_t open[UK_MAX_NESTING]; /* token numbers of the ( and [ not closed yet */
+    size_t open[UK_MAX_NESTING]; /* token numbers of the open ( and [ */
     int depth;
 };
 
@@ -50,7 +50,7 @@ bool uk_double_to_text(double value, char text[40]) {
     uselocale(old);
     freelocale(plain);
     if (!strpbrk(text, ".e"))
-        strcat(text, ".0"); /* at most 31 characters are there: room for two more */
+        strcat(text, ".0"); /* has at most 31 characters so far: two more fit */
     return true;
 }
 
@@ -81,7 +81,7 @@ static enum uk_status emit(struct lexer *x, enum uk_token_kind kind, const char 
     return UK_OK;
 }
 
-/* At a line break: the next line, unless the one that ends is too long. */
+/* Advances to the next line, after checking the length of the line that ends. */
 static enum uk_status next_line(struct lexer *x) {
     if (x->s - x->line_start > UK_MAX_LINE)
         return uk_fail(x->context, UK_SYNTAX, (struct uk_position){x->line, UK_MAX_LINE + 1},
@@ -94,7 +94,7 @@ static enum uk_status next_line(struct lexer *x) {
     return UK_OK;
 }
 
-/* Whether a line that ends after the last token goes on in the next one. */
+/* Returns whether the item continues in the next line, judging by the last token. */
 static bool unfinished(const struct lexer *x) {
     static const char *const open[] = {",",  "=",  "->",   "+",    "-",   "*",  "/",  "%",
                                        "<<", ">>", "<",    "<=",   ">",   ">=", "==", "!=",
@@ -192,7 +192,7 @@ static enum uk_status lex_word(struct lexer *x) {
     return emit(x, UK_T_WORD, s, n, at);
 }
 
-/* Keeps the list of open brackets up to date for the mark that was just emitted. */
+/* Updates the list of open brackets for the mark just emitted. */
 static enum uk_status bracket(struct lexer *x) {
     struct uk_token *t = &x->token[x->count - 1];
 
@@ -212,7 +212,7 @@ static enum uk_status bracket(struct lexer *x) {
     return UK_OK;
 }
 
-/* Of two bytes, then those that lex_word makes. */
+/* Two-byte marks, then those that lex_word makes. */
 static const char *const long_marks[] = {"->", "<=", ">=", "==",   "!=",   "<<",
                                          ">>", "+=", "*=", "max=", "min=", NULL};
 enum { TWO = 9 };

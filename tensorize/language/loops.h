@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop IR, what isl's AST is copied into: the last part of language.h, whose types it is made of. */
+/* The loop IR, into which lowering copies isl's AST. It is the last part of language.h and uses its types. */
 #ifndef UK_LOOPS_H
 #define UK_LOOPS_H
 
@@ -13,101 +13,110 @@ enum uk_loop_kind {
     UK_LOOP_PARALLEL,
     UK_LOOP_UNROLLED,
     UK_LOOP_VECTOR,
-    UK_LOOP_BLOCK, /* its iterations are blocks of a kernel, or threads of a block */
+    UK_LOOP_BLOCK, /* GPU: its iterations are blocks of a grid */
     UK_LOOP_THREAD
 };
 enum { UK_AXES = 3 }; /* x, y, z */
 
-/* Nodes in a row are executed in order; `next` links them. */
+/* A node of the loop IR. Nodes of a list, linked by `next`, are executed in order. */
 struct uk_node {
     enum uk_node_op op;
     struct uk_node *next;
-    /* FOR: for var = lower; var < upper; var += step (step > 0). PARALLEL: iterations are independent.
-     * LET: var = value, visible in `body`. IF: `condition`, body, other.
-     * CHECK: lower <= value < upper, or the function returns UK_INVALID_INDEX before the next nest begins. */
+    /* - FOR: for (var = lower; var < upper; var += step), step > 0. PARALLEL: the iterations are independent.
+     * - LET: var = value, visible in `body`.
+     * - IF: `body` if `condition`, else `other`.
+     * - CHECK: lower <= value < upper; else the function returns UK_INVALID_INDEX before the next nest
+     *   begins. */
     struct uk_var *var;
     struct uk_index *lower, *upper;
     int64_t step;
     enum uk_loop_kind loop;
-    int64_t full;     /* the extent that it has but at the edges, if that is worth code of its own; else 0 */
-    bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
-    bool moves; /* VECTOR: it only copies what are neighbours in memory, of a size that one access can have */
-    bool stores;           /* ... to neighbours, which one access can store */
-    int axis;              /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
-    int64_t weight;        /* THREAD: what an iteration adds to that number */
-    int slots;             /* of a pipeline that is not made yet; else 0 */
-    struct uk_position at; /* of the step that made the loop what it is; CHECK: of the access */
-    /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its
-     * threads, 1 where an axis is not bound. BLOCK: that of the threads too. */
+    int64_t full; /* extent except at the edges, if it deserves code of its own; else 0 */
+    /* VECTOR: no iteration touches what another one writes; false: the loop carries a reduction. */
+    bool independent;
+    /* VECTOR: the loop only copies elements that are adjacent in memory, as many bytes as one access can
+     * load. */
+    bool moves;
+    /* With `moves`: the destination is adjacent too, so that one access can store it. */
+    bool stores;
+    int axis;              /* BLOCK, THREAD: 0 to 2 for x to z; 3: one digit of the thread's number */
+    int64_t weight;        /* THREAD: increment of that number per iteration */
+    int slots;             /* slots of a pipeline that lowering has yet to build; else 0 */
+    struct uk_position at; /* position of the step that gave the loop its kind; CHECK: of the access */
+    /* LAUNCH: `body` is a GPU kernel, whose loops over blocks are outermost. `grid` has their extents,
+     * `block` those of the loops over threads; 1 for an axis that is not bound. BLOCK loops have `block`
+     * too. */
     struct uk_index *grid[UK_AXES];
     int64_t block[UK_AXES];
     struct uk_index *value, *condition;
     struct uk_node *body, *other;
-    /* STORE: target (stored indices) = or op= expression, whose accesses have stored indices too. */
+    /* STORE: target = or op= expr. Accesses have stored indices. */
     struct uk_access target;
     enum uk_assign assign;
     struct uk_expr *expr;
-    bool is_version; /* IF: `other` does what `body` does, and under any condition */
-    bool is_form;   /* IF: body and other are calls that differ in their forms alone, and are best made one */
-    bool any_order; /* part of a reduction, which has no order */
-    /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
-     * bind[i] the value of the declaration's i-th size, scalar[i] of its i-th scalar. */
+    bool is_version; /* IF: `other` computes the same as `body` and is valid under any condition */
+    /* IF: body and other are calls that differ only in their forms, best merged into one call. */
+    bool is_form;
+    bool any_order; /* STORE: part of a reduction, whose terms may be added in any order */
+    /* CALL of `form` of `intrinsic`. operand[i] is the tile's origin for the declaration's i-th tensor,
+     * bind[i] the value of its i-th size, scalar[i] of its i-th scalar. */
     struct uk_intrinsic *intrinsic;
     enum uk_form_kind form;
     struct uk_access *operand;
     struct uk_index **bind;
     struct uk_expr **scalar;
-    const char *stage; /* whose instance this is, for printing */
+    const char *stage; /* stage whose instance this is, for printing */
 };
 
-/* A nest has no CHECK, or is there for one alone. */
+/* The CHECK of a nest of checks, or NULL. A nest that contains a CHECK contains nothing else. */
 static inline const struct uk_node *uk_check_in(const struct uk_node *n) {
     while (n && n->op != UK_N_CHECK)
         n = n->body;
     return n;
 }
 
-/* Up to so many bytes, two rows of 16 sums, a tile may be a variable of the function instead
- * (codegen/work.c). */
+/* Largest tile, in bytes, that may be a local variable instead of a buffer (codegen/work.c): two rows of 16
+ * f32 sums. */
 enum { UK_VARIABLE_BYTES = 128 };
 
-/* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes).
- */
+/* A buffer in the workspace. Its tensor's origin is at byte `offset` of the workspace, plus thread * bytes if
+ * it is per thread. */
 struct uk_buffer {
     struct uk_tensor *tensor;
-    struct uk_index *elements;  /* over sizes only */
-    int64_t over;               /* of them, that no access is of, and a kernel may read */
-    bool per_thread;            /* lives inside a parallel loop */
-    const struct uk_var *slots; /* of the pipeline whose iterations have slots of it in turn; or NULL */
-    const char *inside;         /* a temp of which one iteration of this loop needs only a part; or NULL */
+    struct uk_index *elements; /* over the program's sizes only */
+    int64_t over;              /* trailing elements that no access touches but a kernel may read */
+    bool per_thread;           /* used inside a parallel loop: one copy per thread */
+    /* Variable of the pipelined loop whose iterations rotate through slots of the buffer; or NULL. */
+    const struct uk_var *slots;
+    const char *inside; /* loop of which one iteration needs only a part of the temp; or NULL */
     struct uk_buffer *next;
 };
 
-/* A temp whose elements live in those of another tensor. */
+/* A temp whose elements share the memory of another tensor's. */
 struct uk_alias {
     const struct uk_tensor *tensor, *home;
     struct uk_alias *next;
 };
 
-/* A tensor that lies in the memory of another one, an argument, `offset` bytes behind its origin. */
+/* A tensor inside the memory of an argument, `offset` bytes after its origin. */
 struct uk_section {
     const struct uk_tensor *tensor, *home;
-    struct uk_index *offset; /* over sizes only */
+    struct uk_index *offset; /* over the program's sizes only */
     struct uk_section *next;
 };
 
-/* What the function reads of a constant tensor, in one block: the tensor itself, if it is read in place, and
- * the copies of it. */
+/* A constant tensor's packed form, one block: the tensor itself, if the function reads it in place, and its
+ * copies. */
 struct uk_packed {
-    const struct uk_tensor *tensor, *form; /* form: the argument in its place, of so many bytes */
+    const struct uk_tensor *tensor, *form; /* form: the argument that replaces the tensor, of `bytes` bytes */
     struct uk_index *bytes;
-    bool copies;              /* there are copies in it */
-    struct uk_function *pack; /* makes the form of the tensor */
-    const char *size_name;    /* of the function that returns its bytes */
+    bool copies;              /* the block contains copies */
+    struct uk_function *pack; /* function that makes the form from the tensor */
+    const char *size_name;    /* name of the function that returns `bytes` */
     struct uk_packed *next;
 };
 
-/* A condition on the sizes (value != 0) that must hold at entry, and what to say otherwise. */
+/* A condition on the sizes (value != 0) that must hold at entry, and its text for messages. */
 struct uk_entry_check {
     struct uk_index *condition;
     const char *text; /* "M >= 0" */
@@ -115,23 +124,23 @@ struct uk_entry_check {
 };
 
 struct uk_function {
-    struct uk_program
-        *program; /* its sizes are arguments, then `scalars`, then those of `tensor` that are no temps */
+    /* The program's sizes are arguments, then `scalars`, then those of `tensor` that are not temps. */
+    struct uk_program *program;
     const char *name;
-    const struct uk_scalar *scalars; /* the program's; a function that packs has none */
-    int tensors;                     /* the program's, or what is packed and its form */
+    const struct uk_scalar *scalars; /* the program's; NULL for a function that packs */
+    int tensors; /* the program's; for a function that packs: the constant tensor and its form */
     const struct uk_tensor **tensor;
-    struct uk_entry_check *checks; /* beyond those that follow from shapes and strides */
+    struct uk_entry_check *checks; /* besides the checks that follow from shapes and strides */
     struct uk_buffer *buffers;
     struct uk_alias *aliases;
     struct uk_section *sections;
     struct uk_packed *packed;
     struct uk_node *body;
-    bool is_parallel;   /* has an UK_LOOP_PARALLEL */
-    bool work_argument; /* the workspace is its last argument, and NAME_workspace returns its size */
-    int intrinsics;     /* distinct ones that are called */
+    bool is_parallel;   /* contains an UK_LOOP_PARALLEL */
+    bool work_argument; /* the last argument is the workspace, whose size NAME_workspace returns */
+    int intrinsics;     /* number of different intrinsics that it calls */
     struct uk_intrinsic **intrinsic;
-    struct uk_schedule *schedule; /* that made it; or NULL */
+    struct uk_schedule *schedule; /* schedule that produced it; or NULL */
 };
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions as text: the same for programs, loops and messages. Parentheses stand only where the grammar
- * needs them, so that what is printed parses to the same tree. */
+/* Printer of expressions, for programs, loops and messages. Parentheses occur only where the grammar needs
+ * them, so the text parses to the same tree. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "lex.h"
 
-/* How tightly an operator binds; a smaller one inside a larger one needs parentheses. */
+/* Precedence of operators: an operator of lower precedence inside one of higher precedence needs
+ * parentheses. */
 enum {
     BIND_OR = 1,
     BIND_AND,
@@ -62,13 +63,14 @@ static const struct operator expr_operators[] = {
 
 static void put_index(struct uk_text *t, const struct uk_index *e, int least);
 
-/* There was no memory for what is to be printed. */
+/* Discards the text: memory ran out. */
 static void lose(struct uk_text *t) {
     free(t->text);
     *t = (struct uk_text){.failed = true};
 }
 
-/* c * x: the language has no other product but that and x * c, and none may follow c * x. */
+/* Returns whether e is c * x. The grammar has no products except c * x and x * c, and no factor may follow c
+ * * x. */
 static bool is_scaled(const struct uk_index *e) {
     return e->op == UK_I_MUL && uk_index_is_int(e->a, NULL);
 }
@@ -79,7 +81,7 @@ static void put_left_factor(struct uk_text *t, const struct uk_index *e, const s
     put_index(t, e, leads ? BIND_ATOM : BIND_TERM);
 }
 
-/* A negative constant as a factor: -(2 * x), since a sign binds tighter than the product. */
+/* Prints a product with a negative constant as -(2 * x), since a sign binds tighter than the product. */
 static bool put_negative_product(struct uk_text *t, const struct uk_index *e) {
     const struct uk_index *c = uk_index_is_int(e->a, NULL) ? e->a : e->b;
 
@@ -203,7 +205,7 @@ static void put_number(struct uk_text *t, const struct uk_expr *e) {
     }
 }
 
-/* The stored dimensions are what loops index; programs index the logical ones. */
+/* Prints an element: loops index stored dimensions, programs logical ones. */
 static void put_element(struct uk_text *t, const struct uk_access *a) {
     int dims = a->tensor->dims;
 

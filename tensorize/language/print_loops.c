@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop IR as text, for people and for golden tests. */
+/* Printer of the loop IR, for people and golden tests. */
 #include <inttypes.h>
 #include "language.h"
 
@@ -113,7 +113,7 @@ static void put_nodes(struct uk_text *t, const struct uk_node *n, int depth) {
             uk_put(t, "let %s = ", n->var->name);
             uk_print_index(t, n->value);
             uk_put(t, "\n");
-            put_nodes(t, n->body, depth); /* the rest of the block sees the name */
+            put_nodes(t, n->body, depth); /* the rest of the block is in the name's scope */
             break;
         case UK_N_CALL:
             put_call(t, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as text that parses to the same program. */
+/* Printer of programs; the text parses to the same program. */
 #include <inttypes.h>
 #include <string.h>
 #include "language.h"
@@ -13,7 +13,7 @@ static void put_list(struct uk_text *t, struct uk_index *const list[], int n) {
     uk_put(t, "]");
 }
 
-/* A stride is a plain product: INT * ID * ID. */
+/* Prints a stride, a plain product: INT * ID * ID. */
 static void put_stride(struct uk_text *t, const struct uk_index *e) {
     if (e->op == UK_I_MUL) {
         put_stride(t, e->a);
@@ -63,7 +63,7 @@ static void put_tensor(struct uk_text *t, const struct uk_tensor *x) {
     uk_put(t, "%s%s\n", x->is_constant ? " constant" : "", x->is_finite ? " finite" : "");
 }
 
-/* An offset of 0 is said, since it means a part of the tensor. */
+/* Prints the left side. An offset of 0 is printed, since it means that a part of the tensor is written. */
 static void put_left(struct uk_text *t, const struct uk_access *a) {
     uk_put(t, "%s[", a->tensor->name);
     for (int d = 0; d < a->tensor->dims; d++) {
@@ -162,7 +162,8 @@ static void put_intrinsic(struct uk_text *t, const struct uk_intrinsic *i) {
     uk_put(t, "end\n");
 }
 
-/* Sizes in the order in which the printed items name them; `expected` is the number of the next new one. */
+/* Returns whether the sizes in e first appear in the order of their numbers; `expected` is the next new
+ * one's. */
 static bool in_order(const struct uk_index *e, int *expected) {
     if (!e)
         return true;
@@ -174,7 +175,7 @@ static bool in_order(const struct uk_index *e, int *expected) {
     return in_order(e->a, expected) && in_order(e->b, expected);
 }
 
-/* Whether a `size` item with the first n sizes keeps the order of all. */
+/* Returns whether a `size` item with the first n sizes preserves the order of all sizes. */
 static bool keeps_order(const struct uk_program *p, int n) {
     for (const struct uk_tensor *x = p->tensors; x; x = x->next) {
         for (int i = 0; i < x->dims; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps as text: the word of the row, then its arguments in order (steps.def). */
+/* Printer of steps: the row's word, then its arguments in order (steps.def). */
 #include <inttypes.h>
 #include "language.h"
 
-/* How much of the step's lists has been printed. */
+/* Number of list entries printed so far. */
 struct printed {
     int loops, numbers;
 };
@@ -98,7 +98,7 @@ static void put_optional_names(struct uk_text *t, const struct uk_step *s, struc
     put_names(t, s, done);
 }
 
-/* What follows `pragma import`. */
+/* Prints what follows `pragma import`. */
 static void put_imported(struct uk_text *t, const struct uk_import *i) {
     if (i->kind == UK_IMPORT_FILE)
         uk_put(t, " \"%s\"", i->text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs built piece by piece: names and integers. The parser builds by these calls too. */
+/* Building calls for programs: names and integers. The parser uses them too. */
 #include <stdlib.h>
 #include <string.h>
 #include "language.h"
@@ -46,7 +46,7 @@ enum uk_status uk_program_create(struct uk_context *c, const char *name, struct 
 void uk_program_destroy(struct uk_program *p) {
     if (!p)
         return;
-    p->context->file = p->context->schedule_file = NULL; /* they may be this program's */
+    p->context->file = p->context->schedule_file = NULL; /* these may point into the program */
     uk_arena_free(&p->arena);
     free(p);
 }
@@ -118,7 +118,7 @@ static void append_var(struct uk_var **list, struct uk_var *v) {
     v->next = NULL;
 }
 
-/* A leaf that stands where the builders are now. */
+/* Gives a leaf the position of the builders. */
 static struct uk_index *leaf(struct uk_program *p, struct uk_index *e) {
     if (e)
         e->at = p->at;
@@ -201,7 +201,7 @@ struct uk_index *uk_integer(struct uk_program *p, int64_t value) {
     return uk_may_build(p) ? leaf(p, uk_index_int(&p->arena, value)) : NULL;
 }
 
-/* i + 0: i itself, but that it says so. */
+/* Makes i + 0: the iterator, marked as written with an offset. */
 static struct uk_index *offset_of_zero(struct uk_program *p, const struct uk_index *iterator) {
     struct uk_index *e = uk_index_var(&p->arena, iterator->var);
 

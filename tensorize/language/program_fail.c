@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The failure of a program: its first one, with a message. */
+/* A program's sticky failure: the first one, with its message. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "language.h"
 
-/* Where a call is that makes a part of a later statement. */
+/* Position for a call that makes a part of a later statement. */
 static struct uk_position next_statement(const struct uk_program *p) {
     int number = 1;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of a program by name. */
+/* Look-up of a program's objects by name. */
 #include <string.h>
 #include "language.h"
 

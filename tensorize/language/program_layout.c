@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts, whose maps the C API takes as text. */
+/* Layout maps, which the C API takes as text. */
 #include "language.h"
 
 void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,

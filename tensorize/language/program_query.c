@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program takes, and what may be changed from outside: sizes made constants, another schedule. */
+/* Queries of a program's arguments, and changes from outside: sizes made constants, another schedule. */
 #include <inttypes.h>
 #include <string.h>
 #include "language.h"
 
-/* The text's steps; its failure is no failure of the program. */
+/* Parses the text's steps; a failure is not sticky. */
 static enum uk_status read_steps(struct uk_program *p, const char *file, const char *text, size_t length) {
     const char *before = p->schedule_file, *name;
 
@@ -33,11 +33,11 @@ enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const
     struct uk_step *steps = p->steps;
     bool had = p->has_schedule;
 
-    p->steps = NULL; /* what is wrong with them alone does not matter: they are replaced */
+    p->steps = NULL; /* errors in the old steps do not matter: they are replaced */
     enum uk_status status = uk_check_rules(p);
     if (!status)
         status = read_steps(p, file, text, length);
-    if (status) { /* the program stays what it was */
+    if (status) { /* restores the old steps */
         p->steps = steps;
         p->has_schedule = had;
         p->checked = false;
@@ -87,11 +87,11 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
     return UK_OK;
 }
 
-/* The program, or NULL if it cannot be used; the context's message is changed then only. */
+/* Returns the program, or NULL with the context's message set if it cannot be used. */
 static const struct uk_program *usable(const struct uk_program *p) {
     const bool known = p && p->checked && !p->status;
 
-    /* What a check computes is part of the program; the caller's view of it does not change. */
+    /* A check only fills in parts of the program that callers cannot observe. */
     return known || !uk_check_rules((struct uk_program *)(uintptr_t)p) ? p : NULL;
 }
 
@@ -216,7 +216,7 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
     }
     if (empty)
         return 0;
-    /* The bytes must fit too. */
+    /* The size in bytes must be representable too. */
     return last < INT64_MAX / 8 ? last + 1 : -1;
 }
 

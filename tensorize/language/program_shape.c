@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of tensors as a program declares it, and the sizes for which arrays of a caller are such memory.
- * */
+/* Memory of tensors as a program declares it, and the sizes for which a caller's arrays have that form. */
 #include <inttypes.h>
 #include "language.h"
 
-/* Sizes, those of which nothing is known yet at UNKNOWN. Sizes are never negative. */
+/* Value of sizes that are not known yet; sizes are >= 0. */
 enum { UNKNOWN = -1 };
 
 struct solution {
@@ -13,9 +12,9 @@ struct solution {
     bool has_changed;
 };
 
-/* factor * unknown + rest */
+/* The value factor * unknown + rest. */
 struct linear {
-    const struct uk_var *unknown; /* NULL: the value is known, and is rest */
+    const struct uk_var *unknown; /* NULL: the value is known, it is rest */
     int64_t factor, rest;
 };
 
@@ -28,7 +27,7 @@ static bool is_known(const struct uk_index *e, const int64_t *size) {
                   is_known(e->b, size) && is_known(e->c, size));
 }
 
-/* Two parts of a sum or a product. */
+/* Combines two operands of a sum or a product; false if the result is not linear in one unknown. */
 static bool combine(enum uk_index_op op, const struct linear *a, const struct linear *b, struct linear *l) {
     if ((a->unknown && b->unknown && a->unknown != b->unknown) ||
         (op == UK_I_MUL && a->unknown && b->unknown))
@@ -46,7 +45,7 @@ static bool combine(enum uk_index_op op, const struct linear *a, const struct li
            !__builtin_mul_overflow(x->rest, by->rest, &l->rest);
 }
 
-/* The expression with at most one unknown size; false if it has several, or is not linear in it. */
+/* Reads the expression as linear in one unknown size; false if it has several or is not linear. */
 static bool read_linear(const struct uk_index *e, int64_t *size, struct linear *l) {
     struct linear a = {0}, b = {0};
     bool overflow = false;
@@ -71,8 +70,8 @@ static bool read_linear(const struct uk_index *e, int64_t *size, struct linear *
     }
 }
 
-/* l == r gives the one size that is unknown in it. What has no solution stays unknown, or is found wrong at
- * the end. */
+/* Solves l == r for its only unknown size. If there is no solution, the size stays unknown, or check_solution
+ * refuses it. */
 static void solve(struct solution *s, const struct linear *l, const struct linear *r) {
     struct linear d;
 
@@ -101,7 +100,7 @@ static void solve_relation(struct solution *s, const struct uk_index *e) {
     }
 }
 
-/* What the arrays say; and what the assumptions add to it. */
+/* Solves for the sizes by the arrays and the assumptions until nothing changes. */
 static void solve_all(struct solution *s, const int64_t *const extents[], const int64_t *const strides[]) {
     do {
         int i = 0;
@@ -122,8 +121,8 @@ static void solve_all(struct solution *s, const int64_t *const extents[], const 
     } while (s->has_changed);
 }
 
-/* The least value for each stride that nothing gives, as of dimensions with one element or tensors that do
- * not exist yet. */
+/* Gives each stride that is still unknown its least value: dimensions of one element have no stride to take,
+ * nor do tensors that do not exist yet. */
 static void choose_strides(struct solution *s) {
     for (const struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         int order[UK_MAX_DIMS];
@@ -151,7 +150,7 @@ static void choose_strides(struct solution *s) {
     }
 }
 
-/* ---- what does not fit ---- */
+/* ---- arrays that do not fit ---- */
 
 static enum uk_status refuse(const struct uk_program *p, const struct uk_tensor *t, int d, bool is_stride,
                              int64_t given, const struct uk_index *e, int64_t *size) {
@@ -229,7 +228,7 @@ enum uk_status uk_program_solve_sizes(struct uk_program *p, const int64_t *const
         else if (sizes[v->number] < 0)
             sizes[v->number] = UNKNOWN;
     solve_all(&s, extents, NULL);
-    solve_all(&s, extents, strides); /* a stride does not decide what an extent does */
+    solve_all(&s, extents, strides); /* second, since extents take precedence over strides */
     choose_strides(&s);
     return check_solution(&s, extents, strides);
 }
@@ -242,7 +241,7 @@ int uk_program_tensor_dims(const struct uk_program *p, int i) {
     return t ? t->stored_dims : 0;
 }
 
-/* -1: there is no such dimension, or it has no such value. */
+/* The dimension's extent or stride; -1: no such dimension, or overflow. */
 static int64_t of_dimension(const struct uk_program *p, int i, int d, const int64_t *sizes, bool is_stride) {
     const struct uk_tensor *t = uk_argument_at(p, i);
     bool overflow = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps, intrinsics and imports by calls. A step's function fills a struct uk_step with what it is given;
- * that is printed by the step's row, and parsed: the text is its one definition. */
+/* Building calls for steps, intrinsics and imports. A step's function fills a struct uk_step, which is
+ * printed by the step's row and parsed again, so that the text remains the only definition. */
 #include <inttypes.h>
 #include <string.h>
 #include "language.h"
 
-enum { MOST_LOOPS = 256 }; /* more than a stage can have */
+enum { MOST_LOOPS = 256 }; /* exceeds the number of loops of any stage */
 
-/* The next step begins. */
+/* Begins the next step as an item; returns the old position. */
 static struct uk_position begin_step(struct uk_program *p) {
     int number = 1;
 
@@ -28,7 +28,7 @@ void uk_step(struct uk_program *p, const char *text) {
     p->at = before;
 }
 
-/* `what` was made by uk_format; NULL: there was no memory. */
+/* Fails the program at the next step. `what` is made by uk_format; NULL: memory ran out. */
 static void fail_step(struct uk_program *p, const char *what) {
     struct uk_position before = begin_step(p);
 
@@ -37,8 +37,8 @@ static void fail_step(struct uk_program *p, const char *what) {
     p->at = before;
 }
 
-/* Is it a name that may be pasted into a text? Loops and axes may have one dot; nothing else is let through.
- */
+/* Returns whether s is a word that may be pasted into a text: letters, digits, _ and the dot of loops and
+ * axes. Anything else fails the step. */
 static bool is_word(struct uk_program *p, const char *s) {
     if (s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")])
         return true;
@@ -50,7 +50,7 @@ static bool is_word(struct uk_program *p, const char *s) {
     return false;
 }
 
-/* A number that is pasted: the text has no sign for it. */
+/* Checks a number before it is pasted: the text has no sign for it. */
 static bool is_above_zero(struct uk_program *p, const char *what, int64_t n) {
     if (n < 1)
         fail_step(p, uk_format(&p->arena, "%s is %" PRId64 "; take 1 or more", what, n));
@@ -85,7 +85,7 @@ static bool are_words(struct uk_program *p, const struct uk_step *s) {
     return (!named || is_word(p, s->subject)) && (!HAS(axis) || is_word(p, s->axis));
 }
 
-/* The step, whose loops are "L" or "S.L" and whose names are as many as its row says. */
+/* Adds the step; its loops are "L" or "S.L", its names as many as its row says. */
 static void add(struct uk_program *p, const struct uk_step *s) {
     struct uk_text t = {0};
 

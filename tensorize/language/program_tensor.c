@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors, scalars and statements of a program. */
+/* Building calls for tensors, scalars and statements. */
 #include <string.h>
 #include "language.h"
 #include "lex.h"
@@ -47,7 +47,6 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
     return *link = t;
 }
 
-/* The tensor's place among the program's, from 1; of one to come, if it is NULL. */
 int uk_tensor_position(const struct uk_program *p, const struct uk_tensor *tensor) {
     int number = 1;
 
@@ -216,7 +215,7 @@ static bool set_reduction(struct uk_program *p, struct uk_statement *s, const st
     return true;
 }
 
-/* A stage of that name is there already. */
+/* Returns whether a stage has that name already. */
 static bool label_is_taken(const struct uk_program *p, const char *label) {
     for (const struct uk_statement *s = p->statements; s; s = s->next)
         if (s->has_label && !strcmp(s->label, label))
@@ -224,7 +223,7 @@ static bool label_is_taken(const struct uk_program *p, const char *label) {
     return false;
 }
 
-/* As the text has them. */
+/* Returns whether s is a label that the text could have. */
 static bool is_label(const char *s) {
     const char *const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     const size_t n = strspn(s, letters);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Value expressions of a program. */
+/* Building calls for value expressions. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static struct uk_expr *leaf(struct uk_program *p, enum uk_expr_op op) {
 
     if (e) {
         e->op = op;
-        e->type = UK_TYPES; /* until it is checked */
+        e->type = UK_TYPES; /* until the check */
         e->depth = 1;
         e->at = p->at;
     }
@@ -21,7 +21,7 @@ static bool is_condition(enum uk_expr_op op) {
     return op >= UK_E_EQ;
 }
 
-/* Whether argument i of op is a condition. */
+/* Returns whether argument i of op must be a condition. */
 static bool takes_condition(enum uk_expr_op op, int i) {
     return op >= UK_E_AND || (op == UK_E_SELECT && i == 0);
 }
@@ -111,7 +111,7 @@ struct uk_index *uk_index_wrap(struct uk_program *p, struct uk_index *element) {
     return e;
 }
 
-/* wrap(I[k]) as a subscript of a dimension: it has the extent that is added. */
+/* Copies wrap(I[k]) as a subscript of a dimension, whose extent it adds. */
 static struct uk_index *wrapped_by(struct uk_program *p, struct uk_index *e, struct uk_index *extent) {
     struct uk_index *own;
 
@@ -156,7 +156,7 @@ struct uk_expr *uk_literal(struct uk_program *p, int64_t value) {
     return e;
 }
 
-/* Constants of the language have no sign: -2 is the negation of 2. */
+/* Numbers of the language have no sign: -2 is the negation of 2. */
 struct uk_expr *uk_integer_number(struct uk_program *p, int64_t value) {
     if (uk_may_build(p) && value == INT64_MIN)
         return uk_program_fail(p, UK_REFUSED, p->at,
@@ -225,7 +225,7 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
     return node(p, UK_E_NEG, 1, &a);
 }
 
-/* Functions of class CHOICE take two or more values. */
+/* Returns whether f takes n arguments: class CHOICE two or more. Fails the program if not. */
 static bool takes(struct uk_program *p, const struct uk_function_row *f, int n) {
     const bool any = f->class == UK_FUNCTION_CHOICE;
 

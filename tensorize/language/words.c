@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The language's lists: its types and steps, and the words that are reserved. */
+/* Word lists of the language: types, steps, reserved words. */
 #include <stdio.h>
 #include <string.h>
 #include "language.h"
@@ -28,7 +28,7 @@ bool uk_type_is_float(enum uk_type t) {
 
 const char *const uk_scope_names[] = {"global", "shared", "register"};
 
-/* The arguments by the names that rows have for them. */
+/* Short names of the argument kinds, as rows use them. */
 enum {
 #define UK_STEP_ARGUMENT(name) name = UK_STEP_ARGUMENT_##name,
 #include "steps.def"
@@ -69,8 +69,8 @@ char *uk_list_types(struct uk_arena *a, const char *before) {
     return list ? uk_format(a, "%s%s", before, list) : NULL;
 }
 
-/* The words in quotes of the grammar that no list above has, but for those of one letter, `ll` (both only
- * after `import` or a dot). */
+/* Reserved words of the grammar that no list above has, except words of one letter and `ll`, which occur only
+ * after `import` or a dot. */
 static const char *const reserved[] = {
     "size", "tensor",  "temp",   "layout", "stride",    "align",    "over",   "in",     "constant", "finite",
     "lane", "scalar",  "assume", "and",    "or",        "not",      "scan",   "sum",    "prod",     "where",
@@ -93,7 +93,8 @@ const char *uk_reserved_word(size_t i) {
         return uk_scope_names[i];
     if ((i -= SCOPES) < UK_FUNCTIONS)
         return uk_functions[i].name;
-    if ((i -= UK_FUNCTIONS) < UK_STEP_IMPORT) /* the last step, whose two words an item has too */
+    if ((i -= UK_FUNCTIONS) <
+        UK_STEP_IMPORT) /* excludes `pragma import`, the last step, whose words items have too */
         return uk_steps[i].word;
     return NULL;
 }

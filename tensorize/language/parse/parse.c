@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text: items, and the program as a whole. */
+/* Parser of items and of whole programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static void parse_program(struct uk_parser *ps) {
             return;
 }
 
-/* The function's name: the file's stem, as a C identifier that a function may have. */
+/* Makes the function's name from the file's stem, as uk_program_parse() documents. */
 static char *stem(struct uk_arena *a, const char *file) {
     const char *s = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     size_t n = strcspn(s, ".");
@@ -176,7 +176,7 @@ enum uk_status uk_program_parse(struct uk_context *c, const char *file, const ch
         parse_program(&ps);
         status = ps.p->status ? ps.p->status : uk_check_program(ps.p);
     }
-    if (!status && !ps.p->intrinsics) /* a file may only declare kernels, to be verified */
+    if (!status && !ps.p->intrinsics) /* a file may also declare kernels alone, for uk verify */
         status = uk_check_has_statement(ps.p, (struct uk_position){1, 1});
     free(ps.list);
     if (status) {
@@ -188,7 +188,7 @@ enum uk_status uk_program_parse(struct uk_context *c, const char *file, const ch
     return UK_OK;
 }
 
-/* Tokens of a text that is a call's argument: the position of errors is the call's. */
+/* Splits a text that is an argument of a call; errors get the position of the call. */
 static enum uk_status lex_piece(struct uk_parser *ps, const char *text) {
     uk_context_enter(ps->p->context, ps->p->file);
     enum uk_status status = uk_lex(ps->p->context, text, strlen(text), &ps->list);
@@ -228,7 +228,7 @@ enum uk_status uk_parse_item(struct uk_program *p, const char *text) {
     return p->status;
 }
 
-/* Tokens of a text of the file's (NULL: the program's), which messages name. */
+/* Splits a text of its own file, which messages name (NULL: the program's file). */
 static enum uk_status lex_file(struct uk_parser *ps, const char *file, const char *text, size_t length) {
     if (file)
         ps->p->context->file = file;

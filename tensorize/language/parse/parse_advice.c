@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text: what to write in place of functions that the language lacks, and of a reduction inside an
+/* Advice in errors: what to write instead of functions that the language lacks, and of a reduction inside an
  * expression. */
 #include <string.h>
 #include "language/parse.h"
 
-/* $ stands for the argument. */
+/* Replacements; $ represents the argument. */
 static const struct {
     const char *name, *instead;
 } lacking[] = {
@@ -39,7 +39,7 @@ static const struct {
      "the largest element, exp of the differences and their sum as three temps, and divide by the sum"},
 };
 
-/* From the first token to the last one, as they are written, with each run of blanks as one. */
+/* Appends the tokens from first to last as written, with each run of blanks as one blank. */
 static void put_tokens(struct uk_text *t, const struct uk_token *first, const struct uk_token *last) {
     const char *end = last->s + last->n;
 
@@ -52,7 +52,8 @@ static void put_tokens(struct uk_text *t, const struct uk_token *first, const st
         }
 }
 
-/* A name, a number, an element or a call: nothing that needs brackets beside an operator. */
+/* Returns whether the tokens are a name, a number, an element or a call, which need no brackets as an
+ * operand. */
 static bool is_primary(const struct uk_parser *ps, const struct uk_token *first,
                        const struct uk_token *last) {
     const bool opens = first < last && (uk_token_is(first + 1, "[") || uk_token_is(first + 1, "("));
@@ -60,7 +61,7 @@ static bool is_primary(const struct uk_parser *ps, const struct uk_token *first,
     return first == last || (first->kind == UK_T_WORD && opens && &ps->list[first[1].match] == last);
 }
 
-/* The form with the argument in place of each $, without brackets around it that it does not need. */
+/* Appends the form with the argument for each $, in brackets only where it needs them. */
 static void put_instead(struct uk_text *t, const char *form, const struct uk_parser *ps,
                         const struct uk_token *first, const struct uk_token *last) {
     for (const char *s = form; *s; s++) {
@@ -102,7 +103,7 @@ void *uk_refuse_function(struct uk_parser *ps, const char *name, const struct uk
 
 /* ---- a reduction inside an expression ---- */
 
-/* The last token of what the reduction sums up, whose first token is t: a product of factors. */
+/* Returns the last token of the term that the reduction sums, a product of factors that begins at t. */
 static const struct uk_token *last_of_term(const struct uk_parser *ps, const struct uk_token *t) {
     static const char *const ends[] = {"+",  "-",  ")", ",",  "where", "<<", ">>",
                                        "==", "!=", "<", "<=", ">",     ">="};
@@ -124,7 +125,7 @@ static bool is_named(const struct uk_token *t, const struct uk_token *name) {
     return t->kind == UK_T_WORD && t->n == name->n && !memcmp(t->s, name->s, name->n);
 }
 
-/* Whether the name stands there as an iterator of this statement, which is no size, tensor or word. */
+/* Returns whether the token names an iterator of this statement: no size, tensor or reserved word. */
 static bool is_iterator(const struct uk_parser *ps, const struct uk_token *t) {
     char name[64];
 
@@ -135,8 +136,8 @@ static bool is_iterator(const struct uk_parser *ps, const struct uk_token *t) {
     return !uk_find_tensor(ps->p, name) && !uk_find_scalar(ps->p, name) && !uk_find_var(ps->p->sizes, name);
 }
 
-/* The extent of the dimension that the iterator indexes by itself somewhere in the statement; NULL: nowhere.
- */
+/* Returns the extent of a dimension that the iterator indexes alone in the statement; NULL if there is
+ * none. */
 static struct uk_index *extent_of(const struct uk_parser *ps, const struct uk_token *statement,
                                   const struct uk_token *iterator) {
     char name[64];
@@ -162,8 +163,8 @@ static struct uk_index *extent_of(const struct uk_parser *ps, const struct uk_to
     return NULL;
 }
 
-/* Puts "[m, n]" and "[M, N]", the iterators that the term has besides those that are reduced, and their
- * extents. False: an extent is not to be seen. */
+/* Appends "[m, n]" and "[M, N]": the iterators of the term that are not reduced, and their extents. Returns
+ * false if an extent cannot be found. */
 static bool put_shape(struct uk_text *iterators, struct uk_text *extents, const struct uk_parser *ps,
                       const struct uk_token *statement, const struct uk_token *reduction,
                       const struct uk_token *last) {

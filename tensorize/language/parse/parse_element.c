@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of the .uk text and their subscripts. */
+/* Parser of tensors' elements and their subscripts. */
 #include "language/parse.h"
 
 static struct uk_tensor *named_tensor(struct uk_parser *ps) {
@@ -19,7 +19,7 @@ static bool has_dims(struct uk_parser *ps, const struct uk_tensor *t, int n, str
                                            t->name, t->dims, t->dims == 1 ? "" : "s", n, n == 1 ? "" : "s");
 }
 
-/* I[k], or wrap(I[k]): an element as a subscript. */
+/* An element as a subscript: I[k] or wrap(I[k]). */
 static struct uk_index *index_element(struct uk_parser *ps) {
     const struct uk_position at = ps->t->at;
     const bool wraps = uk_accept(ps, "wrap");

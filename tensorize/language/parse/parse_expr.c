@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions of the .uk text: integer (affine) ones, relations, layout maps, values, conditions. */
+/* Parser of expressions: affine integer ones, relations, layout maps, values, conditions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "language/parse.h"
 
-static const char *const relation_marks[] = {"==", "!=", "<", "<=", ">", ">="}; /* as enum uk_relation */
+static const char *const relation_marks[] = {"==", "!=", "<",
+                                             /* In the order of enum uk_relation. */
+                                             "<=", ">", ">="};
 
 static int relation_ahead(const struct uk_parser *ps) {
     for (int i = 0; i < 6; i++)
@@ -14,7 +16,7 @@ static int relation_ahead(const struct uk_parser *ps) {
     return -1;
 }
 
-/* Counts what nests without brackets; false when it is too deep. */
+/* Counts nesting that has no brackets; fails the program if it is too deep. */
 static bool deeper(struct uk_parser *ps) {
     if (ps->nesting++ < UK_MAX_NESTING)
         return true;
@@ -284,7 +286,7 @@ static struct uk_expr *scalar(struct uk_parser *ps) {
                            name);
 }
 
-/* "(" expr { "," expr } ")": how many, or -1 */
+/* "(" expr { "," expr } ")": returns the number of arguments, or -1 after a failure. */
 static int arguments(struct uk_parser *ps, struct uk_expr *list[], int room) {
     int n = 0;
 
@@ -303,7 +305,7 @@ static int arguments(struct uk_parser *ps, struct uk_expr *list[], int room) {
 
 static struct uk_expr *condition(struct uk_parser *ps);
 
-/* Whether the bracket ahead holds a condition, not a value: then no operator follows it. */
+/* Returns whether the bracket ahead encloses a condition rather than a value: no operator follows it. */
 static bool condition_in_brackets(const struct uk_parser *ps) {
     static const char *const operators[] = {"==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "<<", ">>"};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations of kernels: what one computes, and how it is called. */
+/* Parser of kernels' declarations: what a kernel computes, and how it is called. */
 #include <stdlib.h>
 #include <string.h>
 #include "language/parse.h"
 
-/* A feature may have the name of a type: AArch64's bf16. */
+/* Takes a feature's name, which may also be that of a type (AArch64's bf16). */
 static const char *expect_feature(struct uk_parser *ps) {
     enum uk_type type = uk_accept_type(ps);
 
@@ -77,7 +77,7 @@ static bool parse_number_argument(struct uk_parser *ps, struct uk_argument *a) {
     return true;
 }
 
-/* One argument of the C function. Names are resolved when the whole declaration is known. */
+/* Parses one argument of the C function. Its name is resolved once the whole declaration is parsed. */
 static bool parse_argument(struct uk_parser *ps, struct uk_argument *a, const char **name) {
     *name = NULL;
     if (!parse_ctype(ps, &a->ctype))
@@ -87,7 +87,7 @@ static bool parse_argument(struct uk_parser *ps, struct uk_argument *a, const ch
     return (*name = uk_expect_name(ps, "a name or a number"));
 }
 
-/* The name must be a tensor passed as ptr, a size as an integer, a scalar as its own type. */
+/* Resolves the name: a tensor as ptr, a size as an integer, a scalar as its own type. */
 static bool resolve_argument(struct uk_parser *ps, struct uk_argument *a, const char *name,
                              struct uk_position at) {
     bool integer = a->ctype < UK_TYPES && !uk_type_is_float((enum uk_type)a->ctype);
@@ -179,7 +179,8 @@ static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
     return false;
 }
 
-/* All statements but the last copy what a later one reads, to where no other is. */
+/* Checks a statement before the last: it copies an operand that the last statement reads, into a tensor that
+ * no other statement uses. */
 static bool check_copy(struct uk_program *d, const struct uk_statement *s) {
     const struct uk_expr *from = s->right->op == UK_E_PAD ? s->right->arg[0] : s->right;
     bool used = false;
@@ -246,7 +247,7 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
     return uk_check_program(d) == UK_OK;
 }
 
-/* ps->p is the declaration here; the memory is the parent's. */
+/* Parses the declaration. ps->p is the declaration's program, its memory the parent's. */
 static bool parse_declaration(struct uk_parser *ps, struct uk_intrinsic *i) {
     if (!(i->name = uk_expect_name(ps, "a kernel name")))
         return false;
@@ -258,7 +259,7 @@ static bool parse_declaration(struct uk_parser *ps, struct uk_intrinsic *i) {
     return uk_expect_newline(ps) && parse_parts(ps, i) && check_intrinsic(i);
 }
 
-/* Parses what follows the word `intrinsic`, with the parent's arena lent to the declaration meanwhile. */
+/* Parses what follows the word `intrinsic`. The declaration borrows the parent's arena for the call. */
 static bool parse_with_arena(struct uk_parser *ps, struct uk_context *c, const char *file,
                              struct uk_arena *arena, struct uk_intrinsic **out) {
     struct uk_intrinsic *i = uk_alloc(arena, sizeof *i);
@@ -281,7 +282,7 @@ static bool parse_with_arena(struct uk_parser *ps, struct uk_context *c, const c
     return ok;
 }
 
-/* Why parse_with_arena returned false: without a declaration there was no memory for one. */
+/* The reason why parse_with_arena returned false; without a declaration memory ran out. */
 static enum uk_status failure_of(const struct uk_intrinsic *i) {
     return i && i->declaration ? i->declaration->status : UK_OUT_OF_MEMORY;
 }

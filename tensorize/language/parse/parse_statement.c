@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text: a statement and its reduction. */
+/* Parser of statements and their reductions. */
 #include "language/parse.h"
 
-/* Whether a value begins after the bracket that closes max(a, b: then it reduces. A sign is an operator too:
- * there the first name decides. */
+/* Returns whether a value follows the closing bracket of max(a, b): then max reduces. A sign may be an
+ * operator or begin a value; there the first name decides. */
 static bool value_follows(const struct uk_parser *ps, const struct uk_token *name,
                           const struct uk_token *close) {
     const struct uk_token *t = close + 1;
@@ -17,7 +17,7 @@ static bool value_follows(const struct uk_parser *ps, const struct uk_token *nam
     return true;
 }
 
-/* max(k) A[k] reduces; max(a, b) and max(inf, a) are the function. */
+/* Distinguishes max(k) A[k], a reduction, from max(a, b) and max(inf, a), calls. */
 bool uk_reduction_ahead(const struct uk_parser *ps) {
     const struct uk_token *t = ps->t;
 
@@ -66,7 +66,7 @@ static bool parse_reduction(struct uk_parser *ps, struct uk_reduction *r) {
     return uk_expect(ps, ")", "close the bracket");
 }
 
-/* where i < extent and j < extent: ranges of the statement that was just made. */
+/* `where i < extent and j < extent`: ranges of the statement made last. */
 static bool parse_ranges(struct uk_parser *ps) {
     do {
         const struct uk_position at = ps->t->at;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps of a schedule, by their rows (steps.def). What they mean, and whether they are legal, is the
- * scheduler's. */
+/* Parser of a schedule's steps, driven by their rows (steps.def). Room schedule decides what they mean and
+ * whether they are legal. */
 #include <stdio.h>
 #include <string.h>
 #include "language/parse.h"
 
-/* Each parse_NAME takes one argument. A step's loops and names have room in its arrays before. */
+/* Each parse_NAME takes one argument. The arrays for loops and names are allocated before (new_step). */
 
 static bool parse_name_of_loop(struct uk_parser *ps, struct uk_loop_name *l) {
     l->at = ps->t->at;
@@ -167,7 +167,7 @@ static bool parse_import(struct uk_parser *ps, struct uk_step *s) {
     return (s->import = uk_parse_import(ps));
 }
 
-/* A step of that kind, with room for as many loops as there are tokens in the line, and for its names. */
+/* Makes a step with room for as many loops as the line has tokens, and for its names. */
 static struct uk_step *new_step(struct uk_parser *ps, enum uk_step_kind kind) {
     struct uk_arena *a = &ps->p->arena;
     struct uk_step *s = uk_program_made(ps->p, uk_alloc(a, sizeof *s));
@@ -196,7 +196,7 @@ static bool parse_arguments(struct uk_parser *ps, struct uk_step *s) {
     return true;
 }
 
-/* Takes the step's first word. */
+/* Takes the step's first word or words. */
 static bool accept_step(struct uk_parser *ps, enum uk_step_kind kind) {
     if (kind != UK_STEP_IMPORT)
         return uk_accept(ps, uk_steps[kind].word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text: a tensor, its shape and attributes. */
+/* Parser of a tensor, its shape and attributes. */
 #include "language/parse.h"
 
 static struct uk_index *one_stride(struct uk_parser *ps) {
@@ -51,7 +51,7 @@ bool uk_parse_scope(struct uk_parser *ps, enum uk_scope *scope) {
     return uk_expected(ps, "a scope", "scopes are global, shared and register");
 }
 
-/* One attribute after the shape; `given` has a bit for each that was there. */
+/* Parses one attribute after the shape. `given` has a bit for each attribute seen so far. */
 static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned *given, int *strides) {
     static const char *const names[] = {"layout", "stride", "align", "over", "in", "constant", "finite"};
     enum { NAMES = sizeof names / sizeof *names };

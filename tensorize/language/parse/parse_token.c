@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text: single tokens, and what is said where another one was expected. */
+/* Parser of single tokens, and errors about unexpected ones. */
 #include <stdio.h>
 #include <string.h>
 #include "language/parse.h"
 
-/* The word nearest to the token among those that a hint lists: "types are f64, f32 and u8"; then *length is
- * its length. */
+/* Finds the closest match of the token among the words that a hint lists ("types are f64, f32 and u8"). Sets
+ * *length to the match's length. */
 static const char *nearest_listed(const struct uk_token *t, const char *hint, int *length) {
     const char *list = strstr(hint, " are "), *found = NULL;
     char word[32], listed[32];
@@ -114,7 +114,7 @@ enum uk_type uk_accept_type(struct uk_parser *ps) {
     return UK_TYPES;
 }
 
-/* By the names that other languages have for them. */
+/* Names of types in other languages. */
 static const struct {
     const char *word;
     enum uk_type type;
