@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compute_at P L and reverse_compute_at E L: a stage moves into the loops of another, before or after the
- * loops inside L. Here is what both share: the place, and the stage's loops there.
+ * compute_at P L and reverse_compute_at E L: a stage moves into the loops of another one, before or after the
+ * loops inside L. This file has the shared part: finding the place, and the stage's loops there.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum uk_status uk_refuse_attach(const struct uk_attaching *a, const char *format
                    a->step->loop[0].loop, what);
 }
 
-/* ---- where stages are ---- */
+/* ---- positions of stages ---- */
 
 bool uk_is_within(const struct uk_stage *st, const struct uk_stage *at, int prefix) {
     while (st && st != at && st->parent != at)
@@ -38,7 +38,7 @@ bool uk_stage_writes(const struct uk_stage *st, const struct uk_tensor *t) {
     return st->operand[0].tensor == t;
 }
 
-/* Do the two stages touch one tensor, and one of them as a writer? */
+/* Returns a tensor that both stages touch and at least one writes; NULL if there is none. */
 static const struct uk_tensor *conflict(const struct uk_stage *a, const struct uk_stage *b) {
     if (uk_stage_writes(a, b->operand[0].tensor) || uk_stage_reads(a, b->operand[0].tensor))
         return b->operand[0].tensor;
@@ -69,7 +69,8 @@ static enum uk_status find_place(struct uk_attaching *a, bool after) {
     return UK_OK;
 }
 
-/* Iterators that are no sums of loops, or accesses that are no longer those of the statement. */
+/* Returns whether an iterator is not a sum of loops, or accesses differ from the statement's: a fused
+ * stage. */
 static bool is_fused(const struct uk_stage *st) {
     bool fused = false;
 
@@ -112,7 +113,7 @@ static enum uk_status find_stage(struct uk_attaching *a) {
     return UK_OK;
 }
 
-/* The statements that run between the stage's place and its new one see none of its tensors change. */
+/* Checks that statements between the stage's place and its new one do not change its tensors. */
 enum uk_status uk_check_between(struct uk_attaching *a, const struct uk_stage *from,
                                 const struct uk_stage *to) {
     bool between = false;
@@ -141,7 +142,7 @@ enum uk_status uk_check_follows(const struct uk_attaching *a, const struct uk_st
 
 /* ---- iterators ---- */
 
-/* The position of iterator k among the subscripts of the access, where it stands alone; -1: nowhere. */
+/* The subscript of the access that is iterator k alone, or -1. */
 int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, int k) {
     for (int d = 0; d < x->tensor->dims; d++)
         if (x->index[d]->op == UK_I_VAR && x->index[d]->var == t->iterator[k])
@@ -149,8 +150,8 @@ int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, 
     return -1;
 }
 
-/* Does the iterator run over all of dimensions [from, d] together, of which a change of view has put all but
- * the last at 0? */
+/* Returns whether the iterator runs over dimensions [from, d] together; a change of view has set the
+ * subscripts of all but the last to 0. */
 static bool runs_over(const struct uk_attaching *a, const struct uk_index *extent, const struct uk_access *x,
                       int from, int d) {
     struct uk_poly have = uk_poly_of(extent), all = uk_poly_of(x->tensor->shape[d]);
@@ -165,8 +166,8 @@ static bool runs_over(const struct uk_attaching *a, const struct uk_index *exten
     return have.terms >= 0 && all.terms >= 0 && uk_poly_same(a->s->program, &have, &all);
 }
 
-/* Every dimension is an iterator that runs over all of it, or at 0 and part of what the next one's runs over:
- * iterator[d] is -1. */
+/* As declared in attach.h. A dimension at 0 belongs to the next dimension's iterator, which runs over both (a
+ * change of view): iterator[d] is -1. */
 bool uk_covers(const struct uk_attaching *a, const struct uk_statement *t, const struct uk_access *x,
                int iterator[UK_MAX_DIMS]) {
     int from = 0;
@@ -195,8 +196,8 @@ static bool is_alone(const struct uk_bound *b, const struct uk_loop *l) {
     return b->form.coefficient[l->id] == 1;
 }
 
-/* Iterator k = offset + x, x being what its loops made up so far. A single loop is bounded by the part alone;
- * of loops that were split, the ranges that the split gave them are kept. */
+/* Sets iterator k = offset + x, where x is the previous sum of its loops. A single loop is bounded by the
+ * part alone; loops from a split keep the ranges that the split gave them. */
 static enum uk_status place_iterator(struct uk_attaching *a, int k, const struct uk_part *part) {
     struct uk_stage *st = a->st;
     struct uk_affine x = st->iterator[k];
@@ -227,7 +228,7 @@ static enum uk_status place_iterator(struct uk_attaching *a, int k, const struct
     return part->offset.rest && !st->iterator[k].rest ? uk_out_of_memory(a->s->context) : UK_OK;
 }
 
-/* Loops of the place, then its own; iterators with a part are relative to that. */
+/* Gives the stage the loops of the place, then its own; iterators with a part become relative to it. */
 enum uk_status uk_attach_loops(struct uk_attaching *a) {
     struct uk_stage *st = a->st;
     int own = st->loops;
@@ -274,7 +275,8 @@ static bool is_written_in(const struct uk_attaching *a, const struct uk_tensor *
     return false;
 }
 
-/* Elements that are subscripts are tested before the nest begins: nothing in it may write them. */
+/* Checks that the nest does not write elements that serve as subscripts: these are tested before it
+ * begins. */
 static enum uk_status check_subscripts(const struct uk_attaching *a) {
     for (const struct uk_stage *st = a->s->stages; st; st = st->next) {
         if (st != a->st && uk_root_of(st) != uk_root_of(a->at))

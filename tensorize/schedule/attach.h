@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the scheduler: moving a stage into the loops of another. */
+/* Room schedule: moving a stage into the loops of another one (compute_at, reverse_compute_at,
+ * cache_write). */
 #ifndef UK_ATTACH_H
 #define UK_ATTACH_H
 
@@ -8,41 +9,42 @@
 struct uk_attaching {
     struct uk_schedule *s;
     const struct uk_step *step;
-    const char *what;    /* compute_at, ... */
-    struct uk_stage *st; /* the stage that is attached ... */
-    struct uk_stage *at; /* ... inside the first `prefix` loops of this one */
+    const char *what;    /* the step's word: "compute_at", .. */
+    struct uk_stage *st; /* the stage that is attached */
+    struct uk_stage *at; /* the stage into whose first `prefix` loops it is attached */
     int prefix;
-    const struct uk_part *part[2 * UK_MAX_DIMS]; /* by iterator of the stage; NULL: all of its range */
-    bool reads_inside;                           /* something that is written inside the place */
-    bool clipped;                                /* parts may reach beyond the tensor */
+    const struct uk_part *part[2 * UK_MAX_DIMS]; /* by iterator of `st`: the part that one iteration of the
+                                                    place needs; NULL: the whole range */
+    bool reads_inside; /* the stage reads a tensor that is written inside the place */
+    bool clipped;      /* parts may extend beyond the tensor */
 };
 
 enum uk_status uk_refuse_attach(const struct uk_attaching *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Is the stage `at`, or attached to it inside its first `prefix` loops or deeper? */
+/* Returns whether the stage is `at`, or is attached to it inside at least its first `prefix` loops. */
 bool uk_is_within(const struct uk_stage *st, const struct uk_stage *at, int prefix);
 int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, int k);
 enum uk_status uk_attach_loops(struct uk_attaching *a);
-/* Refuses where no iteration of the prefix's loops is the one in which the sums of `at` are complete; before
- * anything is changed. */
+/* Refuses if no iteration of the prefix's loops is the last one of the sums of `at`. Changes nothing. */
 enum uk_status uk_check_sums_end(const struct uk_attaching *a);
-/* Adds the bounds with which the stage, attached after, runs only when the sums of `at` are complete. */
+/* Adds bounds by which the stage, attached after, runs only once the sums of `at` are complete. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a);
 void uk_link_before(struct uk_schedule *s, struct uk_stage *st, const struct uk_stage *next);
 bool uk_stage_reads(const struct uk_stage *st, const struct uk_tensor *t);
 bool uk_stage_writes(const struct uk_stage *st, const struct uk_tensor *t);
-/* Refuses if `first` runs after `second`, or if what runs between two roots has to do with the stage. */
+/* uk_check_follows refuses if `first` runs after `second`. uk_check_between refuses if a stage that runs
+ * between the two roots conflicts with the stage. */
 enum uk_status uk_check_follows(const struct uk_attaching *a, const struct uk_stage *first,
                                 const struct uk_stage *second);
 enum uk_status uk_check_between(struct uk_attaching *a, const struct uk_stage *from,
                                 const struct uk_stage *to);
-/* Takes the stage out of the schedule's list. */
+/* Removes the stage from the schedule's list. */
 void uk_unlink_stage(struct uk_schedule *s, const struct uk_stage *st);
-/* Is every dimension of the access an iterator that runs over all of it? iterator[d] is that, or -1 where it
- * is at 0. */
+/* Returns whether each dimension of the access is indexed by an iterator that runs over all of it.
+ * iterator[d] is the iterator; -1 if the dimension is at 0 (see attach.c). */
 bool uk_covers(const struct uk_attaching *a, const struct uk_statement *t, const struct uk_access *x,
                int iterator[UK_MAX_DIMS]);
-/* compute_at.c, reverse_compute_at.c: once place and stage are found. */
+/* compute_at.c, reverse_compute_at.c: attach the stage, once uk_apply_attach has found place and stage. */
 enum uk_status uk_attach_producer(struct uk_attaching *a);
 enum uk_status uk_attach_consumer(struct uk_attaching *a);
 

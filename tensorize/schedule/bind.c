@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind L block.x: the loop's iterations are blocks of a kernel, or threads of a block. Once all steps are
- * applied, the nests must be kernels: loops over blocks outside of everything else but serial loops of the
- * host, each thread's part its own.
+ * bind L block.x: the loop's iterations become blocks of a GPU kernel or threads of a block. Once all steps
+ * are applied, the nests are checked: loops over blocks are outside all others except serial loops of the
+ * host, and threads write disjoint elements.
  */
 #include <string.h>
 #include "schedule.h"
@@ -15,7 +15,7 @@ static const char *kind_name(enum uk_loop_kind kind) {
 
 /* ---- the step ---- */
 
-/* The stage's other loop that has the axis, or NULL. */
+/* Returns another loop of the stage that is bound to the axis, or NULL. */
 static const struct uk_loop *find_axis(const struct uk_stage *st, const struct uk_loop *but,
                                        enum uk_loop_kind kind, int axis) {
     for (int i = 0; i < st->loops; i++)
@@ -24,7 +24,7 @@ static const struct uk_loop *find_axis(const struct uk_stage *st, const struct u
     return NULL;
 }
 
-/* Of the stage, with l as if it were one of its loops over threads. */
+/* Threads of the stage, counting l among its loops over threads. */
 static int64_t threads_of(const struct uk_stage *st, const struct uk_loop *l) {
     int64_t n = 1;
 
@@ -74,7 +74,7 @@ static enum uk_status check_free(struct uk_schedule *s, const struct uk_stage *s
     return UK_OK;
 }
 
-/* A copy in shared inside of the loop was made as one thread's. */
+/* Refuses if a copy in shared memory is inside the loop: it was made as that of one thread. */
 static enum uk_status check_copies(struct uk_schedule *s, const struct uk_loop *l,
                                    const struct uk_step *step) {
     for (const struct uk_stage *c = s->stages; c; c = c->next)
@@ -120,12 +120,12 @@ enum uk_status uk_apply_bind(struct uk_schedule *s, struct uk_step *step) {
 
 /* ---- the kernels ---- */
 
-/* A nest whose loops [host, inside) are over blocks; block: its threads. */
+/* A nest whose loops [host, inside) run over blocks. */
 struct kernel {
     struct uk_schedule *s;
     struct uk_stage *root;
     int host, inside;
-    int64_t *block; /* by axis */
+    int64_t *block; /* threads of a block, by axis */
 };
 
 struct uk_stage *uk_kernel_root(struct uk_stage *st) {
@@ -144,7 +144,7 @@ void uk_blocks_of(const struct uk_stage *st, int *host, int *inside) {
         }
 }
 
-/* Whether another nest has loops over blocks. */
+/* Returns whether another nest has loops over blocks. */
 static bool others_have_blocks(const struct uk_schedule *s, const struct uk_stage *root) {
     for (struct uk_stage *st = s->stages; st; st = st->next)
         for (int i = 0; i < st->loops; i++)
@@ -153,7 +153,7 @@ static bool others_have_blocks(const struct uk_schedule *s, const struct uk_stag
     return false;
 }
 
-/* Has the stage a loop whose iterations do not depend on each other? Else one thread computes it. */
+/* Returns whether the stage has a loop with independent iterations; otherwise one thread computes it. */
 static bool can_bind(const struct uk_stage *st) {
     for (int i = 0; i < st->loops; i++)
         if (!uk_is_reduced(st, st->loop[i]) && !(st->previous && st->loop[i]->iterator == st->scanned))
@@ -192,8 +192,8 @@ static enum uk_status find_blocks(struct kernel *k) {
     return UK_OK;
 }
 
-/* What is attached is inside of all loops over blocks, and of all its parent's loops over threads or of none.
- * */
+/* Checks that an attached stage is inside all loops over blocks, and inside all or none of its parent's loops
+ * over threads. */
 static enum uk_status check_place(const struct kernel *k, const struct uk_stage *st) {
     const struct uk_stage *parent = st->parent;
     const struct uk_loop *around = NULL, *left = NULL, *own = NULL;
@@ -269,7 +269,7 @@ static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
         if (l->kind != UK_LOOP_THREAD)
             continue;
         any = true;
-        if (l->axis == UK_AXES) /* a digit of the thread's number */
+        if (l->axis == UK_AXES) /* a digit of the thread's number; its weight is set already */
             continue;
         l->weight = (l->axis > 0 ? k->block[0] : 1) * (l->axis > 1 ? k->block[1] : 1);
     }
@@ -281,7 +281,7 @@ static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
                    st->name, st->name, st->loops ? st->loop[st->loops - 1]->var->name : "LOOP");
 }
 
-/* A buffer that the steps made is a block's. */
+/* Checks that a buffer which the steps made belongs to one block. */
 static enum uk_status check_buffer(const struct kernel *k, const struct uk_stage *st) {
     const struct uk_tensor *t = st->operand[0].tensor;
 
@@ -294,7 +294,7 @@ static enum uk_status check_buffer(const struct kernel *k, const struct uk_stage
         t->name, k->root->name);
 }
 
-/* Whatever two threads of a kernel do to an element of global memory, they do without an order. */
+/* Refuses conflicting accesses of two threads to an element of global memory: their order is undefined. */
 static enum uk_status check_races(const struct kernel *k, struct uk_stage *const *member, int members) {
     for (int a = 0; a < members; a++)
         for (int b = 0; b < members; b++)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cache_write T at L: the stage that writes T computes into a buffer, and a stage after the loops inside L
- * stores the buffer's elements to T, once their sums are complete; unless T is a temp that only stages
- * attached there read, which then read the buffer.
+ * cache_write T at L: the stage that writes T computes into a buffer instead. A second stage, after the loops
+ * inside L, stores the buffer's elements to T once their sums are complete. Exception: if T is a temp that
+ * only stages attached there read, these read the buffer and nothing is stored.
  */
 #include <string.h>
 #include "attach.h"
 
 struct writing {
-    struct uk_attaching a; /* of the stage that stores; at: the stage that computes */
+    struct uk_attaching a; /* st: the stage that stores; at: the stage that computes */
     struct uk_schedule *s;
-    struct uk_tensor *t, *named; /* named: the buffer as the new statement reads it, with T's shape */
+    struct uk_tensor *t, *named; /* named: the buffer with T's shape, as the new statement reads it */
     struct uk_region *stored, *kept;
     struct uk_buffer_layout layout;
-    bool is_read_inside; /* T is a temp of which nothing is stored: all that reads it reads the buffer */
+    bool is_read_inside; /* T is a temp whose readers all read the buffer: nothing is stored */
 };
 
 static enum uk_status find_writer(struct writing *w) {
@@ -42,7 +42,8 @@ static enum uk_status find_writer(struct writing *w) {
     return UK_OK;
 }
 
-/* Is T a temp that only stages attached inside the place read, once the sums are complete? */
+/* Returns whether T is a temp that only stages attached inside the place read, after the sums are
+ * complete. */
 static bool is_read_inside(const struct writing *w) {
     const struct uk_stage *at = w->a.at;
     bool any = false;
@@ -86,10 +87,11 @@ static enum uk_status check_writer(const struct writing *w) {
     return UK_OK;
 }
 
-/* What is stored at the place, and what is kept until then: all that the loops of the sums go over. */
+/* Finds the region stored at the place, and the region kept until then: all that the loops of the sums
+ * cover. */
 static enum uk_status find_regions(struct writing *w) {
     const struct uk_stage *at = w->a.at;
-    /* As if padded: the region is what is written, and never the whole dimension instead. */
+    /* As if under pad(): the region must be exactly what is written, never the whole dimension instead. */
     struct uk_operand written = at->operand[0];
     const char *why = NULL;
     int kept = 0;
@@ -124,7 +126,7 @@ static enum uk_status find_regions(struct writing *w) {
     return status;
 }
 
-/* T[d0, ..] = NAME[d0, ..], with the assignment that the computing stage had. */
+/* Makes the statement T[d0, ..] = NAME[d0, ..], with the computing stage's assignment operator. */
 static struct uk_statement *create_statement(struct writing *w, const char *name) {
     struct uk_arena *a = w->s->arena;
     struct uk_statement *t = uk_alloc(a, sizeof *t);
@@ -192,7 +194,7 @@ static enum uk_status create_stage(struct writing *w, const char *name) {
     return UK_OK;
 }
 
-/* What computes it and what reads it access the buffer; the computing stage starts it. */
+/* Makes the computing stage and its readers access the buffer; the computing stage initializes it. */
 static enum uk_status redirect(struct writing *w, const char *name) {
     struct uk_stage *at = w->a.at;
     struct uk_statement *starts = uk_alloc(w->s->arena, sizeof *starts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_at P L: a producer computes, before the loops inside L, what those read. */
+/* compute_at P L: the producer P computes, before the loops inside L, the elements that these read. */
 #include "attach.h"
 
-/* Could the stage, which reads what is to be computed at the place, be computed there itself? */
+/* Returns whether the stage, a reader of the producer's tensor, could be computed at the place itself. */
 static bool may_come_too(const struct uk_attaching *a, const struct uk_stage *reader) {
     const struct uk_tensor *t = reader->operand[0].tensor;
     bool may = t->kind == UK_TENSOR_TEMP && !reader->inside && !reader->parent && !reader->match &&
@@ -53,7 +53,7 @@ static enum uk_status check_producer(struct uk_attaching *a, int iterator[UK_MAX
     return UK_OK;
 }
 
-/* What all stages inside the place read of the tensor. */
+/* Finds the region of the tensor that all stages inside the place read. */
 static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) {
     const struct uk_tensor *t = a->st->operand[0].tensor;
     const char *why = NULL;
@@ -65,7 +65,7 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
 
             if (st->operand[o].tensor != t)
                 continue;
-            /* A view has the addresses, not the ranges of the dimensions. */
+            /* A change of view keeps addresses but not the ranges of dimensions. */
             for (const struct uk_stage *c = st; c; c = c->parent)
                 if (c->inside)
                     return uk_refuse_attach(
@@ -92,8 +92,8 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
     return *out ? UK_OK : uk_refuse_attach(a, "no stage inside this loop reads %s", t->name);
 }
 
-/* Where readers themselves test what is inside of the tensor, their region may reach beyond it: of iterator
- * k, only 0 <= k < extent is computed. */
+/* Restricts iterator k to 0 <= k < extent: readers under pad() test for themselves what is inside the tensor,
+ * so their region may extend beyond it. */
 static enum uk_status clip(struct uk_attaching *a, int k) {
     struct uk_affine f = a->st->iterator[k], minus = {0};
     struct uk_index *one = uk_index_int(a->s->arena, 1);
@@ -109,7 +109,7 @@ static enum uk_status clip(struct uk_attaching *a, int k) {
     return status;
 }
 
-/* The stage of the place's nest, in the list, before which the producer must come. */
+/* The first stage of the place's nest, in the list, that the producer must precede. */
 static const struct uk_stage *first_reader(const struct uk_attaching *a) {
     const struct uk_tensor *t = a->st->operand[0].tensor;
 

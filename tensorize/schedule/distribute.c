@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The distribution of work over the threads of a block. Copies into shared memory that have no loop over
- * threads are distributed over all threads, neighbouring elements to neighbouring threads. Each element of a
- * buffer in registers is in one thread's: the terms of loops over threads in its indices are digits that give
- * the thread, and the rest is the register. Stages on the buffer without such loops are distributed by the
- * same digits.
+ * Distributes work over the threads of a block.
+ *
+ * - Copies into shared memory without a loop over threads are distributed over all threads, adjacent elements
+ *   to adjacent threads.
+ * - Each element of a buffer in registers belongs to one thread. In its indices the terms of loops over
+ *   threads are digits that determine the thread; the rest determines the register.
+ * - Stages on such a buffer without loops over threads are distributed by the same digits.
  */
 #include <string.h>
 #include "schedule.h"
@@ -16,7 +18,7 @@ static bool has_threads(const struct uk_stage *st) {
     return false;
 }
 
-/* The loop as outer and inner ones, under new names; inner is of `factor` values. */
+/* Splits the loop into an outer and an inner one under new names; the inner one has `factor` iterations. */
 static enum uk_status divide(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor) {
     const char *name = st->loop[position]->var->name;
     const char *outer = uk_fresh_name(s, name, "o"), *inner = uk_fresh_name(s, name, "t");
@@ -29,7 +31,7 @@ static enum uk_status divide(struct uk_schedule *s, struct uk_stage *st, int pos
     return status;
 }
 
-/* The loops over threads before the stage's others. */
+/* Moves the loops over threads before the stage's other loops. */
 static void threads_first(struct uk_stage *st) {
     struct uk_loop *now[UK_MAX_LOOPS];
     int n = st->prefix;
@@ -44,7 +46,7 @@ static void threads_first(struct uk_stage *st) {
 
 /* ---- copies into shared memory ---- */
 
-/* The most of a loop's n values that a power of the threads left takes. */
+/* The largest divisor of the remaining threads that is at most n, the loop's trip count. */
 static int64_t share(int64_t n, int64_t threads) {
     int64_t most = 1;
 
@@ -54,10 +56,10 @@ static int64_t share(int64_t n, int64_t threads) {
     return most;
 }
 
-enum { VECTOR_BYTES = 16 }; /* of the widest accesses that a thread makes */
+enum { VECTOR_BYTES = 16 }; /* widest access of a thread */
 
-/* The stage's last loop, or the inner part of it, goes over neighbours in the source that one access loads:
- * it stays the thread's own. *left: the loops that are spread. */
+/* Keeps the stage's last loop, or an inner part of it, out of the distribution if it runs over adjacent
+ * source elements that one access loads. *left: number of loops to distribute. */
 static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, int *left) {
     const struct uk_operand *from = &st->operand[1];
     const int last = st->loops - 1;
@@ -102,7 +104,7 @@ static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t
         weight *= part;
         threads /= part;
     }
-    if (weight == 1 && st->loops > st->prefix) { /* thread 0 alone */
+    if (weight == 1 && st->loops > st->prefix) { /* thread 0 alone copies */
         struct uk_loop *l = st->loop[st->loops - 1];
         enum uk_status status = divide(s, st, st->loops - 1, 1);
 
@@ -119,7 +121,7 @@ static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t
 
 /* ---- registers ---- */
 
-/* A loop over threads of an axis, of n values, in an index. */
+/* A term of an index: a loop of n iterations over threads of an axis. */
 struct owner {
     int axis;
     int64_t coefficient, n;
@@ -128,15 +130,15 @@ struct owner {
 
 struct owners {
     int count[UK_MAX_DIMS];
-    struct owner of[UK_MAX_DIMS][UK_AXES]; /* the largest coefficients first */
+    struct owner of[UK_MAX_DIMS][UK_AXES]; /* by decreasing coefficient */
 };
 
 struct registers {
     struct uk_schedule *s;
     struct uk_tensor *t;
-    const struct uk_stage *first; /* that has threads, and its access */
+    const struct uk_stage *first; /* the first stage with loops over threads; its access defines the owners */
     struct owners owners;
-    int64_t extent[UK_MAX_DIMS]; /* of what one thread has */
+    int64_t extent[UK_MAX_DIMS]; /* extents of one thread's part */
 };
 
 static struct uk_operand *next_access(const struct registers *r, struct uk_stage *st, int *o) {
@@ -146,7 +148,8 @@ static struct uk_operand *next_access(const struct registers *r, struct uk_stage
     return NULL;
 }
 
-/* Loops over threads that all stages which touch the tensor are inside of: it is each thread's own there. */
+/* Returns whether all stages that touch the tensor are inside this loop over threads: the tensor is private
+ * to each thread there. */
 static bool is_common(const struct registers *r, const struct uk_loop *l) {
     for (struct uk_stage *st = r->s->stages; st; st = st->next) {
         int o = -1;
@@ -157,7 +160,7 @@ static bool is_common(const struct registers *r, const struct uk_loop *l) {
     return true;
 }
 
-/* How many values the loop has, whatever the blocks before the last one's end are. */
+/* Iterations of the loop in a full block, ignoring bounds that depend on blocks or on sizes. */
 static int64_t values_of(const struct uk_stage *st, const struct uk_loop *l) {
     int64_t least = -1, n;
 
@@ -203,7 +206,8 @@ static bool same_owners(const struct owners *a, const struct owners *b, int dims
     return true;
 }
 
-/* A loop over threads that chooses no element: each of its threads would have all of them. */
+/* Returns a loop over threads that selects no element: each of its threads would own all of them. NULL:
+ * none. */
 static const struct uk_loop *idle_loop(const struct registers *r, const struct uk_stage *st,
                                        const struct uk_operand *x) {
     for (int i = 0; i < st->loops; i++)
@@ -280,7 +284,8 @@ static enum uk_status spread_registers(struct registers *r) {
     return UK_OK;
 }
 
-/* The digits leave the index: what is above a digit moves down. False: terms below one reach into it. */
+/* Removes the digits from the index and scales down the terms above each digit. Returns false if terms below
+ * a digit reach into it. */
 static bool leave_digits(struct registers *r, const struct uk_stage *st, struct uk_affine *f, int d) {
     int64_t most = 0, rest = 0;
 
@@ -317,7 +322,7 @@ static bool leave_digits(struct registers *r, const struct uk_stage *st, struct 
     return true;
 }
 
-/* What one thread has of the buffer. */
+/* Shrinks the buffer to one thread's part. */
 static enum uk_status shrink(struct registers *r) {
     struct uk_index *elements = uk_index_int(r->s->arena, 1);
     struct uk_tensor *t = r->t;
@@ -381,7 +386,7 @@ bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_
     for (int d = 0; d < r.t->dims; d++) {
         any |= r.owners.count[d] > 0;
         if (r.owners.count[d] && !leave_digits(&r, st, &part.index[d], d))
-            return true; /* uk_make_registers refuses it */
+            return true; /* uk_make_registers will refuse it */
     }
     if (any && shrink(&r))
         return false;
@@ -389,9 +394,9 @@ bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_
     return true;
 }
 
-/* ---- all ---- */
+/* ---- all stages ---- */
 
-/* The threads by axis that the stages of the kernel bind. */
+/* The number of threads of the kernel that contains the stage. */
 static int64_t threads_of_kernel(const struct uk_schedule *s, const struct uk_stage *in) {
     int64_t block[UK_AXES] = {1, 1, 1};
 

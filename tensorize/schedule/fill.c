@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Full tiles: the buffers of a block are filled with zeros beyond the end of the tensor, so that the loops of
- * a stage that only reads such buffers and writes another one can run to constants. What it computes beyond
- * the end is not stored.
+ * Full tiles: buffers of a block are filled with zeros beyond the end of the tensor, so that loops of a stage
+ * that reads only such buffers and writes another one can run to constants. Values computed beyond the end
+ * are not stored.
  */
 #include "schedule.h"
 
@@ -10,7 +10,7 @@ static bool is_local(const struct uk_tensor *t) {
     return t->scope != UK_SCOPE_GLOBAL;
 }
 
-/* The copy that fills the tensor with zeros outside; or NULL. */
+/* The copy that fills the tensor with zeros beyond the end, or NULL. */
 static const struct uk_stage *filling(const struct uk_schedule *s, const struct uk_tensor *t) {
     for (const struct uk_stage *c = s->stages; c; c = c->next)
         if (c->is_copy && c->operand[0].tensor == t && is_local(t) && !c->copied->outside)
@@ -18,14 +18,14 @@ static const struct uk_stage *filling(const struct uk_schedule *s, const struct 
     return NULL;
 }
 
-/* Is the operand, beyond the end of what loop l goes over, a zero that such a copy has there? */
+/* Returns whether the operand, beyond the end of loop l's range, is a zero from such a copy. */
 static bool is_zero_beyond(const struct uk_schedule *s, const struct uk_operand *o, const struct uk_loop *l) {
     const struct uk_stage *c = filling(s, o->tensor);
 
     return c && (uk_depends(o, l) || is_zero_beyond(s, &c->operand[1], l));
 }
 
-/* The operand that the expression is, or is converted from; or NULL. */
+/* The operand that the expression is, possibly under casts; or NULL. */
 static const struct uk_operand *operand_of(const struct uk_stage *st, const struct uk_expr *e) {
     while (e->op == UK_E_CAST)
         e = e->arg[0];
@@ -35,8 +35,8 @@ static const struct uk_operand *operand_of(const struct uk_stage *st, const stru
     return NULL;
 }
 
-/* Does a term add nothing to the sum where l is beyond the end: is it a zero, or a product of two? One alone
- * could meet an infinity. */
+/* Returns whether terms beyond the end of l add 0: each is a zero, or a product of two zeros. One zero factor
+ * is not enough: the other could be infinite. */
 static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
     const struct uk_expr *e = st->statement->right;
     const int n = e->op == UK_E_MUL ? 2 : 1;
@@ -52,14 +52,14 @@ static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, co
     return true;
 }
 
-/* Where the buffers of a block begin in a stage: at what loop the first copy is attached, and behind which
- * loop the last one. */
+/* Position of a block's buffers in a stage: the number of loops outside the first copy, and outside the last
+ * one in shared memory. */
 struct inside {
     int first, last;
 };
 
-/* Beyond a constant end there is room if what is counted begins anew in each block, or, of a sum, in each
- * copy: the buffers are as large as what is counted there. */
+/* Returns whether the buffers have room beyond a constant bound. They have if the counted index restarts in
+ * each block or, in a sum, in each copy, since a buffer is as large as one such range. */
 static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
                      const struct inside *in) {
     if (!uk_index_is_int(b->upper, NULL))
@@ -71,7 +71,7 @@ static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const 
     return false;
 }
 
-/* The stage's own loops from `last` on may run to their constants. */
+/* Lets the stage's own loops from `last` on run to their constant extents. */
 static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, struct uk_bound *b,
                         const struct inside *in) {
     for (int i = in->last; i < st->loops && !b->is_guard; i++) {
@@ -86,7 +86,7 @@ static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, 
     }
 }
 
-/* Loops outside of what the buffers that are filled there hold. */
+/* Numbers of loops outside the buffers that are filled inside the stage. */
 static struct inside filled_inside(const struct uk_schedule *s, const struct uk_stage *st) {
     struct inside in = {.first = st->loops, .last = st->is_copy ? 0 : st->prefix};
 
@@ -102,7 +102,7 @@ static struct inside filled_inside(const struct uk_schedule *s, const struct uk_
     return in;
 }
 
-/* A copy of such a buffer has what that has: all that is in it. */
+/* Removes the conditions on the tensor's end: a copy of a filled buffer copies everything in it. */
 static void drop_edges(struct uk_operand *o) {
     int kept = 0;
 
@@ -112,7 +112,7 @@ static void drop_edges(struct uk_operand *o) {
     o->valid = kept;
 }
 
-/* All that it touches is memory of a block. */
+/* Returns whether all that the stage touches is memory of a block. */
 static bool is_all_local(const struct uk_stage *st) {
     bool local = st->operands > 1 && !st->is_filtered && !st->previous;
 
@@ -131,7 +131,7 @@ void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st) {
         drop_edges(&st->operand[1]);
 }
 
-/* The condition on the sizes is that of the bounds as the program has them. */
+/* Conditions on sizes follow from the bounds as the program has them, before they are raised. */
 enum uk_status uk_fill_tiles(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         enum uk_status status = UK_OK;

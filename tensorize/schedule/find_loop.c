@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops and stages that steps name, and whether a step may change them. */
+/* Look-up of the loops and stages that steps name, and of whether a step may change them. */
 #include <string.h>
 #include "schedule.h"
 

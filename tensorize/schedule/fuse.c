@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse a b -> f: two loops, one directly inside the other, as one.
+ * fuse a b -> f: two loops, one directly inside the other, become one. There are three ways:
  *
- * Where the coefficient of a is extent(b) times that of b, a form stays linear in f. That undoes a split.
- * Else f / extent(b) and f % extent(b) stand for a and b, which needs a constant, and leaves plain loops; or
- * the view changes (fuse_view.c).
+ * - Forms in which the coefficient of a is extent(b) times that of b stay linear in f. This undoes a split.
+ * - Otherwise f / extent(b) and f % extent(b) replace a and b. The extent must be constant, and the loops
+ *   stay plain loops.
+ * - Otherwise the view changes (fuse_view.c).
  */
 #include <string.h>
 #include "fuse.h"
@@ -14,8 +15,8 @@ static enum uk_status refuse(const struct uk_fusion *u, const char *why) {
                    why);
 }
 
-/* a and b are loops p and q of the stage: says which step puts b directly inside a, or has them in their
- * order. */
+/* a and b are loops p and q of the stage. Refuses; names the step that puts b directly inside a, or their
+ * actual order. */
 static enum uk_status refuse_place(const struct uk_fusion *u, int p, int q) {
     const char *stage = u->st->name, *a = u->a->var->name, *b = u->b->var->name;
     struct uk_text t = {0};
@@ -80,7 +81,7 @@ static bool has_others(const struct uk_fusion *u, const struct uk_affine *form) 
     return false;
 }
 
-/* n * c_b == c_a */
+/* Returns whether n * c_b == c_a. */
 static bool is_multiple(const struct uk_fusion *u, const struct uk_affine *form) {
     int64_t product;
 
@@ -93,7 +94,7 @@ bool uk_fusion_mentions(const struct uk_fusion *u, const struct uk_affine *f) {
            (f->general && (uk_mentions(f->general, u->a->var) || uk_mentions(f->general, u->b->var)));
 }
 
-/* ---- f for n * a + b ---- */
+/* ---- f = n * a + b ---- */
 
 static bool all_linear(const struct uk_fusion *u) {
     const struct uk_stage *st = u->st;
@@ -110,7 +111,8 @@ static bool all_linear(const struct uk_fusion *u) {
     return true;
 }
 
-/* Can each bound be one of f? Those of b alone hold for all of its n values, or b would have fewer. */
+/* Returns whether each bound can be expressed by f. A bound on b alone can: it holds for all n values of b,
+ * or b would have fewer. */
 static bool bounds_fit(const struct uk_fusion *u) {
     for (int i = 0; i < u->st->bounds; i++) {
         const struct uk_bound *b = &u->st->bound[i];
@@ -126,7 +128,8 @@ static bool bounds_fit(const struct uk_fusion *u) {
     return true;
 }
 
-/* c * a < u: a < ceil(u / c), f < n * ceil(u / c). False: no memory. */
+/* Rewrites bounds: c * a < u becomes a < ceil(u / c), then f < n * ceil(u / c). Returns false if memory runs
+ * out. */
 static bool fuse_bounds(struct uk_fusion *u) {
     struct uk_stage *st = u->st;
     struct uk_arena *arena = u->s->arena;
@@ -174,7 +177,7 @@ static enum uk_status fuse_form(struct uk_fusion *u, struct uk_affine *form) {
     e = uk_affine_value(u->s, u->st, form, value);
     if (!e)
         return uk_out_of_memory(u->s->context);
-    /* Spelled over the loops as they will be. */
+    /* Expressed over the loops as they will be. */
     u->st->loop[u->position] = u->f;
     enum uk_status status = uk_affine_of(u->s, u->st, e, form);
     u->st->loop[u->position] = u->a;
@@ -224,7 +227,7 @@ enum uk_status uk_apply_fuse(struct uk_schedule *s, struct uk_step *step) {
         return status;
     u.n = uk_constant_extent(u.st, u.b);
     if (!u.n)
-        u.n = 1; /* nothing is computed then, and nothing must be divided by 0 */
+        u.n = 1; /* the nest is empty; avoids a division by 0 */
     bool linear = u.n >= 0 && all_linear(&u) && bounds_fit(&u), view = !linear && uk_view_fits(&u);
     if (!linear && !view && u.n < 0) {
         status =

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse by a change of view. Addresses are often linear in f though the indices are not: rows of a matrix that
- * lie one after the other are one long row. The operand's index of b's dimension then runs on beyond that, a
- * and b become one iterator, and if both extents are sizes, so is the product, which has a name of its own
- * for isl.
+ * fuse by a change of view. Addresses are often linear in f even if indices are not: contiguous rows of a
+ * matrix form one long row. The index of b's dimension may then exceed its extent, and a and b become one
+ * iterator. If both extents are sizes, their product gets a name of its own for isl.
  */
 #include <string.h>
 #include "fuse.h"
 
-/* The loop is all of an iterator, and one bound says how far it goes. */
+/* Returns whether the loop is the whole of an iterator and one bound alone limits it. */
 static bool is_whole(const struct uk_fusion *u, const struct uk_loop *l, struct uk_index **extent) {
     const struct uk_stage *st = u->st;
     int bounds = 0;
@@ -28,7 +27,7 @@ static bool is_whole(const struct uk_fusion *u, const struct uk_loop *l, struct 
     return bounds == 1 && !st->iterator[l->iterator].general && !st->iterator[l->iterator].rest;
 }
 
-/* pad(x[..], v) of an operand that is read from a copy, which holds the border. */
+/* Returns whether e is pad(x[..], v) of an operand that is read from a copy, which contains the border. */
 static bool is_in_border(const struct uk_fusion *u, const struct uk_expr *e) {
     for (int o = 1; e->op == UK_E_PAD && o < u->st->operands; o++)
         if (u->st->operand[o].expr == e->arg[0])
@@ -98,7 +97,7 @@ bool uk_view_fits(struct uk_fusion *u) {
     return true;
 }
 
-/* The product of the extents: an expression, or where isl knows no products, a size that stands for it. */
+/* The product of the extents: an expression, or a size that represents it where isl allows no products. */
 static struct uk_index *product(struct uk_fusion *u) {
     struct uk_arena *arena = u->s->arena;
     struct uk_index *p = uk_index_op(arena, UK_I_MUL, u->extent[0], u->extent[1]);
@@ -122,7 +121,7 @@ static struct uk_index *product(struct uk_fusion *u) {
     return v->name ? uk_index_var(arena, v) : NULL;
 }
 
-/* a is 0 and b is f in the subscripts: what the view of the operands' forms says. */
+/* Rewrites subscripts with a = 0 and b = f, as the view of the operands' forms has them. */
 static bool view_access(const struct uk_fusion *u, struct uk_access *x, struct uk_var *f) {
     const struct uk_statement *t = u->st->statement;
     struct uk_arena *arena = u->s->arena;
@@ -136,7 +135,7 @@ static bool view_access(const struct uk_fusion *u, struct uk_access *x, struct u
     return true;
 }
 
-/* A copy of the right side with such subscripts; operands follow their nodes. */
+/* Copies the right side with such subscripts; operands follow their nodes. */
 static struct uk_expr *view_expression(struct uk_fusion *u, const struct uk_expr *e, struct uk_var *f) {
     if (is_in_border(u, e))
         return view_expression(u, e->arg[0], f);
@@ -155,7 +154,7 @@ static struct uk_expr *view_expression(struct uk_fusion *u, const struct uk_expr
     return r;
 }
 
-/* The two iterators become one, where the first of them was. */
+/* Merges the two iterators, at the position of the first. */
 static enum uk_status fuse_iterators(struct uk_fusion *u, struct uk_index *extent) {
     struct uk_stage *st = u->st;
     struct uk_statement *t = uk_alloc(u->s->arena, sizeof *t);
@@ -199,7 +198,7 @@ enum uk_status uk_fuse_view(struct uk_fusion *u) {
     enum uk_status status = extent ? UK_OK : uk_out_of_memory(u->s->context);
     int kept = 0;
 
-    /* Before a change of view, while subscripts are as in the program. */
+    /* Must precede the change of view: subscripts are still the program's. */
     if (!status && !st->inside)
         status = uk_inside_condition(u->s, st, &st->inside);
     if (status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compute_inline P: what the stage computes is computed where it is read instead. P's right side, with the
- * reader's subscripts for P's iterators, takes the place of every access to the temp that P writes.
+ * compute_inline P: P is computed where its result is read. P's right side, with the reader's subscripts in
+ * place of P's iterators, replaces every access to the temp that P writes.
  */
 #include <string.h>
 #include "schedule.h"
@@ -23,7 +23,7 @@ static bool is_copy_of_its_own(const struct uk_stage *st) {
     return st->is_copy || st->is_reset;
 }
 
-/* An element of the temp is one expression of its subscripts, which are P's iterators themselves. */
+/* Checks that an element of the temp is one expression of its subscripts, which are P's iterators. */
 static enum uk_status check_stage(const struct inlining *i) {
     const struct uk_stage *st = i->stage;
     const struct uk_statement *t = st->statement;
@@ -95,7 +95,7 @@ static enum uk_status check_reader(const struct inlining *i, const struct uk_sta
     return UK_OK;
 }
 
-/* What P reads must be the same where its readers run. */
+/* Checks that what P reads has the same value where its readers run. */
 static enum uk_status check_readers(const struct inlining *i) {
     const struct uk_stage *last = NULL;
 
@@ -118,7 +118,7 @@ static enum uk_status check_readers(const struct inlining *i) {
 
 /* ---- the new expression ---- */
 
-/* P's iterators are replaced all at once: a subscript may hold the same names. */
+/* Substitutes P's iterators, all at once: a subscript may contain the same names. */
 static struct uk_index *with_subscripts(const struct inlining *i, const struct uk_access *at,
                                         const struct uk_index *e) {
     struct uk_arena *a = i->s->arena;
@@ -154,8 +154,8 @@ static struct uk_expr *value_at(const struct inlining *i, const struct uk_access
     return r;
 }
 
-/* The reader's right side. Accesses that stay are the same nodes, since operands are known by them; those
- * that come with P's right side become operands. */
+/* The reader's new right side. Remaining accesses stay the same nodes, since these identify operands;
+ * accesses of P's right side become new operands. */
 static struct uk_expr *replaced(const struct inlining *i, struct uk_stage *r, struct uk_expr *e) {
     struct uk_expr *copy;
 
@@ -191,8 +191,8 @@ static void drop_operands(const struct inlining *i, struct uk_stage *r) {
         r->bound[b].operand = number[r->bound[b].operand];
 }
 
-/* Where all accesses of the reader are inside, and all that it is inlined from: what it reads instead may be
- * so for other sizes too. */
+/* Keeps the condition that all accesses of the reader, and of what is inlined into it, are inside: the new
+ * accesses could be inside for more sizes. */
 static enum uk_status keep_condition(const struct inlining *i, struct uk_stage *r) {
     const struct uk_stage *of[] = {i->stage, r};
 

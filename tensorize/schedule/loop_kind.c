@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unroll, vectorize and parallel: what a loop must be to run in one of these ways. */
+/* unroll, vectorize and parallel: conditions for a loop to run in these kinds. */
 #include "schedule.h"
 
-/* Copies of a body that unrolling makes: of one loop, and of all unrolled loops around it. */
+/* Copies of a body that unrolling may make: for one loop, and with all unrolled loops around it. */
 enum { MAX_UNROLLED = 64, MAX_COPIES = 1024 };
-/* Beyond, vectors that an edge fills in part matter no more. */
+/* Longer loops gain nothing from a full version: partly filled vectors at the edge no longer matter. */
 enum { MAX_FULL = 256 };
 
 static const char *const done[] = {"serial",     "parallel",        "unrolled",
@@ -37,7 +37,7 @@ static enum uk_status check_unrolled(struct uk_schedule *s, const struct uk_stag
     return UK_OK;
 }
 
-/* Nothing but the statement may run inside a vector loop. */
+/* Refuses if anything except the statement runs inside a vector loop. */
 static enum uk_status check_innermost(struct uk_schedule *s, const struct uk_stage *st, int position,
                                       struct uk_position at, const char *step) {
     const struct uk_loop *l = st->loop[position];
@@ -54,8 +54,8 @@ static enum uk_status check_innermost(struct uk_schedule *s, const struct uk_sta
     return UK_OK;
 }
 
-/* A loop that carries a reduction may be vectorized, for a reduction has no order; it must only not read
- * what it writes in another way. */
+/* Checks a vector loop. It may carry a reduction, which has no order, but it must not read what it writes
+ * through another access. */
 static enum uk_status check_vector(struct uk_schedule *s, struct uk_stage *st, int position,
                                    struct uk_position at, const char *step) {
     const struct uk_loop *l = st->loop[position];
@@ -165,8 +165,8 @@ enum uk_status uk_apply_vectorize(struct uk_schedule *s, struct uk_step *step) {
     return apply_kind(s, step, UK_LOOP_VECTOR);
 }
 
-/* The extent for which a loop is worth code of its own: constant but at the edges, in a loop that is unrolled
- * or can be vectorized. 0: none. */
+/* Extent of a loop that deserves code of its own: constant except at the edges, in a loop that is unrolled or
+ * can be vectorized; else 0. */
 static int64_t full_extent(const struct uk_loop *l) {
     const struct uk_stage *st = l->stage;
     int64_t n = uk_constant_extent(st, l);

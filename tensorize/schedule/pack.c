@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack T at L and cache_read T at L: a copy stage inside loop L, whose tensor holds the part of T that the
- * loops inside L read, in a layout of its own: panels, a map, or T's. The consumer then reads the copy. Where
- * T is read under pad, the copy holds what is read outside of T too, and the pad is done with.
+ * pack T at L and cache_read T at L: a copy stage inside loop L. Its tensor holds the part of T that the
+ * loops inside L read, in its own layout: panels, a map, or T's. The consumer reads the copy. If T is read
+ * under pad(), the copy contains the values outside T too, and the pad is removed.
  */
 #include <string.h>
 #include "pack.h"
@@ -12,9 +12,9 @@ static enum uk_status refuse(const struct uk_packing_step *p, const char *what) 
                    p->step->loop[0].loop, what);
 }
 
-/* ---- which accesses ---- */
+/* ---- accesses ---- */
 
-/* The accesses on the stage's right side that the step means. */
+/* Finds the accesses on the stage's right side that the step selects. */
 static int find_operands(const struct uk_stage *st, const struct uk_step *step, int found[UK_MAX_OPERANDS]) {
     int n = 0;
 
@@ -78,7 +78,7 @@ static enum uk_status find_consumer(struct uk_packing_step *p) {
     return UK_OK;
 }
 
-/* Every element that the copy holds is written before the copy runs. */
+/* Checks that every element of the copy is written before the copy runs. */
 static enum uk_status check_writers(const struct uk_packing_step *p) {
     const struct uk_stage *nest = p->consumer;
 
@@ -97,7 +97,7 @@ static enum uk_status check_writers(const struct uk_packing_step *p) {
     return UK_OK;
 }
 
-/* The pad around the access in the expression, or NULL. */
+/* The pad() around the access in the expression, or NULL. */
 static const struct uk_expr *pad_of(const struct uk_expr *e, const struct uk_expr *access) {
     const struct uk_expr *found = NULL;
 
@@ -117,7 +117,7 @@ static bool is_constant(const struct uk_expr *e) {
     return true;
 }
 
-/* All accesses are under pads of one value, or none is. */
+/* Checks that either all accesses are under pad() with one value, or none is. */
 static enum uk_status find_pad(struct uk_packing_step *p) {
     for (int i = 0; i < p->operands; i++) {
         const struct uk_operand *o = &p->consumer->operand[p->operand[i]];
@@ -236,7 +236,7 @@ static enum uk_status create_tensor(struct uk_packing_step *p) {
     return p->tensor ? UK_OK : uk_out_of_memory(s->context);
 }
 
-/* The consumer reads the copy, which has the pads' values outside. */
+/* Makes the consumer read the copy, which contains the values outside. */
 static enum uk_status redirect(struct uk_packing_step *p) {
     struct uk_stage *st = p->consumer;
     int kept = 0;
@@ -272,7 +272,7 @@ enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step) {
         (status = find_region(p)) || (status = create_tensor(p)) ||
         (!p->shared && (status = uk_create_copy(p))))
         return status;
-    if (p->shared && p->shared->parent) { /* it runs whether its first reader does or not */
+    if (p->shared && p->shared->parent) { /* the copy must run even if its first reader does not */
         p->shared->parent->attached--;
         p->shared->parent = NULL;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the scheduler: a step that makes a copy. */
+/* Room schedule: a step that makes a copy. */
 #ifndef UK_PACK_H
 #define UK_PACK_H
 
@@ -8,19 +8,19 @@
 struct uk_packing_step {
     struct uk_schedule *s;
     struct uk_step *step;
-    const char *what; /* pack, cache_read */
+    const char *what; /* the step's word: "pack" or "cache_read" */
     struct uk_stage *consumer;
     int prefix;
-    int operand[UK_MAX_OPERANDS], operands; /* the accesses of the consumer */
+    int operand[UK_MAX_OPERANDS], operands; /* accesses of the consumer that will read the copy */
     const struct uk_tensor *from;
-    const struct uk_expr *outside; /* what is read outside of the tensor; NULL: it is not */
+    const struct uk_expr *outside; /* value of elements outside the tensor; NULL: none is read */
     struct uk_region *region;
     struct uk_buffer_layout layout;
     struct uk_tensor *tensor;
-    struct uk_stage *copy, *shared; /* the copy that is made, or the one that is there already */
+    struct uk_stage *copy, *shared; /* copy: the new stage; shared: an existing copy that is used instead */
 };
 
-/* pack_copy.c: p->copy, of the region in p->tensor. */
+/* pack_copy.c: makes p->copy, which copies the region into p->tensor. */
 enum uk_status uk_create_copy(struct uk_packing_step *p);
 
 #endif

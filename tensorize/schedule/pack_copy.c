@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copy that pack and cache_read make: its statement, its loops with their bounds, and where its source
- * has an element. */
+/* The copy stage of pack and cache_read: its statement, its loops with their bounds, and the conditions under
+ * which its source has an element. */
 #include <string.h>
 #include "pack.h"
 
-/* The copy's statement, for the interpreter, the printer and the plain loops: tensor[d0, ..] = pad(T[..], 0).
- */
+/* Makes the copy's statement, for the interpreter, the printer and plain loops: tensor[d0, ..] = pad(T[..],
+ * 0). */
 static struct uk_statement *create_statement(struct uk_packing_step *p) {
     struct uk_arena *a = p->s->arena;
     struct uk_statement *t = uk_alloc(a, sizeof *t);
@@ -38,12 +38,13 @@ static struct uk_statement *create_statement(struct uk_packing_step *p) {
     return t;
 }
 
-/* Buffers of a block are filled whatever the sizes: with zeros beyond the end of the part. */
+/* Returns whether the buffer, one of a block, is filled for any sizes: with zeros beyond the end of the
+ * part. */
 static bool fills(const struct uk_packing_step *p) {
     return p->step->scope != UK_SCOPE_GLOBAL;
 }
 
-/* A constant: the loop ends there. */
+/* Returns whether the bound is a constant, without loops. */
 static bool is_alone(const struct uk_bound *b) {
     bool alone = uk_index_is_int(b->upper, NULL);
 
@@ -52,7 +53,7 @@ static bool is_alone(const struct uk_bound *b) {
     return alone;
 }
 
-/* Do the dimension's loops count no further than that constant? */
+/* Returns whether the dimension's loops already stop at that constant. */
 static bool is_counted(const struct uk_packing_step *p, int d, const struct uk_bound *b) {
     int64_t n, coarsest = 1;
 
@@ -62,7 +63,7 @@ static bool is_counted(const struct uk_packing_step *p, int d, const struct uk_b
     return is_alone(b) && uk_index_is_int(b->upper, &n) && n % coarsest == 0;
 }
 
-/* x = step * loop (+ finer digits): loop exists while step * loop is inside the part. */
+/* Bounds a loop of x = step * loop (+ finer digits): it continues while step * loop is inside the part. */
 static enum uk_status bound_copy(struct uk_packing_step *p, const struct uk_part *part,
                                  const struct uk_loop *l, int64_t step) {
     struct uk_stage *c = p->copy;
@@ -124,7 +125,7 @@ static enum uk_status add_within(struct uk_packing_step *p, struct uk_operand *o
     return b->upper ? UK_OK : uk_out_of_memory(p->s->context);
 }
 
-/* 0 <= index < extent of T, unless every access is at an iterator that runs over that very dimension. */
+/* Adds 0 <= index < extent of T, unless every access is at an iterator that runs over that very dimension. */
 static enum uk_status add_edges(struct uk_packing_step *p, struct uk_operand *o, int d) {
     const struct uk_statement *t = p->consumer->statement;
     struct uk_affine f = o->index[d], minus = {0};
@@ -157,7 +158,7 @@ static enum uk_status connect_source(struct uk_packing_step *p) {
     struct uk_stage *c = p->copy;
     struct uk_operand *o = &c->operand[c->operands++];
     size_t most = (size_t)p->from->dims * (UK_MAX_PART_BOUNDS + 2);
-    /* a guard says which elements are used; others that the region has may be outside of the tensor */
+    /* guards select the elements in use; other elements of the region may be outside the tensor */
     bool edges = p->outside || uk_has_guards(p->consumer);
     enum uk_status status = UK_OK;
 
@@ -185,7 +186,7 @@ static enum uk_status connect_source(struct uk_packing_step *p) {
                 f.coefficient[l] += x.coefficient[l];
             status = add_within(p, o, &f, part->bound[b].upper);
         }
-        /* The last block of an index that runs backwards begins before the tensor does. */
+        /* The last block of an index that runs backwards begins before the tensor's first element. */
         bool backwards = part->begins_before;
         for (int l = 0; l < UK_MAX_LOOPS; l++)
             backwards |= part->offset.coefficient[l] < 0;

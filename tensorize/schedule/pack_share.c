@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which accesses a copying step means, and copies that several stages read: a step that asks for a copy that
- * another stage has made already, under the same name, of the same part in the same layout, takes that one.
+ * Selection of the accesses that a copying step means, and sharing of copies: a step uses an existing copy if
+ * it has the same name, part and layout.
  */
 #include <string.h>
 #include "attach.h"
 
-/* The same subscript, by names: an iterator of fused loops has its name from the step that fused them. */
+/* Compares subscripts by names: an iterator of fused loops has its name from the step that fused them. */
 static bool same_subscript(const struct uk_index *a, const struct uk_index *b) {
     int64_t x, y;
 
@@ -63,7 +63,7 @@ static bool same_contents(const struct uk_copied *a, const struct uk_copied *b) 
     return same;
 }
 
-/* Does the reader run after the copy, and what is copied stay as it is in between? */
+/* Returns whether the reader runs after the copy and nothing writes the copied tensor in between. */
 static bool is_up_to_date(const struct uk_stage *copy, const struct uk_stage *reader) {
     for (const struct uk_stage *st = copy->next; st; st = st->next) {
         if (uk_root_of(st) == uk_root_of(reader))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pipeline L n: the buffers in shared that are filled in each iteration of L get n slots, of which iteration
- * L fills and reads slot L % n, so that lowering may fill those of later iterations before.
+ * pipeline L n: buffers in shared memory that each iteration of L fills get n slots. Iteration L fills and
+ * reads slot L % n, so that lowering may fill slots of later iterations ahead.
  */
 #include "schedule.h"
 
@@ -39,7 +39,7 @@ static enum uk_status check(struct uk_schedule *s, const struct uk_step *step, c
     return UK_OK;
 }
 
-/* One more dimension, the slot, in front of the others. */
+/* Adds the slot as the first dimension. */
 static enum uk_status add_slots(struct uk_schedule *s, struct uk_tensor *t, const struct uk_loop *l,
                                 int64_t n) {
     struct uk_arena *a = s->arena;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reorder: a stage's loops in another order. */
+/* reorder: permutes a stage's loops. */
 #include <string.h>
 #include "schedule.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The initialization of a sum, as a stage of its own. */
+/* The initialization of a reduction, as a stage of its own. */
 #include <math.h>
 #include "schedule.h"
 
-/* What an empty reduction gives. */
 struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st) {
     static const int64_t least[UK_TYPES] = {
         [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
@@ -30,7 +29,8 @@ struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st) {
     return e;
 }
 
-/* A stage that stores the identity wherever st stores its result: st's loops without those of the sum. */
+/* Makes a stage that stores the identity wherever st stores its result: st's loops except those of the
+ * reduction. */
 struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_stage *r = uk_alloc(s->arena, sizeof *r);
     struct uk_statement *t = uk_alloc(s->arena, sizeof *t);

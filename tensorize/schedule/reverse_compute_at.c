@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reverse_compute_at E L: a consumer takes what the loops inside L have written, once their sum is complete.
- * */
+/* reverse_compute_at E L: the consumer E reads what the loops inside L have written, once their sums are
+ * complete. */
 #include "attach.h"
 
 static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
@@ -10,8 +10,8 @@ static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
                             a->at->name, a->at->statement->iterator[k]->name);
 }
 
-/* Do the loops inside of this one, which goes in steps of c, stay within a step? Not where it is a part of a
- * finer loop. */
+/* Returns whether the loops of iterator k inside this one, whose step is c, stay within a step. They do not
+ * if it is itself a part of a finer loop. */
 static bool stay_within(const struct uk_stage *at, int k, int position, int64_t c) {
     int64_t reach = 0, most;
 
@@ -27,8 +27,8 @@ static bool stay_within(const struct uk_stage *at, int k, int position, int64_t 
     return reach < c;
 }
 
-/* The step in which the prefix's loops go over iterator k, and minus their sum; INT64_MAX: none of them does.
- * */
+/* Finds the step by which the prefix's loops advance iterator k (INT64_MAX: none does), and minus their sum.
+ * Refuses orders in which the last iteration is not the last value. */
 static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *step, struct uk_affine *minus) {
     const struct uk_stage *at = a->at;
 
@@ -60,8 +60,8 @@ enum uk_status uk_check_sums_end(const struct uk_attaching *a) {
     return status;
 }
 
-/* Once the sum of `at` is complete: its loops in the prefix are in their last iteration, which is where
- * sum c * loop >= extent - step. */
+/* Sums of `at` are complete when its loops in the prefix are in their last iteration: sum of c * loop >=
+ * extent - step. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a) {
     const struct uk_stage *at = a->at;
 
@@ -83,7 +83,7 @@ enum uk_status uk_wait_for_sums(struct uk_attaching *a) {
     return UK_OK;
 }
 
-/* The access of the stage takes, iterator by iterator, what `w` touches inside the place. */
+/* Maps the access of the stage, iterator by iterator, to the region that `w` touches inside the place. */
 static enum uk_status map_access(struct uk_attaching *a, const struct uk_access *x, bool padded,
                                  const struct uk_stage *w, const struct uk_operand *o) {
     struct uk_region *r = uk_alloc(a->s->arena, sizeof *r);
@@ -128,21 +128,21 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     return UK_OK;
 }
 
-/* Is `at` attached, directly or not, after the inner loops of `w`? */
+/* Returns whether `at` is attached, directly or not, after the inner loops of `w`. */
 static bool is_followed(const struct uk_stage *at, const struct uk_stage *w) {
     while (at->parent && at->parent != w)
         at = at->parent;
     return at->parent == w && at->after;
 }
 
-/* One tensor of the stage against one stage of the nest. */
+/* Maps one tensor of the stage against one stage of the nest. */
 static enum uk_status map_operand(struct uk_attaching *a, int operand, const struct uk_stage *w, int theirs) {
     const struct uk_operand *mine = &a->st->operand[operand], *o = &w->operand[theirs];
     const struct uk_access *x = mine->expr ? &mine->expr->access : &a->st->statement->left;
 
     if (mine->tensor != o->tensor || (operand > 0 && theirs > 0))
         return UK_OK;
-    if (is_followed(a->at, w)) /* what `at` takes of it is complete */
+    if (is_followed(a->at, w)) /* what `at` reads of it is complete */
         for (int i = 0; i < a->at->operands; i++)
             if (a->at->operand[i].tensor == o->tensor)
                 return map_access(a, x, mine->pad != UK_PAD_NONE, a->at, &a->at->operand[i]);
@@ -178,8 +178,8 @@ static enum uk_status map_iterators(struct uk_attaching *a) {
     return UK_OK;
 }
 
-/* A loop outside of which none of its iterators has a part, and which is no sum's: the stage runs again for
- * each of its iterations. */
+/* A loop, not of a sum, on which no iterator's part depends: the stage is repeated in each of its iterations.
+ * NULL: none. */
 static const struct uk_loop *repeating_loop(const struct uk_attaching *a) {
     for (int i = 0; i < a->prefix; i++) {
         const struct uk_loop *l = a->at->loop[i];
@@ -193,8 +193,8 @@ static const struct uk_loop *repeating_loop(const struct uk_attaching *a) {
     return NULL;
 }
 
-/* Again is as good as once if neither the stage itself nor another one in the nest needs what was there
- * before. */
+/* Refuses repetitions that change the result: repeating is harmless only if neither the stage nor another one
+ * in the nest needs the tensor's previous values. */
 static enum uk_status check_repeats(const struct uk_attaching *a) {
     const struct uk_tensor *t = a->st->operand[0].tensor;
     const struct uk_loop *l = repeating_loop(a);

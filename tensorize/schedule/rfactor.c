@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rfactor L -> R: a reduction in two stages. R reduces over all loops of the sum but L, once for every value
- * of L, into a buffer; the stage then reduces R over L. So L carries nothing any more in R, and may be
- * parallel or a vector loop there.
+ * rfactor L -> R: splits a reduction into two stages. R reduces over all loops of the sum except L, once for
+ * each value of L, into a buffer; the stage then reduces R over L. L carries no dependence in R, so it may be
+ * parallel or vectorized there.
  *
- * R takes the stage's loops with all that was done to them; the stage begins anew with one loop for each
- * dimension of its output, and L. The buffer's dimension for L is the first one, but the last one if L is the
- * stage's innermost loop: then its values are the lanes of vectors. Where L has a value for which there is
- * nothing to reduce, R holds the identity.
+ * R keeps the stage's loops with all that was done to them. The stage restarts with one loop for each
+ * dimension of its output, and L. L is the buffer's first dimension, or its last one if L is the stage's
+ * innermost loop: its values are then the lanes of vectors. For values of L with nothing to reduce, R holds
+ * the identity.
  */
 #include <string.h>
 #include "schedule.h"
@@ -15,7 +15,7 @@
 struct factoring {
     struct uk_schedule *s;
     const struct uk_step *step;
-    struct uk_stage *stage; /* before: the reduction; then R */
+    struct uk_stage *stage; /* first the original reduction, then R */
     int position;
     struct uk_loop *loop;
     struct uk_var *iterator; /* L as an iterator of both statements */
@@ -61,7 +61,7 @@ static enum uk_status check(struct factoring *f) {
     return UK_OK;
 }
 
-/* All values of L for which the stage has instances, and maybe some more. */
+/* Finds an extent that covers all values of L for which the stage has instances, and possibly more. */
 static enum uk_status find_extent(struct factoring *f) {
     struct uk_index *zero[UK_MAX_LOOPS] = {0};
     int64_t n = uk_constant_extent(f->stage, f->loop);
@@ -70,7 +70,7 @@ static enum uk_status find_extent(struct factoring *f) {
     return f->extent ? UK_OK : refuse(f, "nothing bounds the loop alone; split the sum, or reorder");
 }
 
-/* R's subscripts over the iterators of a statement: L's iterator first or last. */
+/* Fills in R's subscripts over the iterators of a statement; L's iterator is first or last. */
 static bool put_index(const struct factoring *f, struct uk_statement *t, struct uk_access *a) {
     int left = f->tensor->dims - 1;
 
@@ -121,7 +121,7 @@ static enum uk_status create_buffer(struct factoring *f) {
     return elements ? UK_OK : uk_out_of_memory(f->s->context);
 }
 
-/* What is left of the stage: left assign reduce(L) R[..]. */
+/* Makes the stage's remaining statement: left assign reduce(L) R[..]. */
 static struct uk_statement *final_statement(struct factoring *f) {
     const struct uk_statement *was = f->stage->statement;
     struct uk_statement *t = uk_alloc(f->s->arena, sizeof *t);
@@ -143,7 +143,8 @@ static struct uk_statement *final_statement(struct factoring *f) {
     return put_index(f, t, &read->access) ? t : NULL;
 }
 
-/* R[..] = reduce(the other iterators) the stage's right side: L's iterator joins the left ones. */
+/* Makes R's statement: R[..] = reduce(the other iterators) of the stage's right side. L's iterator joins the
+ * left ones. */
 static struct uk_statement *partial_statement(struct factoring *f) {
     const struct uk_statement *was = f->stage->statement;
     struct uk_statement *t = uk_alloc(f->s->arena, sizeof *t);
@@ -166,7 +167,7 @@ static struct uk_statement *partial_statement(struct factoring *f) {
     return put_index(f, t, &t->left) ? t : NULL;
 }
 
-/* The stage becomes R: L belongs to an iterator of its own now, the first after the left ones. */
+/* Turns the stage into R: L belongs to an iterator of its own, the first one after the left ones. */
 static enum uk_status become_partial(struct factoring *f) {
     struct uk_stage *st = f->stage;
     struct uk_affine of_loop = {0};

@@ -1,63 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room schedule: the primitives, a step per file, each checked for legality by dependences before it changes
- * a stage's loops. It uses polyhedra and stages; its data are theirs.
+ * Room schedule: the steps of schedules, one per file. Each is checked for legality by dependences before it
+ * changes a stage's loops. Uses rooms polyhedra and stages, and their data structures.
  */
 #ifndef UK_SCHEDULE_H
 #define UK_SCHEDULE_H
 
 #include "polyhedra/polyhedra.h"
 
-/* What applies a step, by its kind: a file each; of tensorize and import, match/apply.c. */
+/* One function per kind of step; those of tensorize and import are in match/apply.c. */
 #define UK_STEP_ROW(id, word, role, apply, ...) \
     enum uk_status apply(struct uk_schedule *s, struct uk_step *step);
 #include "language/steps.def"
 
-/* scope.c: `in shared` and `in register` are for GPUs, inside loops; and of constant extents: NULL, or why
- * not. */
+/* scope.c: checks that `in shared` and `in register` are used on a GPU and inside loops. uk_check_room:
+ * checks that the extents are constant; returns NULL or the reason why not. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
 
 const char *uk_check_room(const struct uk_region *r, enum uk_scope scope);
-/* The layout that the step gives, with its strides; NULL, or why the buffer of that region cannot have it. */
+/* scope.c. uk_take_layout sets *out to the layout that the step gives, with its strides. uk_check_strides
+ * checks these for a buffer of the region. Both return NULL, or the reason why not. */
 const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, int dims,
                            struct uk_buffer_layout *out);
 const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_region *r,
                              enum uk_scope scope);
-/* Moves loops over threads among the stage's first *prefix loops inwards, past those: they are independent.
- * */
+/* Moves loops over threads out of the stage's first *prefix loops, inwards past the others, and lowers
+ * *prefix accordingly. That is legal: their iterations are independent. */
 enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *prefix,
                                struct uk_position at);
-/* Kernels have no more of such memory than the target has. */
+/* Checks that no kernel needs more shared memory or registers than the target has. */
 enum uk_status uk_check_memory(struct uk_schedule *s);
-/* fill.c: stages on buffers of a block do not stop where tensors end. */
+/* fill.c: lets stages on buffers of a block run to full tiles instead of the tensors' ends. */
 enum uk_status uk_fill_tiles(struct uk_schedule *s);
 void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
-/* distribute.c: stages on such buffers that have no loops over threads get them, before sums get theirs that
- * start them; then the indices of registers are those of one thread. */
+/* distribute.c. uk_spread_over_threads gives loops over threads to stages on such buffers that have none; it
+ * runs before sums get the stages that initialize them. uk_make_registers then reduces the indices of buffers
+ * in registers to those of one thread. */
 enum uk_status uk_spread_over_threads(struct uk_schedule *s);
 enum uk_status uk_make_registers(struct uk_schedule *s);
-/* Makes the access to a buffer in registers one to a thread's own registers, if the stage determines the
- * thread. False: no memory. */
+/* Rewrites an access to a buffer in registers as one to the thread's own registers, if the stage determines
+ * the thread. Returns false if memory runs out. */
 bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o);
 
-/* Are two values that read no tensor the same? */
+/* Returns whether two values that read no tensor are equal. */
 bool uk_same_constant(const struct uk_expr *a, const struct uk_expr *b);
-/* Does the step mean this access? */
+/* Returns whether the step selects this access. */
 bool uk_is_meant(const struct uk_step *step, const struct uk_operand *o);
-/* The whole program's copy of that name, if the reader can take it as it is; or NULL. */
+/* Returns the copy of that name, made for the whole program, if the reader can use it unchanged; else
+ * NULL. */
 struct uk_stage *uk_find_shared(const struct uk_schedule *s, const struct uk_stage *reader, const char *name,
                                 const struct uk_tensor *from, const struct uk_copied *what);
 
-/* ---- what several steps share ---- */
+/* ---- shared by several steps ---- */
 
-/* The n loops `want` of the stage in this order, in the places that they have. */
+/* Permutes the n loops `want` of the stage among their places, in this order. */
 enum uk_status uk_reorder_loops(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **want, int n,
                                 struct uk_position at);
-/* pack_share.c: has the access these subscripts, but for spelling? The first stage that reads a copy; or
- * NULL. */
+/* pack_share.c. uk_same_access: the access has these subscripts, apart from spelling. uk_first_reader: the
+ * first stage that reads a copy, or NULL. */
 bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript, int subscripts);
 const struct uk_stage *uk_first_reader(const struct uk_stage *copy);
-/* The name of the stage that is probably meant by a word that names none, or NULL. */
+/* The closest match of an unknown stage's name, or NULL. */
 const char *uk_near_stage(const struct uk_schedule *s, const char *word);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);
@@ -70,24 +73,24 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
 
 /* ---- fuse_view.c ---- */
 
-/* Are loops `position` and the next one of the stage one loop over all that it accesses? */
+/* Returns whether loop `position` of the stage and the next one form one loop over all that it accesses. */
 bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position);
 
 /* ---- loop_kind.c ---- */
 
-/* In another order, may all of the stage's loops still run as they are to? */
+/* Checks that after a reordering all of the stage's loops may still run in their kinds. */
 enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
-/* Has nothing been attached inside the stage's vector loop since? */
+/* Checks that no stage was attached inside the stage's vector loop since. */
 enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
-/* bind.c: once all steps are applied, what bound loops make must be kernels; tells the
- * loops their weights. */
+/* bind.c: checks, once all steps are applied, that nests with bound loops form GPU kernels; sets the loops'
+ * weights. */
 enum uk_status uk_check_kernels(struct uk_schedule *s);
-/* The stage's loops [host, inside) are over blocks, if any is. */
+/* Finds the stage's loops over blocks, if any: [host, inside). */
 void uk_blocks_of(const struct uk_stage *st, int *host, int *inside);
-/* The stage whose kernel, or loops on the host, the stage is in: what is attached outside of all loops is
- * alone. */
+/* Returns the stage whose kernel, or loops on the host, contain the stage. A stage attached outside all loops
+ * is its own root. */
 struct uk_stage *uk_kernel_root(struct uk_stage *st);
-/* How the loop IR's loop runs. */
+/* Sets the kind of the loop IR's loop. */
 void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
 /* Refuses to change a loop that is unrolled or vectorized. */
 enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
@@ -95,7 +98,8 @@ enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, st
 
 /* ---- reset.c ---- */
 
-/* What an empty reduction gives; NULL: no memory. */
+/* uk_identity: the value of an empty reduction; NULL: out of memory. uk_reset_stage: the stage that stores
+ * it. */
 struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st);
 struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st);
 

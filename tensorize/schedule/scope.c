@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers in shared memory and in registers: what they must be, and that no loop over threads is around a
- * shared one. */
+/* Buffers in shared memory and registers: their requirements; no loop over threads may surround a shared
+ * buffer. */
 #include <inttypes.h>
 #include <string.h>
 #include "schedule.h"
@@ -62,7 +62,7 @@ const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, in
     return why;
 }
 
-/* Of a digit of the region, where that is a constant; else -1. */
+/* The number of values of a digit of the region, if constant; else -1. */
 static int64_t digits_of(const struct uk_digit *digit, const struct uk_region *r) {
     const int64_t most = uk_part_most(&r->part[digit->dim]);
 
@@ -88,7 +88,7 @@ const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_r
     return NULL;
 }
 
-/* The first n loops of a stage in the order of `order`, which has them among others. */
+/* Orders the first n loops of a stage as in `order`, which contains them. */
 static void order_loops(struct uk_stage *st, int n, struct uk_loop *const *order, int all) {
     struct uk_loop *now[UK_MAX_LOOPS];
     int k = 0;
@@ -99,8 +99,8 @@ static void order_loops(struct uk_stage *st, int n, struct uk_loop *const *order
     memcpy(st->loop, now, sizeof now[0] * (size_t)k);
 }
 
-/* What is attached to the stage inside of loops that moved: those that are no more outside of it become its
- * own. The loops behind the first `all` have stayed. */
+/* Updates the stages attached inside loops that moved: loops that no longer surround them in the parent
+ * become their own. Loops after the first `all` did not move. */
 static void move_attached(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order, int all) {
     for (struct uk_stage *c = s->stages; c; c = c->next) {
         const int was = c->prefix;
@@ -144,9 +144,9 @@ enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *
     return UK_OK;
 }
 
-/* ---- how much there is ---- */
+/* ---- memory limits ---- */
 
-/* Bytes that the stages of the kernel have of the scope: of a block, or of one thread. */
+/* Bytes of the scope that the kernel's stages use: per block (shared) or per thread (registers). */
 static int64_t bytes_of(const struct uk_schedule *s, const struct uk_stage *root, enum uk_scope scope) {
     int64_t sum = 0, n;
 

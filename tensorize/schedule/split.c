@@ -3,7 +3,7 @@
 #include <string.h>
 #include "schedule.h"
 
-/* In bounds on l alone that are a multiple of the factor: l < q * factor becomes outer < q. */
+/* In bounds on l alone that are a multiple of the factor, replaces l < q * factor by outer < q. */
 static bool split_bound(struct uk_schedule *s, struct uk_bound *b, const struct uk_loop *l, int64_t factor,
                         const struct uk_loop *outer, const struct uk_loop *inner) {
     int64_t n, a = b->form.coefficient[l->id];

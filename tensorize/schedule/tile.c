@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile: two loops split, and the four in order. */
+/* tile: splits two loops and orders the four. */
 #include "schedule.h"
 
-/* tile x y a b -> xo yo xi yi: both splits, and xo yo xi yi where x and y stood. */
+/* tile x y a b -> xo yo xi yi: splits x by a and y by b, then puts xo yo xi yi in the places of x and y. */
 enum uk_status uk_apply_tile(struct uk_schedule *s, struct uk_step *step) {
     struct uk_stage *x, *y;
     int px, py;

@@ -5,9 +5,8 @@
 #include <string.h>
 #include "language/parse.h"
 
-static const char *const relation_marks[] = {"==", "!=", "<",
-                                             /* In the order of enum uk_relation. */
-                                             "<=", ">", ">="};
+/* In the order of enum uk_relation. */
+static const char *const relation_marks[] = {"==", "!=", "<", "<=", ">", ">="};
 
 static int relation_ahead(const struct uk_parser *ps) {
     for (int i = 0; i < 6; i++)
