@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The LLVM side of a context: target machines, and what is kept of imports and objects. */
+/* LLVM state of a context: target machines, and cached imports and objects. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ void uk_context_destroy(struct uk_context *c) {
     free(c);
 }
 
-/* PTX is text that a driver compiles: LLVM has no assembler for it. */
+/* LLVM has no assembler for PTX, which is text that a driver compiles. */
 #define LLVMInitializeNVPTXAsmParser()
 
 static void initialize_llvm(void) {
@@ -63,7 +63,7 @@ static void initialize_llvm(void) {
     LLVMInitialize##llvm##AsmPrinter(); \
     LLVMInitialize##llvm##AsmParser();
 #include "machine/archs.def"
-    /* Without effect where the program has set the option itself: LLVM takes each once. */
+    /* No effect if the process has set the option itself: LLVM accepts each once. */
     for (int i = 0; uk_archs[i]; ++i)
         if (uk_archs[i]->llvm_option)
             LLVMParseCommandLineOptions(2, (const char *const[]){"ukernels", uk_archs[i]->llvm_option}, "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several programs as one piece of code: each is compiled by itself, as if it were alone, and the modules
- * become one. Their functions' names must differ, and none may be a name that the code of another calls.
+ * Several programs as one piece of code: each is compiled alone, then the modules are merged. Names of
+ * functions must differ from each other and from names that the code of another program calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static enum uk_status check_names(struct uk_context *c, struct uk_program *const
 
 enum uk_status uk_batch_check(const struct uk_bundle *bundle) {
     if (!bundle || !bundle->programs || bundle->count < 1 || !bundle->programs[0])
-        return UK_INVALID_ARGUMENT; /* no context can have the message */
+        return UK_INVALID_ARGUMENT; /* without a program there is no context for a message */
     struct uk_program *const *programs = bundle->programs;
     const int count = bundle->count;
     struct uk_context *c = programs[0]->context;
@@ -63,7 +63,7 @@ static enum uk_status check_all(struct uk_program *const programs[], int count) 
     return s;
 }
 
-/* A program by itself is a part of what its caller is doing. */
+/* Reports progress, unless a single program is part of its caller's progress. */
 static void show_progress(const struct uk_batch *b, enum uk_progress_stage stage, int item) {
     if (b->count > 1)
         uk_progress_set(&b->context->progress, stage, item);
@@ -87,8 +87,8 @@ static enum uk_status lower_all(struct uk_batch *b) {
     return s;
 }
 
-/* The function whose code was refused has another schedule, or, where each has been optimized and the code of
- * all was refused, any. */
+/* Refuses the schedule of the function whose code was at fault. If that has no alternative, because all were
+ * optimized together, refuses that of any function that has one. */
 static bool refuse(struct uk_batch *b, enum uk_status s) {
     const struct uk_function *at_fault = b->context->refused_code;
     bool found = at_fault && uk_refuse_code(at_fault, s);
@@ -187,7 +187,8 @@ static enum uk_status advance(struct uk_build *b, enum uk_emit what) {
     return !s && b->host && uk_is_of_host(what) ? uk_build_to_host(b) : s;
 }
 
-/* A name that this module only refers to would be bound to another program's function. */
+/* Checks that the module defines what it calls: a name only declared would bind to another program's
+ * function. */
 static enum uk_status check_module(struct uk_build *b, const struct uk_function *const f[], int count) {
     for (int i = 0; i < count; i++)
         if (f[i] != b->function && LLVMGetNamedFunction(b->module, f[i]->name))
@@ -199,7 +200,7 @@ static enum uk_status check_module(struct uk_build *b, const struct uk_function 
     return UK_OK;
 }
 
-/* b's module into that of `all`, through bitcode: each has an LLVM context of its own. */
+/* Merges b's module into that of `all`. They have different LLVM contexts, so it passes through bitcode. */
 static enum uk_status merge(struct uk_build *all, const struct uk_build *b) {
     double since = uk_now();
     LLVMMemoryBufferRef bitcode = LLVMWriteBitcodeToMemoryBuffer(b->module);

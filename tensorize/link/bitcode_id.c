@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which LLVM wrote a bitcode file. LLVM's own error for a newer epoch does not say; the identification block,
- * which is the first one and whose form is the same in all versions, does.
+ * Identifies the LLVM that wrote a bitcode file. LLVM's error for a newer epoch does not name it; the
+ * identification block does. It is the first block and has the same form in all versions.
  *
- * Layout: bits from the low end of each byte. 'BC' C0DE, then blocks: abbreviation id, here 2 bits wide; 1
- * enters a block (id vbr8, new width vbr4, alignment to 32 bits, length in words). Inside: 0 ends, 2 defines
- * an abbreviation, 3 is an unabbreviated record (code vbr6, count vbr6, each operand vbr6), others are
- * records by the abbreviation.
+ * Layout: bits from the low end of each byte. First 'BC' C0DE, then blocks. An abbreviation id, 2 bits wide
+ * here, begins each item:
+ *
+ * - 1 enters a block: id vbr8, new width vbr4, alignment to 32 bits, length in words.
+ * - 0 ends a block.
+ * - 2 defines an abbreviation.
+ * - 3 is an unabbreviated record: code vbr6, count vbr6, each operand vbr6.
+ * - Others are records in the form of that abbreviation.
  */
 #include <string.h>
 #include "link.h"
@@ -90,7 +94,7 @@ static uint64_t take_part(struct bits *b, const struct abbreviation *a, int i) {
     }
 }
 
-/* A record's values, the code first; returns how many there were, of which the first `room` are kept. */
+/* Reads a record's values, the code first. Returns their number; keeps the first `room`. */
 static size_t record(struct bits *b, const struct abbreviation *a, uint64_t *value, size_t room) {
     size_t n = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all steps of a compilation take: failures with what LLVM said, and attributes. */
+/* Shared by all steps of a compilation: failures with LLVM's diagnostics, and attributes. */
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs, constants and a source, in C or LLVM's IR, as one piece of code. It is compiled by itself and
- * linked with the programs' functions when these are optimized already, so that each has the code that it has
- * alone.
+ * Programs, constants and a source (C or LLVM IR) as one piece of code. The source is compiled alone and
+ * linked once the programs' functions are optimized, so that each function has the same code as without a
+ * bundle.
  *
- * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object. It
- * is given zeros of the same length, which it is not to take for the values, and the bytes are written into
- * the object.
+ * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object.
+ * LLVM is given zeros of the same length instead, marked so that it cannot rely on their values; the bytes
+ * are written into the object afterwards.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 enum { MOST_NAMES = 65536, MOST_ALIGNMENT = 4096, DEFAULT_ALIGNMENT = 64, MOST_BYTES = 1 << 30 };
 
 static const struct uk_position nowhere = {0, 0};
-static const char source_name[] = "source"; /* in messages, clang's too */
+static const char source_name[] = "source"; /* name in messages, clang's included */
 
 /* ---- names ---- */
 
@@ -137,7 +137,7 @@ static enum uk_status check_function_name(const struct uk_batch *b, const struct
                    "%s is the name of a constant and of a program's function; rename the constant", name);
 }
 
-/* What others have a name for: programs their function, that of the workspace, and those that pack. */
+/* Checks names of constants against the programs' functions: NAME, NAME_workspace, and those that pack. */
 static enum uk_status check_apart(const struct uk_batch *b, struct uk_arena *a,
                                   const struct names *constants) {
     for (int i = 0; i < b->count; i++) {
@@ -199,8 +199,7 @@ static size_t alignment_of(const struct uk_constant *k) {
     return k->alignment ? k->alignment : DEFAULT_ALIGNMENT;
 }
 
-/* LLVM's text with the constants' declarations after it, so that the numbers of its lines are the caller's.
- */
+/* Writes LLVM IR with the constants' declarations at its end, so that line numbers are the caller's. */
 static enum uk_status write_llvm(const struct uk_batch *b, struct uk_text *t) {
     uk_put(t, "%s\n", b->bundle->source);
     for (int i = 0; i < b->bundle->constant_count; i++) {
@@ -211,7 +210,7 @@ static enum uk_status write_llvm(const struct uk_batch *b, struct uk_text *t) {
     return t->failed ? uk_out_of_memory(b->context) : UK_OK;
 }
 
-/* C behind the declarations of what it may use. */
+/* Writes C after the declarations of what it may use. */
 static enum uk_status write_c(const struct uk_batch *b, struct uk_text *t) {
     enum uk_status s = uk_emit_header(b, t);
 
@@ -233,7 +232,8 @@ static bool is_of_llvm(LLVMValueRef v) {
     return !strncmp(LLVMGetValueName(v), "llvm.", 5);
 }
 
-/* The source may define what nobody else does, and refer to what somebody does. */
+/* Checks a function of the source: it may define names that nothing else defines, and refer to names that
+ * something defines. */
 static enum uk_status check_function(struct uk_build *build, LLVMValueRef f) {
     const char *name = LLVMGetValueName(f);
     LLVMValueRef other = LLVMGetNamedFunction(build->module, name);
@@ -290,8 +290,8 @@ static bool has_assembly(LLVMModuleRef m) {
     return false;
 }
 
-/* Takes the source's module over. Errors in assembly are found when all is one module, where programs would
- * be to blame. bytes: the module, as bitcode or text. */
+/* Links the source's module, which it consumes. Errors in inline assembly surface only here, once all is one
+ * module, and must not be blamed on programs. bytes: the module as bitcode or text. */
 static enum uk_status link_source(struct uk_build *build, const struct names *constants, LLVMModuleRef m,
                                   const char *bytes, size_t length) {
     enum uk_status s = check_source(build, constants, m);
@@ -350,7 +350,7 @@ static enum uk_status add_c(struct uk_build *build, const struct uk_batch *b, co
 
 /* ---- constants ---- */
 
-/* In what is printed they have their values. */
+/* Adds the constants. Printed modules contain their values. */
 static void add_constants(struct uk_build *build, const struct uk_bundle *u, bool is_printed) {
     for (int i = 0; i < u->constant_count; i++) {
         const struct uk_constant *k = &u->constants[i];
@@ -362,7 +362,7 @@ static void add_constants(struct uk_build *build, const struct uk_bundle *u, boo
                                          : LLVMConstNull(LLVMGlobalGetValueType(g)));
         LLVMSetExternallyInitialized(g, !is_printed);
         LLVMSetGlobalConstant(g, true);
-        LLVMSetUnnamedAddress(g, LLVMNoUnnamedAddr); /* nothing else is to share its place */
+        LLVMSetUnnamedAddress(g, LLVMNoUnnamedAddr); /* its address must be unique */
         LLVMSetAlignment(g, (unsigned)alignment_of(k));
         LLVMSetLinkage(g, LLVMInternalLinkage);
     }
@@ -371,7 +371,7 @@ static void add_constants(struct uk_build *build, const struct uk_bundle *u, boo
 
 enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object) {
     double since = uk_now();
-    /* The buffer is LLVM's copy of what it wrote, in memory that is ours alone. */
+    /* The buffer is LLVM's copy of its output, in memory that only this process uses. */
     char *bytes = (char *)(uintptr_t)LLVMGetBufferStart(object);
     enum uk_status s = UK_OK;
 

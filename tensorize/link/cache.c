@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects of earlier compilations of a context: the same functions for the same target need not be linked,
- * optimized and assembled again. The key is the module before linking, as text: together with the target's
- * name and the kernels' names in it, it says all that the object depends on. Programs that import code of
- * their own are not kept, since what they import may change; nor are those for GPUs, which have two modules.
+ * Cache of a context's objects: the same functions for the same target need not be linked, optimized and
+ * assembled again. The key is the text of the module before linking; with the target's name and the kernels'
+ * names in it, it determines the object. Not cached: programs that import code, which may change, and
+ * programs for GPUs, which have two modules.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object) 
     struct uk_cached **end = &c->backend->cached, *k = key ? calloc(1, sizeof *k) : NULL;
     size_t n = LLVMGetBufferSize(object), count = 1;
 
-    if (!k || !(k->object = malloc(n))) { /* only speed is lost */
+    if (!k || !(k->object = malloc(n))) { /* not fatal: the object is just not cached */
         free(key);
         free(k);
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects for devices to code objects, which their drivers load: shared objects, by lld alone, in which
- * nothing is undefined. */
+/* Links objects for devices to code objects, which drivers load: shared objects without undefined symbols,
+ * linked by lld alone. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

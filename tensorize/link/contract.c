@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which products of an imported kernel may be added without being rounded before. Clang allows it everywhere
- * (import.c); the language only where a product is a term of a sum (uk.5, Arithmetic). What is compiled for a
- * declaration that computes more than that, a requantize say, has each operation round by itself, as the
- * interpreter and `uk run --check` have it. Where the declaration calls a function that is not correctly
- * rounded there is no one right result, and nothing is taken away.
+ * Decides which products of an imported kernel may be added without rounding. Clang allows it everywhere
+ * (import.c); the language only if a product is a term of a sum (uk.5, Arithmetic). For a declaration that
+ * computes more, such as a requantization, each operation must round by itself, as in the interpreter and `uk
+ * run --check`. A declaration that calls a function without correct rounding has no single right result, so
+ * nothing is forbidden there.
  */
 #include <llvm-c/Core.h>
 #include "link.h"
@@ -22,7 +22,7 @@ static bool has_no_one_result(const struct uk_expr *e) {
     return uk_ulps(e->op) > 0;
 }
 
-/* Rounds a product by itself: what adds it, or makes an integer of it. */
+/* Returns whether e needs rounded products: it adds one, or converts it to an integer. */
 static bool needs_rounded(const struct uk_expr *e) {
     if (e->op == UK_E_CAST)
         return !uk_type_is_float(e->type) && uk_type_is_float(e->arg[0]->type);
@@ -39,8 +39,8 @@ static bool may_contract(const struct uk_intrinsic *in) {
            (s->reduce == UK_REDUCE_SUM || s->assign == UK_ASSIGN_ADD) && !has(s->right, needs_rounded);
 }
 
-/* An addition in place of one that may be contracted: LLVM's C API adds flags to an instruction, and takes
- * none away. */
+/* Replaces an addition that may be contracted by one that may not: LLVM's C API can add flags to an
+ * instruction but not remove them. */
 static void round_before(LLVMBuilderRef at, LLVMValueRef old) {
     const LLVMFastMathFlags flags = LLVMGetFastMathFlags(old) & ~(LLVMFastMathFlags)LLVMFastMathAllowContract;
     LLVMValueRef l = LLVMGetOperand(old, 0), r = LLVMGetOperand(old, 1);
@@ -64,8 +64,8 @@ static void forbid_in_block(LLVMBuilderRef at, LLVMBasicBlockRef bb) {
     }
 }
 
-/* In the function, and in those of its module that it calls, each once: uk_link drops such attributes later.
- * */
+/* Applies this to the function and to the functions of its module that it calls, once each. The attribute
+ * marks visited functions; uk_link drops it later. */
 static void forbid(LLVMContextRef llvm, LLVMBuilderRef at, LLVMValueRef f) {
     static const char visited[] = "uk-rounds-products";
     const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs for GPUs have two modules: that of the kernels, which becomes an image for the device's driver,
- * and that of the function which launches them. With the image in the second one the build goes on as that of
- * a CPU's code.
+ * Programs for GPUs have two modules: the kernels', which becomes an image for the device's driver, and that
+ * of the function which launches them. Once the image is in the second module, the build proceeds as for a
+ * CPU.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"
 
-/* This process's architecture without anything that not all CPUs of it have: what only launches needs no
- * more, and the same program gives the same bytes everywhere. */
+/* The baseline of this process's architecture. Launch code needs no more, and the same program gives the same
+ * bytes on every host. */
 static const char *host_name(void) {
     const struct uk_target *least = NULL;
     size_t fewest = 0;
@@ -71,7 +71,7 @@ enum uk_status uk_build_image(struct uk_build *b, char **bytes, size_t *length) 
     return s;
 }
 
-/* The host's declaration of the global becomes this constant, of the module's own. */
+/* Replaces the host's declaration of the global by this internal constant. */
 static void define(struct uk_build *b, const char *name, LLVMValueRef value, unsigned align) {
     LLVMValueRef declared = LLVMGetNamedGlobal(b->host_module, name), g;
 

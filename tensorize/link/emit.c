@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One stage of a compilation, of one program or of several, as bytes. */
+/* Emits one stage of a compilation, of one or several programs. */
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"
@@ -71,7 +71,7 @@ enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **
     return s;
 }
 
-/* Hands the text over; it is never NULL then. */
+/* Hands over the text, which is non-NULL even if empty. */
 static enum uk_status give_text(struct uk_context *c, enum uk_status s, struct uk_text *t, char **bytes,
                                 size_t *length) {
     uk_put(t, "%s", "");
@@ -84,7 +84,7 @@ static enum uk_status give_text(struct uk_context *c, enum uk_status s, struct u
     return UK_OK;
 }
 
-/* What is a text of the scheduler's: schedules and loops one after the other, or the header. */
+/* Prints the stages that need no code: schedules or loops, one after the other, or the header. */
 static enum uk_status print_all(const struct uk_batch *b, enum uk_emit what, struct uk_text *t) {
     if (what == UK_EMIT_HEADER && b->bundle)
         return uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
@@ -172,7 +172,7 @@ enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options
         s = uk_imports_check(c, p, t);
     uk_imports_close(p);
     uk_arena_release(&p->arena, before);
-    /* Where nothing matched, the report is the answer; the status says so too. */
+    /* If nothing matched, the caller gets both the report and the status. */
     if ((!s || s == UK_NO_MATCH) && report.length) {
         *text = report.text;
         return s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C header of generated functions. */
+/* Writes the C header of generated functions. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *c_type(enum uk_type t) {
     return name[t];
 }
 
-/* Where a size stands: "rows 0 of A" is what a reader of the program would look for. */
+/* Describes a size by its uses: "rows 0 of A" is what a reader of the program looks for. */
 static void describe_size(const struct uk_program *p, const struct uk_var *v, struct uk_text *t) {
     const char *between = "";
 
@@ -51,7 +51,7 @@ static void describe_tensor(const struct uk_function *f, const struct uk_tensor 
         uk_put(t, " *     (the bits of %s)\n", x->type == UK_F16 ? "IEEE half precision" : "bfloat16");
 }
 
-/* The name of a parameter; of one that means something else to a compiler, the name in a comment. */
+/* Appends a parameter's name, in a comment if compilers reserve it. */
 static void put_name(struct uk_text *t, const char *name) {
     if (uk_is_c_word(name))
         uk_put(t, "%s/* %s */", t->length && t->text[t->length - 1] == '*' ? " " : "", name);
@@ -59,7 +59,7 @@ static void put_name(struct uk_text *t, const char *name) {
         uk_put(t, "%s", name);
 }
 
-/* The sizes that are arguments, after `between`; returns what comes before the next argument. */
+/* Appends the size arguments after `between`; returns the separator for the next argument. */
 static const char *put_sizes(const struct uk_program *p, const char *between, struct uk_text *t) {
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
@@ -71,7 +71,7 @@ static const char *put_sizes(const struct uk_program *p, const char *between, st
     return between;
 }
 
-/* A parameter's name that the program does not use: the word, with as many _ behind it as it takes. */
+/* Appends a parameter's name that the program does not use: the word and as many _ as necessary. */
 static void put_free_name(const struct uk_program *p, const char *word, struct uk_text *t) {
     const size_t before = t->length;
 
@@ -81,7 +81,7 @@ static void put_free_name(const struct uk_program *p, const char *word, struct u
         uk_put(t, "_");
 }
 
-/* What makes the packed form of a constant tensor. */
+/* Prints the functions that make a constant tensor's packed form. */
 static void put_packing(const struct uk_packed *k, struct uk_text *t) {
     const struct uk_program *p = k->pack->program;
 
@@ -164,7 +164,7 @@ static bool is_function(const struct uk_batch *b, const char *name) {
     return found;
 }
 
-/* Each name of `taken` stands in a line of its own, the first one too. */
+/* Returns whether `taken` contains the name. Each name is a line of its own, with a newline on both sides. */
 static bool is_taken(const struct uk_batch *b, const char *name, const struct uk_text *taken) {
     const size_t n = strlen(name);
 
@@ -174,8 +174,8 @@ static bool is_taken(const struct uk_batch *b, const char *name, const struct uk
     return uk_is_c_word(name) || is_function(b, name);
 }
 
-/* FUNCTION_SIZE, with as many _ behind it as make it a name of its own; or of_FUNCTION_SIZE, where compilers
- * or this library have all names that begin like it. */
+/* Makes a unique name: FUNCTION_SIZE, then _ as necessary; or of_FUNCTION_SIZE if compilers or this library
+ * reserve names that begin so. */
 static const char *constant_name(const struct uk_batch *b, const struct uk_function *f,
                                  const struct uk_var *v, struct uk_text *taken) {
     struct uk_arena *arena = &f->program->arena;
@@ -191,7 +191,7 @@ static const char *constant_name(const struct uk_batch *b, const struct uk_funct
     return name ? name : "";
 }
 
-/* Sizes that a definition has made constants: no arguments, but a caller lays out its data by them. */
+/* Prints sizes that were defined. They are not arguments, but a caller needs them to lay out its data. */
 static void put_constants(const struct uk_batch *b, const struct uk_function *f, struct uk_text *taken,
                           struct uk_text *t) {
     const char *before = "/* What was defined when it was compiled. */\n";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects to shared objects, by the linker that clang finds.
+ * Links objects to shared objects, by the linker that clang finds.
  *
- * What runs in parallel calls libukernels, which the object must name as needed, so that a program that knows
- * nothing of it can load the object. To link, an empty library of that name will do: the real one need not be
- * installed here, and not for the architecture of the target.
+ * Parallel code calls libukernels. The object must name it as needed, so that a program that does not link it
+ * can load the object. An empty library of that name suffices for linking: the real one need not be installed
+ * here, nor for the target's architecture.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "link.h"
 
-#define UKERNELS "libukernels.so." UK_SOVERSION /* as libukernels names itself */
+#define UKERNELS "libukernels.so." UK_SOVERSION /* the SONAME of libukernels */
 
 static const struct uk_position nowhere = {0, 0};
 
@@ -42,7 +42,7 @@ static enum uk_status link_failed(struct uk_build *b, enum uk_tool_end end, cons
     return s;
 }
 
-/* clang with these arguments, for the target. */
+/* Runs clang with these arguments for the target. */
 static enum uk_status run_driver(struct uk_build *b, const char *const arguments[], const int fd[3]) {
     enum { MOST = 20 };
     const char *argv[MOST] = {UK_CLANG};
@@ -60,7 +60,7 @@ static enum uk_status run_driver(struct uk_build *b, const char *const arguments
     return s;
 }
 
-/* A library that has what generated code calls of libukernels, as fd[1]. */
+/* Makes a library, in fd[1], that defines what generated code calls of libukernels. */
 static enum uk_status make_stub(struct uk_build *b, int fd[3]) {
     static const char source[] =
         "void uk_parallel_for(void) {}\nvoid uk_num_threads(void) {}\n"
@@ -72,7 +72,7 @@ static enum uk_status make_stub(struct uk_build *b, int fd[3]) {
     return s ? s : run_driver(b, arguments, fd);
 }
 
-/* stub: the file that is libukernels to the linker, or NULL. */
+/* stub: the file that represents libukernels to the linker, or NULL. */
 static enum uk_status run_linker(struct uk_build *b, const char *stub, const int fd[3]) {
     const char *const arguments[] = {"-shared",
                                      "-nostartfiles",
@@ -91,13 +91,13 @@ static enum uk_status run_linker(struct uk_build *b, const char *stub, const int
     return run_driver(b, arguments, fd);
 }
 
-/* The object is fd[0]. */
+/* Links the object in fd[0]. */
 static enum uk_status link_object(struct uk_build *b, const int fd[3]) {
     int stub[3] = {-1, -1, -1};
     char path[64];
     enum uk_status s = b->uses_library ? make_stub(b, stub) : UK_OK;
 
-    /* Of this process: what it has open is closed in the one that is started. */
+    /* By this process's id: a started process closes these descriptors. */
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), stub[1]);
     if (!s)
         s = run_linker(b, b->uses_library ? path : NULL, fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `pragma import` names, as bytes: a file or a text; C goes through the clang that the library was built
+ * Reads what `pragma import` names, a file or a text. C is compiled by the clang that the library was built
  * with.
  */
 #define _GNU_SOURCE /* memfd_create, dladdr */
@@ -14,20 +14,20 @@
 #include <unistd.h>
 #include "link.h"
 
-enum { MAX_OWN_ARGUMENTS = 40 }; /* of clang's, without features */
+enum { MAX_OWN_ARGUMENTS = 40 }; /* clang arguments besides features */
 
-/* Where the user's C begins for clang's messages and for `#include "..."`. */
+/* A source for clang: its position and folder determine clang's messages and `#include "..."`. */
 struct source {
     struct uk_position at;
     const char *const *language;
-    const char *kind; /* before the name in messages: "import ", or nothing */
+    const char *kind; /* prefix of the name in messages: "import ", or nothing */
     const char *name, *folder;
     const char *text;
     size_t length;
-    bool is_made; /* for this compilation, maybe: a message has the first error alone */
+    bool is_made; /* may be generated for this compilation: messages show only the first error */
 };
 
-/* Languages: clang's -x, and what goes with each. */
+/* Arguments of clang per language: -x and its options. */
 static const char *const for_c[] = {"c",
                                     "-std=gnu17",
                                     "-O2",
@@ -54,7 +54,7 @@ static enum uk_status io_error(struct uk_context *c, const struct source *s, con
 static enum uk_status read_file(struct uk_context *c, const struct uk_import *i, const char *path,
                                 char **bytes, size_t *length) {
     const struct source s = {.at = i->at, .kind = "import ", .name = path};
-    /* Not blocking: a pipe or a device is refused after the open, not waited for. */
+    /* Non-blocking: a pipe or device is refused after the open instead of being waited for. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
@@ -74,7 +74,7 @@ static enum uk_status read_file(struct uk_context *c, const struct uk_import *i,
 
 /* ---- clang ---- */
 
-/* A file in memory that holds the source, its name first. */
+/* Creates a file in memory with the source, after a line that gives its name. */
 static int source_file(const struct source *s) {
     int fd = memfd_create("source", MFD_CLOEXEC);
     char line[4200];
@@ -92,9 +92,9 @@ static int source_file(const struct source *s) {
     return fd;
 }
 
-/* The features that LLVM is given beside the CPU, in clang's inner language: its driver has another for each
- * architecture. Where each is a CPU option too, they are that: a host's own list is longer than what clang's
- * driver takes. */
+/* Adds the features of the target beyond its CPU, as cc1 options, since the driver's options differ by
+ * architecture. If all of them can be CPU options they are, because a host's own list is longer than clang's
+ * driver accepts. */
 static bool add_features(struct uk_arena *a, const struct uk_target *t, char **list, int *n) {
     static const char *const before[] = {"-Xclang", "-target-feature", "-Xclang"};
     bool full = true;
@@ -113,8 +113,7 @@ static bool add_features(struct uk_arena *a, const struct uk_target *t, char **l
     return full;
 }
 
-/* The address spaces by the names that gpu_kernel.h gives them, and what else C for a GPU is compiled with.
- * */
+/* Defines gpu_kernel.h's names of address spaces, and adds the other options of C for GPUs. */
 static bool add_device(struct uk_arena *a, const struct uk_arch *arch, char **list, int *n) {
     static const struct {
         const char *name;
@@ -130,7 +129,7 @@ static bool add_device(struct uk_arena *a, const struct uk_arch *arch, char **li
     return full;
 }
 
-/* The folder of <ukernels/...>: what is installed with the library is found from where the library is. */
+/* Finds the folder of <ukernels/...> relative to the library's own location. */
 static char *headers(struct uk_arena *a) {
     Dl_info here;
     const char *slash;
@@ -147,7 +146,7 @@ static char *headers(struct uk_arena *a) {
     return uk_strdup(a, UK_SOURCES);
 }
 
-/* argv for the target: its CPU and every feature of ours that it has. */
+/* Makes clang's argv for the target: its CPU, and each feature of the project's lists that it has. */
 static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
     static const char *const first[] = {
         UK_CLANG, "-c", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-o", "-", "-x"};
@@ -181,7 +180,7 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
     return full ? list : NULL;
 }
 
-/* LLVM's reason is in the first line, the rest is where it gave up. */
+/* Reports LLVM's reason, the first line; the rest is a stack trace. */
 static enum uk_status no_instruction(struct uk_build *b, const struct source *s, char *said) {
     static const char before[] = "error in backend: ";
     const char *reason = said ? strstr(said, before) : NULL;
@@ -197,7 +196,7 @@ static enum uk_status no_instruction(struct uk_build *b, const struct source *s,
                : "no reason given");
 }
 
-/* The line of the first error; what comes before it are warnings. */
+/* The line of the first error; warnings precede it. */
 static const char *first_error(char *said) {
     char *error = strstr(said, "error: ");
 
@@ -290,10 +289,10 @@ enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_pos
     return status;
 }
 
-/* ---- what was compiled before ---- */
+/* ---- cache of compiled sources ---- */
 
-/* A source that includes files of its own may change without its text changing, and is compiled each time:
- * one with an include of anything but <...>. */
+/* Returns whether a source may be cached: it includes only <...>. Its own include files may change while its
+ * text does not. */
 static bool may_keep(const struct source *s) {
     for (const char *p = s->text; (p = strstr(p, "include"));) {
         p += strlen("include");
@@ -322,7 +321,7 @@ static const struct uk_compiled *find_compiled(struct uk_build *b, const struct 
     return NULL;
 }
 
-/* Not keeping it for want of memory is no error. */
+/* Caches the bitcode; running out of memory is not an error. */
 static void keep(struct uk_build *b, const struct source *s, const char *bytes, size_t length) {
     struct uk_compiled *k = calloc(1, sizeof *k);
 
@@ -368,7 +367,7 @@ static bool ends_in(const char *s, const char *end) {
     return n >= m && !strcmp(s + n - m, end);
 }
 
-/* A relative path means the folder of the text that has it. */
+/* Resolves a path relative to the folder of the text that names it. */
 static char *resolve(struct uk_arena *a, const char *program, const char *path) {
     const char *slash = program && *path != '/' ? strrchr(program, '/') : NULL;
 
@@ -379,7 +378,7 @@ static char *path_of(struct uk_arena *a, const struct uk_program *p, const struc
     return resolve(a, i->at.column < 0 && p->schedule_file ? p->schedule_file : p->file, i->text);
 }
 
-/* NULL: it is not compiled by clang. */
+/* NULL: clang does not compile it. */
 static const char *const *language_of(const char *path) {
     return ends_in(path, ".c")   ? for_c
            : ends_in(path, ".s") ? for_assembly

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One kernel of the registry by itself: its bitcode, as LLVM IR, as assembly. */
+/* Emits one kernel of the registry: its bitcode, LLVM IR or assembly. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static enum uk_status copy(struct uk_context *c, const char *from, size_t size, 
     return UK_OK;
 }
 
-/* As where it is inlined: a function of a GPU that may be in blocks of 1,024 threads has too few registers
- * for a tile. */
+/* Sets the block size as in a program: a function that could run in blocks of 1,024 threads would get too few
+ * registers for a tile. */
 static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
     LLVMValueRef f = LLVMGetNamedFunction(module, uk_kernel_symbol(k));
 
@@ -29,7 +29,8 @@ static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
         LLVMAddTargetDependentFunctionAttr(f, "amdgpu-flat-work-group-size", "1,256");
 }
 
-/* For the target; or for what its bitcode is for, with the features of the kernel's row. */
+/* Makes a machine for the target, or without one for the bitcode's target with the features of the kernel's
+ * row. */
 static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
                                    LLVMTargetMachineRef *machine, bool *own) {
     const struct uk_target *device = uk_target_of_device(k);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels into the module: each passes every gate before it is linked.
+ * Links kernels into the module; each passes every check first.
  *
- * LLVM inlines what is marked alwaysinline whatever the features of the two functions are, and lowers what
- * the target lacks to library calls or aborts; so the features are compared here, and the attributes that
- * carry them dropped.
+ * LLVM inlines alwaysinline functions regardless of features, and lowers what the target lacks to library
+ * calls or aborts. So features are compared here, and the attributes that carry them are dropped.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +39,8 @@ static enum uk_status check_features(struct uk_build *b) {
 
 /* ---- linking one module ---- */
 
-/* Target features, CPU, builtins, probes: all that could keep LLVM from inlining, or says how to compile
- * alone. */
+/* Drops features, CPU, builtins and probes: attributes that could prevent inlining, or that only concern
+ * separate compilation. */
 static enum uk_status strip(LLVMContextRef llvm, LLVMValueRef f) {
     static const char *const drop[] = {
         "ssp",         "sspstrong",       "sspreq",          "uwtable",
@@ -69,7 +68,7 @@ static enum uk_status strip(LLVMContextRef llvm, LLVMValueRef f) {
     return UK_OK;
 }
 
-/* O3 takes an asm statement for one cheap instruction and would unroll the nest around it. */
+/* Marks asm statements: O3 takes one for a single cheap instruction and would unroll the nest around it. */
 static void keep_asm_single(LLVMContextRef llvm, LLVMValueRef f) {
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
@@ -78,7 +77,7 @@ static void keep_asm_single(LLVMContextRef llvm, LLVMValueRef f) {
                                          uk_enum_attribute(llvm, "noduplicate"));
 }
 
-/* Functions that no wanted one needs: a source of several kernels brings only those that are called. */
+/* Drops functions that no wanted one needs: only the called kernels of a source are linked. */
 static void drop_unused(LLVMModuleRef m, const struct uk_wanted *w, int count) {
     bool again = true;
 
@@ -101,8 +100,8 @@ static void drop_unused(LLVMModuleRef m, const struct uk_wanted *w, int count) {
     }
 }
 
-/* The module's flags win where they differ (wchar_size of another compiler, say): kernels have no use for
- * them. */
+/* Keeps the module's flags where they differ from the source's (wchar_size, for instance): kernels do not
+ * depend on them. */
 static void settle_flags(LLVMModuleRef module, LLVMModuleRef source) {
     size_t count;
     LLVMModuleFlagEntry *list = LLVMCopyModuleFlagsMetadata(source, &count);
@@ -141,7 +140,7 @@ static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const str
     return UK_OK;
 }
 
-/* It stays a call: that is said, and what could not be looked at. */
+/* Links an object, which stays a call; a note says that, and what could not be checked. */
 static enum uk_status link_object(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
                                   int count) {
     enum uk_status status = uk_object_gate(b, s);
@@ -223,7 +222,7 @@ static enum uk_status add_import(struct uk_build *b, struct uk_sources *all, con
     return s->is_object ? uk_object_parse(b, s) : uk_parse_source(b, s, bytes, length);
 }
 
-/* The same content imported again, by this name or another, is the same import. */
+/* Reads an import. The same content imported again, under any name, is the same import. */
 static enum uk_status read_import(struct uk_build *b, struct uk_sources *all, struct uk_import *i,
                                   int number) {
     char *bytes, *name;
@@ -242,7 +241,7 @@ static enum uk_status read_import(struct uk_build *b, struct uk_sources *all, st
     return s;
 }
 
-/* Those of the program, then those of its schedule, used or not. */
+/* Reads the program's imports, then those of its schedule, used or not. */
 static enum uk_status read_imports(struct uk_build *b, struct uk_sources *all) {
     const struct uk_program *p = b->function->program;
     enum uk_status s = UK_OK;
@@ -278,7 +277,7 @@ enum uk_status uk_imports_check(struct uk_context *c, struct uk_program *p, cons
 
     if (!has_imports(p))
         return UK_OK;
-    /* The interpreter has no machine code: what this machine can run is the nearest thing. */
+    /* The interpreter has no machine code; imports are checked for this machine instead. */
     enum uk_status s = t->interpreted ? uk_target_find(c, "native", &t) : UK_OK;
     if (!s)
         s = uk_build_begin(&b, c, &f, t);
@@ -298,7 +297,7 @@ static bool defines(const struct uk_source *s, const char *symbol) {
     return f && !LLVMIsDeclaration(f);
 }
 
-/* The one source that defines the kernel: an import, else the built-in registry. */
+/* Finds the only source that defines the kernel: an import, else the built-in registry. */
 static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, struct uk_wanted *w) {
     const struct uk_source *import = NULL;
     const struct uk_bitcode *own;
@@ -330,7 +329,7 @@ static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, st
     return uk_parse_source(b, w->source, (const char *)own->data, own->size);
 }
 
-/* Every distinct symbol that the loops call. */
+/* Lists each symbol that the loops call, once. */
 static int list_wanted(struct uk_build *b, struct uk_wanted *w) {
     int n = 0;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room link: kernels' bitcode in, checked and inlined; optimization, assembly, objects, headers, and code in
- * this process. It uses codegen, lower, LLVM, what generated code calls of runtime and gpu, and the names
- * that simulate/rvp has for words. Data: struct uk_backend (what a context keeps), uk_source, uk_batch,
- * uk_cached.
+ * Room link: checks kernels' bitcode and inlines it; optimizes; makes assembly, objects, headers, and code in
+ * this process. Uses rooms codegen and lower, LLVM, the functions of runtime and gpu that generated code
+ * calls, and simulate/rvp's names of instructions.
+ *
+ * Data structures: struct uk_backend (LLVM state kept by a context), uk_source, uk_batch, uk_cached.
  */
 #ifndef UK_LINK_H
 #define UK_LINK_H
@@ -13,7 +14,7 @@
 #include "codegen/codegen.h"
 #include "lower/lower.h"
 
-/* C source of an import and the bitcode that clang made of it. */
+/* C source of an import, with the bitcode that clang made of it. */
 struct uk_compiled {
     char *source, *target;
     size_t source_length;
@@ -22,14 +23,14 @@ struct uk_compiled {
     struct uk_compiled *next;
 };
 
-/* An import that has been compiled for the target, so that LLVM has instructions for it. */
+/* An import that clang could compile for the target, so that generating its code does not end the process. */
 struct uk_tried {
     char *bytes, *target;
     size_t length;
     struct uk_tried *next;
 };
 
-/* The object of a module that was compiled before (cache.c); the last one first. */
+/* The object of an earlier compilation (cache.c); the list begins with the newest. */
 struct uk_cached {
     char *key, *object;
     size_t length;
@@ -42,144 +43,153 @@ struct uk_backend {
     struct uk_cached *cached;
 };
 
-/* The context's back end, made on first use; NULL: out of memory (recorded). */
+/* Returns the context's back end, created on first use. NULL: out of memory, which the context records. */
 struct uk_backend *uk_backend(struct uk_context *c);
-/* Registers LLVM's targets, once in the process: all threads share its list. */
+/* Registers LLVM's targets once per process; all threads share LLVM's list. */
 void uk_initialize_llvm(void);
 enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out);
 
-/* llvm.c: b must stay where it is until the end, LLVM keeps its address. On failure nothing is left to end.
- */
+/* llvm.c. uk_build_begin: b must not move until uk_build_end, since LLVM keeps its address. After a failure
+ * there is nothing to end. */
 enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const struct uk_function *f,
                               const struct uk_target *t);
 void uk_build_end(struct uk_build *b);
-/* Fails with LLVM's diagnostics as the reason, and empties them. */
+/* Fails with LLVM's diagnostics as the reason, then clears them. */
 enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error);
-/* What LLVM said so far is of no concern. */
+/* Discards LLVM's diagnostics. */
 void uk_build_forget(struct uk_build *b);
 
-/* device.c: the host's module of a build for a GPU, with nothing in it yet. */
+/* device.c: creates the host's module, still empty, of a build for a GPU. */
 enum uk_status uk_host_begin(struct uk_build *b);
-/* device.c: the optimized kernels as what the driver loads; free(*bytes). The module is spent. */
+/* device.c: turns the optimized kernels into the image that the driver loads; the caller frees *bytes.
+ * Consumes the module. */
 enum uk_status uk_build_image(struct uk_build *b, char **bytes, size_t *length);
-/* device.c: the same into the host's module, which takes the place of the kernels': from here on b is for the
+/* device.c: puts the image into the host's module, which replaces the kernels' module: b then builds for the
  * host. */
 enum uk_status uk_build_to_host(struct uk_build *b);
-/* device.c: whether the stage of a program for a GPU is one of its host's part. */
+/* device.c: returns whether the stage, of a program for a GPU, shows its host part. */
 bool uk_is_of_host(enum uk_emit what);
 
-/* link.c: gates, and the kernels' bodies as internal functions that must be inlined. */
+/* link.c: checks the kernels, then adds their bodies as internal functions that must be inlined. */
 enum uk_status uk_link(struct uk_build *b);
-/* build.c: an attribute without a value. */
+/* build.c: makes an attribute without a value. */
 LLVMAttributeRef uk_enum_attribute(LLVMContextRef llvm, const char *name);
-/* optimize.c: LLVM's passes of that text over the module. */
+/* optimize.c: runs a pipeline of LLVM passes, in LLVM's syntax, over the module. */
 enum uk_status uk_run_passes(struct uk_build *b, const char *passes);
-/* optimize.c: inlines and optimizes, then makes sure that no kernel is left. */
+/* optimize.c: inlines and optimizes; fails if a call of a kernel is left. */
 enum uk_status uk_optimize(struct uk_build *b);
-/* llvm.c: assembly, or object code with the imported objects in it; the module is spent. */
+/* llvm.c: makes assembly, or object code that includes the imported objects. Consumes the module. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
 
-/* cache.c: the key of the object of b's module, which is not linked yet; free it. NULL: the object is not
- * kept. */
+/* cache.c: the cache key of b's module, which is not linked yet; the caller frees it. NULL: the object is not
+ * cached. */
 char *uk_cache_key(struct uk_build *b);
-/* Does the program import code of its own? */
+/* Returns whether the program imports code of its own. */
 bool uk_has_imports(const struct uk_program *p);
-/* A copy of the object kept under key, or NULL. */
+/* Returns a copy of the object cached under key, or NULL. */
 LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
-/* Keeps a copy of the object, in place of the oldest one; takes the key. */
+/* Caches a copy of the object and evicts the oldest one if the cache is full. Takes ownership of key. */
 void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object);
 void uk_cache_clear(struct uk_backend *b);
 
-/* import.c: reads the files of all imports of the program, used or not, each once; and frees what was read of
- * them. */
+/* import.c: uk_imports_open reads the files of all imports of the program, used or not, once each.
+ * uk_imports_close frees them. */
 enum uk_status uk_imports_open(const struct uk_program *p);
 void uk_imports_close(const struct uk_program *p);
-/* import.c: the bytes of an import, compiled to bitcode if it is C. Free them. */
+/* import.c: the bytes of an import, compiled to bitcode if it is C. The caller frees them. */
 enum uk_status uk_import_read(struct uk_build *b, struct uk_import *i, char **bytes, size_t *length);
-/* link.c: refuses an import that is no code for the target, as uk_link does, where nothing is linked. */
+/* link.c: refuses imports that are not code for the target, as uk_link does, in compilations that do not
+ * link. */
 enum uk_status uk_imports_check(struct uk_context *c, struct uk_program *p, const struct uk_target *t);
 
-/* import.c: compiles bitcode in a process of its own; refuses an import on which LLVM ends the process. */
+/* import.c: compiles bitcode in a child process; refuses an import whose code generation ends the process. */
 enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
                              size_t length);
 
-/* import.c: C that is no import, of that name in messages, as bitcode; free(*bytes). */
+/* import.c: compiles C that is not an import, called `name` in messages, to bitcode; the caller frees
+ * *bytes. */
 enum uk_status uk_source_compile(struct uk_build *b, const char *name, const struct uk_text *text,
                                  char **bytes, size_t *length);
 
-/* object.c: whether an imported object has the function; all objects of a build in one, in place of its own;
- * the objects of one build to another that it becomes part of. */
+/* object.c. uk_objects_define: an imported object defines the function. uk_objects_merge: replaces *object by
+ * one that includes all objects of the build. uk_objects_move: moves the objects of a build to one that it
+ * becomes part of. */
 bool uk_objects_define(const struct uk_build *b, const char *symbol);
 enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
-/* object.c: where in the object's bytes that local variable of so many bytes lies; NULL: nowhere. */
+/* object.c: address, within the object's bytes, of a local variable of `size` bytes; NULL if there is
+ * none. */
 char *uk_object_variable(char *bytes, size_t length, const char *name, size_t size);
 void uk_objects_move(struct uk_build *to, struct uk_build *from);
 void uk_objects_free(struct uk_build *b);
 
-/* subprocess.c: starts a program, whose path is argv[0], with fd as its standard input, output and error.
- * errno is set if it was not started. */
+/* subprocess.c: runs a program for at most UK_TOOL_SECONDS. argv[0] is its path; fd are its standard input,
+ * output and error. Sets errno if it could not be started. */
 enum { UK_TOOL_SECONDS = 60 };
 enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
 enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]);
-/* Files in memory for a tool: its input, holding this, its output and its messages. Close them also where
- * this fails. */
+/* Creates files in memory for a tool: its input with these contents, its output and its messages. The caller
+ * closes them, after a failure too. */
 enum uk_status uk_tool_files(struct uk_context *c, const char *input, size_t size, int fd[3]);
 void uk_tool_files_close(const int fd[3]);
-/* Waits for a child; false if it had to be killed. */
+/* Waits for a child; returns false if it had to be killed after `seconds`. */
 bool uk_wait_for(pid_t pid, int seconds, int *result);
-/* All of an open file, if that is at most so many bytes; free it. NULL with errno set. */
+/* Reads a whole open file of at most `most` bytes; the caller frees the result. NULL, with errno set, after a
+ * failure. */
 char *uk_read_all(int fd, size_t most, size_t *length);
 bool uk_write_all(int fd, const char *bytes, size_t n);
 
-/* module.c: an empty module, and f's machine code in it. f is not needed afterwards. */
+/* module.c: creates an empty module; builds f's machine code into it. f is not needed afterwards. */
 struct uk_module *uk_module_create(void);
 enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
                                struct uk_module *m);
 
-/* module.c: an object (taken over) in a JIT of its own, and what lies where in it. */
+/* module.c: loads an object (taking ownership) into a JIT of its own; finds addresses in it. */
 enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBufferRef object,
                            LLVMOrcLLJITRef *jit);
 enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char *name,
                            LLVMOrcExecutorAddress *at);
 void uk_jit_destroy(LLVMOrcLLJITRef jit);
 
-/* batch.c: programs of one context, lowered for one target. End it in any case. */
+/* batch.c: programs of one context, lowered for one target. Must be ended even after a failure. */
 struct uk_batch {
     struct uk_context *context;
     struct uk_program *const *program;
-    const struct uk_bundle *bundle; /* that the programs are part of; NULL: there are only programs */
+    const struct uk_bundle *bundle; /* bundle that the programs are part of; without a source, constants or
+                                       exported names, NULL */
     int count, lowered;
     const struct uk_target *target;
     const struct uk_options *options;
-    size_t notes; /* the length of the context's before they were lowered */
+    size_t notes; /* length of the context's notes before the programs were lowered */
     const struct uk_function **function;
-    struct uk_mark *before; /* of each program's arena */
-    struct uk_text *steps;  /* as applied */
+    struct uk_mark *before; /* mark of each program's arena */
+    struct uk_text *steps;  /* steps of each program, as applied */
 };
-/* Whether there are programs, of which none is NULL. */
+/* Checks that there are programs and none of them is NULL. */
 enum uk_status uk_batch_check(const struct uk_bundle *bundle);
 enum uk_status uk_batch_begin(struct uk_batch *b, const struct uk_bundle *bundle,
                               const struct uk_options *options);
-/* What is emitted without linking needs whole imports, too. */
+/* Checks imports for stages that are emitted without linking. */
 enum uk_status uk_batch_check_imports(const struct uk_batch *b);
-/* After building failed with status *s: whether the code of an automatic schedule was refused, and all have
- * been lowered again, with another one in its place. If that fails, *s says so. */
+/* Call after a build failed with status *s. If the code of an automatic schedule was refused, lowers all
+ * programs again, with another schedule in its place, and returns true. Returns false if none was refused,
+ * or, with *s set, if lowering failed. */
 bool uk_batch_again(struct uk_batch *b, enum uk_status *s);
 void uk_batch_end(struct uk_batch *b);
-/* batch.c: the functions in one module, each as far as `what`, and the rest of the bundle; build as for
- * uk_build_begin. */
+/* batch.c: builds the functions into one module, each up to stage `what`, and adds the rest of the bundle.
+ * `build` is used as by uk_build_begin. */
 enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, enum uk_emit what,
                             bool trampoline);
 
-/* bundle.c: names, lengths and so on of what is not a program; then this added to the module of all programs;
- * the constants' bytes into the object. */
+/* bundle.c. uk_bundle_check: checks names, lengths and counts of all but the programs. uk_bundle_join: adds
+ * the source and the constants to the module of all programs. uk_bundle_fill: writes the constants' bytes
+ * into the object. */
 enum uk_status uk_bundle_check(const struct uk_batch *b);
 enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, enum uk_emit what);
 enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object);
 
-/* emit_header.c: the C header of the functions. */
+/* emit_header.c: writes the C header of the functions. */
 enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t);
-/* runtime_symbols.c: the functions that generated code may call. */
+/* runtime_symbols.c: functions that generated code may call. */
 enum { UK_SYMBOLS = 18 };
 struct uk_symbol {
     const char *name;
@@ -188,37 +198,37 @@ struct uk_symbol {
 extern const struct uk_symbol uk_symbols[];
 bool uk_is_runtime_symbol(const char *name);
 
-/* emit.c: whether there is code for the target, else a message. */
+/* emit.c: fails unless code can be generated for the target. */
 enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t);
-/* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
+/* emit.c: makes one stage, UK_EMIT_LLVM to UK_EMIT_SHARED; the caller frees *bytes. */
 enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **bytes, size_t *length);
-/* ptx.c: takes the text of a module for NVIDIA's GPUs, and gives it without what their assembler computes
- * wrong; NULL if it fails. */
+/* ptx.c: replaces PTX text by a version without the instructions that NVIDIA's assembler miscompiles. *ptx is
+ * NULL after a failure. */
 enum uk_status uk_mend_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx);
 
-/* name_words.c: a copy of assembly in which words that LLVM has no names for have theirs, as comments;
- * uk_text_free(*bytes). */
+/* name_words.c: copies assembly and adds names, as comments, to instructions that LLVM has no names for. Free
+ * with uk_text_free(*bytes). */
 enum uk_status uk_name_words(struct uk_context *c, const struct uk_arch *arch, const char *text, size_t n,
                              char **bytes, size_t *length);
-/* emit_shared.c: the object as a shared object; free(*bytes). */
+/* emit_shared.c: links the object to a shared object; the caller frees *bytes. */
 enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes,
                               size_t *length);
 
-/* code_object.c: an object for a device as a code object that its driver loads; free(*bytes). */
+/* code_object.c: links a device's object to a code object for its driver; the caller frees *bytes. */
 enum uk_status uk_link_code_object(struct uk_context *c, const struct uk_target *t, const char *object,
                                    size_t size, char **bytes, size_t *length);
 
 /* ---- sources of kernels ---- */
 
-/* An import or a built-in kernel's bitcode, parsed. */
+/* A parsed import, or the parsed bitcode of a built-in kernel. */
 struct uk_source {
-    const char *name; /* for messages */
+    const char *name; /* name in messages */
     struct uk_position at;
-    const struct uk_import *import; /* NULL: it is one of the library's own */
+    const struct uk_import *import; /* NULL: a kernel of the library */
     bool built_in;
-    const char *bytes; /* of an import */
+    const char *bytes; /* bytes of an import */
     size_t length;
-    bool is_object;       /* machine code: called, not inlined; has no module */
+    bool is_object;       /* machine code, without a module: called, not inlined */
     LLVMModuleRef module; /* NULL once it is linked */
     struct uk_source *next;
 };
@@ -232,55 +242,54 @@ struct uk_sources {
 struct uk_wanted {
     const char *symbol;
     const struct uk_intrinsic *intrinsic;
-    LLVMTypeRef type; /* what the declaration's form says */
+    LLVMTypeRef type; /* type by the declaration's form */
     struct uk_source *source;
 };
 
 bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count);
 
-/* validate_import.c: bitcode or LLVM's text, into s->module. */
+/* validate_import.c: parses bitcode or LLVM IR text into s->module. */
 enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size);
-/* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state; w: the
- * kernels of all sources.
- */
+/* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state. w: the
+ * kernels of all sources. */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
-/* contract.c: takes from the imported functions that kernels are made of the leave to add products unrounded,
- * where the declaration does not give it. */
+/* contract.c: forbids imported functions used by kernels to add products unrounded, unless the declaration
+ * allows it. */
 void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
                            int count);
-/* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and
+/* validate_asm.c: checks, for one call of inline asm in f, that the target has what its text, constraints and
  * clobbers name. */
 enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
-/* validate_words.c: refuses machine code, or a module that becomes it, with instructions of RISC-V P that the
+/* validate_words.c: refuses machine code, or a module whose code has it, with RISC-V P instructions that the
  * target lacks. */
 enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s);
-/* validate_insn.c: refuses an asm statement of the function that begins with .insn, which the target has not.
- * */
+/* validate_insn.c: refuses an asm statement of the function that begins with .insn, which the target's
+ * assembler lacks. */
 enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
                             const char *statement, size_t length);
-/* validate_insn.c: whether the compiler refused a .insn in the text, or the registers beside it; where, and
- * the statement. */
+/* validate_insn.c: returns whether a compiler's message refuses an .insn in the text or its registers; sets
+ * the message's location and the statement. */
 bool uk_said_insn(const char *said, const char *text, const char **where, size_t *where_length,
                   const char **statement);
 enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const char *where,
                               const char *statement, size_t length);
-/* validate_words.c: the first such instruction in code of RISC-V: its offset, and what it is. */
+/* validate_words.c: finds the first such instruction in RISC-V code; sets its offset and its text. */
 enum { UK_WORD_TEXT = 64 };
 bool uk_find_word(const char *code, size_t size, size_t *at, char text[UK_WORD_TEXT]);
-/* object.c: the same gate for an object's sections of code. */
+/* object.c: applies the same check to an object's code sections. */
 enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
                                     size_t length);
-/* trial_codegen.c: refuses an import that LLVM has no instructions for on the target. */
+/* trial_codegen.c: refuses an import that uses instructions which LLVM lacks on the target. */
 enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
-/* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for
- * others; that it needs nothing, keeps no state and takes no name; that it becomes part of the build's
- * object. */
+/* object.c. uk_is_object: the bytes begin like an ELF file. uk_object_parse: it is well-formed and for the
+ * target. uk_object_defines: it has that global function. uk_object_gate: it has no undefined symbols, keeps
+ * no state and defines no reserved names. uk_object_use: adds it to the build's objects. */
 bool uk_is_object(const char *bytes, size_t length);
 enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s);
 bool uk_object_defines(const char *bytes, size_t length, const char *symbol);
 enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s);
 enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s);
-/* bitcode_id.c: which LLVM wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be
+/* bitcode_id.c: finds the LLVM that wrote the bitcode ("LLVM21.1.0") and its epoch; false if these cannot be
  * read. */
 bool uk_bitcode_producer(const char *data, size_t size, char producer[64], unsigned *epoch);
 

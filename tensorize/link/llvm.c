@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the steps of one compilation share: LLVM's context and module, and how its complaints become messages.
- */
+/* State shared by the steps of a compilation: LLVM's context and module, and LLVM's diagnostics for
+ * messages. */
 #include <string.h>
 #include <stdlib.h>
 #include <llvm-c/Target.h>
 #include "link.h"
 
-/* LLVM prints errors and exits unless a handler is set. */
+/* Collects diagnostics. Without a handler LLVM prints errors and exits. */
 static void listen(LLVMDiagnosticInfoRef info, void *user) {
     static const char scalar[] = "loop not vectorized";
     struct uk_build *b = user;
@@ -61,7 +61,7 @@ void uk_build_end(struct uk_build *b) {
     b->llvm = NULL;
 }
 
-/* The object with what LLVM has not put into it. */
+/* Completes the object: adds what LLVM did not put into it. */
 static enum uk_status complete(struct uk_build *b, LLVMMemoryBufferRef *object) {
     enum uk_status s = b->bundle ? uk_bundle_fill(b, *object) : UK_OK;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as machine code in this process. */
+/* Modules: a program as machine code in this process. */
 #define _GNU_SOURCE /* strdup */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void empty(struct uk_module *m) {
     *m = (struct uk_module){0};
 }
 
-/* ---- the JIT: it only links the object, code generation is done by then ---- */
+/* ---- the JIT: only links the object, which is compiled already ---- */
 
 static enum uk_status jit_fail(struct uk_context *c, const char *what, LLVMErrorRef error) {
     char *text = LLVMGetErrorMessage(error);
@@ -80,7 +80,7 @@ enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBuf
     return s;
 }
 
-/* Finds the function's trampoline: *call, a pointer to a function. */
+/* Finds the function's trampoline and stores it in *call, a pointer to a function. */
 static enum uk_status find_call(struct uk_context *c, struct uk_module *m, const char *name, void *call) {
     LLVMOrcExecutorAddress at;
     struct uk_text trampoline = {0};
@@ -96,7 +96,7 @@ static enum uk_status find_call(struct uk_context *c, struct uk_module *m, const
     return s;
 }
 
-/* Of the function, and of those that pack its constant tensors. */
+/* Finds the trampolines of the function and of those that pack its constant tensors. */
 static enum uk_status find_calls(struct uk_context *c, struct uk_module *m, const struct uk_function *f) {
     enum uk_status s = find_call(c, m, f->name, &m->call);
     int i = 0;
@@ -116,7 +116,7 @@ static enum uk_status find_calls(struct uk_context *c, struct uk_module *m, cons
     return s;
 }
 
-/* Takes the object over. f: whose trampolines are in it; or NULL. */
+/* Loads the object, which it takes over. f: the function whose trampolines it contains; or NULL. */
 static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name,
                            const struct uk_function *f, LLVMMemoryBufferRef object) {
     LLVMOrcExecutorAddress code;
@@ -132,7 +132,7 @@ static enum uk_status load(struct uk_context *c, struct uk_module *m, const char
 
 /* ---- compiling ---- */
 
-/* Adds a copy of the name to the list, which has room for it, unless it is there. */
+/* Adds a copy of the name to the list unless it is there. The list must have room. */
 static bool keep_name(char **list, const char *name) {
     while (*list && strcmp(*list, name))
         list++;
@@ -149,7 +149,8 @@ static bool keep_work_name(char **list, const char *function) {
     return kept;
 }
 
-/* Those of the functions that can be found, and of their kernels. exported: of the bundle; or NULL. */
+/* Keeps the names of visible functions and of their kernels. exported: the bundle that lists the names; or
+ * NULL. */
 static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
                                  const struct uk_function *const f[], int count,
                                  const struct uk_bundle *exported) {
@@ -184,7 +185,7 @@ static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
     return kept ? UK_OK : uk_out_of_memory(c);
 }
 
-/* Link to object, each stage with its time. */
+/* Runs the stages from linking to the object and times each. */
 static enum uk_status finish_code(struct uk_build *b, LLVMMemoryBufferRef *object) {
     double since = uk_now();
     enum uk_status s = uk_link(b);
@@ -250,7 +251,7 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     return s;
 }
 
-/* The function's code; or that of another automatic schedule of its program. */
+/* Builds the function; if its code is refused, builds another automatic schedule of its program. */
 static enum uk_status build_accepted(struct uk_context *c, struct uk_function *f, const struct uk_target *t,
                                      size_t notes, struct uk_module *m) {
     enum uk_status s = uk_module_build(c, f, t, m);
@@ -306,7 +307,7 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
     s = compile(p, options, m);
     uk_imports_close(p);
     p->context->times = NULL;
-    if (s || !m->program) /* the interpreter goes on with the loops */
+    if (s || !m->program) /* the interpreter still needs the loops */
         uk_arena_release(&p->arena, before);
     if (s)
         uk_module_destroy(m);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of a module's functions, or of the interpreter in their place, with arguments in arrays. */
+/* Calls of a module's functions, or of the interpreter, with arguments in arrays. */
 #include <stdlib.h>
 #include "module.h"
 #include "interpret/interpret.h"
 
-/* Bytes of a form; more take longer than compiling its loops. */
+/* Largest packed form, in bytes, that is interpreted; for larger ones compiling is faster. */
 enum { MOST_INTERPRETED = 1 << 18 };
 
-/* The interpreter numbers all sizes; callers pass those that are not defined. NULL: no memory. */
+/* Expands the sizes that are not defined, as callers pass them, to all sizes, as the interpreter numbers
+ * them. NULL: out of memory. */
 static int64_t *all_sizes(const struct uk_program *p, const int64_t *sizes) {
     int64_t *size = calloc((size_t)p->size_count + 1, sizeof *size);
     int given = 0;
@@ -72,7 +73,7 @@ static const struct uk_module_packing *compiled_at(const struct uk_module *m, co
 
 struct sizes {
     const struct uk_program *program;
-    const int64_t *given; /* those that are not defined */
+    const int64_t *given; /* the sizes that are not defined */
 };
 
 static int64_t value(const struct uk_var *v, void *sizes) {
@@ -80,14 +81,14 @@ static int64_t value(const struct uk_var *v, void *sizes) {
     bool overflow = false;
     int i = 0;
 
-    if (v->definition) /* of the schedule's: it is in the entry checks, which refuse what overflows */
+    if (v->definition) /* a size of the schedule; entry checks refuse values that overflow */
         return uk_index_eval(v->definition, value, sizes, &overflow);
     for (const struct uk_var *w = s->program->sizes; w != v; w = w->next)
         i += !w->defined;
     return v->defined ? v->value : s->given[i];
 }
 
-/* As the code computes it. */
+/* Computes the bytes as generated code does. */
 static int64_t bytes_of(const struct uk_program *p, const struct uk_packed *k, const int64_t *given) {
     struct sizes sizes = {p, given};
     int64_t bytes = -1;
@@ -119,7 +120,8 @@ static bool calls_kernel(const struct uk_node *n) {
     return calls;
 }
 
-/* What interprets loops packs large tensors by code for this process, whatever the target. */
+/* Compiles the packing of a large tensor for this process, on behalf of a module that interprets loops of any
+ * target. */
 static enum uk_status compile_packing(struct uk_module *m, int tensor, const struct uk_packed *k,
                                       const struct uk_module **code) {
     struct uk_context *c = m->program->context;

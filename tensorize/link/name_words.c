@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assembly with the names of what LLVM has none for: of RISC-V P's words, which are .insn to it, or data. */
+/* Adds names to instructions that LLVM has none for: RISC-V P's, which it prints as .insn or data. */
 #include <string.h>
 #include "names.h"
 #include "link.h"
 
-/* The line is this text, blanks in front of it aside. */
+/* Returns whether the line is this text, except for leading blanks. */
 static bool is(const char *line, size_t n, const char *text) {
     const size_t blanks = strspn(line, " \t");
 
@@ -12,7 +12,7 @@ static bool is(const char *line, size_t n, const char *text) {
 }
 
 static void name_lines(struct uk_text *t, const char *comment, const char *text, size_t n) {
-    bool in_asm = false; /* in an asm statement: elsewhere data is data */
+    bool in_asm = false; /* inside an asm statement; elsewhere data is just data */
     char name[64];
 
     for (size_t at = 0, line; at < n; at += line + 1) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports that are machine code already: they are called, not inlined. What they define and need is read from
- * the object's symbols; prototypes are not in it, and are believed, and so are instructions but RISC-V P's.
+ * Imports that are machine code already: called, not inlined. Their definitions and references are read from
+ * the object's symbols. Not checked are prototypes, which objects do not contain, and instructions other than
+ * RISC-V P's.
  *
- * The linker makes one object of the generated code and these, in which only the generated functions are
+ * The linker joins the generated code and these objects into one, in which only the generated functions are
  * visible.
  */
 #define _GNU_SOURCE /* memfd_create */
@@ -15,21 +16,22 @@
 #include <unistd.h>
 #include "link.h"
 
-/* The parts of an ELF object that matter here, all inside its bytes, which are aligned as malloc does. */
+/* The relevant parts of an ELF object, all verified to be inside its bytes, which are aligned as by
+ * malloc. */
 struct elf {
     const char *bytes;
     size_t length;
-    bool wide; /* of 64 bits, not of 32 */
+    bool wide; /* 64-bit, not 32-bit */
     unsigned machine;
-    uint64_t headers; /* of sections: where they begin */
+    uint64_t headers; /* offset of the section headers */
     size_t sections, section_names;
-    uint64_t table; /* of symbols: where it begins */
+    uint64_t table; /* offset of the symbol table */
     size_t symbols;
-    const char *names; /* of the symbols, ended by a NUL */
+    const char *names; /* the symbols' names, NUL-terminated */
     size_t names_length;
 };
 
-/* What is wanted of them, whatever the size of addresses; the fields' values are the same for both. */
+/* The fields in use, for both address sizes; their values mean the same in both. */
 struct section {
     uint64_t flags, at, size;
     uint32_t name, type, link;
@@ -44,7 +46,7 @@ bool uk_is_object(const char *bytes, size_t length) {
     return length >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
 }
 
-/* [at, at + n) lies in the bytes, and at where an element of `align` bytes may. */
+/* Returns whether [at, at + n) is inside the bytes and `at` is a multiple of `align`. */
 static bool has(const struct elf *e, uint64_t at, uint64_t n, uint64_t align) {
     return at <= e->length && n <= e->length - at && at % align == 0;
 }
@@ -66,7 +68,7 @@ static size_t symbol_bytes(const struct elf *e) {
     return e->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 }
 
-/* Its name may lie outside: find_symbols looks at all. */
+/* The name's offset, which may be outside the table until find_symbols has checked all symbols. */
 static uint32_t symbol_name(const struct elf *e, size_t i) {
     const void *at = e->bytes + e->table;
 
@@ -112,7 +114,7 @@ static bool find_symbols(struct elf *e) {
     return true;
 }
 
-/* The header's fields that both sizes have, under the same names. */
+/* Copies the header fields that both sizes have under the same names. */
 #define READ_HEADER(e, h)                     \
     do {                                      \
         (e)->machine = (h)->e_machine;        \
@@ -143,7 +145,7 @@ static bool open_object(struct elf *e, const char *bytes, size_t length) {
     return find_symbols(e);
 }
 
-/* A function that other objects can call. */
+/* Returns whether the symbol is a function that other objects can call. */
 static bool is_function(const struct elf *e, const struct symbol *s) {
     return s->bind != STB_LOCAL && s->section != SHN_UNDEF && s->section < e->sections &&
            (s->type == STT_FUNC || s->type == STT_NOTYPE) && section(e, s->section).flags & SHF_EXECINSTR;
@@ -246,7 +248,7 @@ static enum uk_status gate_symbol(struct uk_build *b, const struct uk_source *s,
     return UK_OK;
 }
 
-/* The function that begins last before that place of a section; NULL: none has a name. */
+/* The named function that begins last at or before that offset of a section; NULL if there is none. */
 static const char *function_at(const struct elf *e, size_t part, uint64_t at) {
     struct symbol best = {.name = NULL};
 
@@ -327,7 +329,7 @@ static bool has_object(const struct uk_build *b, const struct uk_object *o) {
 void uk_objects_move(struct uk_build *to, struct uk_build *from) {
     for (struct uk_object **at = &from->objects, *o; (o = *at);) {
         if (has_object(to, o)) {
-            at = &o->next; /* freed with the build */
+            at = &o->next; /* stays, to be freed with its build */
             continue;
         }
         *at = o->next;
@@ -353,7 +355,7 @@ bool uk_objects_define(const struct uk_build *b, const char *symbol) {
     return false;
 }
 
-/* ---- one object of all ---- */
+/* ---- joining all objects ---- */
 
 static int memory_file(const char *bytes, size_t length) {
     int fd = memfd_create("object", MFD_CLOEXEC);
@@ -364,7 +366,7 @@ static int memory_file(const char *bytes, size_t length) {
     return -1;
 }
 
-/* Runs the tool with `in` as its input; its output in *out, which is closed by the caller. */
+/* Runs the tool with `in` as its input; the caller closes its output *out. */
 static enum uk_status run(struct uk_build *b, char *const argv[], int in, int *out) {
     struct uk_context *c = b->context;
     const struct uk_position nowhere = {0, 0};
@@ -393,7 +395,8 @@ static enum uk_status run(struct uk_build *b, char *const argv[], int in, int *o
     return s;
 }
 
-/* lld -r -o - MAIN OBJECT..., which links for every target; the tool opens our files through this process. */
+/* Runs lld -r -o - MAIN OBJECT..., which links for every target. lld opens the files in memory through this
+ * process's /proc entry. */
 static enum uk_status join(struct uk_build *b, struct uk_arena *a, LLVMMemoryBufferRef object, int *joined) {
     size_t n = 0, opened = 0;
 
@@ -426,7 +429,7 @@ static enum uk_status join(struct uk_build *b, struct uk_arena *a, LLVMMemoryBuf
     return s;
 }
 
-/* objcopy --keep-global-symbol=FUNCTION... - - */
+/* Runs objcopy --keep-global-symbol=FUNCTION... - - */
 static enum uk_status hide(struct uk_build *b, struct uk_arena *a, int joined, int *hidden) {
     size_t n = 1;
 

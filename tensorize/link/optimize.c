@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LLVM's passes over a linked module; after them no call of a kernel may be left. */
+/* Runs LLVM's passes over a linked module; afterwards no call of a kernel may be left. */
 #include <string.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include "link.h"
@@ -11,7 +11,7 @@ static bool has_store(const struct uk_node *n) {
     return false;
 }
 
-/* What the kernels' calls became: nothing, or a reason to fail. */
+/* Fails if a kernel's call was not inlined. */
 static enum uk_status check_inlined(struct uk_build *b) {
     for (int i = 0; i < b->function->intrinsics; i++)
         for (int k = 0; k < UK_FORMS; k++) {
@@ -28,8 +28,8 @@ static enum uk_status check_inlined(struct uk_build *b) {
     return UK_OK;
 }
 
-/* On a GPU a local array that is left is in scratch: a kernel has an index into its register operand that is
- * no constant. */
+/* Fails if a GPU's kernel has a local array left, which would be in scratch memory: an index into its
+ * register operand is not a constant. */
 static enum uk_status check_scratch(struct uk_build *b) {
     const struct uk_intrinsic *in = b->function->intrinsics ? b->function->intrinsic[0] : NULL;
 
@@ -69,7 +69,7 @@ enum uk_status uk_run_passes(struct uk_build *b, const char *passes) {
 /* ---- kernels while the loops around them are optimized ---- */
 
 static const char is_kernel[] = "uk-kernel";
-/* Not inlined, nor are there to be more calls than the schedule has: merged, a full tile would lose its
+/* Kernels are not inlined, and calls are neither duplicated nor merged: a merged full tile would lose its
  * constants. */
 static const char *const apart[] = {"noinline", "noduplicate", "nomerge"};
 enum { APART = sizeof apart / sizeof *apart };
@@ -112,13 +112,13 @@ static void let_in(struct uk_build *b) {
 }
 
 static enum uk_status run_all(struct uk_build *b) {
-    /* Kernels come optimized; only the code around them has to be cleaned up. By its plain name, instcombine
-     * would end the process where one round is not enough. */
+    /* Kernels are optimized already; only the code around them needs cleaning. Plain `instcombine` ends the
+     * process if one round does not reach a fixpoint. */
     static const char clean[] =
         "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
         "loop-mssa(licm)),globaldce";
-    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share
-     * one register. Loads behind more stores than O3 looks across are then seen to be the same. */
+    /* Unrolled loops leave an index per access. With the constant in the address instead, accesses share one
+     * register. Loads after more stores than O3 scans are then recognized as equal. */
     static const char addresses[] =
         "function(separate-const-offset-from-gep,early-cse<memssa>,loop-mssa(licm))";
     static const char device[] = "always-inline,default<O3>";
@@ -127,14 +127,14 @@ static enum uk_status run_all(struct uk_build *b) {
         return uk_run_passes(b, device);
     if (!has_store(b->function->body))
         return uk_run_passes(b, clean);
-    /* Loops of our own are left. With constants for all sizes O3 takes less time, and finds more in the
-     * kernels. */
+    /* Plain loops are left. If all sizes are constants, O3 on everything is faster and optimizes kernels
+     * further. */
     if (!uk_has_size_arguments(b->function->program)) {
         enum uk_status done = uk_run_passes(b, device);
 
         return done ? done : uk_run_passes(b, addresses);
     }
-    /* A kernel's code can be many times theirs, and has a copy for each call: it stays out. */
+    /* A kernel's code can be many times larger and has a copy per call, so it is kept out of O3. */
     keep_apart(b);
     enum uk_status s = uk_run_passes(b, "default<O3>");
 

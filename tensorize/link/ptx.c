@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What LLVM writes for NVIDIA's GPUs, without what their assembler computes wrong: ptxas 13.0, and that of
- * driver 580, for sm_90 and above -O0 drop a negation whose result is an operand of two maxima or minima of
- * integers. max(max(q, -a), c) becomes max(max(q, a), c), as an H200 shows. A complement plus 1 is computed
- * as it is written.
+ * Works around a bug of NVIDIA's assembler. ptxas 13.0 and that of driver 580, for sm_90 and above -O0, drop
+ * a negation whose result is an operand of two maxima or minima of integers: max(max(q, -a), c) becomes
+ * max(max(q, a), c) (seen on an H200). A complement plus 1 is compiled correctly.
  */
 #include <stddef.h>
 #include <string.h>
 #include "link.h"
 
 static void put_line(struct uk_text *t, const char *line, size_t n) {
-    static const char negation[] = "\tneg.s32 \t"; /* to, from; */
+    static const char negation[] = "\tneg.s32 \t"; /* operands: destination, source */
     const size_t head = sizeof negation - 1;
     const char *comma = n > head && !memcmp(line, negation, head) ? memchr(line, ',', n) : NULL;
 

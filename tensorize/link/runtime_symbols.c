@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What generated code may refer to. */
+/* Functions that generated code may refer to. */
 #define _GNU_SOURCE /* roundeven */
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "link.h"
 #include "gpu/gpu.h"
 
-/* Nothing is looked up by name in the process. */
+/* The complete list: no symbol is looked up by name in the process. */
 const struct uk_symbol uk_symbols[] = {
 #define UK_SYMBOL(name) {#name, (void (*)(void))name}
     UK_SYMBOL(aligned_alloc),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The programs that the library was built with, clang and through it the linker: no shell, no temporary
- * files, a limit on time. What they read and write are files in memory.
+ * Runs the programs that the library was built with, clang and through it the linker, without a shell or
+ * temporary files and with a time limit. Their inputs and outputs are files in memory.
  */
 #define _GNU_SOURCE /* memfd_create, posix_spawn_file_actions_adddup2, kill */
 #include <errno.h>

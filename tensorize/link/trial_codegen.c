@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions by name, "llvm.x86.sha1msg1": where the target lacks one, LLVM ends the process while it
- * generates code. So an import that names any is compiled by clang first, once for each target.
+ * Trial compilation of imports that name machine instructions ("llvm.x86.sha1msg1"). If the target lacks one,
+ * LLVM ends the process during code generation; so clang compiles such an import first, in a process of its
+ * own, once per target.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <llvm-c/BitWriter.h>
 #include "link.h"
 
-/* Intrinsics of a machine, not of LLVM itself. */
+/* Returns whether the name is an intrinsic of a machine rather than of LLVM itself. */
 static bool names_instruction(const char *name) {
     static const char *const machines[] = {"aarch64",   "amdgcn", "arm",  "bpf",  "dx",   "hexagon",
                                            "loongarch", "mips",   "nvvm", "ppc",  "r600", "riscv",
@@ -33,7 +34,7 @@ static bool is_known(const struct uk_build *b, const struct uk_source *s) {
     return false;
 }
 
-/* Not keeping it for want of memory is no error. */
+/* Remembers the import; running out of memory is not an error. */
 static void keep(const struct uk_build *b, const struct uk_source *s) {
     struct uk_tried *t = calloc(1, sizeof *t);
     size_t n = strlen(b->target->name) + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the asm statements of an import need of the target. LLVM's assembler for Arm refuses instructions of
- * features that are off; the one for x86 takes all there are, so here the registers and mnemonics of the text
- * tell. Bytes that a text spells as numbers (.byte) are not looked at.
+ * Checks that the target has what an import's asm statements need. LLVM's assembler for Arm refuses
+ * instructions of disabled features; the one for x86 accepts all instructions, so registers and mnemonics in
+ * the text decide here. Bytes written as numbers (.byte) are not checked.
  */
 #define _GNU_SOURCE /* memmem */
 #include <ctype.h>
@@ -11,8 +11,8 @@
 
 enum { MOST_WORD = 32 };
 
-/* Mnemonics that begin so need the feature, or the second one; the first row that fits counts. A row that
- * ends in $ is the whole mnemonic. */
+/* Features by prefix of the mnemonic: it needs `feature` or `or_else`. The first matching row applies. A row
+ * that ends in $ is a whole mnemonic. */
 static const struct {
     const char *begins, *feature, *or_else;
 } x86_mnemonics[] = {
@@ -150,7 +150,7 @@ static bool fits(const char *word, const char *begins) {
     return !strncmp(word, begins, n - whole) && (!whole || !word[n - 1]);
 }
 
-/* Of the half-precision floats of AVX-512: vaddph, vfmadd231sh. */
+/* Returns whether the mnemonic is one of AVX-512's half-precision instructions: vaddph, vfmadd231sh. */
 static bool is_half(const char *word) {
     size_t n = strlen(word);
 
@@ -158,7 +158,7 @@ static bool is_half(const char *word) {
            strcmp(word, "vcvtps2ph");
 }
 
-/* The number behind the letters of a register, or -1. */
+/* The number after the letters of a register's name, or -1. */
 static int register_number(const char *word, const char *letters) {
     const char *p = word + strlen(letters);
     int n = 0;
@@ -173,7 +173,7 @@ static int register_number(const char *word, const char *letters) {
     return n;
 }
 
-/* What a register of the name needs; NULL: nothing, or it is none. */
+/* The feature that a register needs; NULL: none, or the word is not a register. */
 static const char *of_register(const char *word) {
     if (register_number(word, "zmm") >= 0)
         return "avx512f";
@@ -186,7 +186,7 @@ static const char *of_register(const char *word) {
     return register_number(word, "tmm") >= 0 ? "amx-tile" : NULL;
 }
 
-/* The feature that the target lacks for it, or NULL. */
+/* The feature that the word needs and the target lacks, or NULL. */
 static const char *lacks_word(const struct uk_target *t, const char *word, bool is_register,
                               bool is_mnemonic) {
     const char *feature = is_register ? of_register(word) : NULL;
@@ -210,7 +210,7 @@ static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* Directives that let the assembler take what the target has not. */
+/* Directives that enable features which the target may lack. */
 static bool is_switch(const char *word) {
     static const char *const names[] = {".arch", ".arch_extension", ".cpu", ".fpu"};
 
@@ -220,11 +220,11 @@ static bool is_switch(const char *word) {
     return false;
 }
 
-/* A word of the text or of its constraints; word[] is what it was in small letters. */
+/* A word of the text or of its constraints; word[] is its lower-case copy. */
 struct asm_word {
     const char *at, *end;
     char word[MOST_WORD];
-    bool first; /* of a statement: a mnemonic, a prefix or a directive */
+    bool first; /* begins a statement: a mnemonic, a prefix or a directive */
 };
 
 static bool next_word(struct asm_word *w) {
@@ -259,7 +259,7 @@ static enum uk_status gate_words(struct uk_build *b, const struct uk_source *s, 
     while (next_word(&w)) {
         const char before = w.at - strlen(w.word) > text ? w.at[-(ptrdiff_t)strlen(w.word) - 1] : 0;
         const bool mnemonic = w.first && is_text;
-        /* %k1 and {k1}: a label may be called k1, too. */
+        /* Only %k1 and {k1} are registers: a label may be called k1 too. */
         const bool plain = w.word[0] != 'k' || before == '{' || (is_text && before == '%');
         const char *lacks = x86 ? lacks_word(b->target, w.word, plain && !mnemonic, mnemonic) : NULL;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel's module must be so that inlining it is possible and safe; each refusal names the offender.
- */
+/* Checks that inlining a kernel's module is possible and safe; each refusal names the cause. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +52,7 @@ static enum uk_status unreadable(struct uk_build *b, const struct uk_source *s, 
     return status;
 }
 
-/* LLVM reads a file that ends early, or an empty one, as an empty module. */
+/* Returns whether the module defines anything: LLVM reads a truncated or empty file as an empty module. */
 static bool defines_anything(LLVMModuleRef m) {
     LLVMValueRef f = LLVMGetFirstFunction(m);
 
@@ -75,7 +74,7 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
     } else {
         LLVMBool discards = LLVMContextShouldDiscardValueNames(b->llvm);
 
-        /* The text refers to its values by their names. */
+        /* IR text refers to values by name. */
         LLVMContextSetDiscardValueNames(b->llvm, false);
         failed = LLVMParseIRInContext(b->llvm, buffer, &s->module, &error);
         LLVMContextSetDiscardValueNames(b->llvm, discards);
@@ -109,7 +108,7 @@ static bool label_character(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '@';
 }
 
-/* The length of the symbol at s, ${:uid} and the like included; *unique says that it has one. */
+/* The length of the symbol at s, including ${:uid} and the like; *unique is set if it contains one. */
 static size_t symbol_length(const char *s, const char *end, bool *unique) {
     const char *p = s;
 
@@ -133,7 +132,7 @@ static size_t symbol_length(const char *s, const char *end, bool *unique) {
     return (size_t)(p - s);
 }
 
-/* A label that is a plain name would be defined once per inlined copy. NULL, or where it begins. */
+/* Finds a label that is a plain name, which inlining would define once per copy. NULL: none. */
 static const char *literal_label(const char *text, size_t length, size_t *label_length) {
     const char *p = text, *end = text + length;
 
@@ -170,7 +169,7 @@ static enum uk_status gate_call(struct uk_build *b, const struct uk_source *s, L
 
     if (!LLVMIsAInlineAsm(callee)) {
         if (LLVMIsAFunction(callee))
-            return UK_OK; /* what is not defined is found as a declaration */
+            return UK_OK; /* undefined functions are found among the declarations */
         return uk_fail(b->context, UK_LINK, s->at,
                        "%s: %s calls through a pointer; call the function by its name", s->name, name);
     }
@@ -189,7 +188,7 @@ static enum uk_status gate_call(struct uk_build *b, const struct uk_source *s, L
         s->name, name, (int)label, literal, (int)label, literal);
 }
 
-/* Code for features that the target lacks makes LLVM give up the process, not only the compilation. */
+/* Checks features: code for features that the target lacks makes LLVM end the process. */
 static enum uk_status gate_features(struct uk_build *b, const struct uk_source *s, LLVMValueRef f) {
     LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                                        "target-features", 15);
@@ -286,7 +285,7 @@ static enum uk_status gate_globals(struct uk_build *b, const struct uk_source *s
     return UK_OK;
 }
 
-/* The architecture of the triple; NULL: one that no target has. */
+/* The architecture of the triple; NULL if no target has it. */
 static const struct uk_arch *arch_of(const char *triple) {
     for (const struct uk_arch *const *a = uk_archs; *a; a++)
         for (const char *const *begins = (*a)->triples; *begins; begins++)
@@ -295,7 +294,7 @@ static const struct uk_arch *arch_of(const char *triple) {
     return NULL;
 }
 
-/* A text of LLVM's need not say what it is for. */
+/* IR text need not name its target. */
 static enum uk_status gate_arch(struct uk_build *b, const struct uk_source *s) {
     const char *triple = LLVMGetTarget(s->module);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `.insn`, RISC-V's directive for an instruction by its fields, in an import for another architecture: its
- * assembler would call that an unknown directive. Found in asm statements after compilation, so that what
- * #ifdef leaves out may stay, and in what the compiler says of assembly and of registers that asm statements
- * name.
+ * Refuses `.insn`, RISC-V's directive for an instruction by its fields, in an import for another
+ * architecture, whose assembler would report an unknown directive. It is searched in asm statements after
+ * compilation, since #ifdef may exclude it, and in the compiler's messages about assembly and about registers
+ * of asm statements.
  */
 #define _GNU_SOURCE /* memmem */
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 enum { MOST_STATEMENT = 64 };
 
-/* The length of an operand: %0 in C, $0 or ${0:z} in LLVM's text; 0: there is none. */
+/* The length of an operand: %0 in C, $0 or ${0:z} in LLVM IR; 0 if there is none. */
 static size_t operand_length(const char *at, size_t length) {
     size_t n = 1;
 
@@ -31,8 +31,7 @@ static size_t operand_length(const char *at, size_t length) {
     return n;
 }
 
-/* The statement that begins there, with %0 for each form of an operand; in `registers` a0 is in the place of
- * each. */
+/* Reads the statement at `at`, with %0 in place of each operand; in `registers`, with a0 instead. */
 static void read_statement(const char *at, size_t length, char text[MOST_STATEMENT],
                            char registers[MOST_STATEMENT]) {
     size_t n = 0, m = 0;
@@ -74,7 +73,7 @@ enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const c
                    known ? "-p" : "");
 }
 
-/* The line of the text, from 1 on, that has these words first; 0: none. */
+/* The first line of the text, 1-based, that contains these words; 0: none. */
 static unsigned line_of(const char *text, const char *words) {
     const char *found = strstr(text, words);
     unsigned line = found != NULL;
@@ -89,7 +88,7 @@ enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const
     struct uk_arena a = {0};
     const struct uk_import *import = s->import;
     const char *text = !import ? NULL : import->kind == UK_IMPORT_FILE ? import->bytes : import->text;
-    /* What LLVM writes as C does: up to the first operand. */
+    /* LLVM IR and C agree up to the first operand. */
     size_t n = strcspn(statement, "$;#\n");
     unsigned line = 0;
     char *begin = uk_format(&a, "%.*s", (int)(n < length ? n : length), statement);
@@ -105,7 +104,7 @@ enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const
     return status;
 }
 
-/* The last .insn in the first lines of a text; NULL: there is none. */
+/* The last .insn in the first `lines` lines of a text; NULL if there is none. */
 static const char *insn_before(const char *text, unsigned long lines) {
     const char *end = text, *last = NULL;
 
@@ -116,8 +115,8 @@ static const char *insn_before(const char *text, unsigned long lines) {
     return last;
 }
 
-/* The .insn that a message of the compiler's is about; it has a line of the text below. NULL: it is about
- * something else. */
+/* The .insn that a compiler's message, which quotes a line of the text, refers to. NULL: the message has
+ * another cause. */
 static const char *insn_of(const char *message, const char *at, const char *text) {
     static const char unknown[] = "unknown directive\n", operand[] = " in asm\n";
     const size_t length = strcspn(message, "\n") + 1;

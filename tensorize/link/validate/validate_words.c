@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions that LLVM has no names for, and takes from asm statements for any target, as `.insn` or as
- * data: RISC-V P's. An import that has them is refused where the target has no rvp. They are found in its
- * machine code: a text may make them by macros, or speak of them in comments.
+ * Finds RISC-V P instructions, which LLVM has no names for and accepts in asm statements for any target, as
+ * `.insn` or data. An import with them is refused if the target lacks rvp. The search is in machine code: a
+ * text may produce them by macros or mention them in comments.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "names.h"
 #include "link/link.h"
 
-/* The bytes of the instruction whose first half this is; the opcode 0x7f of P's first drafts would begin a
- * longer one. */
+/* The length of the instruction that begins with this halfword. Opcode 0x7f, used by P's first drafts, would
+ * begin a longer one. */
 static size_t instruction_bytes(unsigned half) {
     if ((half & 3) != 3)
         return 2;
@@ -47,7 +47,8 @@ static bool has_asm(LLVMModuleRef m) {
     return false;
 }
 
-/* The machine code of a module that could be inlined; generating it uses the module up. */
+/* Checks the machine code of a module that could be inlined, on a copy, since code generation consumes a
+ * module. */
 static enum uk_status gate_module(struct uk_build *b, const struct uk_source *s) {
     LLVMModuleRef copy = LLVMCloneModule(s->module);
     LLVMMemoryBufferRef object = NULL;
