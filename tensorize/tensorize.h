@@ -133,15 +133,19 @@ int uk_program_sizes(const struct uk_program *p);
 const char *uk_program_size_name(const struct uk_program *p, int i);
 /* The default that a `size` item gives, or -1. */
 int64_t uk_program_size_default(const struct uk_program *p, int i);
+/* Scalars: their number; the name and type of the i-th one. */
 int uk_program_scalars(const struct uk_program *p);
 const char *uk_program_scalar_name(const struct uk_program *p, int i);
 enum uk_type uk_program_scalar_type(const struct uk_program *p, int i);
-int uk_program_tensors(const struct uk_program *p); /* temps are not counted */
+/* Tensors, temps not counted: their number; the name and element type of the i-th one. */
+int uk_program_tensors(const struct uk_program *p);
 const char *uk_program_tensor_name(const struct uk_program *p, int i);
 enum uk_type uk_program_tensor_type(const struct uk_program *p, int i);
+/* Returns whether a statement writes the tensor. */
 bool uk_program_tensor_written(const struct uk_program *p, int i);
 /* Returns whether a statement reads the tensor; `+=` and the like read what they add to. */
 bool uk_program_tensor_read(const struct uk_program *p, int i);
+/* Returns whether the tensor is `constant`: passed in its packed form (see "constant tensors" below). */
 bool uk_program_tensor_constant(const struct uk_program *p, int i);
 /* The alignment in bytes that the origin's address must have: the one that the program states, or that of an
  * element. 0 if there is no such tensor. */
@@ -258,7 +262,9 @@ struct uk_index *uk_size(struct uk_program *p, const char *name);
 struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t value);
 /* An iterator of statements. Its range follows from the dimensions that it indexes alone. */
 struct uk_index *uk_iterator(struct uk_program *p, const char *name);
+/* A constant integer. */
 struct uk_index *uk_integer(struct uk_program *p, int64_t value);
+/* The sum and the difference. */
 struct uk_index *uk_index_add(struct uk_program *p, struct uk_index *a, struct uk_index *b);
 struct uk_index *uk_index_subtract(struct uk_program *p, struct uk_index *a, struct uk_index *b);
 /* The product. One side must be a constant; strides may also multiply sizes. */
@@ -275,6 +281,7 @@ struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, str
 struct uk_index *uk_index_wrap(struct uk_program *p, struct uk_index *element);
 
 enum uk_relation { UK_EQUAL, UK_NOT_EQUAL, UK_LESS, UK_LESS_EQUAL, UK_GREATER, UK_GREATER_EQUAL };
+/* A relation between two integers, for assumptions and `where`. */
 struct uk_index *uk_index_compare(struct uk_program *p, enum uk_relation r, struct uk_index *a,
                                   struct uk_index *b);
 /* True if both relations are. */
@@ -282,8 +289,9 @@ struct uk_index *uk_index_and(struct uk_program *p, struct uk_index *a, struct u
 /* Assumes the relation. The function tests it at entry and returns UK_INVALID_SIZE if it does not hold. */
 void uk_assume(struct uk_program *p, struct uk_index *relation);
 
-/* A tensor argument; a temp, which lives in the workspace. dims is at most 8; shape has one extent per
- * dimension; strides, in elements, too, or is NULL for row-major. */
+/* uk_tensor() makes a tensor argument; uk_temp() makes a temp, which lives in the workspace. dims is at
+ * most 8. shape has one extent per dimension; strides has one distance in elements per dimension; NULL:
+ * row-major. */
 struct uk_tensor *uk_tensor(struct uk_program *p, const char *name, enum uk_type type, int dims,
                             struct uk_index *const shape[], struct uk_index *const strides[]);
 struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type type, int dims,
@@ -322,12 +330,18 @@ struct uk_expr *uk_integer_number(struct uk_program *p, int64_t value);
 struct uk_expr *uk_real_number(struct uk_program *p, double value);
 /* The integer as a value of type i64. */
 struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index);
+/* Arithmetic. Both operands have the same type, which is the result's. Integers wrap; each operation on
+ * floats rounds to nearest, ties to even, but a product that is a term of a sum may be added unrounded.
+ * uk_divide() takes floats only. */
 struct uk_expr *uk_add(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_subtract(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_multiply(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
-struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_expr *b); /* floats only */
+struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+/* a << b and a >> b, of integers. >> keeps the sign. A negative b, or one of at least the width of the type,
+ * shifts everything out. */
 struct uk_expr *uk_shift_left(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+/* The value with the opposite sign; of a zero float, the zero of the other sign. */
 struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
 /*
  * Calls a function of the language with n arguments:
@@ -344,6 +358,7 @@ struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr 
 /* condition ? a : b. Conditions are comparisons, combined by uk_and(), uk_or() and uk_not(). */
 struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struct uk_expr *a,
                           struct uk_expr *b);
+/* Conditions, for uk_select() only: comparisons of two values of one type, and their combinations. */
 struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
@@ -639,8 +654,8 @@ struct uk_constant {
 struct uk_bundle {
     struct uk_program *const *programs; /* of one context; at least one */
     int count;
-    const struct uk_constant
-        *constants; /* at most 1 GiB in all; the code contains those that the source names */
+    /* At most 1 GiB in all. The code contains those that the source names. */
+    const struct uk_constant *constants;
     int constant_count;
     /* C, or LLVM IR as text (see source_is_llvm), or NULL. It is compiled after the header that
      * UK_EMIT_HEADER prints for the programs, and the constants; as for `pragma import c`, for the target,
