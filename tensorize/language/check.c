@@ -340,8 +340,9 @@ static void take_where(struct uk_statement *s, const struct uk_index *e) {
         s->extent[n] = e->b;
 }
 
-/* Takes the whole dimension as the range of an iterator that has none, where a dimension is written in parts.
- * `offset`: also with an offset of 0, which gives way to an access under pad(). */
+/* Takes the whole dimension as the range of an iterator that has none: a dimension written in parts need not
+ * have its extent elsewhere. `offset`: selects the iterators written with an offset of 0, for which accesses
+ * under pad() have precedence. */
 static void range_of_whole(struct uk_statement *s, bool offset) {
     for (int d = 0; d < s->left.tensor->dims; d++) {
         const struct uk_index *e = s->left.index[d];

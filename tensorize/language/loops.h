@@ -31,7 +31,7 @@ struct uk_node {
     struct uk_index *lower, *upper;
     int64_t step;
     enum uk_loop_kind loop;
-    int64_t full; /* extent except at the edges, if it deserves code of its own; else 0 */
+    int64_t full; /* extent except at the edges, if it deserves code of its own; else <= 0 */
     /* VECTOR: no iteration touches what another one writes; false: the loop carries a reduction. */
     bool independent;
     /* VECTOR: the loop only copies elements that are adjacent in memory, as many bytes as one access can

@@ -121,8 +121,8 @@ static void solve_all(struct solution *s, const int64_t *const extents[], const 
     } while (s->has_changed);
 }
 
-/* Gives each stride that is still unknown its least value: dimensions of one element have no stride to take,
- * nor do tensors that do not exist yet. */
+/* Gives each stride that is still unknown its least value. Strides stay unknown for dimensions of one element
+ * and for tensors that do not exist yet. */
 static void choose_strides(struct solution *s) {
     for (const struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         int order[UK_MAX_DIMS];

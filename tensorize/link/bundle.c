@@ -137,7 +137,8 @@ static enum uk_status check_function_name(const struct uk_batch *b, const struct
                    "%s is the name of a constant and of a program's function; rename the constant", name);
 }
 
-/* Checks names of constants against the programs' functions: NAME, NAME_workspace, and those that pack. */
+/* Checks that constants have other names than the programs' functions (NAME, NAME_workspace, and those that
+ * pack) and the exported functions. */
 static enum uk_status check_apart(const struct uk_batch *b, struct uk_arena *a,
                                   const struct names *constants) {
     for (int i = 0; i < b->count; i++) {

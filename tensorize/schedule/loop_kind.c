@@ -166,7 +166,7 @@ enum uk_status uk_apply_vectorize(struct uk_schedule *s, struct uk_step *step) {
 }
 
 /* Extent of a loop that deserves code of its own: constant except at the edges, in a loop that is unrolled or
- * can be vectorized; else 0. */
+ * can be vectorized. At most 0 for other loops. */
 static int64_t full_extent(const struct uk_loop *l) {
     const struct uk_stage *st = l->stage;
     int64_t n = uk_constant_extent(st, l);
