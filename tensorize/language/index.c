@@ -150,7 +150,7 @@ int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk
         return e->value;
     case UK_I_VAR:
         return value(e->var, user);
-    case UK_I_ELEMENT: /* has no value without memory */
+    case UK_I_ELEMENT: /* would need memory, which no caller gives */
     case UK_I_LIST:
         *overflow = true;
         return 0;

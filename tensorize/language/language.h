@@ -31,10 +31,10 @@ struct uk_var {
     const char *name;
     enum uk_var_kind kind;
     struct uk_position at;
-    int number;            /* sizes: position in the program's list */
+    int number;            /* SIZE: position in the program's list */
     int slot;              /* the interpreter's slot that holds its value */
     const void *loaded;    /* LOADED: address from which the interpreter loads the value */
-    bool has_default;      /* sizes: `size M = 1024` */
+    bool has_default;      /* SIZE: `size M = 1024` */
     int64_t default_value; /* used by uk run, bench and tune, and as a guess by automatic schedules */
     int scope;             /* SIZE: set by polyhedra/parameters.c */
     bool defined;          /* SIZE: a constant, by uk_program_define() or --define */
@@ -347,7 +347,7 @@ struct uk_step {
     bool parts;        /* `split L parts n` */
     bool has_panel, has_along;
     int64_t along;
-    struct uk_map *layout; /* pack, cache_*: or NULL */
+    struct uk_map *layout; /* pack, cache_*: the layout map; or NULL */
     int strides;           /* cache_*: number of given strides of the layout; 0: stored contiguously */
     int64_t stride[UK_MAX_DIMS];
     bool has_scope;
@@ -493,8 +493,11 @@ struct uk_expr *uk_scalar_value(struct uk_program *p, struct uk_scalar *s);
 /* Adds a tensor of any kind; the caller may set its shape and strides afterwards. */
 struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
                                 enum uk_type type);
+/* Copies n integers of the program (extents, strides, subscripts) to `to`; `what` names one in messages.
+ * Returns false after failing the program. */
 bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index *const from[],
                  struct uk_index *to[]);
+/* An integer literal. */
 struct uk_expr *uk_literal(struct uk_program *p, int64_t value);
 /* program_query.c: returns whether the generated function has size arguments, that is, sizes that are not
  * defined. */
@@ -520,11 +523,13 @@ const char *uk_function_name(int i);
 
 /* ---- parse.c: parts of a program that the C API takes as text ---- */
 
+/* Parses a layout map; NULL after failing the program. */
 struct uk_map *uk_parse_map(struct uk_program *p, const char *text);
 /* Appends the steps of the text (exactly one, if `single`) to the program's. `file` is the text's name in
  * messages; NULL: the program's. */
 enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char *text, size_t length,
                               bool single);
+/* Parses one item, an intrinsic for instance, and adds it to the program. */
 enum uk_status uk_parse_item(struct uk_program *p, const char *text);
 
 /* Check one statement by rule 3 (check_type.c), and one tensor's strides and layout (check_tensor.c). Return

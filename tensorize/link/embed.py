@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what embeds the bitcode files given, found by the architecture and the kernel's symbol that their names consist
-of, <arch>.SYMBOL.bc: OUT.bin has their bytes, one behind the other, and OUT.c says where each lies.
+"""Embeds bitcode files, called <arch>.SYMBOL.bc. OUT.bin has their bytes, one after the other; OUT.c has a table of their
+positions and finds a file by architecture and symbol.
 
     embed.py OUT.c OUT.bin FILE...
 """
@@ -16,7 +16,7 @@ with out_bin.open("wb") as blob:
         arch, symbol = path.stem.split(".")
         table.append(f'    {{"{arch}", "{symbol}", uk_bitcode_bytes + {blob.tell()}, {len(data)}}},')
         blob.write(data)
-# Compiling ten million bytes as the numbers of an array would take many seconds.
+# .incbin: compiling ten million bytes as an array of numbers would take many seconds.
 out_c.write_text(
     "\n".join([
         "#include <string.h>",
