@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program's kernels execute in the simulator of GPUs: for uk run --count and uk bench --static. */
+/* Instruction counts of a program's kernels in the GPU simulator, for uk run --count and uk bench
+ * --static. */
 #ifndef UK_GPU_COUNTS_H
 #define UK_GPU_COUNTS_H
 
 #include "amdgpu.h"
 #include "uk.h"
 
-/* A kernel, over all of its launches. */
+/* One kernel, summed over all of its launches. */
 struct uk_gpu_kernel_counts {
     char *name;
     uint32_t vgprs, agprs, sgprs, lds_bytes, scratch_bytes, vgpr_spills, sgpr_spills;
     uint64_t launches, blocks, waves;
-    uint32_t threads; /* of a block, of the last launch */
+    uint32_t threads; /* threads per block, in the last launch */
     struct uk_amdgpu_counts all;
     int instructions;
-    struct uk_amdgpu_instruction *instruction; /* texts are its own */
+    struct uk_amdgpu_instruction *instruction; /* one entry per instruction, with texts that it owns */
 };
 
 struct uk_gpu_counts {
     int kernels;
     struct uk_gpu_kernel_counts *kernel;
-    bool failed; /* for want of memory */
+    bool failed; /* out of memory */
 };
 
-/* From here to the end launches are added. Exit status of the end; free the counts in any case. */
+/* Between begin and end, launches are added to *c. uk_gpu_counts_end() returns the exit status; free the
+ * counts in any case. */
 void uk_gpu_counts_begin(struct uk_gpu_counts *c);
 int uk_gpu_counts_end(struct uk_gpu_counts *c);
 void uk_gpu_counts_free(struct uk_gpu_counts *c);
-/* For uk run: a line for each kernel, or one for each mnemonic, too. */
+/* Prints a line per kernel; with `histogram` also one per mnemonic. */
 void uk_gpu_counts_print(const struct uk_gpu_counts *c, bool histogram);
 
 #endif

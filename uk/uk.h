@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the command uk: what its files share. It uses bench, gemm, verify and all that verify needs,
- * simulate/amdgpu as a device, networks/import and networks/emit.
+ * Declarations shared by the files of the command uk. It uses the rooms bench, gemm, verify (and what verify
+ * needs), networks/import and networks/emit, and simulate/amdgpu as a GPU.
+ *
+ * Throughout uk/, "Exit status." means: returns one of the statuses below, and has printed the reason unless
+ * it is UK_EXIT_OK. "There", in uk/remote/ and its users, means on the board.
  */
 #ifndef UK_UK_H
 #define UK_UK_H
@@ -13,45 +16,46 @@
 
 struct uk_option;
 
-/* Exit statuses. */
+/* Exit statuses of uk, returned by most functions of this folder. */
 enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 
-/* --define M=784 makes a constant, --size M=784 is a value that the function is called with. */
+/* A value for a size: --define M=784 makes M a constant, --size M=784 passes it as an argument of the
+ * function. */
 struct uk_size_value {
     char name[64];
     int64_t value;
     bool constant;
-    bool is_used; /* a program has that size */
+    bool is_used; /* true if a program has a size of this name */
 };
 
-/* An option as it was given. */
+/* One option from the command line. */
 struct uk_given {
     const struct uk_option *option;
-    const char *value; /* or NULL */
+    const char *value; /* NULL: given without a value */
 };
 
 struct uk_arguments {
     const char *command;
-    struct uk_given *given; /* all of them, in order */
+    struct uk_given *given; /* all options, in the order given */
     int givens;
     const char **positional;
     int positionals;
-    int programs; /* how many are compiled together; 0: one */
+    int programs; /* number of programs compiled together; 0 means one */
     struct uk_size_value *binding;
     int bindings;
     const char *target, *device, *emit, *out, *schedule, *workspace, *name, *isa;
-    const char *layers; /* of networks */
+    const char *layers; /* networks only */
     const char *form;   /* of uk show: "doc", "asm", ... */
     int64_t threads;    /* 0: not given */
-    int64_t seed;       /* of random choices */
+    int64_t seed;       /* seed of random choices */
     const char *log;
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, is_static, completion;
     bool check_all, count_layers, sweep;
     bool list, measure;                                    /* of uk machine */
-    const char *layout, *ta, *tb, *machine, *way;          /* of uk gemm */
-    const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards: see uk/remote/ */
+    const char *layout, *ta, *tb, *machine, *way;          /* uk gemm */
+    const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards, see uk/remote/ */
     bool remote_keep;
     int64_t cooldown; /* seconds; 0: not given */
 };
@@ -63,91 +67,93 @@ int uk_complain(int status, const char *format, ...) __attribute__((format(print
 
 /* ---- uk_given.c ---- */
 
-/* The i-th value of the option of that name, for i = 0, 1, ...; NULL: there are no more. */
+/* Returns the i-th value given for the option, i = 0, 1, ...; NULL: there are no more. */
 const char *uk_given(const struct uk_arguments *a, const char *option, int i);
 
 /* ---- uk_help.c ---- */
 
 struct uk_command;
-/* Of one command; NULL: of all. */
+/* Prints the help of one command, or of all if c is NULL. */
 void uk_print_help(FILE *out, const struct uk_command *c);
-/* Complains about a word that is no command, or no option of `c`, and names the nearest one that is. Exit
- * status. */
+/* Prints an error for an unknown command or an unknown option of `c`, and suggests the closest name. Returns
+ * the exit status. */
 int uk_unknown(const char *what, const char *word, const struct uk_command *c);
 
 /* ---- uk_compile.c ---- */
 
-/* The enum uk_emit of a word of --emit; -1: it is a network's. */
+/* Maps a word of --emit to its enum uk_emit; -1: the word applies to networks only. */
 int uk_stage_of(const char *word);
-/* What is written to -o's file if --emit is not given, by its ending; an object if it has none. Exit status:
- * unknown endings are refused. */
+/* Chooses the output kind by the extension of -o's file, for when --emit is not given; no extension means an
+ * object. Exit status: an unknown extension is refused. */
 int uk_stage_by_ending(const char *out, int *stage);
-/* Refuses to print what is binary and has no -o; UK_EXIT_OK of all else. */
+/* Refuses binary output without -o. Returns UK_EXIT_OK for everything else. */
 int uk_check_binary(const struct uk_arguments *a, int stage);
 
 /* ---- uk_file.c ---- */
 
-/* Whether the name stands for standard input. */
+/* True if the name means standard input. */
 bool uk_is_stdin(const char *path);
-/* The file's name in messages. */
+/* The file's name as messages show it. */
 const char *uk_file_text(const char *path);
-/* The whole file, or standard input; free it. NULL: the reason has been printed. */
+/* Reads the whole file, or standard input; the caller frees the text. NULL: the reason has been printed. */
 char *uk_read_file(const char *path, size_t *length);
-/* Whether that can be, before what takes time is done: the folder is there. Exit status. */
+/* Checks before a long computation that the output's folder exists. Exit status. */
 int uk_check_output(const char *path);
-/* Writes to a new file and renames it to `path`; to standard output if path is NULL or -. Exit status. */
+/* Writes to a temporary file and renames it to `path`; writes to standard output if path is NULL or "-". Exit
+ * status. */
 int uk_write_output(const char *path, const char *bytes, size_t length);
 
-/* ---- uk_program.c: what run, compile and explain share ---- */
+/* ---- uk_program.c: the program of run, compile and explain ---- */
 
 struct uk_job {
     struct uk_context *context;
     struct uk_program *program;
     struct uk_options options;
-    char *text, *steps; /* of the program's file and of --schedule's; NULL: not read, or none */
+    char *text, *steps; /* contents of the program's file and of --schedule's; NULL: not read, or not given */
     size_t length, steps_length;
-    double parse_time; /* seconds, from text to program */
+    double parse_time; /* seconds to parse the text */
 };
 
-/* Reads the program, its schedule and its constants. Exit status; end the job in any case. */
+/* Creates the context and options, then reads the program, its schedule and its constants. Exit status; call
+ * uk_job_end() in any case. */
 int uk_job_begin(struct uk_job *job, const struct uk_arguments *a);
-/* The context and the options alone. */
+/* Like uk_job_begin(), but only creates the context and the options. */
 int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a);
 void uk_job_end(struct uk_job *job);
-/* The same in a context that exists. */
+/* Like uk_job_begin(), in the job's existing context. */
 int uk_job_load(struct uk_job *job, const struct uk_arguments *a);
-/* The same from the texts that the job has. */
+/* Like uk_job_begin(), in the job's context and from the texts it has already read. */
 int uk_job_parse(struct uk_job *job, const struct uk_arguments *a);
-/* Prints the context's message; exit status for this library status. */
+/* Prints the context's message and returns the exit status that corresponds to this library status. */
 int uk_job_failed(const struct uk_job *job, enum uk_status status);
-/* Prints the notes and warnings of the context's last call. */
+/* Prints the notes and warnings of the last call on the context. */
 void uk_job_notes(const struct uk_job *job);
 
-/* ---- uk_shape.c: sizes, work, and whether it is a matrix product ---- */
+/* ---- uk_shape.c: values of sizes, operation counts, recognition of matrix products ---- */
 
-/* Values of all sizes: --size, constants, `size` items; strides without one become as small as the rows
- * allow. */
+/* Assigns values to all sizes, from --size, constants and `size` items. Strides without a value become the
+ * smallest that the rows allow. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
-/* uk_terms.c: how often the statement's right side is computed, without the terms that `where` leaves out or
- * that a pad makes 0. */
+/* uk_terms.c: number of times that the statement's right side is evaluated, excluding terms that `where`
+ * skips or that are zero padding. */
 double uk_terms(const struct uk_statement *s, const int64_t *sizes);
-/* Operations of one call, in such terms: a multiply-add in a sum counts for two. */
+/* Floating-point or integer operations per call; a multiply-add counts as two. */
 double uk_operations(const struct uk_program *p, const int64_t *sizes);
-/* Bytes that one call reads and writes at least, or 0 if the program has a reduction. */
+/* Lower bound of the bytes that one call reads and writes; 0 if the program has a reduction. */
 double uk_traffic(const struct uk_program *p, const int64_t *sizes);
-/* If the program is one f32 matrix product that BLAS computes, its shape; tensors are in the order of the
- * program. */
+/* True if the program is a single f32 matrix product that BLAS computes; sets *g to its shape. `tensors` are
+ * in the program's order. */
 bool uk_is_gemm(const struct uk_program *p, const int64_t *sizes, void *const *tensors, struct bench_gemm *g);
 
-/* ---- uk_data.c: operands ---- */
+/* ---- uk_data.c: the operands of a call ---- */
 
 struct uk_array {
     const struct uk_tensor *tensor;
     size_t elements, bytes;
-    char *memory; /* with guard bytes on both sides */
+    char *memory; /* includes guard bytes on both sides */
     void *origin;
-    bool is_index; /* its elements are subscripts, which have to be lower <= v < upper */
+    bool is_index; /* elements are subscripts and must satisfy lower <= v < upper */
     int64_t lower, upper;
 };
 
@@ -155,123 +161,128 @@ struct uk_data {
     const struct uk_program *program;
     int count;
     struct uk_array *array;
-    void **origins; /* of the arrays, in order */
+    void **origins; /* address of each array's first element, in order */
 };
 
-/* Exit status; free the data in any case. */
+/* Allocates the operands. Exit status; call uk_data_free() in any case. */
 int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes);
 void uk_data_free(struct uk_data *d);
-/* Bytes of an array's memory. */
+/* Allocated bytes of the array, guard bytes included. */
 size_t uk_data_room(const struct uk_array *a);
-/* The bits of a small integer in half precision or bfloat16. */
+/* Encodes a small integer as f16 or bf16. */
 unsigned uk_half_bits(enum uk_type type, double value);
-/* Small integers, the same each time: sums of their products are exact. */
+/* Fills the arrays with small integers, the same in each run, so that sums of their products are exact. */
 void uk_data_integers(struct uk_data *d);
-/* Random values in [-1, 1) where the type is f32. */
+/* Fills f32 arrays with random values in [-1, 1). */
 void uk_data_random(struct uk_data *d);
 double uk_data_value(const struct uk_array *a, size_t i);
-/* How far a value may be from the interpreter's: so many units in the last place of its tensor's largest
- * value, and so much. */
+/* Largest allowed difference from the interpreter's result.
+ *
+ * - roundings: units in the last place of the tensor's largest magnitude
+ * - steps: an absolute difference added to that */
 struct uk_tolerance {
     double roundings, steps;
 };
-/* uk_operands.c: the data as the module's function takes it: the arrays' origins, or what constant ones are
- * packed to. */
+/* uk_operands.c: arguments of the module's function: the arrays' addresses, with those of constant arrays
+ * replaced by their packed copies. */
 struct uk_operands {
     const struct uk_data *data;
     struct uk_module *module;
-    const int64_t *sizes; /* that are not defined */
+    const int64_t *sizes; /* those that are not constants of the program */
     void **origins;
 };
-/* Exit status, and if that is UK_EXIT_OK what the functions that pack returned; free the operands in any
- * case. */
+/* Packs the constant arrays. Exit status; if UK_EXIT_OK, *status is the packing functions' result. Call
+ * uk_operands_free() in any case. */
 int uk_operands_create(struct uk_operands *o, const struct uk_data *data, struct uk_module *m,
                        const int64_t *sizes, enum uk_status *status);
-/* Again, of other values. */
+/* Repacks the constants after the data have changed. */
 int uk_operands_pack(const struct uk_operands *o, enum uk_status *status);
 void uk_operands_free(struct uk_operands *o);
-/* Compares element by element, padding and guard bytes included; prints the first difference, and whose
- * defect it may be. Exactly, or, of the arrays in order, as `each` allows. */
+/* Compares all elements, padding and guard bytes. Prints the first difference and who may have caused it.
+ * `each` has a tolerance per array, in order; NULL: values must be equal. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    const struct uk_tolerance *each);
-/* uk_tolerance.c: what a call on uk_data_integers() may differ by, of each array; free it. NULL: no memory.
- * */
+/* uk_tolerance.c: the tolerance of each array for calls on uk_data_integers(). The caller frees it; NULL: out
+ * of memory. */
 struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *sizes);
 
 /* ---- uk_gpu_run.c ---- */
 
-/* A call of a module that was compiled for a GPU. Sizes are those that are not defined. */
+/* A call of a module compiled for a GPU. `sizes` are those that are not constants. */
 struct uk_gpu_call {
     const struct uk_module *module;
-    const char *target, *kind; /* the kind of GPU that runs its code, as uk_gpu_open takes it */
-    const char *device;        /* "gpu", "sim", or NULL: the simulator where no such GPU is */
+    const char *target, *kind; /* kind of GPU that runs the code, as uk_gpu_open() takes it */
+    const char *device;        /* "gpu", "sim", or NULL: the GPU, or the simulator if there is none */
     const int64_t *sizes;
     const double *scalars;
     struct uk_data *data;
-    /* On a board, where the kernels may be timed besides; NULL: they are not. */
+    /* Boards: how to time the kernels after the call, and the result; NULL: no timing. */
     const struct uk_timing *how;
     struct uk_board_times *times;
 };
-/* Exit status, and if that is UK_EXIT_OK what the function returned. */
+/* Runs the call. Exit status; if UK_EXIT_OK, *status is the function's result. */
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);
-/* Whether the simulator runs the target's code. */
+/* True if the simulator runs the target's code. */
 bool uk_gpu_is_simulated(const char *target);
-/* The kind of GPU that runs the target's code; NULL: the target is no GPU. */
+/* The kind of GPU that runs the target's code; NULL: the target is not a GPU. */
 const char *uk_gpu_kind_of(const char *target);
-/* The kind by which such a GPU is opened: that, or the one of a board that is in use. */
+/* The kind to pass to uk_gpu_open(): that of uk_gpu_kind_of(), or the kind registered for the board in
+ * use. */
 const char *uk_gpu_kind_here(const char *target);
 
-/* ---- uk_child.c: programs that uk runs, and signals ---- */
+/* ---- uk_child.c: child processes and signals ---- */
 
-/* Until as many calls of uk_release_signals(), signals that would end uk end the program that uk_run_child()
- * waits for, and all that it started; uk then removes its files. */
+/* Defers signals that would end uk: they end the program that uk_run_child() waits for, with its descendants,
+ * so that uk can remove its files. Calls nest; each needs a uk_release_signals(). */
 void uk_hold_signals(void);
-/* Restores the handling of signals; if one came, it ends uk here. */
+/* Ends a uk_hold_signals(). The outermost one restores the handlers; if a signal came meanwhile, uk ends
+ * here. */
 void uk_release_signals(void);
-/* In a process that was forked while signals were held, and that handles them as they come again: it holds
- * its own. */
+/* Gives a process that was forked while signals were held a handling of its own, not held. */
 void uk_begin_signals(void);
-/* Whether one came. */
+/* True if a signal came since signals were held. */
 bool uk_is_interrupted(void);
-/* Runs a program of the PATH to its end. Its status as of waitpid(), or -1 with errno; anything if uk is
- * interrupted. */
+/* Runs a program found on PATH and waits for it. Returns its status as waitpid() does, or -1 and errno; the
+ * value is undefined if uk_is_interrupted(). */
 int uk_run_child(char *const argv[]);
-/* The same with these files as its standard ones; -1: uk's own. NULL: all are. */
+/* Like uk_run_child(), with these as standard input, output and error; -1: uk's own. files = NULL: uk's own
+ * for all three. */
 int uk_run_child_on(char *const argv[], const int files[3]);
-/* Starts it, in a group of processes of its own; *open_end is the end of a pipe that it and all that it
- * starts hold open. 0, or the error. */
+/* Starts a program in a process group of its own. *open_end is the read end of a pipe that the program and
+ * its descendants hold open, so end of file means that all have ended. Returns 0 or an errno value. */
 int uk_start_child(char *const argv[], const int files[3], int *open_end, int *pid);
 
 /* ---- uk_progress.c ---- */
 
-/* What is being done: "compiling layer", 37 of 101. NULL: the text says it; of is 0: without numbers. */
+/* The current activity, such as "compiling layer", 37 of 101. what = NULL: the text of
+ * uk_progress_begin_items(); of = 0: without numbers. */
 struct uk_progress_item {
     const char *what;
     int number, of;
 };
-/* Until uk_progress_end() a line on standard error says now and then what is being done. One at a time. */
+/* Shows `text` on standard error, with the elapsed time, until uk_progress_end(). Calls do not nest. */
 void uk_progress_begin(const char *text);
-/* The same with what `items` returns, which a signal handler calls. */
+/* Like uk_progress_begin(), with the activity that items() returns; a signal handler calls it. */
 void uk_progress_begin_items(const char *text, struct uk_progress_item items(const void *), const void *user);
 void uk_progress_end(void);
 
 /* ---- uk_show.c ---- */
 
-/* What a kernel's source says about it; the build makes the table from the sources. The last row's symbol is
- * NULL. */
+/* The comment at the head of a kernel's source, as `uk show` prints it. The build generates the table from
+ * the sources; the last row's symbol is NULL. */
 struct uk_kernel_doc {
     const char *symbol, *text;
 };
 extern const struct uk_kernel_doc uk_kernel_docs[];
-/* The row; NULL: the name and the nearest one have been printed. */
+/* Finds the kernel's row. NULL: an error with the closest name has been printed. */
 const struct uk_kernel *uk_kernel_named(const char *name);
 
-/* ---- uk_simulate.c: kernels of GPUs in the simulator. A simulation is for the launches of one code object;
- * NULL: no memory. ---- */
+/* ---- uk_simulate.c: GPU kernels in the simulator. One simulation serves the launches of one code object;
+ * NULL: out of memory. ---- */
 
 struct uk_simulation *uk_simulation_begin(void);
 void uk_simulation_end(struct uk_simulation *s);
-/* As struct uk_verify_runner's launch. */
+/* Launches one kernel; has the signature of struct uk_verify_runner's launch. */
 enum uk_status uk_simulate(void *simulation, const struct uk_verify_launch *l, char *message, size_t room);
 
 /* ---- the commands; each returns the exit status ---- */
@@ -292,11 +303,11 @@ int uk_command_gemm(const struct uk_arguments *a);
 int uk_command_machine(const struct uk_arguments *a);
 int uk_command_help(const struct uk_arguments *a);
 
-/* uk_time.c: times a compiled program beside the peak and the peers. */
+/* uk_time.c: times a compiled program and compares it with the peak and with the peers. */
 int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, struct uk_module *m,
                     const int64_t *sizes, const double *scalars, struct uk_data *data);
 
-/* The instruction set whose peak a target's figures stand beside. */
+/* The instruction set whose peak a target's speed is compared with. */
 int uk_target_isa(const char *target);
 
 #endif

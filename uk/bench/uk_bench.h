@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside uk bench: what its files share. */
+/* Declarations shared by the files of uk bench. */
 #ifndef UK_BENCH_H
 #define UK_BENCH_H
 
@@ -9,22 +9,23 @@
 
 /* ---- uk_bench_report.c ---- */
 
-/* {"context": ..., "benchmarks": []} of Google Benchmark's schema, with a "cpu" added. cJSON_Delete it. */
+/* Creates {"context": ..., "benchmarks": []} in Google Benchmark's schema, plus a "cpu". Free it with
+ * cJSON_Delete(). */
 cJSON *uk_bench_json(void);
-/* Adds a benchmark; the caller adds its counters to what is returned. */
+/* Adds a benchmark and returns it, so that the caller can add counters. */
 cJSON *uk_bench_record(cJSON *all, const char *name, const struct bench_contender *c, int threads);
-/* Whether the run that --compare names can be read: better known before hours of measuring. Exit status. */
+/* Checks that the run named by --compare can be read, before hours of measuring. Exit status. */
 int uk_bench_check(const struct uk_arguments *a);
-/* Writes the JSON where --json says, and compares with the run that --compare names: UK_EXIT_WRONG if
- * something got slower. */
+/* Writes the JSON to --json's file and compares it with --compare's run: UK_EXIT_WRONG if a benchmark became
+ * slower. */
 int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
 
 /* ---- uk_bench.c ---- */
 
-/* The kernel's declaration, read; exit status. */
+/* Reads the kernel's declaration. Exit status. */
 int uk_bench_declaration(const struct uk_kernel *k, struct bench_declaration *d);
-/* The sizes of one tile and of sums of so many terms, or somewhat more; how often such a call multiplies, or
- * what it does instead. */
+/* Chooses sizes: one tile, and sums of `length` terms, or slightly more. uk_bench_terms() returns the
+ * multiplications of such a call, or the operations that take their place. */
 void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d, int64_t length,
                     struct bench_sizes *s);
 double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration *d,
@@ -32,14 +33,14 @@ double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration 
 
 /* ---- uk_bench_plot.c ---- */
 
-/* Whether what --plot needs is there: better known before hours of measuring. Exit status. */
+/* Checks that the tools of --plot exist, before hours of measuring. Exit status. */
 int uk_bench_plot_check(const struct uk_arguments *a);
-/* Draws the JSON of uk bench gemm where --plot says. Exit status. */
+/* Plots the JSON of uk bench gemm to --plot's file. Exit status. */
 int uk_bench_plot(const struct uk_arguments *a, const cJSON *all);
 
 /* ---- uk_bench_count.c ---- */
 
-/* uk bench of kernels for a target that is emulated: instructions, no time. Exit status. */
+/* uk bench of kernels for an emulated target: counts instructions, measures no time. Exit status. */
 int uk_bench_count(const struct uk_arguments *a);
 
 /* ---- uk_bench_gemm.c ---- */
@@ -54,18 +55,18 @@ int uk_bench_static(const struct uk_arguments *a);
 
 /* ---- uk_bench_gpu.c ---- */
 
-/* uk bench --static with a GPU's target. Exit status. */
+/* uk bench --static for a GPU target. Exit status. */
 int uk_bench_gpu(const struct uk_arguments *a);
 
 /* ---- uk_bench_ours.c ---- */
 
 struct bench_library;
-/* Two: uk_sgemm and uk_dgemm as BLAS is called, and planned beforehand. */
+/* Sets two libraries: uk_sgemm and uk_dgemm called like BLAS, and the same with plans made beforehand. */
 void uk_bench_ours(struct bench_library *libraries, int isa, int threads);
 
 /* ---- uk_bench_networks.c ---- */
 
-/* Networks beside ONNX Runtime. Exit status. */
+/* Compares networks with ONNX Runtime. Exit status. */
 int uk_bench_networks(const struct uk_arguments *a);
 
 #endif

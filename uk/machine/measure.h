@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside uk machine: the fields of a machine's row as text, and what microbenchmarks measure of them on this
- * CPU.
+ * Microbenchmarks of uk machine: measures the fields of a machine's row on this CPU, and formats them.
  *
- * A measurement is made of points: each times one loop of known length, a sample in each round until the time
- * is up. A sample is in cycles: its time over that of a chain of dependent additions, one a cycle, timed
- * before and after it. Of a point's samples the lowest twentieth counts (its largest), as other programs,
- * other virtual machines and interrupts only ever add time.
+ * A measurement consists of points. A point times one loop of known length: one sample per round, until the
+ * time is up. A sample is in cycles: its time divided by that of a chain of dependent additions, one per
+ * cycle, timed before and after it. The result of a point is the largest of its lowest twentieth of samples,
+ * because other programs, virtual machines and interrupts only add time.
  */
 #ifndef UK_MEASURE_H
 #define UK_MEASURE_H
@@ -23,56 +22,56 @@ enum uk_field_kind {
     UK_FIELD_INT64,
     UK_FIELD_DOUBLE,
     UK_FIELD_BOOL,
-    UK_FIELD_PORTS /* its value is how many begin each cycle */
+    UK_FIELD_PORTS /* printed as the number of operations that can start per cycle */
 };
 
-/* A field of struct uk_machine, in the order in which they are printed. Those that follow each other with the
- * same line are printed on one. */
+/* A field of struct uk_machine, in the order of printing. Consecutive fields with the same `line` share a
+ * printed line. */
 struct uk_field {
-    const char *name;         /* "l2.size"; those of the uncore begin with uncore */
-    const char *line, *words; /* words: a %s is the value */
+    const char *name;         /* such as "l2.size"; names of the uncore's fields begin with "uncore" */
+    const char *line, *words; /* words: printf format with a %s for the value */
     const char *unit;
     enum uk_field_kind kind;
     size_t offset; /* in struct uk_machine */
 };
 
-/* The last row's name is NULL. */
+/* The table ends with a row whose name is NULL. */
 extern const struct uk_field uk_fields[];
 double uk_field_value(const struct uk_machine *m, const struct uk_field *f);
-/* As archs.def has it, or "any". */
+/* The architecture's name in archs.def, or "any". */
 const char *uk_arch_name(int arch);
-/* As it is printed; returns `text`. */
+/* Formats the value as it is printed; returns `text`. */
 const char *uk_field_text(const struct uk_machine *m, const struct uk_field *f, char *text, size_t size);
-/* Whether the field is of vectors or a cache that the machine does not have. */
+/* True if the field describes vectors or a cache that the machine does not have. */
 bool uk_field_is_absent(const struct uk_machine *m, const struct uk_field *f);
 
-/* ---- loops_<arch>.c: loops of one instruction, or of several in turn ---- */
+/* ---- loops_<arch>.c: loops over one instruction, or over several in turn ---- */
 
 enum uk_micro_kind {
     UK_MICRO_FMA,         /* independent multiply-adds */
-    UK_MICRO_FMA_CHAIN,   /* each waits for the one before */
-    UK_MICRO_SHUFFLE,     /* shuffles of two registers inside lanes of 16 bytes */
-    UK_MICRO_FMA_SHUFFLE, /* pairs of the two */
+    UK_MICRO_FMA_CHAIN,   /* dependent multiply-adds */
+    UK_MICRO_SHUFFLE,     /* shuffles of two registers within 128-bit lanes */
+    UK_MICRO_FMA_SHUFFLE, /* a multiply-add and a shuffle; FMA2: two multiply-adds and a shuffle */
     UK_MICRO_FMA2_SHUFFLE,
-    UK_MICRO_LOAD, /* vectors one after the other, 8 of them, from `memory` on */
+    UK_MICRO_LOAD, /* 8 consecutive vectors, starting at `memory` */
     UK_MICRO_STORE,
-    UK_MICRO_LINES,     /* loads of vectors 64 bytes apart, 8 of them */
-    UK_MICRO_FMA5_LINE, /* five multiply-adds and such a load */
-    UK_MICRO_MERGE,     /* loads into a part of a register */
+    UK_MICRO_LINES,     /* 8 vector loads 64 bytes apart */
+    UK_MICRO_FMA5_LINE, /* five multiply-adds and one load of LINES */
+    UK_MICRO_MERGE,     /* loads into part of a register */
     UK_MICRO_FMA2_MERGE,
-    UK_MICRO_READ, /* as LOAD, but each iteration reads the next 8 vectors */
-    UK_MICRO_ISSUE /* additions, vector operations and loads, all independent; of no width */
+    UK_MICRO_READ, /* like LOAD, but each iteration reads the next 8 vectors */
+    UK_MICRO_ISSUE /* independent additions, vector operations and loads; has no vector width */
 };
 
 struct uk_micro {
     enum uk_micro_kind kind;
-    int bytes;            /* of a vector */
-    const char *features; /* of the CPU, as in archs.def */
-    int operations;       /* of an iteration: instructions, or the groups that the kind names */
+    int bytes;            /* vector width */
+    const char *features; /* required features, named as in archs.def */
+    int operations;       /* per iteration: instructions, or groups of them as named by the kind */
     void (*run)(long iterations, char *memory);
 };
 
-/* The last row's function is NULL. An architecture without loops has none. */
+/* The table ends with a row whose function is NULL; an architecture without loops has only that row. */
 extern const struct uk_micro uk_micros[];
 
 /* ---- measure.c, lab.c ---- */
@@ -80,106 +79,110 @@ extern const struct uk_micro uk_micros[];
 struct uk_lab;
 struct uk_measured;
 
-/* What a point does: `prepare` is not timed; `run` returns how many operations it did. */
+/* One kind of measurement: `prepare` is not timed, `run` returns the number of operations that it did. */
 struct uk_trial {
     void (*prepare)(struct uk_lab *, const struct uk_measured *);
     double (*run)(struct uk_lab *, const struct uk_measured *);
-    bool median; /* counts: what is tried goes well sometimes where it usually does not */
+    bool median; /* use the median: the measured effect sometimes succeeds although it usually does not */
 };
 
-/* PASSES: over what is to be in the last cache; some keep only what comes by several times. */
+/* PASSES: times that data are read to get them into the last-level cache; some keep only lines that are
+ * reused. */
 enum { UK_SAMPLES = 128, UK_POINTS = 400, UK_ANSWERS = 120, UK_LINE = 64, UK_PASSES = 16 };
 
 struct uk_measured {
     const struct uk_trial *trial;
-    const void *what; /* what these are, the trial knows */
+    const void *what; /* parameters whose meaning `trial` defines */
     int64_t a, b;
     double sample[UK_SAMPLES];
     int samples;
-    double cycles; /* of an operation; the result */
+    double cycles; /* per operation: the result */
 };
 
-/* What is known of a field, or of several together; with a reason: it is not measured. */
+/* Result for one or several fields; with a `reason` it was not measured. */
 struct uk_answer {
     char field[40];
     const char *unit, *reason;
     double value;
-    double row; /* what the row says of it, where it is no field; else NAN */
+    double row; /* the row's value, if no field holds it; else NAN */
 };
 
 struct uk_lab {
     struct uk_machine machine;
-    /* Memory in pages as large as the system gives, and in pages that are small and lie in no order. Both are
-     * 0 but for chains. */
+    /* Buffers of pages as large as the system provides, and of small pages in random physical order. Both
+     * contain only zeros except chains. */
     char *large, *small, *mapped;
-    int64_t bytes; /* of each */
+    int64_t bytes; /* size of each buffer */
     int64_t page;
-    uint32_t *order; /* of a chain, and room for one: a line of all the memory each */
-    char *at;        /* where a chain goes on */
+    uint32_t *order; /* order of a chain's elements, one entry per cache line of a buffer */
+    char *at;        /* next element of the chain */
     uint64_t random;
     int rounds, points, answers;
     struct uk_measured point[UK_POINTS];
     struct uk_answer answer[UK_ANSWERS];
 };
 
-/* NULL: no memory. */
+/* Allocates a lab; NULL: out of memory. */
 struct uk_lab *uk_lab_create(const struct uk_machine *m);
 void uk_lab_free(struct uk_lab *lab);
-/* Measures for about so long, each point at least once; then there is an answer to each field. */
+/* Measures for about `seconds`, each point at least once, then derives an answer for every field. */
 void uk_lab_measure(struct uk_lab *lab, double seconds);
 const struct uk_answer *uk_lab_answer(const struct uk_lab *lab, const char *field);
 
-/* For those that measure: adds a point, of which each stands once. */
+/* For measurements: adds a point unless it exists. */
 void uk_point_add(struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a, int64_t b);
-/* The result of the point. */
+/* Cycles per operation of the point. */
 double uk_point_cycles(const struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a,
                        int64_t b);
 void uk_say(struct uk_lab *lab, const char *field, double value);
 void uk_cannot(struct uk_lab *lab, const char *field, const char *reason);
-/* Of no field: beside what follows from the row. */
+/* Adds an answer that belongs to no field, with the value that follows from the row. */
 void uk_say_beside(struct uk_lab *lab, const char *name, const char *unit, double value, double row);
-/* Below `limit`. */
+/* Random number below `limit`. */
 uint32_t uk_lab_random(struct uk_lab *lab, uint32_t limit);
-/* Writes the line back to memory and out of all caches; uk_can_flush: whether this architecture can. */
+/* Writes a cache line back and evicts it from all caches; uk_can_flush() is true if the architecture allows
+ * that. */
 void uk_flush(const char *line);
 bool uk_can_flush(void);
-/* After which all earlier flushes are done. */
+/* Waits until all earlier flushes are complete. */
 void uk_flush_end(void);
-/* A value that the compiler does not know to be 0. */
+/* Hides a value from the optimizer. */
 static inline uint64_t uk_hidden(uint64_t value) {
     __asm__ volatile("" : "+r"(value));
     return value;
 }
 
-/* ---- chase.c: chains of addresses, each in the place that the one before names ---- */
+/* ---- chase.c: pointer chains ---- */
 
-/* Chains of lines: element i at base + i * stride, and where `spread` i % 64 lines further on. They are in
- * random order inside windows of so many elements, one window after the other; of 0: all are. */
+/* A pointer chain over cache lines. Element i is at base + i * stride, plus i % 64 lines if `spread`. The
+ * order is random within windows of `window` elements, which follow each other; window = 0: random over
+ * all. */
 struct uk_chain {
-    bool small, spread, flushed; /* in small pages; from memory, as far as lines can be flushed */
+    bool small, spread, flushed; /* small: uses small pages; flushed: evicts the lines before each traversal,
+                                    where possible */
     int64_t stride, window;
 };
-/* a: elements. */
+/* Parameter a: number of elements. */
 extern const struct uk_trial uk_chase;
-/* Every other line, since cores fetch pairs of them; in windows of 32 pages, which every first level of a TLB
- * holds. They take all of a cache's size, in half of its sets. */
+/* Chains over every other line, because cores fetch pairs of lines, in windows of 32 pages, which every
+ * first-level TLB holds. A chain of a cache's size fills half of its sets. */
 extern const struct uk_chain uk_lines, uk_lines_flushed;
 
-/* The result. */
+/* Cycles per element of the chain. */
 double uk_chase_cycles(const struct uk_lab *lab, const struct uk_chain *chain, int64_t elements);
-/* Latency of memory, if lines can be flushed. */
+/* Latency of memory in cycles, if lines can be flushed. */
 double uk_memory_latency(const struct uk_lab *lab);
-/* Makes lab->order, of numbers from 0 on. */
+/* Sets lab->order to a random permutation of 0 .. elements - 1 within windows. */
 void uk_random_order(struct uk_lab *lab, int64_t elements, int64_t window);
-/* Bytes that stand for a level: it holds them, and the level before it does not. 4: memory, where lines can
- * be flushed. */
+/* A footprint in bytes that the cache level holds and the level before it does not. Level 4: memory, if lines
+ * can be flushed. */
 int64_t uk_bytes_in(const struct uk_lab *lab, int level);
 
-/* ---- what is measured: each adds its points, and answers when they have results ---- */
+/* ---- measurements: _begin adds the points, _end derives answers from their results ---- */
 
 void uk_units_begin(struct uk_lab *lab);
 void uk_units_end(struct uk_lab *lab);
-/* Bytes a cycle from the first cache, by the row's widest vectors that are here; NAN: none is. */
+/* Bytes per cycle loaded from L1 with the row's widest vectors that this CPU has; NAN: none. */
 double uk_load_rate(const struct uk_lab *lab);
 void uk_caches_begin(struct uk_lab *lab);
 void uk_caches_end(struct uk_lab *lab);
