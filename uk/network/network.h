@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks as files of uk: read with the options of the command, given inputs, run here or under an emulator,
- * layer by layer. */
+/* Networks in the command uk: reads a network with the command's options, provides its inputs, and runs it
+ * layer by layer here, under an emulator, on a board or on a GPU. */
 #ifndef UK_NETWORK_H
 #define UK_NETWORK_H
 
@@ -13,103 +13,112 @@ struct uk_net_job {
     struct uk_network *network;
     struct uk_options options;
     double read_time, compile_time; /* seconds */
-    char *inputs;                   /* one after the other */
-    const char **sources;           /* of each, its file, or what else it is */
+    char *inputs;                   /* data of all inputs, concatenated */
+    const char **sources;           /* per input: its file, or a description of where it comes from */
     int inputs_count, outputs_count;
-    int layers;         /* as many as there are, once progress is shown */
-    volatile int layer; /* that is being compared, from 0 */
-    /* A run: the block of memory, here or in a file that an emulator maps, too. */
+    int layers;         /* number of layers, set when progress is shown */
+    volatile int layer; /* layer being compared, from 0 */
+    /* The block of memory of a run: allocated here, or inside the file that an emulated program maps. */
     char *memory;
     size_t bytes;
-    struct uk_emulation *emulation; /* NULL: the code runs here, or on: */
+    struct uk_emulation *emulation; /* emulator or board; NULL: the code runs in this process or on `gpu` */
     struct uk_gpu *gpu;
     struct uk_network_device *device;
     char *mapped;
     size_t mapped_bytes;
 };
 
-/* ---- network.c: as all verbs take a network ---- */
+/* ---- network.c: steps common to all commands on networks ---- */
 
-/* Reads the file, with the shapes, sizes and constants of the options. Exit status; end the job in any case.
- * */
+/* Reads the file, applying the shapes, sizes and constants of the options. Exit status; call uk_net_end() in
+ * any case. */
 int uk_net_begin(struct uk_net_job *j, const struct uk_arguments *a);
 void uk_net_end(struct uk_net_job *j);
-/* Prints the network's message. Exit status. */
+/* Prints the network's error message. Exit status. */
 int uk_net_failed(const struct uk_net_job *j);
 int uk_net_layers(const struct uk_net_job *j);
-/* As uk_progress_begin(), while layers are compiled. */
+/* Like uk_progress_begin(), showing which layer is being compiled. */
 void uk_net_progress_begin(struct uk_net_job *j);
 double uk_net_multiply_adds(const struct uk_net_job *j);
-/* "[1, 3, 224, 224]", in one of a few buffers that later calls use again. */
+/* Formats a shape as "[1, 3, 224, 224]", in one of a few static buffers that later calls reuse. */
 const char *uk_net_shape(const struct uk_network_tensor *t);
 
-/* ---- network_data.c: what goes in and comes out ---- */
+/* ---- network_data.c: inputs and outputs ---- */
 
-/* Takes inputs from the files of the options, or random values, the same each time. Exit status. */
+/* Reads the inputs from the files of the options; the others get random values, the same in each run. Exit
+ * status. */
 int uk_net_take_inputs(struct uk_net_job *j);
 void uk_net_print_inputs(const struct uk_net_job *j);
-/* Copies the inputs to where runs read them, which may overwrite them. */
+/* Copies the inputs into the memory of a run. Needed before each run, because runs may overwrite them. */
 void uk_net_fill(const struct uk_net_job *j);
-/* Files that outputs are written to can be written. Exit status. */
+/* Checks that the files for outputs can be written. Exit status. */
 int uk_net_check_outputs(const struct uk_net_job *j);
-/* Prints the outputs' first elements and sums, and writes them to files. Exit status. */
+/* Prints each output's first elements and sum, and writes the outputs to files. Exit status. */
 int uk_net_give(const struct uk_net_job *j);
 double uk_net_element(enum uk_type type, const void *data, size_t i);
-/* A tensor to a file, as its suffix says. Exit status. */
+/* Writes a tensor to a file in the format of its extension. Exit status. */
 int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
 
 /* ---- network_device.c: on a GPU ---- */
 
-/* Compiles for the GPU, and takes it, or the simulator. Exit status. */
+/* Compiles for the GPU, and opens it or the simulator. Exit status. */
 int uk_net_open_device(struct uk_net_job *j);
 void uk_net_close_device(struct uk_net_job *j);
-/* NULL: it is no GPU's. */
+/* NULL: no GPU is open. */
 const char *uk_net_device_name(const struct uk_net_job *j);
-/* One layer, or, if that is negative, all. Exit status. */
+/* Runs one layer, or all if `layer` is negative. Exit status. */
 int uk_net_call_device(struct uk_net_job *j, int layer);
-/* All, and prints what the simulator counts. */
+/* Runs all layers and prints the simulator's counts. */
 int uk_net_count_device(struct uk_net_job *j);
-/* Times all of it on the GPU of a board, and prints that; or each layer. Exit status. */
+/* Times the whole network, or each layer, on a board's GPU; the first function prints the result. Exit
+ * status. */
 int uk_net_time_all_on_gpu(struct uk_net_job *j);
 int uk_net_time_layers_on_gpu(struct uk_net_job *j, int layers, double *seconds);
 
-/* ---- network_call.c: running it ---- */
+/* ---- network_call.c: running a network ---- */
 
-/* Compiles for this machine or for the emulator, and makes the memory. Exit status. */
+/* Compiles for this machine or for the emulator, and allocates the memory. Exit status. */
 int uk_net_prepare(struct uk_net_job *j);
-/* All layers, or one of them. Exit status. */
+/* Runs all layers, or one. Exit status. */
 int uk_net_call(struct uk_net_job *j);
 int uk_net_call_layer(struct uk_net_job *j, int layer);
-/* All layers under the emulator, with the instructions counted. Exit status; free the counts in any case. */
+/* Runs all layers under the emulator and counts the instructions. Exit status; free the counts in any
+ * case. */
 int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts);
 
 /* ---- network_count.c ---- */
 
-/* Runs all layers under the emulator or in the simulator, and prints the instructions, as the options say of
- * each layer. Exit status. */
+/* Runs all layers under the emulator or in the simulator and prints instruction counts, per layer if the
+ * options say so. Exit status. */
 int uk_net_count(struct uk_net_job *j);
 
-/* ---- network_runner.c: where it runs in a program of its own ---- */
+/* ---- network_runner.c: running in a separate program ---- */
 
-/* The file that it maps: a page whose first word is the status, then the block. The argument is LAYER@FILE: a
- * layer, or all, or how large the file is to be, or, with how often, each layer. */
+/*
+ * The program maps a file: UK_NET_HEAD bytes, of which the first word is the status, then the block of
+ * memory. Its argument is LAYER@FILE, where LAYER is an index or one of
+ *
+ * - UK_NET_ALL: runs all layers
+ * - UK_NET_SIZE: reports the file's size
+ * - UK_NET_EACH: times each layer; the number of repetitions follows
+ */
 enum { UK_NET_HEAD = 4096, UK_NET_ALL = -1, UK_NET_SIZE = -2, UK_NET_EACH = -3 };
-/* Its source, in C; free it. NULL: no memory. */
+/* The program's C source; the caller frees it. NULL: out of memory. */
 char *uk_net_runner(const struct uk_net_job *j);
-/* Times all of it on a board, and prints that; or each layer. Exit status. */
+/* Times the whole network, or each layer, on a board; the first function prints the result. Exit status. */
 int uk_net_time_all_there(struct uk_net_job *j);
 int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds);
 
 /* ---- network_check.c, network_time.c ---- */
 
-/* Makes the folder of --layers. Exit status. */
+/* Creates the folder of --layers. Exit status. */
 int uk_net_make_folder(const struct uk_net_job *j);
-/* Runs layer by layer, compares each layer's result with the interpreter's if asked to, and writes it to a
- * file if asked to. Exit status. */
+/* Runs layer by layer; on request compares each layer's result with the interpreter's and writes it to a
+ * file. Exit status. */
 int uk_net_look(struct uk_net_job *j);
-/* Times all of it and each layer. Exit status. */
+/* Times the whole network and each layer. Exit status. */
 int uk_net_time(struct uk_net_job *j);
-/* Seconds of each layer, where the network runs. Exit status. */
+/* Seconds of each layer, on whatever runs the network. Exit status. */
 int uk_net_time_layers(struct uk_net_job *j, int layers, double *seconds);
 
 #endif
