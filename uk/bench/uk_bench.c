@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench: every kernel alone: on operands in the cache, beside the peak of its instruction set; or, where
- * an element is used once, on a matrix beyond the caches, beside a loop that only moves as many bytes. */
+/* uk bench: measures each kernel alone. Operands are in the cache and the speed is compared with the peak of
+ * the instruction set. Kernels that use each element once instead read a matrix larger than the caches and
+ * are compared with a loop that only moves as many bytes. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +11,19 @@
 #include "registry/operation.h"
 #include "uk_bench.h"
 
-/* Panels lie in the first two levels of cache, and the loop is so long that little but its speed counts; rows
- * of so many elements do not share sets of a cache. */
+/* Length of sums: operands still fit in L1 and L2, the loop dominates its prologue, and rows of this many
+ * elements do not collide in cache sets. */
 enum { K = 528 };
-/* The terms of a window of 3 by 3. */
+/* Terms of a 3 x 3 window. */
 enum { TAPS = 9 };
-/* The matrix of those that read every element once, in bytes, and half of it; and its columns. */
+/* For kernels that read each element once: columns of the matrix, its bytes, and half of them. */
 enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
-/* What is done at a time where any number may be, and nothing is multiplied. */
+/* Defaults for sizes that a declaration does not bound, in operations that do not multiply: of tiles, of
+ * other sizes. */
 enum { SOME = 64, OTHERS = 4 };
 
 struct call {
-    uk_function *function; /* what a row says, read beforehand */
+    uk_function *function; /* from the kernel's row, looked up before timing */
     struct bench_arguments arguments;
 };
 
@@ -30,14 +32,14 @@ static void run_call(void *user) {
     bench_call_kernel(c->function, &c->arguments, 0.5);
 }
 
-/* How many of its products an instruction makes where it makes one of floats. */
+/* Products per instruction, relative to f32. */
 static const double rates[] = {
     [UK_ELEMENT_F16] = 2, [UK_ELEMENT_BF16] = 2, [UK_ELEMENT_F32] = 1,   [UK_ELEMENT_F64] = 0.5,
     [UK_ELEMENT_I8] = 4,  [UK_ELEMENT_U8] = 4,   [UK_ELEMENT_U8_I8] = 4, [UK_ELEMENT_I8_U8] = 4,
     [UK_ELEMENT_I32] = 1, [UK_ELEMENT_I16] = 2,
 };
 
-/* What a kernel that streams is held against. */
+/* The loop that streaming kernels are compared with. */
 struct stream {
     int isa;
     float *matrix;
@@ -55,7 +57,9 @@ static void run_stream(void *user) {
 struct result {
     const struct uk_kernel *kernel;
     struct bench_contender time,
-        stream; /* `stream` in second place, if there is one: its ratio is the share */
+        /* time: the kernel. stream: the comparison loop, if there is one; its ratio is the kernel's share of
+         * the loop's speed. */
+        stream;
     struct bench_plan plan;
     double bytes;
 };
@@ -64,8 +68,8 @@ static bool has_size(const struct bench_dim *dim) {
     return bench_is_size(dim->extent.name);
 }
 
-/* Products whose results are a vector or a number use every element of a matrix, or of two vectors, once. The
- * matrix is the first operand; where its extents are no sizes, it has the size of a tile. */
+/* True for products whose result is a vector or a number: they use each element of a matrix, or of two
+ * vectors, once. The matrix is the first operand; if its extents are constants, it has the size of a tile. */
 static bool is_streaming(const struct bench_declaration *d) {
     const struct bench_tensor *t = &d->tensor[0];
     int most = 0;
@@ -82,7 +86,7 @@ static size_t bytes_of(const struct bench_tensor *t) {
     return (size_t)bits / 8;
 }
 
-/* No more than is assumed. */
+/* n, but at most the limit that the declaration assumes for the size. */
 static int64_t at_most(const struct bench_declaration *d, char letter, int64_t n) {
     const int64_t most = d->most[letter - 'A'];
     return most && n > most ? most : n;
@@ -92,8 +96,8 @@ static int64_t up_to_multiple(int64_t n, int64_t of) {
     return (n + of - 1) / of * of;
 }
 
-/* The rows of the first operand are as long as may be, and there are as many as fill the matrix; or two
- * vectors fill it. */
+/* Chooses rows of the first operand as long as allowed, up to WIDTH, and enough of them to fill the matrix;
+ * for vectors, two of half its bytes. */
 static void choose_stream(const struct bench_declaration *d, struct bench_sizes *s) {
     const struct bench_tensor *t = &d->tensor[0];
     const char inner = t->dim[t->dims - 1].extent.name[0];
@@ -114,17 +118,17 @@ void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d
 
     *s = (struct bench_sizes){
         .step = uk_kernel_operation(k)->stride > 1 ? 2 : 1, .reversed = true, .updates = d->updates};
-    for (int i = 0; i < BENCH_LETTERS; i++) /* what an operation may have besides */
+    for (int i = 0; i < BENCH_LETTERS; i++) /* sizes that are peculiar to an operation */
         s->size[i] = some(d, (char)('A' + i), OTHERS);
     *bench_size(s, 'I') = some(d, 'I', uk_kernel_mr(k));
     *bench_size(s, 'J') = some(d, 'J', uk_kernel_nr(k));
     *bench_size(s, 'R') = *bench_size(s, 'S') = 3;
     *bench_size(s, 'T') = 4;
-    /* All of it in as many runs. */
+    /* G runs of kr terms cover P. */
     *bench_size(s, 'P') = up_to_multiple(d->has['T' - 'A'] ? length / 4 : length, kr);
     *bench_size(s, 'G') = *bench_size(s, 'P') / kr;
     *bench_size(s, 'W') = *bench_size(s, d->has['I' - 'A'] ? 'I' : 'J');
-    /* A group of each row. */
+    /* One group per row. */
     if (d->has['W' - 'A'] && !d->has['G' - 'A'])
         *bench_size(s, 'P') = kr;
 }
@@ -134,7 +138,7 @@ double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration 
     const int window = uk_kernel_operation(k)->window;
     double terms = window ? window * window : 1;
 
-    for (int i = 0; i < BENCH_LETTERS; i++) /* W and G are those of a panel */
+    for (int i = 0; i < BENCH_LETTERS; i++) /* W and G describe a panel's layout, not work */
         if (d->has[i] && i != 'W' - 'A' && i != 'G' - 'A')
             terms *= (double)s->size[i];
     return terms;
@@ -152,8 +156,8 @@ static bool has_extent(const struct bench_tensor *t, char letter) {
     return false;
 }
 
-/* Products in which an operand has an element for each term, as depthwise convolutions: their sums are over
- * the taps of a window. */
+/* True for products in which one operand has an element for every term, such as depthwise convolutions: they
+ * sum over the taps of a window. */
 static bool is_sum_of_taps(const struct bench_declaration *d) {
     for (int i = 0; i < d->tensors; i++) {
         bool all = d->multiplies && !d->tensor[i].is_output;
@@ -165,7 +169,7 @@ static bool is_sum_of_taps(const struct bench_declaration *d) {
     return false;
 }
 
-/* Memory for all operands, one behind the other, with numbers; their addresses become arguments. */
+/* Allocates and fills all operands, one after another, and puts their addresses into the arguments. */
 static float *make_operands(struct bench_arguments *a, bool f64) {
     size_t bytes = 0, at = 0, start[BENCH_TENSORS];
 
@@ -216,7 +220,7 @@ static enum uk_status measure(const struct uk_kernel *k, const struct bench_decl
     r->time = both[0];
     if (streams)
         r->stream = both[1];
-    /* The peak is that of floats. */
+    /* The measured peak is that of floats. */
     r->plan.peak *= rates[element];
     r->time.percent /= rates[element];
     free(memory);
@@ -258,7 +262,7 @@ int uk_bench_declaration(const struct uk_kernel *k, struct bench_declaration *d)
                        uk_kernel_symbol(k), (int)strcspn(at + 1, "\n"), at + 1);
 }
 
-/* Measures one row. *count grows if there is a result. */
+/* Measures one row; increments *count if there is a result. */
 static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a, struct result *results,
                         int *count) {
     char lacking[32];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a
- * plugin of qemu-user's, for each step of k and each multiply-add, or each element of vectors; on request by
- * mnemonic, and as cycles of the core whose latencies RISC-V P's draft lists. That says nothing of time.
+ * uk bench --target=TARGET for another architecture: counts the instructions that a kernel executes, with a
+ * plugin of qemu-user. Reports them per step of k and per multiply-add, or per element of vectors; on request
+ * by mnemonic, and as cycles on the core whose latencies RISC-V P's draft lists. The counts do not predict
+ * time.
  *
- * With --remote=HOST the kernel is timed there instead.
+ * With --remote=HOST the kernel is timed on that board instead.
  *
- * The kernel runs on a whole tile with two numbers of steps; the difference is the loop's, all of it.
+ * The kernel runs on a whole tile with two numbers of steps; the difference is due to the loop alone.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,20 +17,19 @@
 #include "remote/remote.h"
 #include "uk_bench.h"
 
-/* Multiples of every kernel's steps a turn; elements between rows, so that they are not in the same sets of a
- * cache. */
+/* FEW, MANY: steps of k, multiples of every kernel's unrolling. GAP: elements between rows, so that rows do
+ * not collide in cache sets. */
 enum { FEW = 64, MANY = 576, GAP = 16 };
 
-/* What a kernel goes through: the size that says how far, how much of it is a step, and what each step does
- * so many of. */
+/* Work per call: loop size, step, unit, units per step. */
 struct work {
-    char size; /* 0: a call is a step */
+    char size; /* the loop's size; 0: a call is one step */
     int step;
     const char *unit;
-    double units; /* 0: it is neither a product nor one of vectors */
-    double times; /* of what kernels.def counts in a step: a run's step, or a product of a window */
+    double units; /* 0: neither a product nor an operation on vectors */
+    double times; /* steps as counted in kernels.def per step here: steps of a run, or products of a window */
     struct bench_declaration declaration;
-    struct bench_arguments arguments; /* of a call of many steps */
+    struct bench_arguments arguments; /* for a call with many steps */
 };
 
 static bool has(const struct bench_declaration *d, char letter) {
@@ -43,7 +43,7 @@ static bool is_of_vectors(const struct bench_declaration *d) {
     return true;
 }
 
-/* Exit status. */
+/* Derives the work of the kernel's call from its declaration. Exit status. */
 static int find_work(const struct uk_kernel *k, struct work *w) {
     const struct bench_declaration *d = &w->declaration;
     struct bench_sizes sizes;
@@ -85,7 +85,8 @@ static void put_arguments(struct uk_text *t, const struct work *w) {
     }
 }
 
-/* A program that calls the kernel, on zeros, with its argument for the size of its steps, or so often. */
+/* Generates a program that calls the kernel on zeros. Its argument is the value of the loop's size, or the
+ * number of calls. */
 static int put_runner(struct uk_text *t, const struct uk_kernel *k, const struct work *w) {
     uk_runner_put_runtime(t, 1);
     uk_put(t,
@@ -102,7 +103,7 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k, const struct
     return t->failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
 }
 
-/* Without steps, with few and with many. */
+/* The three runs: no steps, few, many. */
 enum { NONE, SOME, ALL, RUNS };
 static const int steps_of[RUNS] = {0, FEW, MANY};
 
@@ -110,7 +111,8 @@ static double per_step(int64_t few, int64_t many) {
     return (double)(many - few) / (MANY - FEW);
 }
 
-/* A row for every architecture states its instructions for none in particular. */
+/* Prints the counts per step. Generic C kernels have no stated number of multiply-add instructions, as it
+ * depends on the architecture. */
 static void print_steps(const struct uk_kernel *k, const struct work *w,
                         const struct uk_emulated_counts runs[RUNS]) {
     const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
@@ -148,7 +150,7 @@ static void print_cycles(const struct uk_kernel *k, const struct work *w,
                step / w->units, w->unit);
 }
 
-/* On a board nothing is counted. */
+/* Times the kernel on the board; nothing is counted. */
 static int time_kernel(struct uk_emulation *e, const struct uk_kernel *k, const struct work *w,
                        const struct uk_arguments *a) {
     const int steps = 4 * FEW * w->step, flops = w->declaration.multiplies ? 2 : 1;
@@ -213,7 +215,7 @@ static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const s
     return status;
 }
 
-/* One row, named or not. *left_out grows if it is not counted. */
+/* Handles one row, named or not; increments *left_out if it cannot be counted. */
 static int count_row(struct uk_context *c, const struct uk_kernel *k, const struct uk_arguments *a,
                      int *left_out) {
     char lacking[64];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench gemm: our products and other libraries' on sets of shapes, in turns, beside the peak. */
+/* uk bench gemm: compares our matrix products with other libraries' on sets of shapes, measured in
+ * alternation and relative to the peak. */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +16,7 @@ enum { OURS = 2, ALL = OURS + BENCH_LIBRARIES };
 struct set_summary {
     char name[BENCH_NAME];
     enum bench_form form;
-    int shapes, losses; /* losses: slower than 0.97 x the best peer */
+    int shapes, losses; /* losses: shapes slower than 0.97 x the best peer */
     double log_ratio, worst, percent;
     char worst_shape[64];
     const char *worst_peer;
@@ -26,22 +27,23 @@ struct session {
     enum bench_type type;
     int isa;
     int threads;
-    double peak;              /* first an estimate, then the median of those beside the samples */
-    double *peaks;            /* of each shape that was measured */
-    double bandwidth, l1, l2; /* bytes per second that one thread reads */
-    double deadline, printed; /* deadline: of bench_seconds(), 0: none; when progress was printed last */
+    double peak;              /* an estimate, later the median of the peaks measured next to the samples */
+    double *peaks;            /* per shape measured */
+    double bandwidth, l1, l2; /* bytes per second that one thread reads from memory, L1, L2 */
+    double deadline,
+        printed; /* deadline: in bench_seconds(), 0: none; printed: time of the last progress line */
     struct bench_library library[ALL];
     struct bench_shapes shapes;
-    int chosen, done; /* shapes */
+    int chosen, done; /* numbers of shapes */
     FILE *table;
     cJSON *json;
-    struct set_summary *set; /* as many as shapes at most */
+    struct set_summary *set; /* capacity: the number of shapes */
     int sets, status;
 };
 
-/* ---- what is chosen ---- */
+/* ---- selection ---- */
 
-/* Whether `word` is in a list with commas; NULL: all are. */
+/* True if `word` is in the comma-separated list; NULL contains every word. */
 static bool listed(const char *list, const char *word) {
     size_t n = strlen(word);
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
@@ -50,7 +52,7 @@ static bool listed(const char *list, const char *word) {
     return !list;
 }
 
-/* Whether the name begins with one of a list, whatever the case. */
+/* True if the name begins with one of the list's words, ignoring case. */
 static bool begins_with_one(const char *name, const char *list) {
     for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
         size_t n = strcspn(p, ","), i = 0;
@@ -86,7 +88,7 @@ static int choose_peers(struct session *s) {
     return UK_EXIT_OK;
 }
 
-/* Leaves the sets that --set names. */
+/* Removes the sets that --set does not name. */
 static int choose_shapes(struct session *s) {
     struct bench_shapes *all = &s->shapes;
     const char *list = s->a->set;
@@ -124,8 +126,8 @@ static int read_shapes(struct session *s) {
     return choose_shapes(s);
 }
 
-/* Our own library gets the instruction set and the threads as any other: by the environment, before its first
- * call. */
+/* Sets instruction set and threads by the environment, like a user of any library would; must precede the
+ * first call. */
 static int settle(struct session *s) {
     const struct uk_arguments *a = s->a;
     char count[16];
@@ -148,14 +150,15 @@ static int settle(struct session *s) {
     return UK_EXIT_OK;
 }
 
-/* Of half of the cache, in whole pages; 0: the row has none. */
+/* Read rate over half of the cache, in whole pages; 0: the row has no such cache. */
 static double read_cache(int isa, const struct uk_cache *cache) {
     return cache->size > 0 ? bench_read_rate(isa, cache->size / 2 / 4096 * 4096) : 0;
 }
 
-/* ---- how long it takes ---- */
+/* ---- time budget ---- */
 
-/* Seconds of one round of one contender, about: a call, a sample, two peaks; threads rest and warm up. */
+/* Estimated seconds of one round of one contender: a call, a sample, two peak loops, resting and waking
+ * threads. */
 static double round_cost(const struct session *s, const struct bench_shape *shape, double *call) {
     double flops = 2.0 * (double)shape->m * (double)shape->n * (double)shape->k;
     double bytes = 4.0 * ((double)shape->m * (double)shape->k + (double)shape->k * (double)shape->n);
@@ -165,7 +168,7 @@ static double round_cost(const struct session *s, const struct bench_shape *shap
     return *call + (*call > 1.5e-3 ? *call : 1.5e-3) + 0.8e-3 + (s->threads > 1 ? 0.12 : 0);
 }
 
-/* Contenders of a round; ours and the best peer twice. */
+/* Contenders per round; ours and the best peer are measured twice. */
 static int contenders_for(const struct session *s, enum bench_form form) {
     int count = 0;
     for (int i = 0; i < ALL; i++)
@@ -180,7 +183,8 @@ static int usual_rounds(const struct session *s, const struct bench_shape *shape
     return rounds;
 }
 
-/* Its usual rounds, or what its share of the time left allows, three at least; 0: the time is over. */
+/* Rounds for a shape: the usual number, or what its share of the remaining time allows, at least three; 0:
+ * the time is up. */
 static int rounds_for(struct session *s, int index, double *left) {
     double mine, all = 0, cost;
     int usual = usual_rounds(s, &s->shapes.shape[index], &mine);
@@ -211,10 +215,10 @@ static void tell_progress(struct session *s, const struct bench_shape *shape, do
 struct line {
     const struct bench_shape *shape;
     struct bench_call call[ALL];
-    struct bench_contender contender[ALL]; /* ours first */
+    struct bench_contender contender[ALL]; /* ours is first */
     int count;
     struct bench_plan plan;
-    struct bench_contender best; /* of the peers, measured once more; no name: there is none */
+    struct bench_contender best; /* best peer, measured again; no name: there is none */
 };
 
 static const char *form_text(const struct bench_shape *s) {
@@ -236,7 +240,8 @@ static void repeat(void *user, long calls) {
     call->library->repeat(call, calls);
 }
 
-/* Those who offer the product, and compute it, until the time is over. Ours must. */
+/* Collects the libraries that offer and compute the product, until the time is up. An error if ours does
+ * not. */
 static int gather(struct session *s, struct line *l, const struct bench_product *p) {
     char text[64];
     shape_text(l->shape, text, sizeof text);
@@ -266,8 +271,8 @@ static int gather(struct session *s, struct line *l, const struct bench_product 
 }
 
 /*
- * The least of several ratios is less than what it measures, by some of their noise: who is the best peer is
- * taken from one measurement of all, and our speed over its from another, of these two.
+ * Measures the best peer again. The minimum of several noisy ratios is biased low, so the best peer is chosen
+ * by one measurement of all contenders, and our speed relative to it comes from another one of the two.
  */
 static enum uk_status measure_best(struct line *l) {
     struct bench_contender pair[2] = {l->contender[0]};
@@ -277,7 +282,7 @@ static enum uk_status measure_best(struct line *l) {
         if (i == 1 || l->contender[i].ratio < pair[1].ratio)
             pair[1] = l->contender[i];
     enum uk_status status = l->count > 1 ? bench_paired(&plan, pair, 2) : UK_OK;
-    l->best = pair[1]; /* of the first measurement, if there was no time for another */
+    l->best = pair[1]; /* from the first measurement if the time is up */
     return status;
 }
 
@@ -374,7 +379,7 @@ static void sum_up(struct session *s, const struct line *l) {
     }
 }
 
-/* What was measured of a shape goes to the table, the summary and the JSON. */
+/* Adds a shape's results to the table, the summary and the JSON. */
 static void keep(struct session *s, const struct line *l, const struct bench_product *p) {
     s->peaks[s->done++] = l->plan.peak;
     sum_up(s, l);
@@ -382,7 +387,7 @@ static void keep(struct session *s, const struct line *l, const struct bench_pro
     record(s, l, p);
 }
 
-/* A shape that the time is too short for is not done. */
+/* Measures one shape; skips it if the time does not suffice. */
 static int measure(struct session *s, const struct bench_shape *shape, int rounds) {
     struct bench_product p;
     struct line *l = calloc(1, sizeof *l);
@@ -415,7 +420,7 @@ static int measure(struct session *s, const struct bench_shape *shape, int round
     return exit;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static void print_summary(struct session *s) {
     fprintf(
@@ -447,7 +452,7 @@ static void add_context(struct session *s) {
     cJSON_AddNumberToObject(context, "l2_bytes_per_second", s->l2);
 }
 
-/* What a table is worth little without. */
+/* Prints the conditions needed to interpret the table. */
 static void print_conditions(struct session *s) {
     const cJSON *context = cJSON_GetObjectItem(s->json, "context");
     fprintf(s->table, "%s, %s; %s, one thread reads L1 at %.0f, L2 at %.0f, memory at %.0f GB/s\n\n",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk bench --static for GPUs: what a program's kernels take of the machine, and what they execute in the
- * simulator.
+ * uk bench --static for GPUs: resources that a program's kernels occupy, and instructions that they execute
+ * in the simulator.
  *
- * Loops are found in the machine code, as jumps back: the kernel's loop is the innermost one with the most
- * multiply-adds, or instructions if it has none; a K step is an iteration of the one around it that has the
- * most. Their instructions are counted as they are executed, so that what a turn executes of loops inside and
- * of guarded copies is in it, whatever the compiler made of them.
+ * Loops are found in the machine code, as backward jumps. The kernel's loop is the innermost one with the
+ * most multiply-adds, or the most instructions if no loop has any. A K step is one iteration of the enclosing
+ * loop with the most iterations. Counts are of executed instructions, so they include inner loops and guarded
+ * copies however the compiler arranged them.
  */
 #define _DEFAULT_SOURCE /* strsep */
 #include <inttypes.h>
@@ -17,25 +17,25 @@
 #include "gpu_counts.h"
 #include "uk_bench.h"
 
-/* A SIMD has 16 lanes: cycles of a wave's vector instruction. */
+/* SIMD_LANES: a wave's vector instruction takes lanes / 16 cycles. */
 enum { SIMD_LANES = 16, SHARED_GRANULE = 512, DEFAULT_SIZE = 512, LARGEST_SIZE = 4096, LEAST_SIZE = 64 };
 
-/* Instructions first to last, the jump back. */
+/* Indices of the loop's first and last instruction; the last is the backward jump. */
 struct gpu_loop {
     int first, last;
     uint64_t iterations;
 };
 
-/* What iterations of a loop execute, by unit. */
+/* Instructions that a loop's iterations execute, by unit. */
 struct units {
-    double fma, valu, salu, lds, vmem, branch, wait; /* valu: all of them */
+    double fma, valu, salu, lds, vmem, branch, wait; /* valu includes fma */
     double read_cycles, write_cycles, conflicts;
-    uint64_t ways; /* of the worst conflict */
+    uint64_t ways; /* bank conflicts: the largest number of ways */
 };
 
 /* ---- loops ---- */
 
-/* The instruction that a jump goes to; -1: it is no jump, or goes out of the kernel. */
+/* Index of the jump's target; -1: not a jump, or it leaves the kernel. */
 static int jump_target(const struct uk_gpu_kernel_counts *k, const struct uk_assembly *rules, int i) {
     const char *text = k->instruction[i].text, *number = strchr(text, ' ');
     const char *const *jump = rules->jumps;
@@ -44,7 +44,7 @@ static int jump_target(const struct uk_gpu_kernel_counts *k, const struct uk_ass
         jump++;
     if (!*jump || !number)
         return -1;
-    /* In words of 4 bytes from the next instruction, which is as long. */
+    /* The operand counts 4-byte words from the next instruction; a jump is 4 bytes long. */
     const int64_t to = (int64_t)k->instruction[i].offset + 4 + 4 * (int64_t)(int16_t)strtol(number, NULL, 0);
 
     for (int at = 0; at < k->instructions; at++)
@@ -53,7 +53,7 @@ static int jump_target(const struct uk_gpu_kernel_counts *k, const struct uk_ass
     return -1;
 }
 
-/* All jumps back; free them. */
+/* Finds all backward jumps; the caller frees them. */
 static struct gpu_loop *find_loops(const struct uk_gpu_kernel_counts *k, const struct uk_assembly *rules,
                                    int *count) {
     struct gpu_loop *loop = calloc((size_t)k->instructions + 1, sizeof *loop);
@@ -80,7 +80,7 @@ static int multiplies(const struct uk_gpu_kernel_counts *k, const struct gpu_loo
     return n;
 }
 
-/* The innermost one with the most multiply-adds; NULL: there is no loop. */
+/* The innermost loop with the most multiply-adds; NULL: there is no loop. */
 static const struct gpu_loop *inner_loop(const struct uk_gpu_kernel_counts *k, const struct gpu_loop *loop,
                                          int count) {
     const struct gpu_loop *best = NULL;
@@ -100,7 +100,7 @@ static const struct gpu_loop *inner_loop(const struct uk_gpu_kernel_counts *k, c
     return best;
 }
 
-/* Around it, and turning most often: the smallest of those. */
+/* The enclosing loop with the most iterations; if tied, the smallest. */
 static const struct gpu_loop *step_loop(const struct gpu_loop *inner, const struct gpu_loop *loop,
                                         int count) {
     const struct gpu_loop *best = NULL;
@@ -113,7 +113,7 @@ static const struct gpu_loop *step_loop(const struct gpu_loop *inner, const stru
     return best;
 }
 
-/* ---- what they execute ---- */
+/* ---- executed instructions ---- */
 
 static bool is_branch(const struct uk_assembly *rules, const char *text) {
     for (const char *const *jump = rules->jumps; *jump; jump++)
@@ -174,9 +174,9 @@ static uint32_t up(uint32_t n, uint32_t granule) {
     return (n + granule - 1) / granule * granule;
 }
 
-/* Waves that a SIMD has registers for. */
+/* Waves per SIMD, limited by registers. */
 static int waves_by_registers(const struct uk_device *d, const struct uk_gpu_kernel_counts *k) {
-    /* Where both kinds are of one file, accumulators begin at a multiple of 4. */
+    /* Accumulation registers in a unified file begin at a multiple of 4. */
     const uint32_t used = k->agprs ? up(k->vgprs, 4) + k->agprs : k->vgprs;
     const uint32_t taken = up(used ? used : 1, (uint32_t)d->granule);
     const int waves = (int)((uint32_t)d->registers / taken);
@@ -184,7 +184,7 @@ static int waves_by_registers(const struct uk_device *d, const struct uk_gpu_ker
     return waves < d->waves ? waves : d->waves;
 }
 
-/* The same with whole blocks, for which shared memory has room. */
+/* Waves per SIMD in whole blocks, limited by registers and shared memory. */
 static double resident_waves(const struct uk_device *d, const struct uk_gpu_kernel_counts *k) {
     const int of_block = (int)(k->threads + (uint32_t)d->lanes - 1) / d->lanes;
     int blocks = waves_by_registers(d, k) * d->simds / of_block;
@@ -200,7 +200,7 @@ static double resident_waves(const struct uk_device *d, const struct uk_gpu_kern
 /* ---- the report ---- */
 
 static void print_units(const char *name, const struct units *u, const struct uk_device *d) {
-    /* All SIMDs of a unit multiply at once; they share its LDS. */
+    /* A compute unit's SIMDs multiply concurrently and share its LDS. */
     const double cycles = u->fma * d->lanes / SIMD_LANES / d->simds;
 
     printf("  %-14s VALU %.4g (FMA %.4g", name, u->valu, u->fma);
@@ -264,7 +264,7 @@ struct gpu_report {
     struct uk_data data;
 };
 
-/* What `assume P == (H + 1) / 2` gives a value. */
+/* True if an `assume P == (H + 1) / 2` determines the size. */
 static bool is_assumed(const struct uk_program *p, const struct uk_var *v) {
     for (const struct uk_assume *a = p->assumes; a; a = a->next) {
         const struct uk_index *r = a->relation;
@@ -276,7 +276,7 @@ static bool is_assumed(const struct uk_program *p, const struct uk_var *v) {
     return false;
 }
 
-/* Sizes that nobody names are large enough for several blocks. */
+/* Sizes without a value become large enough for several blocks. */
 static int choose_sizes(struct gpu_report *r, const struct uk_arguments *a) {
     struct uk_program *p = r->job.program;
     int count = 0;
@@ -341,10 +341,11 @@ static int run(struct gpu_report *r, const struct uk_target *t) {
     return status;
 }
 
-/* ---- a kernel: the product of its declaration, of any sizes, by the automatic schedule with it ---- */
+/* ---- kernels: products as in the kernel's declaration, of any size, with an automatic schedule that uses
+ * the kernel ---- */
 
-/* The declaration's tensors, without where they lie, and its statement. The text is as long as the
- * declaration at most. */
+/* Derives a program from the declaration: its tensors without layouts, and its statement. The text is no
+ * longer than the declaration. */
 static char *product_of(const struct uk_kernel *k) {
     static const char *const left_out[] = {"intrinsic", "assume", "compute", "reset", "update", "end"};
     const size_t length = uk_kernel_declaration(k, NULL, 0);
@@ -372,7 +373,7 @@ static char *product_of(const struct uk_kernel *k) {
     return text;
 }
 
-/* By --size. */
+/* True if --size sets the variable. */
 static bool is_given(const struct uk_arguments *a, const struct uk_var *v) {
     for (int i = 0; i < a->bindings; i++)
         if (!strcmp(a->binding[i].name, v->name))
@@ -380,7 +381,7 @@ static bool is_given(const struct uk_arguments *a, const struct uk_var *v) {
     return false;
 }
 
-/* Compiles it by automatic schedules for products of sizes from large to small, until one has the kernel. */
+/* Compiles products of decreasing size with automatic schedules, until one uses the kernel. */
 static int compile_with(struct gpu_report *r, const struct uk_arguments *a, const struct uk_kernel *k) {
     for (int64_t size = LARGEST_SIZE; size >= LEAST_SIZE; size /= 2) {
         for (struct uk_var *v = r->job.program->sizes; v; v = v->next)
@@ -432,7 +433,7 @@ static int begin_program(struct gpu_report *r, const struct uk_arguments *a) {
     return s ? uk_job_failed(&r->job, s) : status;
 }
 
-/* ---- all of them ---- */
+/* ---- the command ---- */
 
 static int report(const struct uk_arguments *a, const struct uk_target *t, const char *name,
                   const struct uk_kernel *k) {
@@ -487,7 +488,8 @@ int uk_bench_gpu(const struct uk_arguments *a) {
         t++;
     for (int i = 0; i < a->positionals && !status; i++) {
         const char *name = a->positional[i];
-        /* Programs end in .uk or lie in a folder; the names of kernels have neither. */
+        /* File names of programs end in .uk or contain a folder; names of kernels contain neither a dot nor a
+         * slash. */
         const bool is_name = !strncmp(name, "uk_", 3) && !strpbrk(name, "./");
         const struct uk_kernel *k = is_name ? uk_kernel_named(name) : NULL;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench networks: bench/networks.py, which is inside of uk, runs networks beside ONNX Runtime, and
- * bench/networks_sweep.py counts the instructions of layers that are drawn. */
+/* uk bench networks: runs the embedded scripts bench/networks.py, which compares networks with ONNX Runtime,
+ * and bench/networks_sweep.py, which counts the instructions of random layers. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -11,14 +11,15 @@
 
 extern const char uk_bench_networks_text[], uk_bench_sweep_text[];
 
-/* The environment that ./uk-setup networks makes in the source folder has what the script imports. */
+/* Interpreter for the script: that of the environment which ./uk-setup networks creates in the source
+ * folder. */
 static const char *python(void) {
     static const char of_setup[] = ".venv-networks/bin/python3";
 
     return access(of_setup, X_OK) ? "python3" : of_setup;
 }
 
-/* A script that is inside of uk, on this program and `count` more arguments. Exit status. */
+/* Runs an embedded script with uk's own path and `count` more arguments. Exit status. */
 static int run_script(const char *text, const char *const *more, int count, const char *failed) {
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench gemm --plot: bench/plot.py, which is inside of uk, draws the JSON by gnuplot. */
+/* uk bench gemm --plot: runs the embedded script bench/plot.py, which plots the JSON with gnuplot. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 extern const char uk_bench_plot_text[];
 
-/* Python says what is wrong, but for an interpreter that is not there. */
+/* Python prints its own errors; only a missing interpreter is reported here. */
 static int run_plot(const char *first, const char *second) {
     char *argv[] = {"python3", "-c", (char *)uk_bench_plot_text, (char *)first, (char *)second, NULL};
     int status = uk_run_child(argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk bench: what its forms share: Google Benchmark's schema, and the comparison with an older run. */
+/* Output common to all forms of uk bench: Google Benchmark's schema, and the comparison with an earlier
+ * run. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 #include "uk_bench.h"
 
-/* The text after "model name" in /proc/cpuinfo; "unknown" if there is none. */
+/* Copies "model name" of /proc/cpuinfo, or "unknown". */
 static void cpu_name(char *name, size_t size) {
     char line[512];
     FILE *f = fopen("/proc/cpuinfo", "r");
@@ -74,7 +75,7 @@ cJSON *uk_bench_record(cJSON *all, const char *name, const struct bench_contende
     return b;
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static double number(const cJSON *b, const char *name) {
     const cJSON *item = cJSON_GetObjectItem(b, name);
@@ -86,7 +87,8 @@ static const char *string(const cJSON *b, const char *name) {
     return text ? text : "";
 }
 
-/* Shares of the peak beside the samples, where there are any: clocks differ from run to run. */
+/* Speed as a share of the peak measured next to the samples, if there is one, because clock rates differ
+ * between runs. */
 struct speed {
     double middle, low, high;
 };
@@ -101,8 +103,8 @@ static struct speed speed_of(const cJSON *b) {
     return (struct speed){1 / time, 1 / slowest, 1 / fastest};
 }
 
-/* The middle halves of both runs' samples lie apart, and the medians by more than what placement in memory
- * does to a process. */
+/* A difference counts if the interquartile ranges do not overlap and the medians differ by more than the
+ * effect of memory placement on a process. */
 static int verdict(struct speed now, struct speed before) {
     const double placement = 0.03;
     if (now.high < before.low && now.middle < (1 - placement) * before.middle)
@@ -191,7 +193,7 @@ int uk_bench_finish(const struct uk_arguments *a, const cJSON *all) {
         if (!status && !a->json_file)
             putchar('\n');
     }
-    /* Standard output is JSON's if that has no file. */
+    /* Standard output holds the JSON if that has no file. */
     if (!status && old)
         status = compare(all, old, a->compare, a->json && !a->json_file ? stderr : stdout);
     cJSON_Delete(old);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk bench --static: a kernel's inner loop as llvm-mca sees it, on cores that need not be here.
+ * uk bench --static: analyzes a kernel's inner loop with llvm-mca, for cores that need not be present.
  *
- * The loop is found in the kernel's assembly: of the jumps back that have no other inside, the one with the
- * most multiply-adds, or instructions if no loop has any. That is the loop of whole tiles: edges have fewer
- * rows, and what is left of k fewer steps. The bound is what the same core's model takes for the
- * multiply-adds of the loop alone.
+ * The loop is found in the kernel's assembly: of the backward jumps that enclose no other, the one with the
+ * most multiply-adds, or instructions if no loop has any. This is the loop of whole tiles, because edge tiles
+ * have fewer rows and remainders of k fewer steps. The bound is the time that the same model gives for the
+ * loop's multiply-adds alone.
  *
- * Models know nothing of caches. LLVM 19 has a Cortex-A57's for Cortex-A76, with one FMA of 128 bits a cycle
- * where that has two; and its cores that issue in order (A53, A55) end their instructions in order too, so
- * that a load behind an FMA waits for it, as it does not in hardware: there, loops are to be compared with
- * each other only.
+ * Limits of the models:
+ *
+ * - They ignore caches.
+ * - LLVM 19 models Cortex-A76 as a Cortex-A57, with one 128-bit FMA per cycle instead of two.
+ * - Its in-order cores (A53, A55) also retire in order, so a load after an FMA waits for it, which hardware
+ *   does not do. For these, compare loops only with each other.
  */
 #define _GNU_SOURCE /* mkostemp, environ */
 #include <errno.h>
@@ -30,10 +32,10 @@ enum { ITERATIONS = 100, LINES = 8192 };
 
 /* An instruction or a label of the assembly. */
 struct line {
-    char *text;      /* without blanks around it */
-    bool label;      /* text is a name */
-    int target;      /* of a jump: the line of its label; else -1 */
-    bool multiplies; /* multiply-adds of vectors */
+    char *text;      /* without surrounding blanks */
+    bool label;      /* the line defines the label `text` */
+    int target;      /* line of a jump's label; -1: not a jump */
+    bool multiplies; /* contains vector multiply-adds */
 };
 
 struct code {
@@ -63,12 +65,12 @@ static void add_line(struct code *c, char *text, bool label) {
                                             .multiplies = !label && begins_with(text, c->rules->multiplies)};
 }
 
-/* The text in lines; it is cut up. */
+/* Splits the text into lines, in place. */
 static void split(struct code *c, char *text) {
     for (char *rest = text, *s; (s = strsep(&rest, "\n;"));) {
         char *end = strstr(s, c->rules->comment);
 
-        /* ARM's and AArch64's numbers begin with #, as x86's comments do. */
+        /* On ARM and AArch64 `#` begins numbers, on x86 comments; hence the architecture's rule. */
         if (end)
             *end = 0;
         for (;;) {
@@ -88,7 +90,7 @@ static void split(struct code *c, char *text) {
     }
 }
 
-/* Where the label is that the name at the end of line i means; -1: nowhere, or it is no label. */
+/* Line of the label that the last word of line i names; -1: none. */
 static int label_line(const struct code *c, int i) {
     const char *name = c->line[i].text + strlen(c->line[i].text);
 
@@ -115,8 +117,8 @@ static struct loop measure_loop(const struct code *c, int first, int last) {
     return l;
 }
 
-/* Whether a jump inside goes back to some place inside, other than the loop's own; or the function ends
- * inside: then the jump goes to a shared end, not round. */
+/* True if first..last contains another backward jump to a place inside, or a return. In the latter case the
+ * jump goes to a shared exit, not to the start of a loop. */
 static bool is_no_inner_loop(const struct code *c, int first, int last) {
     static const char *const ends[] = {"ret", "bx", NULL};
 
@@ -128,7 +130,7 @@ static bool is_no_inner_loop(const struct code *c, int first, int last) {
     return false;
 }
 
-/* The inner loop of whole tiles; without instructions: there is none. */
+/* The inner loop of whole tiles; no instructions: there is none. */
 static struct loop find_loop(struct code *c) {
     struct loop best = {0, 0, 0, 0};
 
@@ -151,7 +153,7 @@ static struct loop find_loop(struct code *c) {
 
 /* ---- llvm-mca ---- */
 
-/* The loop for llvm-mca, or its multiply-adds alone. Jumps go to a label that is there. */
+/* Writes the loop, or only its multiply-adds, as input of llvm-mca. Jumps get a label that exists. */
 static bool write_loop(FILE *f, const struct code *c, const struct loop *l, bool all) {
     fputs(".Lturn:\n", f);
     for (int i = l->first; i <= l->last; i++) {
@@ -178,14 +180,14 @@ static const char *mca_path(void) {
     return path && *path ? path : UK_LLVM_MCA_PATH;
 }
 
-/* "avx2,fma" as LLVM wants it. */
+/* Converts features such as "avx2,fma" to LLVM's -mattr. */
 static void attributes(const struct uk_kernel *k, char *out, size_t size) {
     const size_t n = (size_t)snprintf(out, size, "-mattr=");
 
     uk_llvm_features(uk_arch_of(k), uk_kernel_features(k), out + n, size - n);
 }
 
-/* Runs it on the input, with its output in `out`. An error number, or 0. */
+/* Runs a program with these standard streams. Returns 0 or an errno value. */
 static int spawn(char *const argv[], FILE *input, FILE *out, int *result) {
     posix_spawn_file_actions_t actions;
     pid_t pid;
@@ -206,7 +208,7 @@ static int spawn(char *const argv[], FILE *input, FILE *out, int *result) {
     return error;
 }
 
-/* Cycles of a turn, or 0 if the core's model does not have all of it. Exit status. */
+/* Cycles per iteration; 0 if the core's model lacks an instruction. Exit status. */
 static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, double *cycles) {
     char path[512], triple[64], cpu[64], iterations[32], mattr[256], line[256];
     char *argv[] = {path, triple, cpu, iterations, mattr, NULL};
@@ -220,7 +222,7 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
     snprintf(iterations, sizeof iterations, "-iterations=%d", ITERATIONS);
     attributes(k, mattr, sizeof mattr);
     if (!strcmp(uk_kernel_arch(k), "x86_64"))
-        argv[4] = NULL; /* its cores have all of it */
+        argv[4] = NULL; /* no -mattr: its cores have all features */
     if (!error)
         error = spawn(argv, input, out, &result);
     while (!error && !result && fgets(line, sizeof line, out))
@@ -253,7 +255,7 @@ static int cycles_of(const struct uk_kernel *k, const char *core, const struct c
 
 /* ---- the table ---- */
 
-/* A line for each core; `only` is the single core to print, or NULL. */
+/* Prints a row per core; `only` is the single core to print, or NULL. */
 static int print_rows(const struct uk_kernel *k, const struct code *c, const struct loop *l,
                       const char *only) {
     const double steps = uk_kernel_fma(k) > 0 && l->multiplies ? l->multiplies / uk_kernel_fma(k) : 1;
@@ -281,8 +283,7 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
     return status;
 }
 
-/* Whether the kernel has instructions of a feature that LLVM does not know, so that they are in no model;
- * which one. */
+/* True if the kernel uses a feature that LLVM does not know, so that no model has it; returns the feature. */
 static bool is_unknown_to_llvm(const struct uk_kernel *k, const char **feature, size_t *length) {
     for (*feature = uk_kernel_features(k); **feature; *feature += *length, *feature += **feature == ',') {
         *length = strcspn(*feature, ",");
@@ -336,7 +337,7 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
     return status;
 }
 
-/* The core of that name, or NULL. */
+/* Finds the core; NULL: no architecture has it. */
 static const char *core_named(const char *name, const struct uk_arch **arch) {
     for (const struct uk_arch *const *a = uk_archs; name && *a; a++)
         for (const char *const *core = (*a)->assembly.cores; *core; core++)
@@ -347,7 +348,7 @@ static const char *core_named(const char *name, const struct uk_arch **arch) {
     return NULL;
 }
 
-/* Whether the table has the row; in *status what went wrong. */
+/* True if the table includes the row; sets *status on errors. */
 static bool is_asked_for(struct uk_job *job, const struct uk_kernel *k, const char *target, const char *core,
                          const struct uk_arch *arch, int *status) {
     char lacking[64];

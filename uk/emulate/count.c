@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin of qemu's: counts executed instructions, by function and by mnemonic. Arguments: out=FILE, and
- * which ones:
+ * Plugin of qemu: counts executed instructions, by function and by mnemonic. Arguments: out=FILE, and the
+ * range to count:
  *
- *   symbol=NAME   that lie in one function
- *   call=NAME     of a call of that function by main, in whatever it calls; besides, of each of its calls in
- *                 turn
- *   neither       of the whole program, which has to be static: qemu knows the symbols of the main program
- *                 only
- *   cycles=on     and for how many cycles: see issue()
+ * - symbol=NAME: instructions in one function
+ * - call=NAME: a call of that function by main, callees included; also separately for each call that it makes
+ * - neither: the whole program. It must be static, because qemu knows the symbols of the main program only.
+ * - cycles=on: also estimates cycles, see issue()
  *
- * FILE gets a line "INSTRUCTIONS CYCLES PARTS"; of each call that NAME makes, in order, a line with the
- * instructions until the next one; then lines "COUNT FUNCTION MNEMONIC", the largest first.
+ * FILE gets a line "INSTRUCTIONS CYCLES PARTS"; then, for each call that NAME makes, in order, a line with
+ * the instructions until the next call; then lines "COUNT FUNCTION MNEMONIC" in decreasing order.
  *
- * Words of RISC-V P, which qemu lacks, are emulated by simulate/rvp, and count as what they are. A word is
- * known by its address before it is replaced by a jump, which executes the words behind it, too:
- * simulate/rvp/replace.h says where they are noted. Functions whose names begin with uk_rvp_ stand for an
- * instruction that has been counted: they do not count, nor does what they call.
+ * simulate/rvp emulates RISC-V P's instructions, which qemu lacks. They count as themselves. An instruction
+ * is recorded by its address before it is replaced by a jump to code that also executes the P instructions
+ * after it; simulate/rvp/replace.h says where these are recorded. Functions whose names begin with uk_rvp_
+ * implement an instruction that has been counted, so they and their callees do not count.
  *
- * Debian's qemu-user can load plugins but has no header for them: these are the declarations that are used
- * here, of version 1 of the interface, which the documentation "QEMU TCG Plugins" describes.
+ * Debian's qemu-user loads plugins but ships no header for them. The declarations below are those used here,
+ * of version 1 of the interface documented in "QEMU TCG Plugins".
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -34,7 +32,7 @@ typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_info {
-    const char *target_name; /* and more */
+    const char *target_name; /* more fields follow */
 };
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
@@ -42,8 +40,8 @@ const char *qemu_plugin_insn_symbol(const struct qemu_plugin_insn *insn);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn); /* where it lies in this process */
-char *qemu_plugin_insn_disas(const struct qemu_plugin_insn *insn); /* free it */
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn); /* address in this process */
+char *qemu_plugin_insn_disas(const struct qemu_plugin_insn *insn); /* the caller frees it */
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
                                            void (*f)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
@@ -59,7 +57,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 static char symbol[256], call[256], out[4096];
 static bool is_riscv, has_cycles;
 
-/* What is known of them lasts as long as the program runs. */
+/* Allocates memory that lives as long as the program. */
 static void *room(size_t bytes) {
     void *memory = calloc(1, bytes);
 
@@ -68,7 +66,7 @@ static void *room(size_t bytes) {
     return memory;
 }
 
-/* ---- words of P ---- */
+/* ---- instructions of P ---- */
 
 struct place {
     uint64_t address;
@@ -76,9 +74,9 @@ struct place {
     struct place *next;
 };
 enum { BUCKETS = 4096 };
-static struct place *places[BUCKETS]; /* qemu translates for one thread at a time */
+static struct place *places[BUCKETS]; /* no lock: qemu translates for one thread at a time */
 
-/* Of RISC-V: the word there, or the one of P that was there where it is a jump now. */
+/* RISC-V: the instruction at the address, or the P instruction that a jump has replaced. */
 static uint32_t first_word(uint64_t address, uint32_t word) {
     struct place **bucket = &places[address / 2 % BUCKETS], *p = *bucket;
 
@@ -99,7 +97,7 @@ static uint32_t word_of(const struct qemu_plugin_insn *insn) {
     return word;
 }
 
-/* What the program has in memory at that distance from the instruction. */
+/* The program's word at `offset` bytes from the instruction. */
 static uint32_t word_at(const struct qemu_plugin_insn *insn, int64_t offset) {
     uint32_t word;
 
@@ -107,8 +105,8 @@ static uint32_t word_at(const struct qemu_plugin_insn *insn, int64_t offset) {
     return word;
 }
 
-/* The distance of the run that the jump of a replaced word leads to: jal to a stub, in which auipc and jalr
- * lead on. */
+/* Offset of the code that the jump of a replaced instruction leads to: jal to a stub, whose auipc and jalr
+ * jump on. */
 static int64_t run_behind(const struct qemu_plugin_insn *insn) {
     const uint32_t jal = word_of(insn);
     const int64_t stub =
@@ -119,24 +117,25 @@ static int64_t run_behind(const struct qemu_plugin_insn *insn) {
            ((int32_t)word_at(insn, stub + 8) >> 20);
 }
 
-/* Whether it is a jump that stands for a word of P. */
+/* True if the instruction is a jump that replaced an instruction of P. */
 static bool is_replaced(const struct qemu_plugin_insn *insn) {
     return is_riscv && qemu_plugin_insn_size(insn) == 4 && !uk_rvp_is_opcode(word_of(insn)) &&
            qemu_plugin_insn_haddr(insn) &&
            uk_rvp_is_opcode(first_word(qemu_plugin_insn_vaddr(insn), word_of(insn)));
 }
 
-/* ---- what is executed ---- */
+/* ---- execution ---- */
 
 struct instruction {
-    const char *in; /* the function; or NULL */
+    const char *in; /* its function, or NULL */
     char name[24];
-    /* Of RISC-V: integer registers, the cycles until others may read the one that it writes. */
+    /* RISC-V only: integer registers read (a bit mask) and written, and cycles until the written one can be
+     * read. */
     uint32_t reads;
     unsigned writes, latency;
 };
 
-/* What is translated together is executed together; a word that the CPU lacks ends it. */
+/* Instructions translated and executed together; an instruction that the CPU lacks ends a block. */
 struct block {
     struct block *next;
     const char *in;
@@ -147,7 +146,7 @@ struct block {
 };
 static struct block *blocks;
 
-/* Integer registers, by bits, that operands name from `from` on. */
+/* Bit mask of the integer registers named in the operands from `from` on. */
 static uint32_t registers_in(const char *from) {
     uint32_t set = 0;
 
@@ -162,7 +161,8 @@ static uint32_t registers_in(const char *from) {
     return set;
 }
 
-/* The first operand is written, but by stores and branches; a rounding mode stands before it. */
+/* Finds registers read and written: the first operand is written, except by stores and branches. A rounding
+ * mode may precede the operands. */
 static void find_registers(struct instruction *i, const char *operands) {
     static const char *const stores[] = {"sb", "sh", "sw", "sd", "fsw", "fsd"};
     size_t first = strcspn(operands, ",");
@@ -184,7 +184,7 @@ static void find_registers(struct instruction *i, const char *operands) {
     i->reads = registers_in(operands + first);
 }
 
-/* The mnemonic, and of RISC-V the registers. */
+/* Sets the mnemonic and, on RISC-V, the registers. */
 static void read_text(struct instruction *i, const char *text) {
     const size_t n = strcspn(text, " \t");
 
@@ -213,14 +213,14 @@ static void describe(struct instruction *i, const struct qemu_plugin_insn *insn)
         return;
     }
     char *own = qemu_plugin_insn_disas(insn), *name = own;
-    /* Of RISC-V, qemu's own words begin with the bytes. */
+    /* On RISC-V, qemu's disassembly begins with the bytes. */
     if (is_riscv)
         name += strspn(name + strcspn(name, " "), " ") + strcspn(name, " ");
     read_text(i, name);
     free(own);
 }
 
-/* The words of a run behind its first one, which has been described. */
+/* Describes the instructions of a run after its first one, which is already described. */
 static void describe_run(struct block *b, const struct qemu_plugin_insn *insn, uint32_t words) {
     const int64_t run = run_behind(insn);
 
@@ -233,9 +233,9 @@ static void describe_run(struct block *b, const struct qemu_plugin_insn *insn, u
 }
 
 /*
- * A core that issues an instruction each cycle, in order, once what it reads is there: what P writes after
- * the cycles that rvp.def states, of the draft's example core, all else in the next cycle. No cache, no
- * branch costs anything.
+ * Estimates cycles of a core that issues one instruction per cycle, in order, when its operands are ready.
+ * Results of P instructions are ready after the latency in rvp.def (the draft's example core), all others in
+ * the next cycle. Caches and branches cost nothing.
  */
 static _Thread_local uint64_t now, ready[32];
 static atomic_uint_fast64_t cycles;
@@ -258,8 +258,8 @@ static void issue(const struct block *b) {
     cycles += now - before;
 }
 
-/* Calls that the function `call` makes: what it executes itself belongs to the one before, or to the first
- * one. */
+/* Calls that the function `call` makes. Instructions that it executes itself belong to the preceding call, or
+ * to the first one. */
 static uint64_t *parts;
 static size_t part_count;
 static uint64_t before_parts;
@@ -282,10 +282,11 @@ static void count_part(const struct block *b) {
         before_parts += b->n;
 }
 
-/* What stands for an instruction, and all that it calls, lasts until the function that it is in goes on. */
+/* Counts a block. Code that implements an instruction, with its callees, is excluded until the interrupted
+ * function continues. */
 static void executed(unsigned int cpu, void *user) {
     static _Thread_local bool called, paused;
-    static _Thread_local const char *last; /* the function of the last block that counted */
+    static _Thread_local const char *last; /* function of the last counted block */
     struct block *b = user;
 
     (void)cpu;
@@ -331,7 +332,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, QEMU_PLUGIN_CB_NO_REGS, b);
 }
 
-/* ---- the end ---- */
+/* ---- the report ---- */
 
 struct line {
     const char *in, *name;
@@ -351,7 +352,7 @@ static int by_count(const void *a, const void *b) {
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : by_name(a, b);
 }
 
-/* The lines of all blocks, those of the same function and mnemonic added up. */
+/* Sums the instructions of all blocks by function and mnemonic. */
 static struct line *add_up(size_t *count) {
     struct line *all;
     size_t n = 0, sums = 0;

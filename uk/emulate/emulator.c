@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which emulator runs the code of a target, and as which of its CPUs. */
+/* Selects the emulator that runs a target's code, and which of its CPUs to emulate. */
 #include <string.h>
 #include "target/target.h"
 #include "emulate.h"
@@ -19,7 +19,7 @@ const struct uk_emulator *uk_emulator_of(const char *target) {
 
     if (!t || !t->arch->emulator.triple)
         return NULL;
-    /* A board runs this machine's architecture, too. */
+    /* A board also runs code of this machine's architecture. */
     return uk_board_in_use() || t->arch != uk_own_arch() ? &t->arch->emulator : NULL;
 }
 
@@ -43,7 +43,7 @@ const char *const *uk_emulation_flags(const char *target) {
     return t->arch == uk_own_arch() || t->arch->bits == 32 ? flags : flags + 1;
 }
 
-/* Whether the core has the feature of n characters. */
+/* True if the core has the feature, given by its first n characters. */
 static bool has(const struct uk_target *core, const char *name, size_t n) {
     for (const char *const *h = core->has; *h; h++)
         if (strlen(*h) == n && !strncmp(*h, name, n))
@@ -51,7 +51,7 @@ static bool has(const struct uk_target *core, const char *name, size_t n) {
     return false;
 }
 
-/* Of a target's name: its row's, or added. */
+/* True if the target's row has the feature or its name adds it. */
 static bool has_feature(const char *target, const char *name) {
     const char *plus = target + strcspn(target, "+");
 
@@ -69,7 +69,7 @@ bool uk_is_simulated(const char *target) {
     return e && e->lacks && has_feature(target, e->lacks);
 }
 
-/* Whether the core has what the target has; `plus` are the features that its name adds. */
+/* True if the core has all features of the target, including those that its name adds (`plus`). */
 static bool core_has(const struct uk_target *core, const struct uk_target *t, const char *plus) {
     for (const char *const *h = t->has; *h; h++)
         if (!has(core, *h, strlen(*h)))
@@ -82,8 +82,7 @@ static bool core_has(const struct uk_target *core, const struct uk_target *t, co
     return true;
 }
 
-/* The row whose features the emulator's CPU has: its own; of a name that is none's, the architecture's plain
- * one. */
+/* The row with the features of the emulator's CPU: the row of that name, else the architecture's baseline. */
 static const struct uk_target *row_of_cpu(const char *cpu, const struct uk_arch *arch) {
     const struct uk_target *t = row_of(cpu);
 

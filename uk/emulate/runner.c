@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main that a compiled program is linked with, and the file in which operands go to it and back. */
+/* Generates main() for a compiled program, and exchanges operands with it through a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- operands ---- */
 
-enum { HEAD = 64 }; /* the file begins with the function's status */
+enum { HEAD = 64 }; /* the file's head holds the function's status */
 
 static size_t data_size(const struct uk_data *d) {
     size_t n = HEAD;
@@ -19,8 +19,7 @@ static size_t data_size(const struct uk_data *d) {
     return n;
 }
 
-/* Everything of the operands, guard bytes included, in a file of them alone: to it, or from it with the
- * status. */
+/* Writes or reads all operands, guard bytes included; when reading, also the status. */
 int uk_runner_exchange(const char *path, const struct uk_data *d, bool back, int32_t *status) {
     FILE *f = fopen(path, back ? "rb" : "wb");
     char head[HEAD] = {0};
@@ -62,7 +61,7 @@ static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
         uk_put(t, "%a", value);
 }
 
-/* Returns what comes before the next argument. */
+/* Writes the sizes as arguments; returns the separator for the next argument. */
 static const char *put_sizes(struct uk_text *t, const struct uk_program *p, const int64_t *sizes) {
     const char *between = "";
 
@@ -74,7 +73,8 @@ static const char *put_sizes(struct uk_text *t, const struct uk_program *p, cons
     return between;
 }
 
-/* Constant tensors are packed there, as packed0 and so on; what refuses the sizes is the call's status. */
+/* Generates code that packs constant tensors into packed0 and so on. If packing fails, its status becomes
+ * that of the call. */
 static void put_packing(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
                         const struct uk_data *d) {
     size_t at = HEAD;
@@ -98,7 +98,7 @@ static void put_packing(struct uk_text *t, const struct uk_program *p, const int
     }
 }
 
-/* The call as a function of its own, which a board repeats. */
+/* Generates the call as a function, which a board can repeat. */
 static void put_call(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
                      const double *scalars, const struct uk_data *d) {
     size_t at = HEAD;

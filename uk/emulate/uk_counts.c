@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executed instructions by function and mnemonic: what the plugin of the emulator wrote (count.c), read and
- * printed. */
+/* Reads and prints the counts that the emulator's plugin (count.c) writes: executed instructions by function
+ * and mnemonic. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "emulate.h"
 
-/* One more line, to be filled in; NULL: out of memory. */
+/* Adds an empty line; NULL: out of memory. */
 static struct uk_count *add_line(struct uk_emulated_counts *c) {
     if (!(c->lines & (c->lines + 1))) {
         struct uk_count *more = realloc(c->line, ((size_t)c->lines * 2 + 2) * sizeof *more);
@@ -18,7 +18,7 @@ static struct uk_count *add_line(struct uk_emulated_counts *c) {
     return &c->line[c->lines++];
 }
 
-/* Exit status. */
+/* Reads the counts of calls. Exit status. */
 static int read_parts(struct uk_emulated_counts *c, FILE *f) {
     c->part = calloc((size_t)c->parts + 1, sizeof *c->part);
     if (!c->part)
@@ -75,8 +75,8 @@ static int by_count(const void *a, const void *b) {
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->function, y->function);
 }
 
-/* The lines' sums by one of their names, which becomes the function's, the largest first. False: out of
- * memory. */
+/* Sums the lines by function or by mnemonic, in decreasing order; the sums' `function` is that name. False:
+ * out of memory. */
 static bool add_up(const struct uk_emulated_counts *c, bool by_mnemonic, struct uk_emulated_counts *sums) {
     for (int i = 0; i < c->lines; i++) {
         const char *name = by_mnemonic ? c->line[i].mnemonic : c->line[i].function;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs for another architecture, run here: the object is linked with a runner that has the C library of
- * that architecture in it, and qemu-user runs that. Operands go through a file that both map. This does not
- * show how fast the code would be.
+ * Runs programs for another architecture: links the object with a static runner that contains that
+ * architecture's C library, and runs it under qemu-user or on a board. Operands are exchanged through a file
+ * that both sides map. Under qemu this does not predict speed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -62,10 +62,10 @@ enum { OBJECT, ASSEMBLY, SOURCE, RUNNER, DATA, PLUGIN, COUNT, FILES };
 
 struct uk_emulation {
     const struct uk_emulator *emulator;
-    bool simulates; /* what the emulator lacks is linked in */
+    bool simulates; /* simulates instructions that the emulator lacks, by code that is linked in */
     const char *cpu, *target;
     char folder[256], path[FILES][300];
-    char *command[5]; /* of the runner without an argument */
+    char *command[5]; /* runs the program, without its argument */
 };
 
 static int make_folder(struct uk_emulation *e) {
@@ -79,14 +79,14 @@ static int make_folder(struct uk_emulation *e) {
         uk_release_signals();
         return UK_EXIT_WRONG;
     }
-    /* Clang, ended by a signal, leaves its files behind: there, they are found. */
+    /* Clang leaves temporary files if a signal ends it; here they are removed with the folder. */
     setenv("TMPDIR", e->folder, 1);
     for (int i = 0; i < FILES; i++)
         snprintf(e->path[i], sizeof e->path[i], "%s/%s", e->folder, files[i]);
     return UK_EXIT_OK;
 }
 
-/* With all that is in it. */
+/* Removes the folder and its files. */
 static void remove_folder(char *folder) {
     DIR *d = opendir(folder);
 
@@ -111,9 +111,10 @@ void uk_emulation_end(struct uk_emulation *e) {
 
 /* ---- linking ---- */
 
-enum { SIMULATION = 16 }; /* files at most */
+enum { SIMULATION = 16 }; /* maximal number of files */
 
-/* Into the folder of the run; the paths of C files and objects go to argv. Exit status. */
+/* Writes the simulation's files to the folder and adds the paths of C files and objects to argv. Exit
+ * status. */
 static int write_simulation(const struct uk_emulation *e, char paths[SIMULATION][300], char **argv) {
     int status = UK_EXIT_OK;
 
@@ -128,7 +129,7 @@ static int write_simulation(const struct uk_emulation *e, char paths[SIMULATION]
     return status;
 }
 
-/* The runner of its source and of the object or assembly at that path. */
+/* Links the runner's source with the object or assembly at that path. Exit status. */
 static int link_runner(const struct uk_emulation *e, const char *code) {
     char target[64], paths[SIMULATION][300];
     char *argv[10 + SIMULATION + 3] = {UK_CLANG,
@@ -166,9 +167,9 @@ static int link_runner(const struct uk_emulation *e, const char *code) {
     return UK_EXIT_OK;
 }
 
-/* ---- what uk run calls ---- */
+/* ---- running, for uk run ---- */
 
-/* What a target needs; exit status. */
+/* Creates the emulation of a target. Exit status. */
 static int open_emulation(struct uk_emulation **out, const char *target) {
     struct uk_emulation *e = *out = calloc(1, sizeof *e);
 
@@ -212,7 +213,8 @@ const char *uk_emulation_where(const struct uk_emulation *e, char *text, size_t 
     return text;
 }
 
-/* The same on a board, to which the file of the operands goes, and back. The argument may end in its path. */
+/* Runs the program on a board. Uploads the operands' file before and downloads it after; its path may be part
+ * of the argument. Exit status. */
 static int run_there(const struct uk_emulation *e, const char *argument, char *const more[],
                      const char *out) {
     static const char data[] = "data";
@@ -232,8 +234,7 @@ static int run_there(const struct uk_emulation *e, const char *argument, char *c
     return status || !has_data || out ? status : uk_board_download(b, data, e->path[DATA]);
 }
 
-/* The runner on that argument, under the emulator with an option, or none if its name is NULL. Exit status.
- * */
+/* Runs the program under the emulator, with one more option of it if that is not NULL. Exit status. */
 static int emulate(const struct uk_emulation *e, const char *option, const char *value,
                    const char *argument) {
     const char *argv[8] = {e->emulator->program, "-cpu", e->cpu};
@@ -301,7 +302,7 @@ int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t
     return exit_status ? exit_status : uk_runner_exchange(e->path[DATA], data, true, status);
 }
 
-/* ---- what uk bench --target calls ---- */
+/* ---- counting, for uk bench --target ---- */
 
 int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
                              const char *code) {
@@ -351,7 +352,7 @@ char *const *uk_emulation_command(struct uk_emulation *e) {
     return e->command;
 }
 
-/* The runner with the plugin, which counts as the options say. Exit status. */
+/* Runs the program with the plugin and its options, and reads the counts. Exit status. */
 static int count(const struct uk_emulation *e, const char *options, const char *argument,
                  struct uk_emulated_counts *counts) {
     char plugin[1024];

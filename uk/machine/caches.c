@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, ways and latencies of caches, by chains of addresses; bytes a cycle from each; how many lines are
- * under way at once. */
+/* Measures size, associativity and latency of caches by pointer chains, their bandwidth, and the number of
+ * outstanding misses. */
 #include <math.h>
 #include "measure.h"
 #include "ukernels.h"
 
-enum { WAYS = 20, GRID = 4 /* sizes to an octave */ };
+enum { WAYS = 20, GRID = 4 /* sizes per octave */ };
 
-/* Lines that share all sets but the first level's of 64 lines; large enough for those of the second. */
+/* Lines 1 MB apart, which map to one set in every level whose way size divides 1 MB. */
 static const struct uk_chain one_set = {.stride = 1 << 20};
 
-/* ---- bytes a cycle ---- */
+/* ---- bandwidth ---- */
 
 static const struct uk_micro *reading(const struct uk_lab *lab) {
     const struct uk_micro *best = NULL;
@@ -22,7 +22,7 @@ static const struct uk_micro *reading(const struct uk_lab *lab) {
     return best;
 }
 
-/* Without vectors: words. */
+/* Fallback without vector loops: reads words. */
 static void read_words(const char *from, int64_t bytes) {
     const char *const end = from + bytes;
     uint64_t sum = 0;
@@ -40,7 +40,7 @@ static void read_all(const struct uk_micro *l, char *from, int64_t bytes) {
         read_words(from, bytes);
 }
 
-/* a: bytes; b: from memory. */
+/* Parameters: a, bytes; b, true to read from memory. */
 static void fill(struct uk_lab *lab, const struct uk_measured *p) {
     read_all(p->what, lab->large, p->a);
     for (int64_t i = 0; i < p->a && p->b; i += UK_LINE)
@@ -60,11 +60,11 @@ static double read_bytes(struct uk_lab *lab, const struct uk_measured *p) {
 
 static const struct uk_trial read = {.prepare = fill, .run = read_bytes};
 
-/* ---- lines under way: loads that wait for nothing, in the order of a chain ---- */
+/* ---- outstanding misses: independent loads in the order of a chain ---- */
 
 enum { LOADS = 2048 };
 
-/* b: from memory. */
+/* Parameter b: true to read from memory. */
 static void scatter(struct uk_lab *lab, const struct uk_measured *p) {
     uk_random_order(lab, p->a, uk_lines.window);
     for (int64_t i = 0; i < p->a; i++)
@@ -96,7 +96,8 @@ static const struct uk_trial scattered = {.prepare = scatter, .run = gather};
 
 /* ---- points ---- */
 
-/* The i-th size of a grid between which a level's lies, in elements of a chain; 0: there are no more. */
+/* The i-th size of the grid in which a level's size is searched, in elements of a chain; 0: there are no
+ * more. */
 static int64_t grid(int level, int i) {
     const int64_t first = level == 1 ? 8192 : 131072, last = level == 1 ? 131072 : 4 << 20;
     const int64_t bytes = (first << i / GRID) + (first << i / GRID) / GRID * (i % GRID);
@@ -129,8 +130,8 @@ void uk_caches_begin(struct uk_lab *lab) {
 
 /* ---- answers ---- */
 
-/* The largest size, or number of ways, with which a load takes less than the mean of this level's latency and
- * the next one's; 0: all do, or none does. */
+/* The largest size or number of ways at which a load takes less than the mean of the latencies of this level
+ * and the next; 0: no load, or every load, does. */
 static int64_t largest(const struct uk_lab *lab, int level, double near, double far, bool ways) {
     const double limit = (near + far) / 2;
     int64_t found = 0;
@@ -162,7 +163,7 @@ static void say_sizes(struct uk_lab *lab, const double *latency) {
     say_found(lab, "l2.ways", largest(lab, 2, latency[1], latency[2], true), pages);
 }
 
-/* What no loop of one thread shows. */
+/* Reports what loops on one thread cannot show. */
 static void say_what_is_shared(struct uk_lab *lab) {
     static const char shared[] = "what other cores leave of it is seen only; cpuinfo's or the row's is taken";
     static const char sharing[] = "cpuinfo's or the row's is taken";

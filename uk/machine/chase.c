@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of addresses in random order, which no hardware prefetches: each load waits for the one before. */
+/* Pointer chains in random order, which hardware does not prefetch: each load depends on the previous one. */
 #include "measure.h"
 
 enum { PAIR = 2 * UK_LINE, WINDOW = 32 * 4096 / PAIR };
@@ -25,7 +25,7 @@ static char *follow(char *p, int64_t steps) {
     return p;
 }
 
-/* The chain, and once through it: what is near is then where a further turn leaves it. */
+/* Builds the pointer chain and walks it once to warm the caches; then flushes its lines if asked to. */
 static void make_chain(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_chain *c = p->what;
 
@@ -39,7 +39,7 @@ static void make_chain(struct uk_lab *lab, const struct uk_measured *p) {
     uk_flush_end();
 }
 
-/* A chain that was flushed has been followed to its end by then. */
+/* Walks the chain. After flushing, its lines come from memory. */
 static double run_chain(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_chain *c = p->what;
     const int64_t steps = c->flushed ? 2048 : p->a < 2048 ? 8192 : 4096;
@@ -61,8 +61,8 @@ double uk_memory_latency(const struct uk_lab *lab) {
 int64_t uk_bytes_in(const struct uk_lab *lab, int level) {
     const struct uk_core *c = &lab->machine.core;
 
-    /* Of the second cache little, as pages lie in its sets at random; behind it no more than is read again
-     * before other cores' lines take the place. */
+    /* L2: a quarter, because pages map to its sets at random. Beyond L2: no more than is reused before other
+     * cores' lines evict it. */
     switch (level) {
     case 1:
         return c->l1.size / 2;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of struct uk_machine: names, units, and how each is printed. */
+/* The table of the fields of struct uk_machine: names, units, printing. */
 #include "measure.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The kind is the end of a UK_FIELD_; the member is of struct uk_machine. */
+/* kind: suffix of a UK_FIELD_ constant; member: of struct uk_machine. */
 #define FIELD(name, line, words, unit, kind, member) \
     {name, line, words, unit, UK_FIELD_##kind, offsetof(struct uk_machine, member)}
 #define PORTS(i, of, words) \

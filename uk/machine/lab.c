@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the trials take from the laboratory: random numbers, flushed lines, points and answers. */
+/* Services for measurements: random numbers, flushes, points, answers. */
 #include "measure.h"
 #include <math.h>
 #include <stdio.h>

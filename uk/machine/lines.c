@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores: those that a load seems to depend on, a multiple of 4 KB away, and those to lines that are far. */
+/* Measures stores: a load that falsely depends on a store a multiple of 4 KB away (4K aliasing), and stores
+ * that miss. */
 #include <math.h>
 #include "measure.h"
 
@@ -7,7 +8,7 @@ enum { STEPS = 4096, STORES = 4096, ALIASED = 8192, ALONE = 8192 + 512 };
 
 /* ---- a load after a store ---- */
 
-/* a: bytes from a store to the load after it, whose address waits for the load before. */
+/* Parameter a: bytes from a store to the load after it. The load's address depends on the previous load. */
 static double load_after_store(struct uk_lab *lab, const struct uk_measured *p) {
     volatile uint64_t *const stored = (volatile uint64_t *)(lab->large + UK_LINE + 8);
     const char *const loaded = (const char *)stored + p->a;
@@ -28,10 +29,10 @@ static void clear(struct uk_lab *lab, const struct uk_measured *p) {
 
 static const struct uk_trial after_store = {.prepare = clear, .run = load_after_store};
 
-/* ---- stores to lines that are far ---- */
+/* ---- stores that miss ---- */
 
-/* Lines that the last cache has, in the order of addresses, or at random if `a` is set; those stored to were
- * read longest ago. */
+/* Brings lines into the last-level cache, in address order, or in random order if `a` is set; those stored to
+ * next are the least recently read. */
 static void send_away(struct uk_lab *lab, const struct uk_measured *p) {
     const int64_t lines = uk_bytes_in(lab, 3) / UK_LINE;
 

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops of AArch64 with NEON. Accumulators are the registers 0 to 4 and 10 to 14; 8 and 9 are operands, 25 is
- * not used again, 20 to 24 are loaded into, in turn, as a load that keeps the other half waits for what is
- * there. All are 0, as subnormal numbers would cost time. */
+/*
+ * Loops for AArch64 with NEON. Registers:
+ *
+ * - 0-4, 10-14: accumulators
+ * - 8, 9: operands
+ * - 20-24: destinations of partial loads, used in turn because a load that keeps the other half waits for the
+ *   old value
+ * - 25: destination that is never read
+ *
+ * All are 0, because subnormal numbers would take extra time.
+ */
 #include "measure.h"
 
 #define REPEAT(n, body) ".rept " #n "\n\t" body ".endr\n\t"
-/* Not by .rept, which would take away what separates a number from a dot. */
+/* No .rept: it would join a number and the dot after it. */
 #define FOUR(body) body body body body
 #define FIVE(body) ".irp i,0,1,2,3,4\n\t" body ".endr\n\t"
 #define EIGHT(body) ".irp i,0,1,2,3,4,5,6,7\n\t" body ".endr\n\t"
@@ -39,7 +47,7 @@ LOOP(fma2_merge, FOUR(FIVE(FMA_A FMA_B MERGE)))
 LOOP(read, EIGHT("ldr q25, [%1, 16*\\i]\n\t") "add %1, %1, 8*16\n\t")
 LOOP(lines, REPEAT(5, EIGHT("ldr q25, [%1, 64*\\i]\n\t")))
 LOOP(fma5_line, FOUR(FIVE(FMA_A) "ldr q25, [%1]\n\t" FIVE(FMA_B) "ldr q25, [%1, 64]\n\t"))
-/* Of eight, four are additions, two are operations on vectors, two are loads: see those of x86-64. */
+/* Of 8 instructions, 4 are additions, 2 vector operations and 2 loads, as on x86-64. */
 LOOP(issue, REPEAT(10, "add x9, x9, x10\n\tand v0.16b, v0.16b, v8.16b\n\tldr x14, [%1]\n\t"
                        "add x11, x11, x10\n\tadd x12, x12, x10\n\tand v1.16b, v1.16b, v8.16b\n\t"
                        "ldr x15, [%1, 8]\n\tadd x13, x13, x10\n\t"))

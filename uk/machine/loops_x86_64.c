@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops of x86-64. Accumulators are the registers 0 to 4 and 10 to 14, ten, which hides the latency of two
- * multiply-adds a cycle (five cycles at most); 8 and 9 are operands, 7 is a mask, 15 what is not used again.
- * All are 0, as subnormal numbers would cost time. A multiply-add of SSE2 is a multiplication and an
- * addition.
+ * Loops for x86-64. Registers:
+ *
+ * - 0-4, 10-14: ten accumulators, which hide the latency of two multiply-adds per cycle (up to five cycles)
+ * - 8, 9: operands
+ * - 7: a mask
+ * - 15: destination that is never read
+ *
+ * All are 0, because subnormal numbers would take extra time. A multiply-add of SSE2 is a multiplication and
+ * an addition.
  */
 #include "measure.h"
 
@@ -22,7 +27,7 @@
                            "xmm12", "xmm13", "xmm14", "xmm15");                                              \
     }
 
-/* Two multiply-adds on independent registers, or one on the register 0. */
+/* A and B: multiply-adds on independent registers; 0: on register 0 alone. */
 #define FMA_A(v) "vfmadd231ps %%" v "8, %%" v "9, %%" v "\\i\n\t"
 #define FMA_B(v) "vfmadd231ps %%" v "8, %%" v "9, %%" v "1\\i\n\t"
 #define FMA_0(v) "vfmadd231ps %%" v "8, %%" v "9, %%" v "0\n\t"
@@ -52,7 +57,7 @@
 #define SSE_START ".irp i,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\txorps %%xmm\\i, %%xmm\\i\n\t.endr\n\t"
 #define AVX_MERGE(width) "vmaskmovps " width "*\\i(%1), %%ymm7, %%ymm15\n\t"
 #define AVX512_MERGE(width) "vmovups " width "*\\i(%1), %%zmm15%{%%k1%}%{z%}\n\t"
-/* It keeps the other half, and waits for it: at most one a cycle. */
+/* Keeps the other half and depends on it, so at most one per cycle. */
 #define SSE_MERGE(width) "movhps " width "*\\i(%1), %%xmm15\n\t"
 
 LOOPS(sse2, "xmm", "16", "movups", SSE_A, SSE_B, SSE_0, SSE_SHUFFLE, SSE_MERGE, SSE_START, "")
@@ -60,9 +65,8 @@ LOOPS(avx2, "ymm", "32", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX_MERGE, AVX
 LOOPS(avx512, "zmm", "64", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX512_MERGE, AVX512_START,
       "vzeroupper\n\t")
 
-/* Of eight, four are additions, two are logical operations on vectors, two are loads: few enough of each for
- * the units of cores that begin eight instructions a cycle, and no two in a row that a core could begin as
- * one. */
+/* Of 8 instructions, 4 are additions, 2 logical vector operations and 2 loads. That is few enough of each
+ * kind for the units of 8-wide cores, and no adjacent two can be fused. */
 #define MIXED                                                        \
     "add %%r8, %%rax\n\tandps %%xmm8, %%xmm0\n\tmov (%1), %%r10\n\t" \
     "add %%r8, %%rcx\n\tadd %%r8, %%rdx\n\tandps %%xmm8, %%xmm1\n\t" \

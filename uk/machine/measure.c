@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The laboratory: memory, the clock, samples in rounds. */
+/* The lab: its memory, the clock, and samples in rounds. */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of each kind of memory 64 MB: as many small pages as a second cache of 2 MB has lines for in half of it. */
+/* BYTES per kind of memory: as many small pages as half of a 2 MB L2 has lines. */
 enum { ADDS = 30000, LARGE_PAGE = 2 << 20, BYTES = 64 << 20 };
 
 static double now(void) {
@@ -26,8 +26,8 @@ static char *map(int64_t bytes) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* Pages are given when they are first written: in random order, so that neighbours have no frames in
- * sequence, of which some cores keep one entry for several. */
+/* Touches small pages for the first time in random order, so that neighbouring pages get no consecutive
+ * frames; some cores hold one TLB entry for several such pages. */
 static void take_pages(struct uk_lab *lab) {
     const int64_t pages = lab->bytes / lab->page;
 
@@ -78,8 +78,8 @@ void uk_lab_free(struct uk_lab *lab) {
 
 /* ---- samples ---- */
 
-/* Seconds of a cycle: of each addition of two registers that waits for the one before. (Some cores add
- * constants for nothing.) */
+/* Seconds per cycle, by a chain of register additions. (Constants do not do: some cores eliminate adding
+ * them.) */
 static double cycle(void) {
     const size_t one = uk_hidden(1);
     size_t sum = 0;
@@ -97,13 +97,14 @@ static double cycle(void) {
     return seconds / ADDS;
 }
 
-/* How often another program took this thread's place. */
+/* Number of times that another program preempted this thread. */
 static long switches(void) {
     struct rusage r;
     return getrusage(RUSAGE_THREAD, &r) ? 0 : r.ru_nivcsw;
 }
 
-/* A sample during which the clock changed, or another program ran, is taken again, three times at most. */
+/* Takes a sample. If the clock rate changed or another program ran meanwhile, tries again, at most three
+ * times. */
 static void take_sample(struct uk_lab *lab, struct uk_measured *p) {
     double before, after, seconds, operations;
     long switched;

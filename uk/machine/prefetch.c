@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What hardware prefetches: loads of line after line, each of which waits for the one before, so that a line
- * that was not fetched beforehand takes memory's latency, and one that was takes less than half of it. One
- * load instruction follows all streams, which lie in random order: equal distances between them would be
- * followed as well.
+ * Detects hardware prefetching. Dependent loads read consecutive lines: a line that was not prefetched takes
+ * memory's latency, a prefetched one less than half of it. A single load instruction walks all streams, which
+ * lie in random order, as equal distances between streams would be prefetched too.
  */
 #include <math.h>
 #include "measure.h"
 
 enum {
-    APART = 5 * 4096, /* of streams: an odd number of pages, so that they lie in all sets */
-    WALKED = 128,     /* lines of a stream, in two pages */
-    PLACES = 32,      /* at which the reach is tried */
+    APART = 5 * 4096, /* bytes between streams: an odd number of pages, so that streams use all sets */
+    WALKED = 128,     /* lines per stream, on two pages */
+    PLACES = 32,      /* places at which each distance is tried */
     PAGE_LINES = 64,
-    HALF = PAGE_LINES / 2, /* lines that are read there, or a page's, then one further on */
-    FEW = 4,               /* streams that all prefetchers follow, if they follow any */
-    BEYOND = 4,            /* lines in the next page that are tried */
-    WORD = 8               /* of each line: that which no chain uses, 0 */
+    HALF = PAGE_LINES / 2, /* lines read at a place before the test; alternatively all lines of a page */
+    FEW = 4,               /* number of streams that any prefetcher follows */
+    BEYOND = 4,            /* lines of the next page that are tested */
+    WORD = 8               /* offset in a line that no chain uses, so it is 0 */
 };
 static const int counts[] = {1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64};
 enum { COUNTS = sizeof counts / sizeof *counts };
@@ -29,7 +28,7 @@ static void flush_places(struct uk_lab *lab, int64_t places, int64_t lines) {
     uk_flush_end();
 }
 
-/* Of the i-th place in lab->order. */
+/* Loads a line of the i-th place in lab->order; `zero` makes it depend on the previous load. */
 static uint64_t load(const struct uk_lab *lab, int64_t i, int64_t line, uint64_t zero) {
     return *(const volatile uint64_t *)(lab->large + lab->order[i] * (int64_t)APART + line * UK_LINE + WORD +
                                         zero);
@@ -37,7 +36,7 @@ static uint64_t load(const struct uk_lab *lab, int64_t i, int64_t line, uint64_t
 
 /* ---- streams ---- */
 
-/* a: how many. */
+/* Parameter a: number of streams. */
 static void flush_streams(struct uk_lab *lab, const struct uk_measured *p) {
     flush_places(lab, p->a, WALKED);
 }
@@ -54,9 +53,9 @@ static double walk_streams(struct uk_lab *lab, const struct uk_measured *p) {
 
 static const struct uk_trial streams = {.prepare = flush_streams, .run = walk_streams, .median = true};
 
-/* ---- reach ---- */
+/* ---- prefetch distance ---- */
 
-/* a: lines that are read at each place, from a page's beginning on; b: the line that is tried then. */
+/* Parameters: a, lines read at each place, from the start of a page; b, the line tested then. */
 static void approach(struct uk_lab *lab, const struct uk_measured *p) {
     uint64_t zero = 0;
 
@@ -64,7 +63,7 @@ static void approach(struct uk_lab *lab, const struct uk_measured *p) {
     for (int64_t i = 0; i < PLACES; i++)
         for (int64_t j = 0; j < p->a; j++)
             zero = load(lab, i, j, zero);
-    /* What was begun by then arrives while the clock is looked at. */
+    /* Prefetches that have begun complete while the clock is read. */
     uk_hidden(zero);
 }
 
@@ -92,12 +91,12 @@ void uk_prefetch_begin(struct uk_lab *lab) {
 
 /* ---- answers ---- */
 
-/* Half of what lines take that nothing fetched. */
+/* Half of the latency of a line that was not prefetched. */
 static double limit(const struct uk_lab *lab) {
     return uk_memory_latency(lab) / 2;
 }
 
-/* The farthest line that comes early after so many. */
+/* The farthest line that is prefetched after `read` lines. */
 static int64_t farthest(const struct uk_lab *lab, int64_t read) {
     int64_t found = 0;
 
@@ -114,7 +113,7 @@ static bool goes_on(const struct uk_lab *lab) {
     return false;
 }
 
-/* Lines of as many streams take less than twice what those of a few do. */
+/* Number of streams whose lines take less than twice as long as with few streams. */
 static int followed(const struct uk_lab *lab) {
     double few = INFINITY;
     int i = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of the TLB's levels and what a miss costs: chains with a line in each of so many small pages. What
- * they take longer than as many lines in few pages do is translation. (Large pages are no measure: a
- * hypervisor may give small ones for them.)
+ * Measures the entries of the TLB's levels and the cost of a miss: chains with one line in each of n small
+ * pages. The excess over as many lines in few pages is translation. (Large pages cannot be measured: a
+ * hypervisor may back them with small ones.)
  */
 #include <math.h>
 #include "measure.h"
@@ -10,15 +10,14 @@
 enum {
     GRID = 8,
     FIRST = 16,
-    BETWEEN = 256 /* pages: more than any first level has, fewer than a second one */
+    BETWEEN = 256 /* pages: more than any first level holds, fewer than a second level */
 };
 
-/* Its stride is the system's page. */
+/* The stride is set to the system's page size. */
 static struct uk_chain pages = {.small = true, .spread = true};
 static const struct uk_chain compact = {.stride = UK_LINE, .window = 32 * 4096 / UK_LINE};
 
-/* The i-th number of pages, an eighth of an octave more each; 0: there are no more. Half of the second cache
- * is left to the pages' table. */
+/* The i-th number of pages, GRID per octave; 0: there are no more. Half of L2 is left for the page table. */
 static int64_t count(const struct uk_lab *lab, int i) {
     const int64_t octave = (int64_t)FIRST << i / GRID, n = octave + octave / GRID * (i % GRID);
 
@@ -41,8 +40,8 @@ void uk_tlb_begin(struct uk_lab *lab) {
     }
 }
 
-/* The largest number of pages with which a load takes less than the mean of two translations; 0: there is
- * none. */
+/* The largest number of pages at which a load takes less than the mean of the two translation costs; 0: there
+ * is none. */
 static int64_t largest(const struct uk_lab *lab, int64_t from, double near, double far) {
     int64_t found = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk machine: the row of cores.def in use, and what microbenchmarks measure beside it. */
+/* uk machine: prints the row of cores.def in use, and compares it with microbenchmarks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ void uk_find_levels(const struct uk_machine *m, struct uk_level *level) {
 const char *uk_level_fate(const struct uk_level *l) {
     if (!l->found)
         return "not reported, the row's is used";
-    /* Of a cache that cores share, the whole or a core's part is used. */
+    /* A shared cache is used either whole or by a core's share. */
     const bool takes_size = l->used.size == l->found->size || l->used.size * l->cores == l->found->size;
     const bool takes_ways = l->used.ways == (int)l->found->associativity;
 
@@ -77,7 +77,7 @@ static int list_rows(const struct uk_machine *used) {
     return UK_EXIT_OK;
 }
 
-/* ---- measured beside it ---- */
+/* ---- measurements ---- */
 
 const char *uk_reason(const struct uk_machine *m, const struct uk_field *f, const struct uk_answer *a) {
     if (uk_field_is_absent(m, f))

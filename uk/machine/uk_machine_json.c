@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk machine --json. */
+/* uk machine --json: the same facts as JSON. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the units of the core do: multiply-adds, shuffles, loads and stores by width, what shares ports, how
- * many instructions begin. */
+/* Measures execution units: multiply-adds, shuffles, loads and stores by vector width, shared ports, and
+ * issue width. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "measure.h"
 #include "ukernels.h"
 
-/* b: bytes from the beginning of a line to the loop's memory. */
+/* Parameter b: bytes from the start of a line to the loop's memory. */
 static void warm_loop(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_micro *l = p->what;
 
@@ -25,7 +25,7 @@ static double run_loop(struct uk_lab *lab, const struct uk_measured *p) {
 
 static const struct uk_trial loop = {.prepare = warm_loop, .run = run_loop};
 
-/* The loop of vectors of this width; NULL: there is none, or this CPU lacks its instructions. */
+/* The loop for vectors of this width; NULL: there is none, or this CPU lacks its instructions. */
 static const struct uk_micro *find(enum uk_micro_kind kind, int bytes) {
     for (const struct uk_micro *l = uk_micros; l->run; l++)
         if (l->kind == kind && l->bytes == bytes && !uk_cpu_lacks(l->features, NULL, 0))
@@ -33,12 +33,13 @@ static const struct uk_micro *find(enum uk_micro_kind kind, int bytes) {
     return NULL;
 }
 
-/* READ moves through memory, which its own point does. */
+/* True if the loop is of this width and runs here. READ is excluded, as it advances through memory and has a
+ * point of its own. */
 static bool is_of(const struct uk_micro *l, int bytes) {
     return l->bytes == bytes && l->kind != UK_MICRO_READ && !uk_cpu_lacks(l->features, NULL, 0);
 }
 
-/* Bytes of the row's widest vectors that this CPU has loops for; 0: there are none. */
+/* Bytes of the row's widest vectors for which this CPU has loops; 0: none. */
 static int widest(const struct uk_core *c) {
     int bytes = 0;
 
@@ -88,7 +89,7 @@ static void say_rate(struct uk_lab *lab, int w, const char *what, enum uk_micro_
         uk_cannot(lab, field, no_loops);
 }
 
-/* Beside what follows from the ports of the row. */
+/* Reports the cycles of a mix next to the value that follows from the row's ports. */
 static void say_mix(struct uk_lab *lab, int w, const char *what, enum uk_micro_kind kind,
                     struct uk_counts counts) {
     const struct uk_core *c = &lab->machine.core;
@@ -101,7 +102,7 @@ static void say_mix(struct uk_lab *lab, int w, const char *what, enum uk_micro_k
                       uk_cost_cycles(c, &c->vectors[w], &counts));
 }
 
-/* What loads across lines take longer than others. */
+/* Reports the extra time of loads that cross lines. */
 static void say_split(struct uk_lab *lab, const char *field, enum uk_micro_kind across,
                       enum uk_micro_kind others, int bytes) {
     if (find(across, bytes))
@@ -112,7 +113,8 @@ static void say_split(struct uk_lab *lab, const char *field, enum uk_micro_kind 
         uk_cannot(lab, field, no_loops);
 }
 
-/* Operations that take no port of their own are seen only beside others. */
+/* Reports the rates at one vector width. Operations without a port of their own show only in mixes with
+ * others. */
 static void say_width(struct uk_lab *lab, int w) {
     char field[40];
 
