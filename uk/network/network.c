@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How all verbs take a network: its file, and what options say of its inputs. */
+/* Steps common to all commands on networks: reading the file, and the options about its inputs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ const char *uk_net_shape(const struct uk_network_tensor *t) {
 
 /* ---- options ---- */
 
-/* What is stated of inputs: lists as struct uk_network_options has them. */
+/* Properties of inputs given by options, as lists for struct uk_network_options. */
 struct stated {
     struct uk_network_tensor *shape, *constant;
     void **data;
@@ -71,7 +71,7 @@ struct stated {
     struct uk_arena arena;
 };
 
-/* "INPUT=..." at its last sign of equality. */
+/* Splits "INPUT=..." at its last '='. */
 static const char *split(struct stated *t, const char *text, const char **name) {
     const char *equals = strrchr(text, '=');
 
@@ -162,7 +162,7 @@ static int read_network(struct uk_net_job *j, struct stated *t) {
                : uk_complain(UK_EXIT_WRONG, "%s: the network computes nothing", j->arguments->positional[0]);
 }
 
-/* Those of --schedule. */
+/* Reads the schedules of --schedule. */
 static int take_schedules(struct uk_net_job *j) {
     const char *file = j->arguments->schedule;
     size_t length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks as code that runs: in this process, or of another architecture under an emulator, which maps the
- * block of memory as this process does, so that both see what lies between layers. */
+/* Runs a network: in this process, or in another program under an emulator or on a board. Under the emulator
+ * both processes map the block of memory, so this one sees the values between layers. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 /* ---- in this process ---- */
 
-/* Of this machine, or of a GPU, with which the block is exchanged. */
+/* Compiles for this machine, or for a GPU, with which the block is exchanged. */
 static int compile_here(struct uk_net_job *j) {
     if (uk_gpu_kind_of(j->options.target))
         return uk_net_open_device(j);
@@ -32,7 +32,7 @@ static int prepare_here(struct uk_net_job *j) {
     j->memory = aligned_alloc(64, (j->bytes + 63) / 64 * 64);
     if (!j->memory)
         return uk_complain(UK_EXIT_WRONG, "out of memory for the network's %zu bytes", j->bytes);
-    /* What is read before it is written is seen. */
+    /* A nonzero pattern makes reads of unwritten memory visible. */
     memset(j->memory, 0xa5, j->bytes);
     return UK_EXIT_OK;
 }
@@ -91,13 +91,13 @@ static int prepare_emulation(struct uk_net_job *j) {
     return status ? status : map_file(j);
 }
 
-/* ---- either ---- */
+/* ---- both ---- */
 
 int uk_net_prepare(struct uk_net_job *j) {
     const struct uk_arguments *a = j->arguments;
     char threads[32];
 
-    /* The pool reads the environment once, at its first use. */
+    /* The thread pool reads the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);

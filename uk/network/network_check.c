@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer by layer: each one's result beside the interpreter's, which is given the same inputs, and into files.
- * */
+/* Compares each layer's result with the interpreter's for the same inputs, and writes results to files. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -11,24 +10,25 @@
 #include <unistd.h>
 #include "network.h"
 
-enum { SOME = 4096 }; /* elements of a layer, unless all are asked for */
+enum { SOME = 4096 }; /* elements compared per layer, unless all are requested */
 
 struct checked {
     int layers;
-    double equal, within, unknown; /* elements that had to be equal, that had a bound, that had none */
-    double share;                  /* the most of a bound that was used */
-    int layer;                     /* by that layer */
+    double equal, within,
+        unknown;  /* elements required to be equal, elements with a tolerance, elements without one */
+    double share; /* largest fraction of a tolerance that was used */
+    int layer;    /* the layer with that fraction */
 };
 
-/* ---- which elements ---- */
+/* ---- choice of elements ---- */
 
 static uint64_t random_below(uint64_t *state, int64_t n) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (*state >> 20) % (uint64_t)n;
 }
 
-/* Corners first, then borders, one dimension after the other, as half of all, then any. The same each time.
- * */
+/* Chooses elements, the same in each run: corners first, then borders of one dimension after another up to
+ * half of the number, then random ones. */
 static void choose(const struct uk_network_tensor *t, int64_t count, int64_t *element) {
     const int64_t corners = INT64_C(1) << t->rank;
     uint64_t state = 1;
@@ -72,7 +72,7 @@ static void put_place(char *text, size_t room, const struct uk_network_tensor *t
         n += (size_t)snprintf(text + n, room - n, "%s%" PRId64, d ? ", " : "", index[d]);
 }
 
-/* Counts the element; false: it is wrong. */
+/* Counts the element. False: it is wrong. */
 static bool compare(struct checked *c, int layer, double got, double expected, double bound,
                     bool same_bytes) {
     const double apart = fabs(got - expected);
@@ -86,7 +86,8 @@ static bool compare(struct checked *c, int layer, double got, double expected, d
     else
         c->equal++;
     if (same_bytes || got == expected || (isnan(got) && isnan(expected)))
-        return !(bound == 0 && !same_bytes && fabs(got) > 0x1p53); /* of i64, of which double has not all */
+        return !(bound == 0 && !same_bytes &&
+                 fabs(got) > 0x1p53); /* i64 values that double cannot represent */
     if (bound > 0 && apart / bound > c->share) {
         c->share = apart / bound;
         c->layer = layer;
@@ -168,7 +169,7 @@ static int look_at(struct uk_net_job *j, struct checked *c, int layer) {
     return status;
 }
 
-/* ---- all ---- */
+/* ---- all layers ---- */
 
 static void print(const struct uk_net_job *j, const struct checked *c) {
     printf("check: %d layer%s, %.0f elements%s: ", c->layers, c->layers == 1 ? "" : "s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk compile of a network: code, a header, or what is between the file and the code. */
+/* uk compile of a network: writes code, a header, or an intermediate form. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void put_layers(const struct uk_net_job *j, struct uk_text *t) {
                uk_net_shape(&l->output), l->output.bytes, l->offset, l->multiply_adds);
 }
 
-/* Whether an earlier layer calls the same function. */
+/* True if an earlier layer calls the same function. */
 static bool is_repeated(const struct uk_net_job *j, int layer) {
     const char *function = uk_network_layer(j->network, layer)->function;
 
@@ -103,7 +103,7 @@ static int write_code(struct uk_net_job *j, enum uk_emit what) {
     return status;
 }
 
-/* *stage: the enum uk_emit, or -1 of what has no code: layers, program. */
+/* Sets *stage to an enum uk_emit, or -1 for output without code: layers, programs. */
 static int find_stage(const struct uk_arguments *a, int *stage) {
     if (!a->emit)
         return uk_stage_by_ending(a->out, stage);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk run --count of a network: the instructions of all of it, and with =layers of each layer and each kind of
- * layer. */
+/* uk run --count of a network: instructions of the whole network and, with =layers, of each layer and each
+ * kind of layer. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "network.h"
 
-/* ---- the floor ---- */
+/* ---- lower bounds ---- */
 
 static bool is_byte(enum uk_type t) {
     return t == UK_U8 || t == UK_I8;
 }
 
-/* Whether the tensor lies in memory with the channels of a pixel side by side. */
+/* True if the tensor is stored with a pixel's channels contiguous. */
 static bool has_channels_last(const struct uk_net_job *j, const struct uk_network_tensor *t) {
     const struct uk_network_layer *l;
 
@@ -23,11 +23,13 @@ static bool has_channels_last(const struct uk_net_job *j, const struct uk_networ
 }
 
 /*
- * Instructions of RISC-V P that products of bytes take: a tile of 4 by 5 outputs has 4 + 5 loads and 20
- * products of 8 terms in 64-bit registers, and 3 instructions of a loop that is unrolled 4 times, 0.1864 a
- * term, where the sums are filled to whole registers; then an output has 2 sums added and 8 instructions to
- * be scaled, rounded and stored. Depthwise a row of a window is a register that serves four outputs: 0.33 a
- * term, 7 an output, and one to put each element in its plane where channels lie side by side. 0: not known.
+ * Estimates the fewest RISC-V P instructions for a layer of byte products; 0: unknown. The model:
+ *
+ * - Full sums: a tile of 4 x 5 outputs takes 4 + 5 loads and 20 products of 8 terms in 64-bit registers, plus
+ *   3 instructions of a loop unrolled 4 times: 0.1864 per term, with sums padded to whole registers. Each
+ *   output takes 2 additions of partial sums, and 8 instructions to scale, round and store.
+ * - Depthwise: one register holds a window's row and serves four outputs: 0.33 per term, 7 per output, and
+ *   one to move each element to its plane if channels are contiguous.
  */
 static double floor_of(const struct uk_net_job *j, const struct uk_network_layer *l) {
     const double outputs = (double)l->output.elements;
@@ -43,8 +45,8 @@ static double floor_of(const struct uk_net_job *j, const struct uk_network_layer
 
 /* ---- lines ---- */
 
-/* What a line has: of a layer, or the sum of those of a kind. `floored` are the instructions of those whose
- * floor is known. */
+/* A printed line: one layer, or the sum over a kind. `floored`: instructions of the layers whose lower bound
+ * is known. */
 struct sum {
     const char *kind;
     int layers;
@@ -82,7 +84,7 @@ static void print_layer(int number, const struct uk_network_layer *l, const stru
     printf("  %s\n", l->name);
 }
 
-enum { KINDS = 16 }; /* networks.h names fewer */
+enum { KINDS = 16 }; /* more than networks.h defines */
 
 static struct sum *sum_of(struct sum kinds[KINDS], const char *kind) {
     int i = 0;
@@ -93,7 +95,7 @@ static struct sum *sum_of(struct sum kinds[KINDS], const char *kind) {
     return &kinds[i];
 }
 
-/* A layer without elements is not called. */
+/* Prints a line per layer. A layer without elements has no count, because it is not called. */
 static int print_layers(const struct uk_net_job *j, const struct uk_emulated_counts *counts) {
     struct sum kinds[KINDS] = {{0}};
     const struct uk_network_layer *l;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs and outputs: tensors in files, or random values. */
+/* Inputs and outputs of networks: tensors in files, or random values. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static uint32_t next(uint32_t *state) {
     return *state >> 8;
 }
 
-/* Integers that may choose elements of other tensors stay small. */
+/* Fills a tensor with random values. Integers stay small, as they may be subscripts of other tensors. */
 static const char *fill_random(const struct uk_network_tensor *t, void *data, uint32_t seed) {
     uint32_t state = seed;
 
@@ -73,7 +73,7 @@ static int input_named(const struct uk_net_job *j, const char *name, size_t leng
     return -1;
 }
 
-/* The file that is given for input number `input`: by name, or by the order of those without one. */
+/* The file for an input: given by name, or else by position among those given without names. */
 static const char *file_of(const struct uk_net_job *j, int input) {
     const char *by_order = NULL, *file;
     int order = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks on a GPU: the first device of the target's kind, or else the simulator. */
+/* Runs networks on a GPU: the first device of the target's kind, or else the simulator. */
 #include <stdlib.h>
 #include <string.h>
 #include "gpu/gpu.h"
@@ -15,7 +15,7 @@ void uk_net_close_device(struct uk_net_job *j) {
     j->gpu = NULL;
 }
 
-/* The one that is soonest done. */
+/* The layer with the least work. */
 static int smallest_layer(const struct uk_net_job *j) {
     const struct uk_network_layer *l;
     double least = 0;
@@ -31,7 +31,7 @@ static int smallest_layer(const struct uk_net_job *j) {
     return smallest;
 }
 
-/* Whether it is a GPU of another make shows when code is to run there. */
+/* Runs one layer: a GPU of another architecture shows only when it is to run code. */
 static enum uk_status try_layer(struct uk_net_job *j) {
     void *memory = calloc(1, uk_network_memory(j->network));
     const enum uk_status s =
@@ -41,8 +41,8 @@ static enum uk_status try_layer(struct uk_net_job *j) {
     return s;
 }
 
-/* The first device of the kind that runs the code, with the constants on it. False: there is none, and why.
- * */
+/* Opens the first device of the kind that can run the code, and uploads the constants. False: there is none,
+ * and `why` says the reason. */
 static bool open_kind(struct uk_net_job *j, const char *kind, char why[UK_GPU_MESSAGE]) {
     for (int i = 0; !uk_gpu_open(kind, i, &j->gpu, i ? NULL : why); i++) {
         enum uk_status s = uk_network_device_create(j->network, j->gpu, &j->device);
@@ -123,10 +123,10 @@ int uk_net_count_device(struct uk_net_job *j) {
     return status;
 }
 
-/* ---- times, on a board ---- */
+/* ---- timing on a board ---- */
 
-/* A run with what it begins kept, and that again and again: of one layer its kernels alone, of all the
- * inputs' way up besides, as what a run has overwritten may be numbers of elements. */
+/* Records a run and times its repetitions. For one layer only its kernels repeat. For the whole network the
+ * inputs' uploads repeat too, because a run may have overwritten numbers of elements. */
 static int replay(struct uk_net_job *j, int layer, const struct uk_timing *how, double *seconds) {
     char why[UK_GPU_MESSAGE];
     enum uk_status s = uk_board_gpu_record(layer < 0 ? UK_RECORD_ALL : UK_RECORD_LAUNCHES, why);

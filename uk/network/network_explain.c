@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk explain of a network: each layer with its kernel, or why it has none, its layout, its place and its
- * work. */
+/* uk explain of a network: for each layer its kernel, or why it has none, its layout, location and work. */
 #include <string.h>
 #include "network.h"
 
-/* ---- what uk_explain says of a layer's program ---- */
+/* ---- the explanation of a layer's program by uk_explain ---- */
 
-/* Lines of candidates begin so; --all prints them all. */
+/* True for lines about rejected candidates; --all prints them all. */
 static bool is_candidate(const char *line) {
     return !strncmp(line, "  ", 2) && strncmp(line, "  taken", 7) != 0;
 }
@@ -15,7 +14,7 @@ static void print_line(const char *line, size_t length) {
     printf("    %.*s\n", (int)length, line);
 }
 
-/* Of a stage's candidates only the first one, which is nearest, and only where none is taken. */
+/* Prints a stage's first candidate, the closest one, only if the stage has no kernel; omits the others. */
 static void print_brief(const char *text) {
     const char *nearest = NULL;
     bool settled = false;
@@ -82,7 +81,7 @@ static void print_layer(const struct uk_network_layer *l, int layer) {
     printf("\n");
 }
 
-/* Layers that compute nothing but move elements. */
+/* True for layers that only move elements. */
 static bool is_copy(const struct uk_network_layer *l) {
     return !strcmp(l->operators, "Copy");
 }

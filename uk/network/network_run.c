@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk run of a network. */
+/* uk run of a network: the command. */
 #include <string.h>
 #include "network.h"
 
@@ -67,7 +67,7 @@ static int call(struct uk_net_job *j) {
     return status;
 }
 
-/* The look at layers and the count are runs of their own. */
+/* Runs the network; checking layers and counting are separate runs. */
 static int run(struct uk_net_job *j) {
     int status;
 

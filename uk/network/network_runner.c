@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main of a network's code where it runs in a program of its own: under an emulator, or on a board, where
- * it is timed, too. */
+/* Generates main() for a network that runs in a separate program, under an emulator or on a board, and has
+ * boards time it. */
 #include <stdlib.h>
 #include <string.h>
 #include "network.h"
 #include "remote/remote.h"
 
-/* ---- the program ---- */
+/* ---- the generated program ---- */
 
-/* What a run overwrites is filled again before the next one. */
+/* Generates code that fills the inputs again before each run, because runs may overwrite them. */
 static void put_inputs(struct uk_text *t, const struct uk_net_job *j) {
     const struct uk_network_tensor *input;
     static char base[1];
@@ -30,7 +30,7 @@ static void put_inputs(struct uk_text *t, const struct uk_net_job *j) {
            UK_NET_HEAD, UK_NET_HEAD);
 }
 
-/* All of it, or each layer in turn as in a run. */
+/* Generates code that times the whole network, or each layer during runs of all layers. */
 static void put_timing(struct uk_text *t, const struct uk_net_job *j, const char *name) {
     put_inputs(t, j);
     uk_put(t,
@@ -96,7 +96,7 @@ char *uk_net_runner(const struct uk_net_job *j) {
     return t.text;
 }
 
-/* ---- what a board measures ---- */
+/* ---- timing on a board ---- */
 
 enum { ROUNDS = 9 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk run --time of a network: all of it beside the peak, and which layers take longest. */
+/* uk run --time of a network: speed relative to the peak, and the slowest layers. */
 #include <stdlib.h>
 #include <string.h>
 #include "network.h"
@@ -38,8 +38,8 @@ static int time_all(struct timed *t) {
     return UK_EXIT_OK;
 }
 
-/* Seconds of each layer: the middle one of several rounds, in which they follow each other as they do in a
- * run; of one thread by its own clock, as all of it. */
+/* Seconds of each layer: the median over several rounds of whole runs. With one thread, in CPU time of the
+ * thread, as for the whole network. */
 static int time_layers(struct timed *t, int layers, double *seconds) {
     double (*const now)(void) = t->job->options.threads > 1 ? bench_seconds : bench_thread_seconds;
     double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a build without libuknetworks. */
+/* Replaces the commands on networks in a build without libuknetworks. */
 #include "uk.h"
 
 static int missing(const struct uk_arguments *a) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to a board: ssh's process, whose own session is the shell that watches, and shares its
- * connection with later ones. */
+/* The connection to a board. A master process of ssh shares its connection with later sessions; its own
+ * session is the shell that watches over uk's files and programs. */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,17 +20,17 @@ struct uk_board *uk_board_in_use(void) {
 
 void uk_board_use(struct uk_board *b) {
     in_use = b;
-    /* What programs here leave behind is found there. */
+    /* Programs run here leave temporary files there, and they are removed with it. */
     setenv("TMPDIR", b->guard.folder, 1);
 }
 
-/* ---- the shell there ---- */
+/* ---- the board's shell ---- */
 
 /*
- * Its standard input is held open by uk. The folder of a run is renamed before what runs is ended: a command
- * that has not said yet which group of processes it is (session.c) finds no folder and ends by itself. It
- * lies in one that nobody else may write to, as in /tmp another user could have put a folder with the new
- * name.
+ * The shell script that watches. uk holds its standard input open; at end of file it first renames the run's
+ * folder, then ends what runs. So a command that has not yet recorded its process group (session.c) finds no
+ * folder and ends by itself. The folder lies inside one that only this user can write to; in /tmp another
+ * user could create a folder with the new name.
  */
 static const char watch[] =
     "umask 077; trap \"\" HUP INT TERM PIPE\n"
@@ -58,8 +58,8 @@ static const char watch[] =
 
 /* ---- ssh ---- */
 
-/* The options, by which ssh asks nobody where nobody is, gives up in time, and takes nothing of the user's
- * but keys and names. */
+/* Adds options that make ssh never prompt if there is no terminal, time out, and ignore the user's
+ * configuration except host names and keys. */
 static int put_options(const struct uk_board *b, const char **argv, bool is_master) {
     static const char *const options[] = {
         "ControlPersist=no",       "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
@@ -78,7 +78,7 @@ static int put_options(const struct uk_board *b, const char **argv, bool is_mast
     argv[n++] = is_master && asks ? "BatchMode=no" : "BatchMode=yes";
     argv[n++] = "-o";
     argv[n++] = is_master ? "ControlMaster=yes" : "ControlMaster=no";
-    if (!is_master) { /* without the shared connection there is none */
+    if (!is_master) { /* without the shared connection, fail instead of opening another */
         argv[n++] = "-o";
         argv[n++] = "ProxyCommand=false";
     }
@@ -156,9 +156,9 @@ static int start_master(struct uk_board *b) {
                          : uk_complain(UK_EXIT_WRONG, "cannot start a process: %s", strerror(errno));
 }
 
-/* ---- what it says ---- */
+/* ---- what the shell reports ---- */
 
-/* A line without its end; false: there is no more. */
+/* Reads a line without its newline; false: end of file. */
 static bool next_line(const struct uk_board *b, char *line, size_t size) {
     size_t n = 0;
     char c;
@@ -173,7 +173,7 @@ static bool next_line(const struct uk_board *b, char *line, size_t size) {
     return got == 1;
 }
 
-/* Control characters do not reach the user's terminal. */
+/* Copies without control characters, which must not reach the user's terminal. */
 static void keep(char *to, size_t size, const char *from) {
     snprintf(to, size, "%s", from);
     for (; *to; to++)
@@ -200,7 +200,7 @@ static void learn(struct uk_board *b, char *line) {
     b->has_flock |= !strcmp(line, "has flock");
 }
 
-/* ssh has ended, or the shell there: why. */
+/* Reports why ssh or the board's shell ended. */
 static int say_why(struct uk_board *b) {
     char said[256], path[96];
     int error = 0, result = 0;
@@ -248,7 +248,7 @@ static int learn_all(struct uk_board *b) {
     return uk_is_interrupted() ? UK_EXIT_WRONG : say_why(b);
 }
 
-/* ---- a board ---- */
+/* ---- opening and closing ---- */
 
 static int check_board(const struct uk_board *b) {
     if (strcmp(b->system, "Linux"))
@@ -293,7 +293,7 @@ void uk_board_close(struct uk_board *b) {
 
     if (b->to >= 0)
         close(b->to);
-    if (b->master > 0 && !*b->folder) /* it is still connecting */
+    if (b->master > 0 && !*b->folder) /* still connecting */
         kill(b->master, SIGTERM);
     while (b->master > 0 && next_line(b, line, sizeof line) && strcmp(line, "uk:gone"))
         ;

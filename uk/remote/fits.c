@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which target's code a board runs: by what Linux says of its CPU, or by a probe where something stands in
- * front of programs. */
+/* Finds which targets' code a board runs: from what Linux reports about the CPU, or by a probe program if
+ * --remote-prefix is given. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,7 @@
 
 /* ---- features ---- */
 
-/* What /proc/cpuinfo calls features that LLVM calls otherwise, but for a dot or a dash, which is an
- * underscore there. */
+/* Names in /proc/cpuinfo that differ from LLVM's by more than '_' in place of a dot or dash. */
 static const struct {
     const char *feature, *cpuinfo;
 } names[] = {{"neon", "asimd"},
@@ -38,7 +37,8 @@ static bool is_listed(const char *list, const char *word, size_t n) {
     return false;
 }
 
-/* RISC-V's: letters after rv64, then names after underscores; g stands for several. */
+/* True if RISC-V's isa string has the extension: letters after rv64, then names after underscores; g means
+ * several letters. */
 static bool is_extension(const char *isa, const char *feature) {
     const size_t n = strlen(feature), letters = strcspn(isa, "_ ");
 
@@ -66,7 +66,7 @@ static bool board_has(const struct uk_board *b, const struct uk_arch *arch, cons
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i].feature, feature))
             snprintf(name, sizeof name, "%s", names[i].cpuinfo);
-    /* ARM's cores of 32 bits say neon themselves. */
+    /* 32-bit ARM cores list neon under that name. */
     return is_listed(b->features, name, strlen(name)) ||
            (arch->bits == 32 && is_listed(b->features, feature, strlen(feature)));
 }
@@ -89,12 +89,12 @@ bool uk_board_is(const struct uk_board *b, const struct uk_arch *arch) {
     return false;
 }
 
-/* A feature that the program simulates where the CPU lacks it (RISC-V P) need not be there. */
+/* False for a feature that the generated program simulates where the CPU lacks it (RISC-V P). */
 static bool needs(const struct uk_arch *arch, const char *feature) {
     return !arch->emulator.lacks || strcmp(arch->emulator.lacks, feature) != 0;
 }
 
-/* The feature that the row or the name's "+..." asks for and the board lacks, or NULL. */
+/* The first feature of the row, or of the name's "+...", that the board lacks; NULL: none. */
 static const char *lacking(const struct uk_board *b, const struct uk_target *t, const char *plus,
                            char text[32]) {
     for (const char *const *h = t->has; *h; h++)
@@ -118,7 +118,7 @@ int uk_board_fits(struct uk_board *b, const char *target) {
     int status = UK_EXIT_OK;
 
     if (!t || t->arch->gpu)
-        return UK_EXIT_OK; /* an unknown one is named by who reads it */
+        return UK_EXIT_OK; /* errors about unknown targets are reported by the compiler */
     if (b->prefix.count)
         status = uk_board_probe(b, target);
     else if (!uk_board_is(b, t->arch))
@@ -134,7 +134,7 @@ int uk_board_fits(struct uk_board *b, const char *target) {
     return status;
 }
 
-/* Whether kernels need the feature: all others of a CPU are left out of a target's name. */
+/* True if some kernel requires the feature. Other features of the CPU are left out of target names. */
 static bool is_used(const struct uk_arch *arch, const char *feature) {
 #define UK_ISA_ROW(name, of, features, flags, private) {#of, features},
     static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs of a board, as a kind of GPU of this process: compiled functions that launch kernels run here, and
- * what they ask of a device goes to a program there (gpu_program.c), through its standard input and output.
- * Addresses are those of the device there.
+ * Makes a board's GPUs a kind of GPU of this process. Compiled functions that launch kernels run here; each
+ * call of the driver goes to a program on the board (gpu_program.c) through its standard input and output.
+ * Addresses are those of the device on the board.
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include <errno.h>
@@ -17,15 +17,15 @@
 #include "gpu_wire.h"
 #include "remote.h"
 
-enum { PIECE = 16 << 20 /* bytes of a copy that go at once */ };
+enum { PIECE = 16 << 20 /* bytes per message of a copy */ };
 
-/* A device that is open there. */
+/* A device opened on the board. */
 struct device {
     uint64_t handle;
     char name[UK_GPU_MESSAGE];
 };
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool send_all(int link, const void *from, size_t bytes) {
     const char *at = from;
@@ -39,7 +39,7 @@ static bool send_all(int link, const void *from, size_t bytes) {
     return true;
 }
 
-/* A signal may have come before the wait for bytes. */
+/* Waits for bytes with a timeout, because a signal may have come just before the wait. */
 static bool is_there(int link) {
     struct pollfd p = {.fd = link, .events = POLLIN};
     enum { MILLISECONDS = 500 };
@@ -68,7 +68,7 @@ static bool receive(int link, void *to, size_t bytes) {
     return true;
 }
 
-/* Ends the session; the exit status of the program there, or -1. */
+/* Ends the session. Returns the program's exit status, or -1. */
 static int end(struct uk_board *b, bool at_once) {
     int result = 0;
 
@@ -109,7 +109,8 @@ static enum uk_status broken(struct uk_board *b, char *message) {
     return UK_DEVICE;
 }
 
-/* A request with data of q->bytes bytes; what comes back has at most `room` bytes, and *got of them. */
+/* Sends a request with q->bytes bytes of data. The reply's bytes go to `back`, at most `room`; *got is their
+ * number. */
 static enum uk_status ask(const struct uk_gpu_request *q, const void *data, uint64_t *value, void *back,
                           size_t room, size_t *got, char *message) {
     struct uk_board *b = uk_board_in_use();
@@ -219,7 +220,7 @@ static enum uk_status fill(void *device, uk_gpu_address to, unsigned char value,
         message);
 }
 
-/* A handle there, in the place of a pointer. */
+/* Sends a request whose reply is a handle, which is kept as a pointer. */
 static enum uk_status get(const struct uk_gpu_request *q, const void *data, void **handle, char *message) {
     uint64_t value = 0;
     const enum uk_status s = ask(q, data, &value, NULL, 0, NULL, message);
@@ -276,7 +277,7 @@ static enum uk_status wait_all(void *device, char *message) {
     return tell(&(struct uk_gpu_request){.what = UK_GPU_WAIT, .device = handle_of(device)}, message);
 }
 
-/* Time is measured there, around launches that are repeated there. */
+/* Events are unsupported: times are measured on the board, around repeated launches. */
 static enum uk_status no_event(void *device, struct uk_gpu_event **event, char *message) {
     (void)device;
     *event = NULL;
@@ -299,7 +300,7 @@ static const struct uk_gpu_driver driver = {
     "remote", open_device, close_device, get_name, alloc,    free_memory, upload,   download, fill,
     load,     unload,      find,         launch,   wait_all, no_event,    no_point, no_point, no_seconds};
 
-/* ---- the program there ---- */
+/* ---- the program on the board ---- */
 
 static int start_ssh(struct uk_board *b, const char *kind, bool locked) {
     const char *argv[UK_BOARD_ARGUMENTS], *body;
@@ -352,7 +353,7 @@ int uk_board_gpu_begin(struct uk_board *b, const char *target) {
     }
     if (uk_is_interrupted())
         return UK_EXIT_WRONG;
-    if (b->gpu_link < 0) /* nobody has said whether there is one */
+    if (b->gpu_link < 0) /* the board did not say whether it has a GPU */
         return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", b->text, why);
     return uk_complain(UK_EXIT_WRONG, "--remote=%s: no GPU for target '%s' was found: %s", b->text, target,
                        why);
@@ -366,7 +367,7 @@ const char *uk_gpu_kind_here(const char *target) {
     return uk_board_in_use() && uk_gpu_kind_of(target) ? driver.kind : uk_gpu_kind_of(target);
 }
 
-/* ---- times ---- */
+/* ---- timing ---- */
 
 enum uk_status uk_board_gpu_record(int what, char *message) {
     return tell(&(struct uk_gpu_request){.what = UK_GPU_RECORD, .value = (uint32_t)what}, message);

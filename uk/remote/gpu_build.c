@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that has a board's GPU (gpu_program.c), for the CPU there. It loads a vendor's driver, so that
- * it is linked dynamically, with the C library that is here: what the board has may be older.
+ * Builds gpu_program.c for a board's CPU. The program loads a vendor's driver, so it must be linked
+ * dynamically, against the C library of this machine. The board's library may be older, which is checked.
  */
 #include <elf.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "remote.h"
 #include "target/target.h"
 
-/* ---- which C library it needs ---- */
+/* ---- required version of the C library ---- */
 
 static bool is_inside(size_t length, uint64_t at, uint64_t bytes) {
     return at <= length && bytes <= length - at;
@@ -25,7 +25,8 @@ static void raise_to(int *version, const char *name) {
         *version = 1000 * major + minor;
 }
 
-/* Of a section that says which versions of libraries are needed, of names in another one. */
+/* Reads a section of required library versions (.gnu.version_r), with names in another section, and raises
+ * *version. */
 static void read_needs(const char *elf, size_t length, const Elf64_Shdr *needs, const Elf64_Shdr *names,
                        int *version) {
     Elf64_Verneed need;
@@ -40,7 +41,8 @@ static void read_needs(const char *elf, size_t length, const Elf64_Shdr *needs, 
         for (int k = 0; k < need.vn_cnt && is_inside(length, aux, sizeof one); k++, aux += one.vna_next) {
             memcpy(&one, elf + aux, sizeof one);
             if (one.vna_name < names->sh_size && is_inside(length, names->sh_offset, names->sh_size))
-                raise_to(version, elf + names->sh_offset + one.vna_name); /* the text ends with a NUL */
+                raise_to(version,
+                         elf + names->sh_offset + one.vna_name); /* the file's text ends with a NUL */
         }
     }
 }
@@ -92,8 +94,8 @@ static int check_glibc(const struct uk_board *b, const char *program) {
 
 /* ---- the program ---- */
 
-/* The architecture of the CPU there, if programs can be linked for it and it has addresses as this one has.
- * */
+/* The architecture of the board's CPU, if programs can be linked for it and it has 64-bit addresses like this
+ * machine. */
 static const struct uk_arch *arch_of(const struct uk_board *b) {
     for (const struct uk_target *t = uk_targets; t->name; t++)
         if (t->arch->emulator.triple && t->arch->bits == 64 && uk_board_is(b, t->arch))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that has a board's GPU: loads HIP or CUDA, as its argument says, and does what comes through
- * its standard input until that ends. It is linked dynamically, as a driver cannot be loaded otherwise.
+ * Runs on a board and drives its GPU: loads HIP or CUDA, as its argument says, and answers requests from
+ * standard input until end of file (gpu_wire.h). It is linked dynamically because a static program cannot
+ * load a driver.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,7 +16,7 @@
 static const struct uk_gpu_driver *driver;
 static int out;
 
-/* ---- bytes ---- */
+/* ---- input and output ---- */
 
 static int take(void *to, size_t bytes) {
     char *at = to;
@@ -45,7 +46,7 @@ static void *room(size_t bytes) {
     return p;
 }
 
-/* ---- launches again and again ---- */
+/* ---- recorded launches ---- */
 
 struct kept {
     struct kept *next;
@@ -102,7 +103,7 @@ static enum uk_status time_kept(struct uk_gpu_event *events[2], long calls, doub
     return s;
 }
 
-/* Samples of some milliseconds, as the first calls say how many that takes. */
+/* Measures samples of several milliseconds each; the first calls show how many repetitions that takes. */
 static enum uk_status measure(struct uk_gpu_event *events[2], const struct uk_gpu_request *q, double *seconds,
                               char *message) {
     enum { WARM = 3, MOST_CALLS = 10000 };
@@ -223,7 +224,7 @@ int main(int argc, char **argv) {
     struct uk_gpu_request q;
 
     driver = argc > 1 && !strcmp(argv[1], "hip") ? &uk_gpu_hip : &uk_gpu_cuda;
-    /* What a driver prints is no reply. */
+    /* The driver may print on standard output, which must not mix with replies. */
     out = dup(STDOUT_FILENO);
     if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The local folder of a connection. A process of its own removes it when a pipe closes that uk alone holds
- * open: uk may be killed at any moment, and nothing is left.
+ * Temporary local folder of a connection. A separate process removes it when a pipe closes that only uk holds
+ * open, so nothing remains even if uk is killed.
  */
 #define _XOPEN_SOURCE 700
 #define _GNU_SOURCE /* pipe2 */
@@ -24,7 +24,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return 0;
 }
 
-/* A compiler that uk started may run on for a moment and write there. */
+/* Removes the folder; retries, because a compiler that uk started may still be writing to it. */
 static void remove_folder(const char *folder) {
     enum { TRIES = 50, OPEN = 16 };
 
@@ -37,7 +37,7 @@ static void remove_folder(const char *folder) {
 
 enum { FILES = 1024 };
 
-/* A session of its own: no signal of the terminal comes here. */
+/* Runs the guard, in a session of its own so that it receives no signal of the terminal. */
 static void be_guard(const char *folder, int end) {
     const int nowhere = open("/dev/null", O_RDWR);
     char byte;
@@ -48,7 +48,7 @@ static void be_guard(const char *folder, int end) {
     signal(SIGHUP, SIG_IGN);
     for (int i = 0; i < 3; i++)
         dup2(nowhere, i);
-    /* What uk holds open of other connections. */
+    /* Closes what uk holds open for other connections. */
     for (int i = 3; i < FILES; i++)
         if (i != end)
             close(i);
@@ -58,7 +58,7 @@ static void be_guard(const char *folder, int end) {
     _exit(0);
 }
 
-/* Where a socket's path is short, and none of its characters means anything to ssh. */
+/* The parent folder: short enough for a socket's path, and without characters that are special to ssh. */
 static const char *place(void) {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_.-";
     const char *where = getenv("TMPDIR");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of boards and commands, as the user writes them, and words for the shell there. */
+/* Parses names of boards and commands as the user writes them; quotes words for the board's shell. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static const char expected[] = "expected [USER@]HOST[:PORT], for instance pi@board or root@[::1]:2222";
 
-/* ssh may pass names on to a shell (ProxyCommand), so that only characters of names are taken. */
+/* True if there are only characters of names. ssh may pass the name to a shell (ProxyCommand). */
 static bool is_name(const char *s, size_t n, const char *also) {
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)s[i]) && !strchr(also, s[i]))
@@ -28,7 +28,7 @@ static int take_port(struct uk_host *h, const char *text, const char *port) {
     return UK_EXIT_OK;
 }
 
-/* The length of the host's name, and what follows it. An address of IPv6 with a port stands in brackets. */
+/* Finds the host's name and what follows; returns its length. An IPv6 address with a port has brackets. */
 static size_t find_name(const char **name, const char **rest) {
     size_t n = strcspn(*name, ":");
 
@@ -70,9 +70,9 @@ int uk_host_parse(struct uk_host *h, const char *text) {
     return *rest ? take_port(h, text, rest + 1) : UK_EXIT_OK;
 }
 
-/* ---- commands as words ---- */
+/* ---- commands as lists of words ---- */
 
-/* One word from *from to *to; false: a quote is not closed. */
+/* Takes a word from *from and writes it to *to. False: a quote is not closed. */
 static bool take_word(const char **from, char **to) {
     char quote = 0;
 

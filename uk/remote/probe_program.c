@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program without a C library, of a few kilobytes: prints the features of the CPU that it runs on, as
- * archs.def names them. What stands in front of programs (--remote-prefix) may show them another CPU than the
- * board's.
+ * A program of a few kilobytes without a C library: prints the features of the CPU that it runs on, named as
+ * in archs.def. A command of --remote-prefix may present another CPU than the board's.
  */
 typedef unsigned long word;
 enum { AT_HWCAP_ = 16, AT_HWCAP2_ = 26 };
@@ -34,7 +33,7 @@ enum { SYS_WRITE = 64, SYS_EXIT = 94 };
 #define CALL "ecall"
 #define CHANGED
 #define START "mv a0, sp\n\tcall begin"
-#else /* ARM, where r7 may be the frame pointer of Thumb: this is compiled as ARM code */
+#else /* ARM; compiled as ARM code, because Thumb may use r7 as frame pointer */
 enum { SYS_WRITE = 4, SYS_EXIT = 248 };
 #define NUMBER "r7"
 #define ARGUMENT_1 "r0"
@@ -45,7 +44,7 @@ enum { SYS_WRITE = 4, SYS_EXIT = 248 };
 #define START "mov r0, sp\n\tbl begin"
 #endif
 
-/* The result, which nobody needs, takes the place of the number or of the first argument. */
+/* Makes a system call. Its result overwrites the number or the first argument, and is ignored. */
 static void call(long number, long a, long b, long c) {
     register long n __asm__(NUMBER) = number, first __asm__(ARGUMENT_1) = a, second __asm__(ARGUMENT_2) = b,
                     third __asm__(ARGUMENT_3) = c;
@@ -66,7 +65,7 @@ static void put(const char *text) {
 static void cpuid(unsigned leaf, unsigned sub, unsigned r[4]) {
     __asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(sub));
 }
-/* By leaf, register and bit; `state` is what the system saves of registers (XCR0). */
+/* CPUID leaf, register and bit of each feature; `state`: bits that the system must have enabled in XCR0. */
 static const struct {
     const char *name;
     unsigned leaf, sub, reg, bit, state;
@@ -95,7 +94,7 @@ static int has(int i, word hwcap, word hwcap2) {
     return r[bits[i].reg] >> bits[i].bit & 1;
 }
 #else
-/* Bits of the auxiliary vector, as <asm/hwcap.h> of each architecture numbers them. */
+/* Bits of the auxiliary vector's AT_HWCAP and AT_HWCAP2, as in <asm/hwcap.h> of each architecture. */
 static const struct {
     const char *name;
     int is_second, bit;
@@ -114,7 +113,7 @@ static int has(int i, word hwcap, word hwcap2) {
 }
 #endif
 
-/* The stack as the kernel leaves it: the arguments, the environment, the auxiliary vector. */
+/* `stack` is the initial stack: arguments, environment, auxiliary vector. */
 __attribute__((used, noreturn)) void begin(word *stack) {
     word *at = stack + 1 + stack[0] + 1, hwcap = 0, hwcap2 = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between uk verify and its guest on a board, which cannot share a file: a process of uk's own, with the
- * guest's standard input and output and the file, that sends each case over the connection and writes what
- * comes back into the file.
+ * Connects uk verify with its guest on a board, which cannot share a file. A process of uk has the guest's
+ * standard input and output and the file; it sends each case over the connection and writes the reply into
+ * the file.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
@@ -47,7 +47,7 @@ static bool exchange(int to, int from) {
            copy(from, FILE_OF_CASES, bytes);
 }
 
-/* Ends as the program there has. */
+/* Exits with the board program's status. */
 static int end_as(pid_t child) {
     int status = 0;
 
@@ -96,7 +96,7 @@ char *uk_relay_guest(const char *source) {
 
 char *const *uk_relay_command(struct uk_board *b, const char *program) {
     static const char *argv[2 + UK_BOARD_ARGUMENTS] = {"/proc/self/exe", word};
-    static char *command; /* as long as the process */
+    static char *command; /* lives as long as the process */
     char *words[UK_WORDS + 2];
     int n = 0;
 

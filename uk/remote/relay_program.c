@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other side of relay.c, behind a guest of uk verify, whose main has another name: the guest runs in a
- * child, with the file that it shares as a file of memory. A case comes as its bytes and how many they are,
- * and goes back as so many.
+ * Counterpart of relay.c on the board, linked with a guest of uk verify, whose main is renamed. The guest
+ * runs in a child process and shares an in-memory file with this one. A case comes as a byte count and its
+ * bytes, and is returned with the same count.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ static int relay_all(int in, int out, uint64_t bytes) {
     return 1;
 }
 
-/* Ends as the guest has. */
+/* Exits with the guest's status. */
 static int relay_end(pid_t child) {
     int status = 0;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands with --remote: what their options may be, and the board while they run. */
+/* Checks the options about boards and connects to the board while a command with --remote runs. */
 #include <ctype.h>
 #include <string.h>
 #include "emulate/emulate.h"
 #include "remote.h"
 #include "uk_options.h"
 
-/* Options that say nothing without --remote. */
+/* Refuses options that have no meaning without --remote. */
 static int check_alone(const struct uk_arguments *a) {
     static const char *const options[] = {"--ssh", "--remote-dir", "--remote-prefix", "--remote-keep",
                                           "--cooldown"};
@@ -19,9 +19,9 @@ static int check_alone(const struct uk_arguments *a) {
     return UK_EXIT_OK;
 }
 
-enum { MOST_OF_DIR = 200 }; /* the folder of a run in it has a place in struct uk_board */
+enum { MOST_OF_DIR = 200 }; /* limits struct uk_board.folder, which appends the run's folder */
 
-/* The shell there says the name of a folder in it, in a line. */
+/* Refuses control characters: the board's shell reports the folder's name in a line. */
 static int check_dir(const char *dir) {
     bool has_control = false;
 
@@ -65,7 +65,7 @@ int uk_run_on_board(const struct uk_arguments *a, int (*run)(const struct uk_arg
     static struct uk_board board;
     int status = a->remote ? check_together(a) : check_alone(a);
 
-    /* Tuning takes several. */
+    /* uk tune opens its boards itself. */
     if (status || !a->remote || !strcmp(a->command, "tune"))
         return status ? status : run(a);
     status = uk_board_open(&board, a, a->remote);

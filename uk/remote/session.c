@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands on a board, each in a session of its own over the board's connection. */
+/* Runs commands on a board, each in its own session over the board's connection. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +30,10 @@ void uk_last_line(const char *path, char *text, size_t size) {
 /* ---- a session ---- */
 
 /*
- * sshd makes a session the leader of a group of processes. Its number is there for the shell that watches
- * (board.c) before anything else is done. If that has begun to end everything, it has renamed the folder:
- * either it finds the number, or the folder is gone when it is looked for once more.
+ * Script around each command. sshd makes a session the leader of a process group; the script records the
+ * group's number for the shell that watches (board.c) before it does anything else. If that shell has begun
+ * to end everything, it has renamed the folder: either it finds the number, or the second look at the folder
+ * below fails.
  */
 static const char before[] = "cd \"$1\" && umask 077 || exit 254\n"
                              "read -r a b c e g z </proc/$$/stat\n"
@@ -40,10 +41,11 @@ static const char before[] = "cd \"$1\" && umask 077 || exit 254\n"
                              "echo $k >.t$$ && mv .t$$ group.$$ && cd \"$1\" || exit 254\n"
                              "shift\n";
 static const char after[] = "\ns=$?; rm -f group.$$; exit $s\n";
-/* 125 is env's own failure, timeout's and others' that may be a prefix. */
+/* 125 is the failure status of env, timeout and other programs that may be a prefix. */
 enum { FOLDER_GONE = 254, CANNOT_RUN = 126, NOT_FOUND = 127, SIGNALLED = 128, LOST = 255 };
 
-/* What a session wrote to standard error: of this process, as others may use the board too. */
+/* The file with a session's standard error; named by this process, because other processes may use the board
+ * too. */
 static void said_path(const struct uk_board *b, char *path, size_t size) {
     snprintf(path, size, "%s/said.%d", b->guard.folder, (int)getpid());
 }
@@ -119,7 +121,7 @@ int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char
 
 /* ---- files ---- */
 
-/* What is being done, with the file's size. */
+/* Describes a transfer and its size, for error messages. */
 static void name_transfer(char *text, size_t size, const char *verb, const char *name, off_t bytes) {
     snprintf(text, size, "%s %s (%lld bytes)", verb, name, (long long)bytes);
 }
@@ -149,7 +151,7 @@ int uk_board_upload(struct uk_board *b, const char *path, const char *name) {
 }
 
 int uk_board_download(struct uk_board *b, const char *name, const char *path) {
-    /* It may be mapped: it is never shorter than it was. */
+    /* No O_TRUNC: the file may be mapped and must never become shorter. */
     const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     char *const words[] = {(char *)name, NULL};
     char doing[128], said[256];
@@ -170,9 +172,9 @@ int uk_board_download(struct uk_board *b, const char *name, const char *path) {
 /* ---- programs ---- */
 
 /*
- * With --remote-keep: $1 is its SHA-256, $2 the file in the folder. What is kept is copied into the folder,
- * and the copy is hashed before it is used: nobody changes that. One that was cut off while it was being kept
- * is replaced.
+ * Script of --remote-keep: $1 is the program's SHA-256, $2 its name in the folder. It copies the kept program
+ * into the folder and hashes the copy, which nobody else can change. A mismatch, such as an interrupted
+ * upload, is replaced.
  */
 static const char find_kept[] = "c=$HOME/.cache/ukernels; [ -f \"$c/$1\" ] || exit 1\n"
                                 "chmod 700 \"$c\" && cp \"$c/$1\" \"$2\" && chmod 700 \"$2\" && echo \"$1  "
@@ -241,7 +243,8 @@ static int failed_there(const struct uk_board *b, const char *name, int result) 
     return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", b->text, text);
 }
 
-/* Any user may lock the folder /tmp, or another one that all agree on; who has to wait is told. */
+/* Locks /tmp, which any user may lock, or another folder agreed on (UK_REMOTE_LOCK); tells the user if it has
+ * to wait. */
 int uk_board_body(struct uk_board *b, bool locked, const char **body) {
     *body = locked && b->has_flock ? "exec 9<\"${UK_REMOTE_LOCK:-/tmp}\"; flock 9; \"$@\"" : "\"$@\"";
     if (!locked)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 (FIPS 180-4), by which boards and uk say that they have the same program. */
+/* SHA-256 (FIPS 180-4), which identifies programs kept on boards. */
 #include <string.h>
 #include "remote.h"
 

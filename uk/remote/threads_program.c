@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parallel loops of a program that runs under an emulator or on a board, where no library of ours is:
- * UK_THREADS threads, of which the caller is one, take index after index. They are started at the first loop
- * and wait for the next ones; where the system starts fewer, these do all. Compiled code has no parallel loop
- * inside of another one.
+ * Parallel loops of generated programs, which run without our libraries under an emulator or on a board.
+ * UK_THREADS threads, including the caller, take indices in turn. They start at the first loop and wait for
+ * the next; if the system starts fewer, those do all the work. Compiled code does not nest parallel loops.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -22,8 +21,8 @@ static struct {
     void *context;
     int64_t count;
     _Atomic int64_t next;
-    int workers, busy; /* besides the caller; of them, in this loop */
-    unsigned loops;    /* that have begun */
+    int workers, busy; /* workers: threads other than the caller; busy: those still in the current loop */
+    unsigned loops;    /* number of loops begun */
     bool started;
 } uk_pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .begun = PTHREAD_COND_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};

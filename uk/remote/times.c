@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was measured on a board. */
+/* Reads and prints the times measured on a board. */
 #include <math.h>
 #include <string.h>
 #include "remote.h"
 
 enum { ROUNDS = 256 };
 
-/* A frequency that fell by more than the steps in which it is read. */
+/* True if the frequency fell by more than the granularity of its readings. */
 static bool has_fallen(long before, long after) {
     return before > 0 && (double)after < 0.97 * (double)before;
 }
@@ -51,7 +51,7 @@ void uk_board_times_of_gpu(struct uk_board_times *t, double *seconds, int n, con
     snprintf(t->gpu, sizeof t->gpu, "%s", name);
 }
 
-/* What does not change is said once. */
+/* Prints the facts about the CPU, once. */
 static void print_cpu(const struct uk_board_times *t) {
     const struct uk_board *b = uk_board_in_use();
     static int said = -1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times a function on the machine that it runs on, and a loop of multiply-adds on registers beside each
- * sample, because clocks move. Of a program with several threads the wall clock counts, and the loop runs on
- * all of them. A line says which CPU, its governor, its range of frequencies and how many threads there are;
- * then a line a round: seconds of a call, operations a second of the loop, kHz before and after.
+ * Times a function on the board, next to a loop of multiply-adds on registers in each sample, because clock
+ * rates vary. With several threads wall-clock time is measured, and the loop runs on all threads.
+ *
+ * Output: a line with the CPU, its governor, its range of frequencies in kHz and the number of threads; then
+ * a line per round with seconds per call, operations per second of the loop, and kHz before and after.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -36,7 +37,8 @@ typedef float uk_lanes;
 #else
 typedef float uk_lanes __attribute__((vector_size(4 * UK_LANES)));
 #endif
-/* LLVM takes ARM's fused one only by its name. The product is of the chain, or one would do for all. */
+/* On ARM, LLVM fuses only by this intrinsic. The chain is a factor, else all chains would have one common
+ * product. */
 #if defined __arm__
 #include <arm_neon.h>
 #define UK_MULTIPLY_ADD(chain, x, y) \
@@ -44,7 +46,7 @@ typedef float uk_lanes __attribute__((vector_size(4 * UK_LANES)));
 #else
 #define UK_MULTIPLY_ADD(chain, x, y) ((chain) * (x) + (y))
 #endif
-/* So many chains of multiply-adds that their latency is hidden, and no more than there are registers. */
+/* Chains of multiply-adds: enough to hide their latency, and no more than registers. */
 #if defined __x86_64__ && !defined __AVX512F__ || defined __arm__
 enum { UK_CHAINS = 12 };
 #else
@@ -62,7 +64,7 @@ __attribute__((noinline, optnone)) static void uk_use(uk_lanes v) {
     (void)v;
 }
 
-/* The values are 0, which no result of the loop changes. */
+/* All values are 0, which no result of the loop changes. */
 __attribute__((noinline)) static void uk_multiply_adds(long iterations) {
 #pragma clang fp contract(fast)
     uk_lanes chain[UK_CHAINS] = {0}, x = {0}, y = {0};
@@ -84,7 +86,7 @@ static void uk_peak_task(void *iterations, int64_t index, int64_t thread) {
     uk_multiply_adds(*(const long *)iterations);
 }
 
-/* Operations per second of all threads, of 0.3 ms or more. */
+/* Operations per second of all threads, over at least 0.3 ms. */
 static double uk_peak(void) {
     for (long iterations = 2000;; iterations *= 2) {
         const double start = uk_seconds();
@@ -96,7 +98,7 @@ static double uk_peak(void) {
     }
 }
 
-/* A line of a file of the CPU's; "" if there is none. */
+/* Reads a line of a file about the CPU; "": there is none. */
 static const char *uk_cpu_file(const char *name, char text[64]) {
     char path[128];
     FILE *f;
@@ -134,14 +136,14 @@ static long uk_calls_for(int32_t (*call)(void), double sample, int32_t *status) 
     }
 }
 
-/* Arguments: how many rounds, and seconds of rest before each. */
+/* Times the call. Arguments: number of rounds, seconds of rest before each. */
 static int uk_timing(int32_t (*call)(void), char **argv) {
     const int rounds = atoi(argv[0]), rest = argv[1] ? atoi(argv[1]) : 0;
     char text[64];
     int32_t status = 0;
     const long calls = uk_calls_for(call, 0.015, &status);
 
-    uk_peak(); /* which starts the threads, if no call did */
+    uk_peak(); /* starts the threads if the calls did not */
     uk_cpu_file("scaling_governor", text);
     printf("cpu %d %s %ld %ld %d\n", sched_getcpu(), *text ? text : "-", uk_frequency("cpuinfo_min_freq"),
            uk_frequency("cpuinfo_max_freq"), uk_pool.workers + 1);

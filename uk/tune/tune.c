@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which schedule to try next: local changes of the fastest ones, and restarts. */
+/* Chooses the next schedule to try: local changes of fast ones, and restarts. */
 #include <stdlib.h>
 #include <string.h>
 #include "tune.h"
 
-enum { RESTART = 6, LONGEST_WALK = 6 }; /* one draw of RESTART starts anew, with 2 to LONGEST_WALK changes */
+enum {
+    RESTART = 6,
+    LONGEST_WALK = 6
+}; /* one in RESTART draws begins from a start, with 2 to LONGEST_WALK changes */
 
 bool tune_add(struct tune_search *s, struct tune_trial trial) {
     if (s->trials == s->room) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk tune --remote=A,B,...: candidates are shared out, one at a time on each board. A process here compiles
- * one and has it run and timed there. Times are multiplied by the rate of multiply-adds measured beside them,
- * so that clocks that move do not matter, and a candidate is compared with the reference on the same board
- * alone.
+ * uk tune --remote=A,B,...: distributes candidates over boards, one at a time per board. A process on this
+ * machine compiles a candidate and has the board run and time it. Times are multiplied by the rate of
+ * multiply-adds measured next to them, which cancels varying clock rates. A candidate is compared only with
+ * the reference on the same board.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { MOST = 16 };
 enum {
     CLOCK = 4,
     CONNECTION = 10
-}; /* a trial has so many times its limit, and seconds for what goes to and fro */
+}; /* wall-clock limit of a trial: CLOCK x CPU limit + CONNECTION seconds of transfer */
 
 /* ---- boards ---- */
 
@@ -37,7 +37,7 @@ static void leave(struct tune_board *board, const char *why) {
     tune_say("board %s is left out: %s\n", board->board.text, why);
 }
 
-/* Those that cannot be reached are said, and are not in the way of the others. */
+/* Reports boards that cannot be reached and continues with the others. */
 int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a) {
     int status = UK_EXIT_OK;
 
@@ -73,9 +73,9 @@ void tune_boards_close(struct tune_bench *b) {
     free(b->board_names);
 }
 
-/* ---- in the process of a trial ---- */
+/* ---- in a trial's process ---- */
 
-/* The steps as a program on the board, which has run and has computed the right result. */
+/* Puts the steps' program on the board, runs it once, and checks its result. */
 static enum tune_outcome have_there(struct tune_bench *b, const char *steps, struct uk_emulation **e,
                                     struct tune_report *r) {
     int32_t refused = 0;
@@ -106,7 +106,7 @@ static int time_there(struct tune_bench *b, struct uk_emulation *e, int rounds,
     return uk_emulation_time_run(e, &b->data, &how, times);
 }
 
-/* Again with more rounds until the interval is small. */
+/* Times the program with more and more rounds until the interval is small. */
 static int time_alone(struct tune_bench *b, struct uk_emulation *e, struct tune_report *r) {
     const double small = 0.01;
     struct uk_board_times times = {.interval = HUGE_VAL};
@@ -120,7 +120,7 @@ static int time_alone(struct tune_bench *b, struct uk_emulation *e, struct tune_
     return status;
 }
 
-/* In turns with the reference, which is compared with itself too. */
+/* Times the program in alternation with the reference, whose own variation is the noise. */
 static int time_in_turns(struct tune_bench *b, struct uk_emulation *candidate, struct uk_emulation *reference,
                          struct tune_report *r) {
     enum { TURNS = 4, ROUNDS = 5 };
@@ -165,7 +165,7 @@ static enum tune_outcome try_there(struct tune_bench *b, const char *steps, int 
     return outcome;
 }
 
-/* Whatever went wrong, the board's fault is that it is gone or takes no more files. */
+/* Runs the trial. If it failed and the board is gone or takes no more files, the board is to blame. */
 void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r) {
     r->outcome = try_there(b, steps, rounds, r);
     if (r->outcome != TUNE_OK)
@@ -178,7 +178,8 @@ void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune
 
 struct place {
     struct tune_trial *trial;
-    struct tune_board *board, *slow; /* where it runs, NULL: it waits; where it came to no end */
+    /* board: where the trial runs, NULL: it waits; slow: board on which it did not finish */
+    struct tune_board *board, *slow;
     pid_t process;
     int in;
     double latest;
@@ -192,7 +193,7 @@ static bool is_free(const struct tune_board *board, const struct place *place, i
     return !board->is_out;
 }
 
-/* What waits begins on boards that are free; what there is none for is given up. */
+/* Starts waiting trials on free boards, and gives up those for which no board is left. */
 static void begin(struct tune_bench *b, struct place *place, int n, int rounds, struct tune_board *only) {
     for (int i = 0; i < n; i++) {
         struct place *p = &place[i];
@@ -217,7 +218,7 @@ static void begin(struct tune_bench *b, struct place *place, int n, int rounds, 
     }
 }
 
-/* It has reported, or has ended without. */
+/* Takes a trial's report, or, without one, the way its process ended. */
 static void finish(struct tune_bench *b, struct place *p, const struct tune_report *r, bool whole) {
     int status = 0;
     char why[300];
@@ -243,7 +244,8 @@ static void finish(struct tune_bench *b, struct place *p, const struct tune_repo
     p->done = p->whole = true;
 }
 
-/* It comes to no end: by the board's fault if it ends on another one. */
+/* Handles a trial that did not finish in time: moves it to another board if there is one; if it finishes
+ * there, the first board is to blame. */
 static void end_late(struct tune_bench *b, struct place *p) {
     struct tune_board *board = p->board;
     int others = tune_boards_left(b) - !board->is_out;
@@ -292,7 +294,7 @@ static void wait_for_one(struct tune_bench *b, struct place *place, int n) {
     }
 }
 
-/* All that runs ends: nothing more is wanted. */
+/* Ends all running trials. */
 static void give_up(struct place *place, int n) {
     for (int i = 0; i < n; i++) {
         if (place[i].done || !place[i].board)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trials of uk tune for another architecture: instructions are counted under the emulator, whose speed says
- * nothing. A count is the same each time, so one call of a schedule suffices, and any difference counts.
+ * Trials of uk tune for another architecture: counts instructions under the emulator, whose speed is
+ * meaningless. Counts are deterministic, so one call of a schedule suffices and any difference counts.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <signal.h>
@@ -23,7 +23,7 @@ void tune_said_begin(void) {
     close(said);
 }
 
-/* What uk said on standard error, as the reason. */
+/* Copies the text on standard error as the reason. */
 static void take_message(int file, char *message, size_t size) {
     char text[2048];
     ssize_t n = pread(file, text, sizeof text - 1, 0);
@@ -33,7 +33,7 @@ static void take_message(int file, char *message, size_t size) {
     snprintf(message, size, "%s", text);
 }
 
-/* The emulator ends as its code does. */
+/* Outcome by the way the emulator ended, which is that of its code. */
 static enum tune_outcome outcome_of(const char *message) {
     char late[32];
 
@@ -59,7 +59,7 @@ enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *co
     tune_said_begin();
     int status = uk_emulation_begin(&e, &b->job, b->sizes, b->scalars, &b->data);
     if (!status) {
-        tune_said_begin(); /* without notes of the compiler */
+        tune_said_begin(); /* after the compiler, so that its notes are not included */
         status = uk_emulation_count_run(e, b->job.program->name, &b->data, &refused, &counts);
     }
     uk_emulation_end(e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a search: the fastest are looked at once more, and the best takes turns with the reference. */
+/* The end of a search: measures the fastest schedules again, then the best in alternation with the
+ * reference. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,10 @@
 
 enum { FINALISTS = 8, DECISIONS = 3 };
 
-/* Below these speeds a first look, of few rounds, and a second one leave nothing to be decided. */
+/* Schedules below these speeds after the first and the second measurement are not considered further. */
 static const double hopeless_first = 0.9, hopeless_second = 0.98;
 
-static const double least_gain = 0.005; /* less than this is never more than noise */
+static const double least_gain = 0.005; /* a smaller gain is always taken for noise */
 
 void tune_say(const char *format, ...) {
     va_list ap;
@@ -32,8 +33,8 @@ double tune_passed(const struct tune *t) {
     return bench_seconds() - t->begun;
 }
 
-/* The fastest of the first look get a second one, and are then in its order; as many as worked. Exit status.
- * */
+/* Measures the fastest schedules again and sorts them by the result; *count is the number that worked. Exit
+ * status. */
 static int second_look(struct tune *t, int *finalist, int *count) {
     int looked[FINALISTS], n = 0, status = UK_EXIT_OK;
     const struct tune_trial *ranked;
@@ -42,7 +43,7 @@ static int second_look(struct tune *t, int *finalist, int *count) {
     for (int rank = 0; n < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
         if (strcmp(ranked->steps, t->reference) && ranked->speed > hopeless_first)
             looked[n++] = (int)(ranked - t->search.trial);
-    /* Half of the time that is left is for the last measurements. */
+    /* Half of the remaining time is for the final measurements. */
     const double until = (tune_passed(t) + t->limit) / 2;
     for (int i = 0; i < n && !status && tune_passed(t) < until; i++) {
         struct tune_trial *f = &t->search.trial[looked[i]], trial = *f;
@@ -62,7 +63,7 @@ static int second_look(struct tune *t, int *finalist, int *count) {
     return status;
 }
 
-/* Of counts, which have no noise, the least. */
+/* The schedule with the lowest count, which has no noise. */
 static const char *least_count(const struct tune *t, const char *name, double *speed) {
     const struct tune_trial *best = tune_rank(&t->search, 0);
     char text[32], beside[32];
@@ -95,7 +96,7 @@ int tune_decide(struct tune *t, const char **steps, double *speed) {
     for (int i = 0; i < count && i < DECISIONS && !status && !*t->interrupted; i++) {
         struct tune_trial last = t->search.trial[finalist[i]];
 
-        if (last.speed < hopeless_second) /* nor is any of those that follow */
+        if (last.speed < hopeless_second) /* the following ones are slower still */
             break;
         if (!tune_measure(&t->bench, &last, TUNE_FINAL, t->interrupted))
             return UK_EXIT_OK;

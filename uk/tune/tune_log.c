@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of uk tune: one JSON object a line, each written at once, so that whatever ends the search leaves
- * whole lines; and read again to go on. */
+/* The log of uk tune: one JSON object per line, written at once, so an interrupted search leaves whole lines
+ * and can be resumed. */
 #define _GNU_SOURCE
 #include <cJSON.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void hash_cpu(uint64_t *h) {
         fclose(f);
 }
 
-/* Times are comparable only where all of this is the same; the program's own steps do not matter. */
+/* Hashes the conditions under which times are comparable. The program's own steps do not matter. */
 static int make_key(struct tune_log *l, struct uk_job *job) {
     char *text, rest[256];
     const char *isa = getenv("UK_ISA");
@@ -61,7 +61,7 @@ static int make_key(struct tune_log *l, struct uk_job *job) {
         snprintf(rest, sizeof rest, "%s=%" PRId64, v->name, l->sizes[v->number]);
         hash(&h, rest);
     }
-    /* Counts are the same on each. */
+    /* Counts do not depend on the CPU. */
     if (uk_board_in_use())
         hash(&h, uk_board_in_use()->cpu);
     else if (!uk_is_emulated(job->options.target))
@@ -84,12 +84,12 @@ static const char *text_in(const cJSON *o, const char *name) {
     return cJSON_IsString(s) ? s->valuestring : NULL;
 }
 
-/* What a call's cost is called. */
+/* Unit of a call's cost. */
 static const char *unit(const struct tune_log *l) {
     return uk_is_emulated(l->arguments->target) && !uk_board_in_use() ? "instructions" : "seconds";
 }
 
-/* One line; false if it is no trial. */
+/* Reads a line; false: it is not a trial. */
 static bool take_line(struct tune_log *l, const cJSON *o, struct tune_search *s, bool *out_of_memory) {
     const char *key = text_in(o, "key"), *steps = text_in(o, "schedule"), *outcome = text_in(o, "status"),
                *message = text_in(o, "message");
@@ -111,7 +111,7 @@ static bool take_line(struct tune_log *l, const cJSON *o, struct tune_search *s,
     }
     struct tune_trial *known = tune_find(s, steps);
     t.steps = strdup(steps);
-    if (known) { /* measured again later, and better */
+    if (known) { /* a later, more accurate measurement */
         free(t.steps);
         t.steps = known->steps;
         *known = t;
@@ -182,7 +182,7 @@ static cJSON *sizes_object(const struct tune_log *l) {
     return o;
 }
 
-/* The trial as one line; free it. NULL: no memory. */
+/* Formats the trial as a line; the caller frees it. NULL: out of memory. */
 static char *make_line(const struct tune_log *l, const struct tune_trial *t, int number) {
     cJSON *o = cJSON_CreateObject(), *sizes = sizes_object(l);
     bool made =
@@ -211,7 +211,7 @@ int tune_log_add(const struct tune_log *l, const struct tune_trial *t, int numbe
     size_t length = line ? strlen(line) : 0;
     if (!line)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    line[length] = '\n'; /* in the place of the closing NUL: one write, one line */
+    line[length] = '\n'; /* replaces the terminating NUL, so that one write writes the line */
     ssize_t written = write(l->file, line, length + 1);
     cJSON_free(line);
     return written == (ssize_t)length + 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk tune of a network: each tensor program that its layers call is searched by itself, the heaviest first,
- * in a part of the time and of the trials that is its part of what a run costs with the automatic schedules.
- * Programs that are left so little that a search would find nothing keep the schedules that they have.
+ * uk tune of a network: searches each distinct tensor program of its layers, in decreasing order of cost. A
+ * program's share of time and trials is its share of a run's cost with the automatic schedules. Programs
+ * whose share is too small for a search keep their schedules.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -11,30 +11,30 @@
 #include <string.h>
 #include "tune_network.h"
 
-/* A search of less than this finds nothing that can be told from noise. */
+/* A shorter search finds nothing above the noise. */
 static const double least_seconds = 3;
 enum {
-    LEAST_TRIALS = 2, /* the automatic schedule is one of them */
+    LEAST_TRIALS = 2, /* includes the automatic schedule */
     TIME_LIMIT = 300
 };
 
-/* A program, as the first layer that calls it shows it. */
+/* A tensor program, described by the first layer that calls it. */
 struct layer {
     const struct uk_network_layer *shown;
     int number, calls;
-    double weight;             /* seconds, or instructions, of all its calls with the automatic schedule */
-    char *steps;               /* NULL: the automatic ones */
-    double speed;              /* beside these */
-    bool is_found, is_decided; /* by this search; not only by a first look */
+    double weight;             /* seconds or instructions of all its calls with the automatic schedule */
+    char *steps;               /* NULL: automatic schedule */
+    double speed;              /* relative to the automatic schedule */
+    bool is_found, is_decided; /* found by this search; confirmed by the final measurement */
 };
 
 struct network_tune {
     const struct uk_arguments *arguments;
     struct uk_net_job job;
-    struct tune all; /* what the searches share: boards, limits */
+    struct tune all; /* boards and limits common to the searches */
     struct layer *layer;
     int layers, searched;
-    double weight; /* of all */
+    double weight; /* sum over all programs */
 };
 
 /* ---- layers ---- */
@@ -46,7 +46,7 @@ static struct layer *layer_of(const struct network_tune *n, const char *function
     return NULL;
 }
 
-/* A layer without elements is not called. */
+/* Collects the programs. A layer without elements is skipped, because it is not called. */
 static int collect(struct network_tune *n) {
     const struct uk_network_layer *l;
 
@@ -69,7 +69,7 @@ static int collect(struct network_tune *n) {
     return UK_EXIT_OK;
 }
 
-/* The heaviest first; equal ones in the order of calls. */
+/* Sorts by decreasing weight; ties in the order of calls. */
 static int compare(const void *a, const void *b) {
     const struct layer *x = a, *y = b;
 
@@ -104,7 +104,7 @@ static int weigh(struct network_tune *n) {
 
 /* ---- one layer ---- */
 
-/* The search for a layer; its arguments are those of the command with another file. */
+/* A layer's search; its arguments are the command's, with another file. */
 struct search {
     struct tune tune;
     struct uk_arguments arguments;
@@ -112,7 +112,7 @@ struct search {
     char file[300];
 };
 
-/* Until then, at most so many trials. */
+/* Prepares a search until `limit` with at most `most` trials. */
 static int load(struct network_tune *n, const struct layer *l, struct search *s, double limit, int most) {
     const struct tune_source source = {l->shown->text, l->steps};
 
@@ -126,7 +126,7 @@ static int load(struct network_tune *n, const struct layer *l, struct search *s,
     s->positional = s->file;
     s->arguments = *n->arguments;
     s->arguments.positional = &s->positional;
-    s->arguments.bindings = 0; /* of the network's inputs */
+    s->arguments.bindings = 0; /* bindings refer to the network's inputs */
     return tune_load(&s->tune, &s->arguments, &source);
 }
 
@@ -165,10 +165,10 @@ static int search(struct network_tune *n, struct layer *l, double limit, int mos
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all layers ---- */
 
-/* The part of these seconds and trials that a layer gets: by its weight among it and those after it that get
- * enough of both. 0: not even it does. */
+/* Fraction of the seconds and trials that a layer gets: its weight relative to that of itself and those
+ * following layers whose fractions still suffice for a search. 0: its own does not. */
 static double part(const struct network_tune *n, int layer, double seconds, double trials) {
     double sum = 0, found = 0;
 

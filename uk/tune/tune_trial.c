@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trial of uk tune: a child process compiles the schedule, runs it, compares its result, and times it in
- * turns with the reference, whose code and operands it has from the parent. The parent never runs generated
- * code.
+ * One trial of uk tune. A child process compiles the schedule, runs it, compares its result, and times it in
+ * alternation with the reference, whose code and operands it inherits. The parent never runs generated code.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,23 +19,25 @@
 #include <unistd.h>
 #include "tune.h"
 
-/* A candidate that is slower than the reference by this factor in every call of a short while is not measured
- * further. */
+/* A candidate is abandoned if each of its calls during `hopeless_while` seconds is slower than the reference
+ * by the factor `hopeless`. */
 static const double hopeless = 2, hopeless_while = 0.01;
 
 enum {
+    /* wall-clock limit in multiples of the CPU limit: ends trials that only wait, and allows for a busy
+     * machine */
     CLOCK = 20
-}; /* a trial that only waits ends after so many times its CPU time, on a machine of which it has a part */
-
-/* In memory that parent and children share. */
-struct tune_results {
-    bool known;      /* the reference has run */
-    bool comparable; /* all its results are integers that their types hold exactly: any order of sums gives
-                        them */
-    _Alignas(64) char bytes[]; /* the tensors that are written, one after the other, each aligned */
 };
 
-/* ---- what all trials share ---- */
+/* Memory shared by parent and children. */
+struct tune_results {
+    bool known; /* the reference's results are stored */
+    /* all results are integers that their types hold exactly, so any order of summation gives them */
+    bool comparable;
+    _Alignas(64) char bytes[]; /* written tensors, one after another, each aligned to 64 bytes */
+};
+
+/* ---- common to all trials ---- */
 
 static size_t room_for(const struct uk_array *a) {
     return (a->bytes + 63) / 64 * 64;
@@ -124,7 +125,7 @@ enum uk_status tune_set_reference(struct tune_bench *b, const char *steps) {
 
 /* ---- in the child ---- */
 
-/* Integers up to this are exact in the type. */
+/* Integers up to this magnitude are exact in the type. */
 static double exact_limit(enum uk_type type) {
     return type == UK_F32 ? 0x1p24 : type == UK_F16 ? 0x1p11 : type == UK_BF16 ? 0x1p8 : 0x1p53;
 }
@@ -188,7 +189,7 @@ struct call {
     int status;
 };
 
-/* Constant tensors are packed as the module wants them. */
+/* Packs constant tensors as the module requires. */
 static bool begin_call(struct call *c, const struct tune_bench *b, struct uk_module *m) {
     enum uk_status packed;
 
@@ -298,8 +299,7 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     signal(SIGHUP, SIG_DFL);
     uk_begin_signals();
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    /* What other processes take from this one is not counted; the parent looks at the clock for what only
-     * waits. */
+    /* CPU time, because other processes may delay this one; the parent enforces the wall-clock limit. */
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
@@ -312,7 +312,7 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
 
 /* ---- in the parent ---- */
 
-/* What the child reports before the deadline; false: nothing whole. */
+/* Receives the child's report before the deadline; false: no complete report. */
 static bool receive(const struct tune_bench *b, int in, double deadline, volatile int *interrupted,
                     struct tune_report *r, bool *late) {
     size_t have = 0;
@@ -402,7 +402,7 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
     const double latest = bench_seconds() + CLOCK * b->limit;
     bool whole = receive(b, in, fmin(latest, b->end), interrupted, &r, &late);
     close(in);
-    /* One that has started others ends them first, and removes its files. */
+    /* SIGTERM lets a child that has started other programs end them and remove its files. */
     if (!whole && (late || *interrupted))
         kill(child, b->is_counted ? SIGTERM : SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)

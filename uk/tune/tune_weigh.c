@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each layer of a network costs in a run of all: a child process compiles it with the automatic
- * schedules, runs and times or counts it, so that this one never runs generated code. */
+/* Measures each layer's cost in runs of the whole network. A child process compiles with the automatic
+ * schedules, runs, and times or counts; the parent never runs generated code. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 /* ---- in the child ---- */
 
-/* A layer without elements is not called. */
+/* Counts instructions per layer. A layer without elements has no count, because it is not called. */
 static int count_layers(struct uk_net_job *j, int layers, double *cost) {
     struct uk_emulated_counts counts = {0};
     int part = 0, status = uk_net_count_call(j, &counts);
@@ -44,7 +44,7 @@ static void be_child(struct uk_net_job *j, bool is_counted, int layers, double *
     const size_t bytes = (size_t)layers * sizeof *cost;
 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    signal(SIGINT, SIG_IGN); /* this process ends the child, which then removes its files */
+    signal(SIGINT, SIG_IGN); /* the parent ends the child, which then removes its files */
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_IGN);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -58,7 +58,7 @@ static void be_child(struct uk_net_job *j, bool is_counted, int layers, double *
 
 /* ---- in the parent ---- */
 
-/* False: interrupted, or the end came first, or the child has ended. */
+/* Receives the child's costs. False: interrupted, time is up, or the child has ended. */
 static bool receive(int in, double end, volatile int *interrupted, char *to, size_t bytes) {
     while (bytes && !*interrupted && bench_seconds() < end) {
         struct pollfd p = {.fd = in, .events = POLLIN};

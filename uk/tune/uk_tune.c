@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk tune: looks for a schedule that is faster than the automatic one.
+ * uk tune: searches for a schedule faster than the automatic one.
  *
- * It begins with the automatic schedule, the program's own and the automatic tiling of every kernel that
- * fits, goes on with changes of the best ones, looks at the fastest of all once more, and lets the best take
- * turns with the automatic schedule. Only what wins there by more than the noise is taken.
+ * - Starts: the automatic schedule, the program's own, and the automatic tiling for every kernel that fits
+ * - Search: changes of the fastest schedules so far
+ * - Decision: measures the fastest again, then the best in alternation with the automatic schedule
+ *
+ * A schedule is written only if it wins by more than the noise.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -17,24 +19,24 @@
 
 enum {
     TIME_LIMIT = 60,
-    PROGRESS = 5,   /* seconds between two lines of it */
-    REPEATED = 300, /* so many changes in a row that lead to known schedules: there is nothing new */
+    PROGRESS = 5,   /* seconds between progress lines */
+    REPEATED = 300, /* consecutive changes that give known schedules, after which the search ends */
 };
 
-static const double search_share = 0.8; /* of the time; the rest is for deciding */
-/* A bound must be above the best time by this, and above the reference's bound: the best may owe its time to
- * noise. */
+static const double search_share = 0.8; /* fraction of the time; the rest is for the decision */
+/* A schedule is skipped if the lower bound of its time exceeds both the best time and the reference's lower
+ * bound by this factor. The latter guards against a best time that is due to noise. */
 static const double bound_margin = 1.1;
-/* What the cost rule puts so far behind the best is not run. */
+/* A schedule is skipped if its estimated cost exceeds the best one's by this factor. */
 static const double behind_margin = 30;
 
-static volatile int interrupted; /* the signal's number */
+static volatile int interrupted; /* number of the signal that came */
 
 static void interrupt(int number) {
     interrupted = number;
 }
 
-/* What the cost rule says of these steps; 0: nothing. */
+/* The schedule's estimated cost; 0: unknown. */
 static double cost(struct tune *t, const char *steps) {
     double operations;
     enum uk_status status = uk_schedule_cost(t->bench.job.program, &t->bench.job.options, steps, &operations);
@@ -44,7 +46,7 @@ static double cost(struct tune *t, const char *steps) {
 
 /* ---- progress ---- */
 
-/* One line that changes on a terminal; elsewhere lines, each after twice the time of the one before. */
+/* Shows progress: on a terminal one line that is updated, elsewhere lines at doubling intervals. */
 static void show_progress(void *user) {
     struct tune *t = user;
     bool terminal = isatty(STDERR_FILENO);
@@ -110,7 +112,7 @@ static bool is_over(const struct tune *t) {
            (t->bench.board && !tune_boards_left(&t->bench));
 }
 
-/* Seconds that the kernels of these steps take at least; 0: not known. */
+/* Lower bound in seconds of the time of the schedule's kernels; 0: unknown. */
 static double bound(struct tune *t, const char *steps) {
     double operations;
     enum uk_status status =
@@ -119,7 +121,7 @@ static double bound(struct tune *t, const char *steps) {
     return status || !(t->peak > 0) ? 0 : operations / t->peak;
 }
 
-/* The kernels of these steps cannot be as fast as the best so far. */
+/* True if the schedule's kernels cannot be as fast as the best so far. */
 static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *trial) {
     double least = bound(t, steps), best = t->best > 0 ? t->bench.reference_seconds / t->best : HUGE_VAL;
 
@@ -138,7 +140,7 @@ static bool is_behind(struct tune *t, const char *steps, struct tune_trial *tria
     return true;
 }
 
-/* Logs the trial and keeps it; exit status. */
+/* Logs the trial and adds it to the search. Exit status. */
 static int keep(struct tune *t, struct tune_trial trial) {
     int status = tune_log_add(&t->log, &trial, t->search.trials);
 
@@ -148,7 +150,8 @@ static int keep(struct tune *t, struct tune_trial trial) {
     return status;
 }
 
-/* Measures what waits, on all boards at once. Exit status; what has no end in time is not kept. */
+/* Measures the pending trials, on all boards at once. Trials that were not completed are dropped. Exit
+ * status. */
 static int flush(struct tune *t) {
     int status = UK_EXIT_OK;
 
@@ -172,7 +175,8 @@ static bool is_pending(const struct tune *t, const char *steps) {
     return false;
 }
 
-/* Takes over the steps. Exit status; what has no end in time is not kept. */
+/* Measures a schedule unless it is known, and takes ownership of `steps`. An incomplete trial is dropped.
+ * Exit status. */
 static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
     struct tune_trial trial = {.steps = steps, .is_start = is_start};
 
@@ -192,7 +196,7 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
     }
     bool is_slow = t->bench.is_counted || t->bench.reference_seconds > 0.1;
     bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_QUICK, &interrupted);
-    /* What looks best may owe it to noise, and the search goes on from it. */
+    /* Measures a new best again: it may be due to noise, and the search continues from it. */
     if (whole && !t->bench.is_counted && trial.outcome == TUNE_OK && trial.speed > t->best)
         whole = tune_measure(&t->bench, &trial, is_slow ? TUNE_QUICK : TUNE_AGAIN, &interrupted);
     if (!whole) {
@@ -205,8 +209,8 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
 
 /* ---- starts ---- */
 
-/* What the others are measured beside: these steps, if they work; what failed according to the log is not
- * tried again. They are taken over. Exit status. */
+/* Makes the schedule the reference if it works; takes ownership of `steps`. A schedule that failed according
+ * to the log is not tried again. Exit status. */
 static int try_reference(struct tune *t, char *steps) {
     struct tune_trial *known = tune_find(&t->search, steps), trial = {.steps = steps, .is_start = true};
     bool failed = known && known->outcome != TUNE_OK, worked = false;
@@ -244,7 +248,7 @@ static int try_reference(struct tune *t, char *steps) {
     return UK_EXIT_OK;
 }
 
-/* The program's own steps, if it has some, in the form that auto's have. */
+/* The program's own steps, if any, in the form that automatic schedules have. */
 static enum uk_status own_steps(struct tune *t, char **steps) {
     size_t length;
 
@@ -292,7 +296,7 @@ static int run_starts(struct tune *t) {
 
 /* ---- the search ---- */
 
-/* A changed schedule in *steps, or NULL if no change is legal. Exit status. */
+/* Sets *steps to a changed schedule; NULL: no change is legal. Exit status. */
 static int next_steps(struct tune *t, char **steps) {
     int changes = 1;
     const struct tune_trial *parent = tune_parent(&t->search, &changes);
@@ -333,7 +337,7 @@ static int search(struct tune *t) {
 
 /* ---- the command ---- */
 
-/* Boards are looked at when they are opened. */
+/* Refuses targets that cannot be measured. Boards are checked when they are opened. */
 static int check_target(const struct tune *t, const struct uk_arguments *a) {
     struct uk_job job;
     int status = uk_job_prepare(&job, a);
@@ -356,16 +360,16 @@ static void take_signals(void) {
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGHUP, NULL, &before);
-    if (before.sa_handler != SIG_IGN) /* nohup's */
+    if (before.sa_handler != SIG_IGN) /* set by nohup */
         sigaction(SIGHUP, &act, NULL);
-    signal(SIGPIPE, SIG_IGN); /* if standard error is closed, progress is lost, and not the result */
+    signal(SIGPIPE, SIG_IGN); /* if standard error is closed, only progress is lost */
 }
 
 int tune_open(struct tune *t, const struct uk_arguments *a) {
     char threads[32];
 
     *t = (struct tune){.log.file = -1, .interrupted = &interrupted};
-    /* The pool reads the environment once, at its first use. */
+    /* The thread pool reads the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%lld", (long long)a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);
