@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command uk: which command, and its options; the commands are in uk_*.c. */
+/* The command uk: parses the command line and runs the command; the commands are in uk_*.c and the
+ * folders. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static int add_binding(struct uk_arguments *a, const char *option, const char *t
     return UK_EXIT_OK;
 }
 
-/* Whether the value is one of the option's words; complains if not. */
+/* Checks that the value is one of the option's words. Exit status. */
 static int check_choice(const struct uk_option *o, const char *value) {
     struct uk_near near = {.word = value};
     char words[128], list[160] = "";
@@ -103,7 +104,7 @@ static bool ends_in_json(const char *word) {
     return n > 5 && !strcmp(word + n - 5, ".json");
 }
 
-/* argv[*i] is an option: finds it and its value, which may be the next word. */
+/* Parses the option argv[*i] with its value, which may be the next word. Exit status. */
 static int parse_option(struct uk_arguments *a, const struct uk_command *c, int argc, char **argv, int *i) {
     const char *word = argv[*i];
     size_t n = strcspn(word, "=");
@@ -157,7 +158,8 @@ static bool is_network(const char *file) {
     return n > 5 && !strcmp(file + n - 5, ".onnx");
 }
 
-/* Programs and networks are compiled by other functions, and have options that the others do not have. */
+/* Runs the command's function for programs or for networks, and refuses options that apply only to the
+ * other. */
 static int run_either(const struct uk_command *c, const struct uk_arguments *a) {
     int networks = 0;
     for (int i = 0; i < a->positionals && c->run_network; i++)

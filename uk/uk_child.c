@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that uk starts and waits for, and signals that come meanwhile: they end the program first, with
- * all that it started, so that uk can remove what they wrote before the signal ends uk too.
+ * Runs child processes. A signal that comes meanwhile first ends the child and its descendants, so that uk
+ * can remove their files before the signal ends uk too.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -17,9 +17,9 @@ extern char **environ;
 enum { SIGNALS = 4 };
 static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static struct sigaction before[SIGNALS];
-static int held;                     /* how often, less how often released */
-static volatile sig_atomic_t caught; /* the signal that came last, or 0 */
-static volatile pid_t child;         /* the group of processes to end; 0: none */
+static int held;                     /* calls of uk_hold_signals() not yet released */
+static volatile sig_atomic_t caught; /* the last signal that came; 0: none */
+static volatile pid_t child;         /* process group to end; 0: none */
 
 static void on_signal(int number) {
     const int error = errno;
@@ -59,7 +59,7 @@ bool uk_is_interrupted(void) {
     return caught;
 }
 
-/* Which of uk's files are its standard ones; -1: uk's own. */
+/* Maps uk's files to the child's standard ones; -1: inherits uk's own. Returns 0 or an errno value. */
 static int add_files(posix_spawn_file_actions_t *actions, const int files[3]) {
     int error = 0;
 
@@ -109,7 +109,7 @@ int uk_run_child_on(char *const argv[], const int files[3]) {
     child = pid;
     if (caught)
         kill(-pid, caught);
-    /* A compiler that a signal ended may leave its linker behind for a moment. */
+    /* Waits for descendants: a compiler ended by a signal may leave its linker running for a moment. */
     while (read(end, &byte, 1) < 0 && errno == EINTR)
         ;
     close(end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk compile: one stage of the compilation of a program, or of several as one piece of code. */
+/* uk compile: writes one stage of the compilation of a program, or of several programs as one unit. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ int uk_check_binary(const struct uk_arguments *a, int stage) {
                : UK_EXIT_OK;
 }
 
-/* A file that cannot be read is named before an option is that its output needs. */
+/* Checks that the files can be read, so that this error comes before one about options. */
 static int check_files(const struct uk_arguments *a) {
     for (int i = 0; i < a->positionals; i++) {
         size_t length;
@@ -66,7 +66,7 @@ static int check_files(const struct uk_arguments *a) {
     return UK_EXIT_OK;
 }
 
-/* *stage is the enum uk_emit of --emit or of -o's ending. */
+/* Sets *stage to the enum uk_emit given by --emit or by -o's extension. Exit status. */
 static int find_stage(const struct uk_arguments *a, int *stage) {
     int status = UK_EXIT_OK;
 
@@ -83,7 +83,7 @@ static int find_stage(const struct uk_arguments *a, int *stage) {
     return status ? status : uk_check_binary(a, *stage);
 }
 
-/* Options that are about one program. */
+/* Refuses options that apply to a single program, if there are several. */
 static int check_options(const struct uk_arguments *a) {
     const char *option = a->name ? "--name" : a->schedule ? "--schedule" : NULL;
     if (a->positionals > 1 && option)
@@ -98,7 +98,7 @@ static int check_options(const struct uk_arguments *a) {
     return UK_EXIT_OK;
 }
 
-/* All programs, in the context of the first job. */
+/* Loads all programs into the first job's context. Exit status. */
 static int load_all(struct uk_job *job, struct uk_program **program, const struct uk_arguments *a) {
     for (int i = 0; i < a->positionals; i++) {
         struct uk_arguments one = *a;
@@ -119,7 +119,7 @@ static int load_all(struct uk_job *job, struct uk_program **program, const struc
     return UK_EXIT_OK;
 }
 
-/* On standard error: the output may be what was compiled. */
+/* Prints on standard error, because standard output may be the compiled code. */
 static void print_times(const struct uk_job *job) {
     double milliseconds, sum = 1e3 * job->parse_time;
     const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands for running a program: made, filled, compared. */
+/* Operands for running a program: allocates, fills and compares them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -63,10 +63,10 @@ void uk_data_free(struct uk_data *d) {
     free(d->origins);
 }
 
-/* f16 as IEEE has it, for the integers up to 2^11 that are exact in it. */
+/* Converts to IEEE binary16; exact for integers up to 2^11. */
 static uint16_t half_from(double v) {
     int exponent;
-    double fraction = frexp(fabs(v), &exponent); /* [0.5, 1) */
+    double fraction = frexp(fabs(v), &exponent); /* in [0.5, 1) */
     if (v == 0)
         return 0;
     return (uint16_t)((v < 0 ? 0x8000 : 0) + ((exponent + 14) << 10) + (int)((2 * fraction - 1) * 1024));
@@ -153,7 +153,7 @@ double uk_data_value(const struct uk_array *a, size_t i) {
     return ((const uint8_t *)a->origin)[i];
 }
 
-/* A small integer; of a tensor whose elements are subscripts, one that is inside. */
+/* A small integer; for a tensor of subscripts, one within its bounds. */
 static int integer_for(const struct uk_array *a, uint32_t random) {
     if (!a->is_index)
         return (int)(random >> 29) - 3;
@@ -178,7 +178,7 @@ void uk_data_random(struct uk_data *d) {
             bench_random(d->array[t].origin, d->array[t].elements, (uint32_t)t + 1);
 }
 
-/* "C[3, 5]" for the element at an offset; false if it lies between the rows. */
+/* Names the element at an offset, such as "C[3, 5]"; false: the offset is in the padding between rows. */
 static bool name_element(const struct uk_array *a, size_t offset, const int64_t *sizes,
                          struct uk_text *text) {
     const struct uk_tensor *t = a->tensor;
@@ -207,7 +207,7 @@ static bool name_element(const struct uk_array *a, size_t offset, const int64_t 
     return rest == 0;
 }
 
-/* Equal, or no further apart than that; one NaN is as good as another. */
+/* True if the values are equal, both NaN, or differ by at most `allowed`. */
 static bool same_value(const struct uk_array *x, const struct uk_array *y, size_t i, double allowed) {
     size_t bytes = uk_type_bytes(x->tensor->type);
     const char *p = x->origin, *q = y->origin;
@@ -240,8 +240,8 @@ static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
            !memcmp(x->memory + GUARD + x->bytes, y->memory + GUARD + y->bytes, GUARD);
 }
 
-/* What to do about a difference: a program may have kernels of its own, which may be wrong; and where
- * roundings are allowed for, values may cancel, or decide a comparison. */
+/* Advice about a difference. The program's own kernels may be wrong; where rounding is tolerated,
+ * cancellation or a comparison may enlarge an error. */
 static const char *advice(const struct uk_program *p, const struct uk_tolerance *allowed) {
     if (p->intrinsics)
         return "the program has kernels of its own: `uk verify` compares them with their declarations";

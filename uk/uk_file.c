@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the command uk: read whole; written only when complete. */
+/* Reads whole files; writes files so that they appear only when complete. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static char *read_failed(const char *path, const char *why, char *text) {
     return NULL;
 }
 
-/* To the end, of a length that is not known before. */
+/* Reads to the end, without knowing the length. */
 static char *read_all(FILE *f, const char *path, size_t *length) {
     size_t room = 1 << 16;
     char *text = malloc(room);
@@ -67,7 +67,7 @@ static int write_failed(const char *path) {
     return uk_complain(UK_EXIT_WRONG, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* True if all was written; closes f in any case. */
+/* Writes and closes the file. True if all was written. */
 static bool write_and_close(FILE *f, const char *bytes, size_t length) {
     bool written = fwrite(bytes, 1, length, f) == length && !fflush(f);
     int error = errno;
@@ -102,7 +102,7 @@ int uk_write_output(const char *path, const char *bytes, size_t length) {
     struct stat s;
     if (!path || !strcmp(path, "-"))
         return fwrite(bytes, 1, length, stdout) == length ? UK_EXIT_OK : write_failed("standard output");
-    /* A device or a pipe cannot be replaced: it is written to. */
+    /* A device or a pipe cannot be replaced, so it is written to. */
     if (!stat(path, &s) && !S_ISREG(s.st_mode)) {
         FILE *f = fopen(path, "wb");
         return f && write_and_close(f, bytes, length) ? UK_EXIT_OK : write_failed(path);
@@ -121,7 +121,7 @@ int uk_write_output(const char *path, const char *bytes, size_t length) {
         if (fd >= 0)
             close(fd);
     } else {
-        /* mkstemp makes the file private; it gets what any new file would have. */
+        /* mkstemp makes the file private; give it the mode of any new file. */
         mode_t mask = umask(0);
         umask(mask);
         bool complete = !fchmod(fd, 0666 & ~mask);

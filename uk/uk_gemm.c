@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk gemm: what a call of uk_sgemm or uk_dgemm does. */
+/* uk gemm: explains the plan of a call of uk_sgemm or uk_dgemm. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool is(const char *value, const char *word) {
     return value && !strcmp(value, word);
 }
 
-/* A message with the rows that there are. */
+/* Prints an error that lists the rows of cores.def. */
 static int refuse_machine(const char *name) {
     const struct uk_core *c;
     char rows[512];
@@ -36,7 +36,7 @@ static int read_size(const char *text, int64_t *size) {
     return UK_EXIT_OK;
 }
 
-/* PATH[,KERNEL[,KC]], in the text that is given, whose commas become ends. */
+/* Parses PATH[,KERNEL[,KC]] in place. Exit status. */
 static int read_way(char *text, struct gemm_wanted *wanted) {
     int64_t *kc = &wanted->kc;
     char *kernel = strchr(text, ','), *blocks = kernel ? strchr(kernel + 1, ',') : NULL;
@@ -50,7 +50,7 @@ static int read_way(char *text, struct gemm_wanted *wanted) {
     return blocks ? read_size(blocks, kc) : UK_EXIT_OK;
 }
 
-/* The plan in the way that --way says. */
+/* Makes the plan that --way describes. Exit status. */
 static int plan_as(struct uk_gemm_plan *plan, const struct uk_arguments *a, const struct gemm_shape *shape,
                    const struct uk_gemm_options *options) {
     struct gemm_wanted wanted = {0};

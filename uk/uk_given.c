@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that may be given any number of times. */
+/* Options that may be repeated. */
 #include <string.h>
 #include "uk_options.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions that the simulator of GPUs executes: kept for each kernel, and as uk run --count prints them.
- * */
+/* Collects the instructions that the GPU simulator executes, per kernel, and prints them for uk run
+ * --count. */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "driver.h"
 #include "gpu_counts.h"
 
-/* ---- keeping ---- */
+/* ---- collecting ---- */
 
 static struct uk_gpu_kernel_counts *find(struct uk_gpu_counts *c, const struct uk_amdgpu_kernel *k) {
     for (int i = 0; i < c->kernels; i++)
@@ -130,7 +130,7 @@ static int more_often(const void *x, const void *y) {
     return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* The most frequent first. */
+/* Prints in decreasing order of count. */
 static void print_histogram(const struct uk_gpu_kernel_counts *k) {
     struct mnemonic *list = calloc((size_t)k->instructions + 1, sizeof *list);
     int count = 0;

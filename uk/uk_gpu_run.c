@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiled program on a GPU: the first device that takes its image, or else the simulator. */
+/* Runs a compiled program on a GPU: the first device that accepts its image, or else the simulator. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "target/target.h"
 #include "gpu/gpu.h"
 
-/* Once more, with its launches kept and repeated. */
+/* Calls again while launches are recorded, and times their repetitions. */
 static enum uk_status time_call(struct uk_gpu *gpu, const struct uk_gpu_call *c, void *const *argument,
                                 char why[UK_GPU_MESSAGE]) {
     enum { MOST = 64 };
@@ -25,8 +25,9 @@ static enum uk_status time_call(struct uk_gpu *gpu, const struct uk_gpu_call *c,
     return s;
 }
 
-/* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another
- * GPU. `why` is what the device says of a failure; "": the function itself refused its arguments. */
+/* Loads the image and the operands, calls the function, and copies back what it wrote. UK_UNSUPPORTED: the
+ * GPU is of another architecture. `why` is the device's message after a failure; "": the function refused its
+ * arguments. */
 static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c, char why[UK_GPU_MESSAGE]) {
     void **argument = calloc((size_t)c->data->count + 1, sizeof *argument);
     enum uk_status s = argument ? UK_OK : UK_OUT_OF_MEMORY;
@@ -59,7 +60,7 @@ static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c, char
     return s;
 }
 
-/* All devices of a kind, until one takes it; *why is what was wrong with the last one. False: none did. */
+/* Tries all devices of a kind until one accepts the image; `why` is the last one's error. False: none did. */
 static bool try_kind(const char *kind, const struct uk_gpu_call *c, enum uk_status *status,
                      char why[UK_GPU_MESSAGE], char name[UK_GPU_MESSAGE]) {
     struct uk_gpu *gpu;
@@ -81,7 +82,7 @@ bool uk_gpu_is_simulated(const char *target) {
     return false;
 }
 
-/* On the board's, one after the other. */
+/* Runs on the board's GPUs: the first that accepts the image. Exit status. */
 static int run_there(const struct uk_gpu_call *c, enum uk_status *status) {
     const char *board = uk_board_in_use()->text;
     char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];

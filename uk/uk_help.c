@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk help: of all commands, of one, and the file that bash completes them by. */
+/* uk help: prints help on all commands or on one, targets, and the file for completion in bash. */
 #include <stdio.h>
 #include <string.h>
 #include "target/target.h"
@@ -58,7 +58,7 @@ int uk_unknown(const char *what, const char *word, const struct uk_command *c) {
 
 /* ---- completion ---- */
 
-/* The different words that the rows of kernels have. */
+/* Prints the distinct values in a column of the kernels' table. */
 static void print_column(const char *column(const struct uk_kernel *)) {
     for (int i = 0; i < uk_kernel_count(); i++) {
         int first = 0;
@@ -70,7 +70,7 @@ static void print_column(const char *column(const struct uk_kernel *)) {
     }
 }
 
-/* One pattern of a case statement, COMMAND or COMMAND,OPTION, and what it completes. */
+/* Prints a pattern of a case statement, COMMAND or COMMAND,OPTION, with its completions. */
 static void print_words(const char *command, const char *option, const char *words) {
     char word[32];
     bool files = false;
@@ -107,7 +107,7 @@ static void print_options_of(const struct uk_command *c) {
     printf("' ;;\n");
 }
 
-/* Bash breaks words at =, so that --emit=asm is three: the option, the sign and the value. */
+/* Bash splits words at '=', so --emit=asm is three words: option, sign, value. */
 static const char completion_head[] =
     "# Completion of uk's commands for bash. Made by `uk help --completion`.\n"
     "_uk() {\n"
@@ -153,7 +153,8 @@ static void print_completion(void) {
 
 /* ---- targets ---- */
 
-/* The cores on which code for the target runs best: its own, or those whose instruction set is its name's. */
+/* Prints the cores that the target's code is tuned for: the core of its row if that lists CPUs, else all
+ * cores with the instruction set of that row. */
 static void print_cores(const struct uk_target *t) {
     const struct uk_core *own = uk_core_find(t->row), *c;
     int cores = 0;

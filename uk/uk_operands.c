@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands as a module's function takes them: constant tensors in their packed form. */
+/* Operands as a module's function takes them: constant tensors in packed form. */
 #include <stdlib.h>
 #include "uk.h"
 

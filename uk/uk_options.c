@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands of uk and their options. */
+/* Tables of uk's commands and options. */
 #include <stddef.h>
 #include <string.h>
 #include "uk_options.h"
@@ -152,7 +152,7 @@ const struct uk_option uk_options[] = {
      "explain what another core would do, one that uk machine --list prints, with its caches and instruction "
      "set"},
     {"--way", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(way), 0, NULL,
-     NULL}, /* for measuring: not in help */
+     NULL}, /* for measurements, hidden from the help */
     {"--layout", "LAYOUT", UK_OPTION_CHOICE, GEMM, FIELD(layout), 0, "row column",
      "order of all three matrices: row (default) or column"},
     {"--ta", "T", UK_OPTION_CHOICE, GEMM, FIELD(ta), 0, "n t",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk explain, and how every command takes its program. */
+/* uk explain, and how commands load their program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,13 @@ static int no_size(const struct uk_program *p, const char *file, const char *nam
     return UK_EXIT_USAGE;
 }
 
-/* --define makes constants; --size is what automatic schedules reckon with, as if the program's text said so.
- */
+/* Binds sizes: --define makes constants; --size sets the values that automatic schedules assume, as if the
+ * program's text stated them. */
 static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
     for (int i = 0; i < a->bindings; i++) {
         const struct uk_size_value *b = &a->binding[i];
         struct uk_var *v = find_size(job->program, b->name);
-        if (!v && a->programs > 1) /* another one may */
+        if (!v && a->programs > 1) /* another program may have the size */
             continue;
         if (!v)
             return no_size(job->program, uk_file_text(a->positional[0]), b->name);
@@ -65,7 +65,7 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
     return UK_EXIT_OK;
 }
 
-/* The function's name must be one in C: a letter or _, then letters, digits and _. */
+/* Renames the function. The name must be a C identifier. */
 static int rename_program(struct uk_program *p, const char *name) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     if (!*name || strspn(name, letters) != strlen(name) || (*name >= '0' && *name <= '9'))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sign of life on standard error while something takes long: on a terminal a line that counts the seconds,
- * elsewhere a line after 5, 10, 20, 40 ... seconds. A timer's signal writes it, so that what is waited for
- * need not know. */
+/* Progress on standard error during long work: on a terminal a line that counts seconds, elsewhere a line
+ * after 5, 10, 20, 40 ... seconds. A timer's signal handler writes it, so the work itself need not take
+ * part. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "uk.h"
 
-enum { SECONDS = 5 }; /* between two signals; on a terminal 1 */
+enum { SECONDS = 5 }; /* between signals; 1 on a terminal */
 
 static const char *what;
 static struct uk_progress_item (*which)(const void *);
@@ -25,7 +25,7 @@ struct line {
     size_t length;
 };
 
-/* These are called by a signal handler, as printf() may not be. */
+/* Formatting for the signal handler, where printf() is not allowed. */
 static void put(struct line *l, const char *text) {
     const size_t n = strlen(text), room = sizeof l->text - l->length;
 
@@ -64,7 +64,7 @@ static void show(int number) {
     put_number(&l, passed);
     put(&l, terminal ? " s" : " s\n");
     const ssize_t written = write(STDERR_FILENO, l.text, l.length);
-    (void)written; /* a failure is ignored: standard error is closed */
+    (void)written; /* ignored: standard error is closed */
     errno = error;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk run: compiles a program, runs it on data made here, and on request checks and times it. */
+/* uk run: compiles a program, runs it on generated data, and on request checks and times it. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "gpu_counts.h"
 #include "remote/remote.h"
 
-/* What was imported as machine code is called, and a note says so. */
+/* True unless a note says that imported machine code is called instead of inlined. */
 static bool are_inlined(const struct uk_job *job) {
     return !strstr(uk_context_notes(job->context), "called, not inlined");
 }
@@ -35,7 +35,7 @@ static void print_sizes(const struct uk_program *p, const int64_t *sizes) {
         printf("\n");
 }
 
-/* The first elements and the sum of what was written: enough to see that two runs agree. */
+/* Prints the first elements and the sum of each result, enough to see that two runs agree. */
 static void print_results(const struct uk_data *d) {
     enum { SHOWN = 6 };
     for (int t = 0; t < d->count; t++) {
@@ -52,7 +52,7 @@ static void print_results(const struct uk_data *d) {
     }
 }
 
-/* Whether the name, of n characters, is that of a kernel: the registry's, or the program's own. */
+/* True if the name, of n characters, is that of a kernel in the registry or of the program's own. */
 static bool is_kernel(const struct uk_program *p, const char *name, size_t n) {
     char symbol[128];
     snprintf(symbol, sizeof symbol, "%.*s", (int)n, name);
@@ -62,8 +62,8 @@ static bool is_kernel(const struct uk_program *p, const char *name, size_t n) {
     return uk_kernel_find(symbol);
 }
 
-/* The same where there is no module; and what runs the code. Kernels are what it declares before they are
- * linked in. */
+/* Prints the kernels and the emulator or board, without a module: kernels are the functions that the LLVM IR
+ * declares before they are linked in. */
 static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
     static const char declaration[] = "\ndeclare ";
     const char *between = "";
@@ -92,21 +92,22 @@ static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
 
 struct run {
     struct uk_job job;
-    struct uk_module *module;       /* NULL: another architecture's code */
-    struct uk_emulation *emulation; /* which runs that */
-    int64_t *sizes;                 /* all of them, in order */
+    struct uk_module *module;       /* NULL: code of another architecture */
+    struct uk_emulation *emulation; /* runs code of another architecture */
+    int64_t *sizes;                 /* values of all sizes, in order */
     double *scalars;
     struct uk_data data, expected;
-    struct uk_gpu_call gpu; /* no kind: a CPU */
+    struct uk_gpu_call gpu; /* kind is NULL: a CPU */
 };
 
-/* The reason first, if the sizes are it. */
+/* Prints why the function refused its arguments; first the reason if sizes are at fault. Exit status. */
 static int is_refused(const struct run *r, int status) {
     if (!status)
         return UK_EXIT_OK;
     if (status == UK_INVALID_SIZE && uk_program_check_sizes(r->job.program, &r->job.options, r->sizes))
         uk_job_failed(&r->job, UK_INVALID_SIZE);
-    if (r->module && status != UK_INVALID_SIZE && *uk_context_message(r->job.context)) /* an interpreter's */
+    if (r->module && status != UK_INVALID_SIZE &&
+        *uk_context_message(r->job.context)) /* message of the interpreter */
         return uk_job_failed(&r->job, (enum uk_status)status);
     return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
                        uk_status_text((enum uk_status)status));
@@ -156,7 +157,7 @@ static int call(struct run *r, const struct uk_arguments *a) {
     return status ? status : is_refused(r, (int)returned);
 }
 
-/* Multiply-adds of sums of products: what the instructions are compared with. */
+/* Multiply-adds in sums of products, to compare the instruction count with. */
 static double multiply_adds(const struct uk_program *p, const int64_t *sizes) {
     double n = 0;
 
@@ -197,7 +198,7 @@ static int call_emulated(struct run *r, const struct uk_arguments *a) {
     return status;
 }
 
-/* On a board, of random values. */
+/* Times the function on a board, with random values. Exit status. */
 static int time_there(struct run *r, const struct uk_arguments *a) {
     const bool on_gpu = r->gpu.kind;
     const struct uk_timing how = {
@@ -216,7 +217,7 @@ static int time_there(struct run *r, const struct uk_arguments *a) {
     return status;
 }
 
-/* What was compared how: first what is equal, then each tensor that may differ. */
+/* Prints how results were compared: first those that must be equal, then each tensor with a tolerance. */
 static void print_checked(const struct uk_data *d, const struct uk_tolerance *each) {
     bool any = false;
 
@@ -268,7 +269,8 @@ static int check(struct run *r) {
     return equal ? UK_EXIT_OK : UK_EXIT_WRONG;
 }
 
-/* Constant tensors are packed for loops that are interpreted if the program has the steps that make them. */
+/* For the interpreter: makes the automatic schedule the program's own if there are constant tensors, because
+ * its steps decide how these are packed. */
 static enum uk_status keep_schedule(struct run *r) {
     struct uk_program *p = r->job.program;
     const struct uk_tensor *t = p->tensors;
@@ -355,7 +357,7 @@ static int run(const struct uk_arguments *a) {
     int status = check_options(a);
     if (status)
         return status;
-    /* The pool reads the environment once, at its first use. */
+    /* The thread pool reads the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);
@@ -388,7 +390,8 @@ static int run(const struct uk_arguments *a) {
     return status;
 }
 
-/* On the interpreter any target's loops run, and without one those of the target interp. */
+/* With --device=interp the interpreter runs the loops of the given target, by default those of the target
+ * interp. */
 int uk_command_run(const struct uk_arguments *a) {
     struct uk_arguments given = *a;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program's sizes are when it is run, how much work it is, and whether BLAS does the same. */
+/* Values of a program's sizes, its amount of work, and its equivalence to a BLAS call. */
 #include <math.h>
 #include <string.h>
 #include "uk.h"
@@ -14,7 +14,7 @@ int64_t uk_value(const struct uk_index *e, const int64_t *sizes) {
     return overflow ? -1 : v;
 }
 
-/* Whether every size in e has a value; they are -1 until they do. */
+/* True if every size in e has a value; unknown ones are -1. */
 static bool is_known(const struct uk_index *e, const int64_t *sizes) {
     if (!e)
         return true;
@@ -23,8 +23,8 @@ static bool is_known(const struct uk_index *e, const int64_t *sizes) {
     return is_known(e->a, sizes) && is_known(e->b, sizes) && is_known(e->c, sizes);
 }
 
-/* The least distance that keeps the rows of t apart: past the last element of its dimensions with known
- * strides. */
+/* The smallest distance between rows of t without overlap: beyond the last element of the dimensions with
+ * known strides. */
 static int64_t row_length(const struct uk_tensor *t, const int64_t *sizes) {
     int64_t last = 0;
     for (int d = 0; d < t->stored_dims; d++) {
@@ -39,8 +39,7 @@ static int64_t row_length(const struct uk_tensor *t, const int64_t *sizes) {
     return last < INT64_MAX ? last + 1 : -1;
 }
 
-/* Gives sizes that are nothing but strides their least value, the innermost unknown dimension of a tensor
- * first. */
+/* Gives sizes that are only strides their smallest value, innermost unknown dimension first. */
 static void choose_strides(const struct uk_program *p, int64_t *sizes) {
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         for (int d = t->stored_dims - 1; t->has_strides && d >= 0; d--) {
@@ -53,7 +52,7 @@ static void choose_strides(const struct uk_program *p, int64_t *sizes) {
         }
 }
 
-/* A stride that two tensors share must suit both. */
+/* Raises strides shared by several tensors until they suit all. */
 static void raise_strides(const struct uk_program *p, int64_t *sizes) {
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         int64_t length = 1;
@@ -68,7 +67,7 @@ static void raise_strides(const struct uk_program *p, int64_t *sizes) {
     }
 }
 
-/* Sizes that an assumption makes equal to what is known: `assume P == (H + 1) / 2`. */
+/* Derives sizes from assumptions about known ones, such as `assume P == (H + 1) / 2`. */
 static void take_assumed(const struct uk_program *p, int64_t *sizes) {
     for (const struct uk_assume *a = p->assumes; a; a = a->next) {
         const struct uk_index *x = a->relation->a, *y = a->relation->b;
@@ -142,7 +141,7 @@ double uk_traffic(const struct uk_program *p, const int64_t *sizes) {
     return sum;
 }
 
-/* Position of the access's dimension that is indexed by v alone, or -1. */
+/* Index of the dimension that v alone indexes; -1: none. */
 static int dimension_of(const struct uk_access *a, const struct uk_var *v) {
     for (int d = 0; d < a->tensor->dims; d++)
         if (a->index[d]->op == UK_I_VAR && a->index[d]->var == v)
@@ -157,8 +156,8 @@ static void *origin_of(const struct uk_program *p, const struct uk_tensor *wante
     return tensors[i];
 }
 
-/* One operand as BLAS sees it: `row` and `column` are its iterators; *transposed if columns are contiguous.
- */
+/* Describes an operand for BLAS. `row` and `column` are its iterators; *transposed: its columns are
+ * contiguous. False: BLAS has no such operand. */
 static bool blas_operand(const struct uk_access *a, const struct uk_var *row, const struct uk_var *column,
                          const int64_t *sizes, bool *transposed, int64_t *ld) {
     const struct uk_tensor *t = a->tensor;
@@ -183,7 +182,7 @@ bool uk_is_gemm(const struct uk_program *p, const int64_t *sizes, void *const *t
     bool transposed;
     if (!blas_operand(&s->left, s->iterator[0], s->iterator[1], sizes, &transposed, &g->ldc))
         return false;
-    if (transposed) /* C is stored by columns: compute its transpose */
+    if (transposed) /* C is column-major, so the transposed product is computed */
         row = 1;
     if (dimension_of(a, s->iterator[row]) < 0) {
         const struct uk_access *other = a;

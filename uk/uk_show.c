@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk kernels and uk show: the registry, and one kernel in each of its forms. */
+/* uk kernels and uk show: lists the registry, and shows a kernel in each of its forms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "remote/remote.h"
 #include "uk.h"
 
-/* Whether it can be called: by code for the target, or in this process. */
+/* UK_OK if the kernel can be called: by the target's code or, without a target, in this process. */
 static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, const char *target,
                              char *lacking, size_t size) {
     lacking[0] = 0;
@@ -19,7 +19,7 @@ static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, co
     return uk_kernel_runs_here(k) ? UK_OK : UK_UNSUPPORTED;
 }
 
-/* `share` of the FMA peak: 0 if the row has no FMAs. */
+/* Prints a kernel's row. `share` of the FMA peak: 0 if the row has no FMAs. */
 static void print_kernel(const struct uk_kernel *k, bool yes, const char *lacking, double share) {
     char tile[32], counts[48], bound[16] = "-";
 
@@ -31,7 +31,8 @@ static void print_kernel(const struct uk_kernel *k, bool yes, const char *lackin
            uk_kernel_isa(k), uk_kernel_impl(k), counts, bound, yes ? "yes" : "no: ", lacking);
 }
 
-/* Of the operation by itself or in one of its forms, whose names continue after _: sgemm, sgemm_ra. */
+/* True if the kernel's operation has this name, or is a variant of it with a suffix after '_': sgemm,
+ * sgemm_ra. */
 static bool is_of_operation(const struct uk_kernel *k, const char *operation) {
     const size_t n = strlen(operation);
     const char *op = uk_kernel_op(k);
@@ -44,7 +45,7 @@ static bool is_listed(const struct uk_kernel *k, const struct uk_arguments *a) {
            (!a->isa || !strcmp(uk_kernel_isa(k), a->isa));
 }
 
-/* Exit status; complains if no kernel is listed, and says which of both words no kernel has. */
+/* Refuses a filter that no kernel matches, and says which of its two words no kernel has. Exit status. */
 static int check_filter(const struct uk_arguments *a) {
     const char *operation = a->positionals ? a->positional[0] : NULL;
     struct uk_near op = {.word = operation ? operation : ""}, isa = {.word = a->isa ? a->isa : ""};
@@ -98,7 +99,7 @@ static int list_kernels(const struct uk_job *job, const struct uk_arguments *a, 
     return UK_EXIT_OK;
 }
 
-/* What the libraries, which never print, ignore of the environment. */
+/* Warns about environment variables that the libraries, which never print, ignore. */
 static void warn_of_environment(void) {
     const char *message, *threads = getenv("UK_NUM_THREADS");
     char *end;
@@ -115,7 +116,7 @@ static void warn_of_environment(void) {
                 threads, uk_num_threads());
 }
 
-/* What the board is, and the target that is compiled for it. Exit status. */
+/* Prints the facts of the board and chooses the target to list kernels for. Exit status. */
 static int describe_board(const struct uk_board *b, const char **target) {
     static char text[256];
 
@@ -134,7 +135,7 @@ int uk_command_kernels(const struct uk_arguments *a) {
     if (!job.context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     if (status)
-        ; /* said */
+        ; /* already reported */
     else if (uk_board_in_use())
         status = describe_board(uk_board_in_use(), &target);
     else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of GPUs in the simulator (simulate/amdgpu), for uk verify. */
+/* Runs GPU kernels in the simulator (simulate/amdgpu), for uk verify. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "amdgpu.h"
 #include "uk.h"
 
-/* A GPU on which one code object is loaded. */
+/* A simulated GPU with one code object loaded. */
 struct uk_simulation {
     struct uk_amdgpu *gpu;
     struct uk_amdgpu_object *object;
@@ -54,7 +54,7 @@ static enum uk_status open_gpu(struct uk_simulation *s, const struct uk_verify_l
     return status ? failed(s, status, message, room) : UK_OK;
 }
 
-/* Buffers on the GPU, each as large as what it holds. */
+/* Allocates a buffer on the GPU for each operand, of exactly its size, and uploads it. */
 static enum uk_amdgpu_status send(struct uk_simulation *s, const struct uk_verify_launch *l,
                                   uint64_t *address, const void **argument) {
     enum uk_amdgpu_status status = UK_AMDGPU_OK;
@@ -96,7 +96,7 @@ enum uk_status uk_simulate(void *simulation, const struct uk_verify_launch *l, c
     if (address && argument && !(status = open_gpu(s, l, message, room))) {
         const enum uk_amdgpu_status done = run(s, l, address, argument);
 
-        /* The message is of the last call: freed after it is taken. */
+        /* The message belongs to the last call, so it is copied before buffers are freed. */
         if (done)
             status = failed(s, done, message, room);
         for (size_t i = 0; i < count; i++)

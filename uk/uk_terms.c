@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many terms a statement computes: the points of its iterators for which its `where` holds, and inside of
- * which the pads are that leave a term of a sum out. Only iterators that stand in such a condition are gone
- * through, those that share one together; of these, the longest is counted at once where it is a factor of
- * nothing but numbers.
+ * Counts the terms that a statement computes: points of its iterators for which `where` holds and which are
+ * inside those pads whose outside terms are zero. Only iterators that occur in such conditions are
+ * enumerated; those that share conditions are enumerated together. The longest of them is counted in closed
+ * form if its factors are numbers.
  */
 #include <string.h>
 #include "uk.h"
 
 enum { MOST_ITERATORS = 2 * UK_MAX_DIMS, MOST_CONDITIONS = 256 };
 
-/* low < high, low <= high, ..., as the comparison of a and b says. */
+/* A condition such as low < high or low <= high: `op` compares a and b. */
 struct condition {
     enum uk_index_op op;
-    const struct uk_index *a, *b; /* b: NULL for 0 */
-    unsigned iterators;           /* bit i: iterator i stands in it */
+    const struct uk_index *a, *b; /* b: NULL means 0 */
+    unsigned iterators;           /* bit i: iterator i occurs in it */
 };
 
 struct counting {
@@ -64,7 +64,7 @@ static void add_where(struct counting *c, const struct uk_index *e) {
     }
 }
 
-/* Of a product that is summed, the pads with 0 outside. */
+/* Adds the conditions of pads that are 0 outside, in a product that is summed. */
 static void add_pads(struct counting *c, const struct uk_expr *e) {
     if (e->op == UK_E_MUL) {
         add_pads(c, e->arg[0]);
@@ -111,7 +111,7 @@ static bool all_hold(struct counting *c, unsigned among) {
 
 /* ---- counting ---- */
 
-/* Is e a sum in which the iterator has a number as its factor? */
+/* True if e is linear in the iterator, with a number as factor. */
 static bool is_linear(const struct counting *c, const struct uk_index *e, unsigned iterator) {
     if (!e || !(iterators_in(c->s, e) & iterator) || e->op == UK_I_VAR)
         return true;
@@ -132,7 +132,7 @@ static bool all_linear(const struct counting *c, unsigned iterator) {
     return true;
 }
 
-/* first + step * x >= 0 holds for which x of [*low, *high)? */
+/* Restricts [*low, *high) to the x with first + step * x >= 0. */
 static void cut(int64_t first, int64_t step, int64_t *low, int64_t *high) {
     if (step == 0) {
         *high = first >= 0 ? *high : *low;
@@ -147,13 +147,14 @@ static void cut(int64_t first, int64_t step, int64_t *low, int64_t *high) {
     }
 }
 
-/* How many values of iterator i fulfil all conditions in which it stands, with the others as they are. */
+/* Number of values of iterator i that satisfy all conditions in which it occurs, for the current values of
+ * the others. */
 static double count_line(struct counting *c, int i) {
     int64_t low = 0, high = c->extent[i];
 
     for (int j = 0; j < c->conditions; j++) {
         const struct condition *k = &c->condition[j];
-        int64_t difference[2]; /* a - b at 0 and at 1 */
+        int64_t difference[2]; /* values of a - b at 0 and 1 */
 
         if (!(k->iterators & 1u << i))
             continue;
@@ -170,14 +171,15 @@ static double count_line(struct counting *c, int i) {
     return high > low ? (double)(high - low) : 0;
 }
 
-/* Over the iterators of the set, from the i-th on; `last` is counted at once if it is not negative. */
+/* Enumerates the iterators of the set from the i-th on; `last`, unless negative, is counted in closed
+ * form. */
 static double count_points(struct counting *c, unsigned set, int last, int i) {
     double n = 0;
 
     while (i < c->s->iterators && (!(set & 1u << i) || i == last))
         i++;
     if (i == c->s->iterators) {
-        if (last >= 0) { /* the others' own conditions hold, or nothing does */
+        if (last >= 0) { /* conditions without `last` must hold */
             for (int j = 0; j < c->conditions; j++) {
                 const struct condition *k = &c->condition[j];
 
@@ -194,7 +196,7 @@ static double count_points(struct counting *c, unsigned set, int last, int i) {
     return n;
 }
 
-/* The iterators that share a condition with those of the set, directly or not. */
+/* The iterators connected to the set by shared conditions, transitively. */
 static unsigned connected(const struct counting *c, unsigned set) {
     for (unsigned before = 0; before != set;) {
         before = set;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk run --time: the stages of the compilation, then the function beside the peak and beside the peers. */
+/* uk run --time: prints the times of compilation, and the function's speed compared with the peak and with
+ * peers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ struct theirs {
     const struct bench_gemm *gemm;
 };
 
-/* Other values, which constant tensors are packed of. */
+/* Fills in other values and packs constant tensors again. */
 static int change_values(struct ours *o, struct uk_data *data) {
     enum uk_status packed;
     uk_data_random(data);
@@ -55,7 +56,8 @@ static double compile_time(const struct uk_job *job, const struct uk_module *m) 
     return sum;
 }
 
-/* From text to code, and once more in the same context, where much is known already. */
+/* Prints the times from text to code, and of a second compilation in the same context, which has results of
+ * the first. */
 static int print_stages(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m) {
     struct uk_job again = *job;
     struct uk_module *second = NULL;
@@ -91,7 +93,7 @@ static void print_ours(const struct bench_contender *c, const struct bench_plan 
     printf("\n");
 }
 
-/* What a peer computes must be what we compute: the sums may only differ by rounding. */
+/* True if a peer's result equals ours up to rounding. */
 static bool same_product(const struct uk_array *c, const float *mine, const struct bench_gemm *g) {
     for (size_t i = 0; i < c->elements; i++)
         if (!(fabs(mine[i] - uk_data_value(c, i)) <= 1e-5 * (double)(g->k + 1)))
@@ -119,7 +121,8 @@ static bool peer_agrees(const struct bench_peer *peer, const struct bench_gemm *
     return same;
 }
 
-/* Adds the peers that are installed and compute the same; says of the others why they are missing. */
+/* Adds the peers that are installed and compute the same; reports why the others are missing. Returns the
+ * number of contenders. */
 static int add_peers(struct bench_peers *peers, struct bench_gemm *g, struct ours *o, struct uk_data *data,
                      struct bench_contender *contender, struct theirs *theirs, int count) {
     bool out_of_memory = false;

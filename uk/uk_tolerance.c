@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far results may be from the interpreter's. Operations and conversions round alike wherever they are
- * computed; a sum of floats is computed in any order, a product that is added may be rounded before or not,
- * and exp, log, tanh, erf and pow are computed by other means than the C library's, within the units in the
- * last place that functions.def says. These differ where they round, which sums of small integers do not
- * while the type has all integers of their size; all else is equal. An integer that is made of a value that
- * differs may be the next one, where that value lies at a tie or at a limit.
+ * Tolerances of results relative to the interpreter's. Differences have these causes:
+ *
+ * - sums of floats may be computed in any order
+ * - a product that is added may be rounded first or not
+ * - exp, log, tanh, erf and pow differ from the C library's within the ulps stated in functions.def
+ *
+ * The first two matter only where results round; sums of small integers do not round as long as the type
+ * represents all integers of their magnitude. All other operations and conversions round identically
+ * everywhere. An integer derived from a value that differs may be off by one, if that value is close to a tie
+ * or a limit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,25 +18,25 @@
 /* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */
 enum { LARGEST_INTEGER = 4 };
 
-/* What is known of a value, or of all elements of a tensor. */
+/* Facts about a value, or about all elements of a tensor. */
 struct known {
-    bool rounds;    /* it may be another number than an integer */
-    bool differs;   /* by roundings */
-    double steps;   /* by that, too: integers that were made of what differs */
-    double largest; /* its magnitude */
+    bool rounds;    /* may be a non-integer */
+    bool differs;   /* may differ by rounding */
+    double steps;   /* largest difference because integers were derived from values that differ */
+    double largest; /* largest magnitude */
 };
 
 struct checking {
     const struct uk_program *p;
     const int64_t *sizes;
-    struct known *tensor; /* of all of the program's, in order */
+    struct known *tensor; /* per tensor of the program, in order */
 };
 
 static bool is_real(enum uk_type t) {
     return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
 }
 
-/* All integers up to this magnitude are numbers of the type. */
+/* The type represents all integers up to this magnitude. */
 static double exact_to(enum uk_type t) {
     return t == UK_BF16 ? 0x1p8 : t == UK_F16 ? 0x1p11 : t == UK_F32 ? 0x1p24 : 0x1p53;
 }
@@ -60,7 +64,7 @@ static struct known number(const struct uk_expr *e) {
     return (struct known){.rounds = isfinite(n) && n != rint(n), .largest = fabs(n)};
 }
 
-/* Bytes are no larger than their type lets them be; what is rounded to an integer may become the next one. */
+/* A conversion: what is rounded to an integer may be off by one; bytes are bounded by their type. */
 static struct known converted(const struct uk_expr *e, struct known k) {
     const bool whole =
         uk_is_function_of_class(e->op, UK_FUNCTION_WHOLE) || (!is_real(e->type) && is_real(e->arg[0]->type));
@@ -72,14 +76,16 @@ static struct known converted(const struct uk_expr *e, struct known k) {
     return k;
 }
 
-/* A rounded value of at most this magnitude, made of k: steps become differences that nothing bounds. */
+/* A rounded value of at most this magnitude, computed from k. If k is off by integer steps, nothing bounds
+ * the difference. */
 static struct known real_number(struct known k, double largest) {
     return (struct known){true, k.differs, k.steps > 0 ? HUGE_VAL : 0, largest};
 }
 
 static struct known known(struct checking *c, const struct uk_expr *e);
 
-/* Of the operands; conditions count as operands, as what differs may decide them. */
+/* Facts about an operation's result. Conditions count as operands, because a value that differs may decide
+ * them. */
 static struct known operation(const struct uk_expr *e, const struct known *a) {
     struct known k = either(either(a[0], a[1]), a[2]);
 
@@ -132,7 +138,7 @@ static struct known known(struct checking *c, const struct uk_expr *e) {
     }
 }
 
-/* Beside one for each operation on the way to the value, what approximate ones may be apart beyond that. */
+/* Ulps by which approximate functions may differ, beyond one rounding per operation. */
 static double apart(const struct uk_expr *e) {
     double n = 0;
 
@@ -162,7 +168,7 @@ static void add_statement(struct checking *c, const struct uk_statement *s, stru
         k.largest = s->reduce == UK_REDUCE_PROD ? pow(k.largest, terms) : product(k.largest, terms);
         k.differs |= real && terms > 1 && (k.rounds || k.largest > exact_to(type));
     }
-    /* The last operation may be one with the addition. */
+    /* The last multiplication may be fused with the addition. */
     if (real && s->assign == UK_ASSIGN_ADD && (s->right->op == UK_E_MUL || s->reduce == UK_REDUCE_SUM))
         k.differs |= k.rounds || left->rounds || k.largest + left->largest > exact_to(type);
     if (s->assign == UK_ASSIGN_MULTIPLY)
@@ -171,7 +177,7 @@ static void add_statement(struct checking *c, const struct uk_statement *s, stru
         k.steps += left->steps;
     if (s->assign == UK_ASSIGN_MULTIPLY || s->assign == UK_ASSIGN_ADD)
         k.largest = s->assign == UK_ASSIGN_ADD ? k.largest + left->largest : HUGE_VAL;
-    /* Another statement may have written other elements. */
+    /* Other statements may have written other elements. */
     *left = either(k, *left);
 }
 

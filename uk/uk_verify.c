@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk verify: the kernels that a program declares, one of the registry, or all that a target has, against
- * their declarations. */
+/* uk verify: compares kernels with their declarations: those of a program, one of the registry, or all that a
+ * target has. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #include "emulate/emulate.h"
 #include "remote/remote.h"
 
-/* Where the code of another architecture, or of a GPU, runs. */
+/* Runs code of another architecture or of a GPU. */
 struct elsewhere {
     const char *target;
     struct uk_emulation *emulation;
     struct uk_simulation *simulation;
-    int status; /* exit status; not 0: what is wrong has been said */
+    int status; /* exit status; unless 0, the error has been printed */
 };
 
 static enum uk_status link_elsewhere(void *user, const char *source, const char *object, size_t length,
@@ -52,11 +52,11 @@ static int finish(const struct uk_job *job, struct elsewhere *elsewhere, enum uk
         return elsewhere->status;
     uk_job_notes(job);
     if (status == UK_WRONG_RESULT)
-        return UK_EXIT_WRONG; /* the report says what */
+        return UK_EXIT_WRONG; /* the report says which results are wrong */
     return status ? uk_job_failed(job, status) : UK_EXIT_OK;
 }
 
-/* The kernel, or all of the program's. */
+/* Verifies the kernel, or all of the program's if it is NULL. */
 static int verify(const struct uk_job *job, const struct uk_arguments *a, const struct uk_kernel *kernel) {
     struct elsewhere elsewhere = {.target = a->target};
     const struct uk_verify_runner runner = {
@@ -70,7 +70,7 @@ static int verify(const struct uk_job *job, const struct uk_arguments *a, const 
     return finish(job, &elsewhere, s, report);
 }
 
-/* All goes on after one that is wrong. */
+/* Verifies all kernels; continues after a failure. */
 static int verify_all(const struct uk_job *job, const struct uk_arguments *a) {
     int status = UK_EXIT_OK;
 
@@ -89,7 +89,8 @@ static int verify_all(const struct uk_job *job, const struct uk_arguments *a) {
 
 int uk_command_verify(const struct uk_arguments *a) {
     const char *name = a->positionals ? a->positional[0] : "";
-    /* Programs end in .uk or lie in a folder, or are there; the names of kernels have neither. */
+    /* File names of programs end in .uk, contain a folder, or exist; names of kernels contain neither a dot
+     * nor a slash. */
     bool is_name = *name && !uk_is_stdin(name) && !strpbrk(name, "./") &&
                    (!strncmp(name, "uk_", 3) || access(name, F_OK));
     const struct uk_kernel *kernel = is_name ? uk_kernel_named(name) : NULL;
