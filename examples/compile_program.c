@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program compiled to a function in this process. Links -luktensorize -lukernels. */
+/* Compiles a program to a function in this process and calls it. Links -luktensorize -lukernels. */
 #include <stdio.h>
 #include <string.h>
 #include <ukernels/tensorize.h>
@@ -19,8 +19,8 @@ int main(void) {
         uk_compile(program, NULL, &module)) {
         fprintf(stderr, "%s\n", uk_context_message(context));
     } else {
-        /* Sizes by first appearance, then tensors. POSIX lets a function's address travel as a void pointer.
-         */
+        /* Arguments: sizes in order of first appearance, then tensors. POSIX allows a void pointer to hold a
+         * function's address. */
         int (*matmul)(int64_t M, int64_t K, int64_t N, const float *A, const float *B, float *C);
         void *address = uk_module_function(module);
         memcpy(&matmul, &address, sizeof matmul);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the user's own: c[4][24] += a b for a in a panel of 4 rows and b in a panel of 24 columns, with
- * offsets in elements as some compilers pass them; and c = 0. matmul_4x24.uk says what they compute.
+/* The user's own kernels: c[4][24] += a b, where a is a panel of 4 rows and b one of 24 columns, with offsets
+ * in elements as some compilers pass them; and c = 0. matmul_4x24.uk declares what they compute.
  *
- * Registers: 12 sums, 4 rows of 3 vectors; one row of b, 3 vectors; one element of a, broadcast. 12
- * multiply-adds for 7 loads in a step: the bound is the multiply-adds. */
+ * Registers: 12 accumulators (4 rows of 3 vectors), 3 vectors for a row of b, and one broadcast element of a.
+ * A step has 12 multiply-adds and 7 loads, so the multiply-adds are the bound. */
 #include <immintrin.h>
 #include <stdint.h>
 

@@ -22,7 +22,7 @@ struct operands {
     uk_gpu_address device[3];
 };
 
-/* A[i][k] = i + k, B[k][j] = k - j, modulo 5, so that all sums are exact. */
+/* A[i][k] = i + k and B[k][j] = k - j, modulo 5, so that all sums are exact. */
 static int make(struct operands *o) {
     for (int x = 0; x < 3; x++)
         if (!(o->host[x] = calloc((size_t)(o->n * o->n) + 1, sizeof(float))))
@@ -35,7 +35,7 @@ static int make(struct operands *o) {
     return 1;
 }
 
-/* The elements of a diagonal; returns how many are wrong. */
+/* Checks the elements of a diagonal; returns the number of wrong ones. */
 static int check(const struct operands *o) {
     int wrong = 0;
 
@@ -50,8 +50,8 @@ static int check(const struct operands *o) {
     return wrong;
 }
 
-/* The first call loads the code object; the second one is timed. Memory and events are freed with the device.
- * */
+/* Multiplies twice: the first call loads the code object, the second is timed. Memory and events are freed
+ * with the device. */
 static enum uk_status multiply(struct uk_gpu *gpu, struct operands *o, double *seconds) {
     const int64_t n = o->n;
     struct uk_gpu_event *event[2];
@@ -65,14 +65,14 @@ static enum uk_status multiply(struct uk_gpu *gpu, struct operands *o, double *s
         s = uk_gpu_event_make(gpu, &event[x]);
     for (int x = 0; x < 2 && !s; x++) {
         s = uk_gpu_record(gpu, event[0]);
-        if (!s) /* sizes, row strides, tensors */
+        if (!s) /* arguments: sizes, row strides, tensors */
             s = (enum uk_status)matmul(gpu, n, n, n, n, n, n, o->device[0], o->device[1], o->device[2]);
         if (!s)
             s = uk_gpu_record(gpu, event[1]);
     }
     if (!s)
         s = uk_gpu_download(gpu, o->host[2], o->device[2], o->bytes);
-    *seconds = 0; /* a device may measure none: UK_UNSUPPORTED */
+    *seconds = 0; /* stays 0 if the device cannot measure time */
     if (!s && (s = uk_gpu_seconds(gpu, event[0], event[1], seconds)) == UK_UNSUPPORTED)
         s = UK_OK;
     return s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product through CBLAS: cc use_blas.c $(pkg-config --cflags --libs ukblas). Any cblas.h will do. */
+/* A matrix product through CBLAS: cc use_blas.c $(pkg-config --cflags --libs ukblas). Works with any
+ * cblas.h. */
 #include <cblas.h>
 #include <stdio.h>
 

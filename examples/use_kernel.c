@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A micro-kernel called through the registry: one tile C = A B, A and B in panels. Links -lukernels. */
+/* Calls a micro-kernel from the registry: one tile C = A B, with A and B in panels. Links -lukernels. */
 #include <stdio.h>
 #include <string.h>
 #include <ukernels/kernels.h>
@@ -8,7 +8,7 @@ int main(void) {
     enum { K = 3, LARGEST = 64 };
     static float a[K * LARGEST], b[K * LARGEST], c[LARGEST * LARGEST];
     const struct uk_kernel *best = NULL;
-    for (int i = 0; i < uk_kernel_count(); i++) { /* the largest tile that this CPU runs */
+    for (int i = 0; i < uk_kernel_count(); i++) { /* choose the largest tile that runs on this CPU */
         const struct uk_kernel *k = uk_kernel_at(i);
         if (!strcmp(uk_kernel_op(k), "sgemm") && uk_kernel_runs_here(k) &&
             uk_kernel_mr(k) * uk_kernel_nr(k) > uk_kernel_mr(best) * uk_kernel_nr(best))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel of the user's own, for any machine: c[0..15] = a[0..15] + b[0..15]. vadd.uk says what it computes.
- * */
+/* The user's own kernel, for any machine: c[0..15] = a[0..15] + b[0..15]. vadd.uk declares what it
+ * computes. */
 
-/* 8 floats wherever they lie; compilers make of it what the target has. */
+/* 8 floats at any address; compilers use the target's vector instructions. */
 typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
 
 void vadd_16(const float *a, const float *b, float *c) {

@@ -101,7 +101,7 @@ class Network:
         return self.node("Softmax", [y], (n, classes), axis=1)
 
     def model(self, *outputs, opset=17):
-        # Shapes of outputs are inferred by who reads the file.
+        # The reader of the file infers the shapes of outputs.
         values = [helper.make_tensor_value_info(o, TensorProto.FLOAT, self.shape[o]) for o in outputs]
         graph = helper.make_graph(self.nodes, self.name, self.inputs, values, self.weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a line of text out of an image, which is drawn here: PP-OCRv4's trained network for recognition (the
- * wheel of rapidocr-onnxruntime has it: ch_PP-OCRv4_rec_infer.onnx) compiled to machine code in this process.
- * Its dictionary is in the model.
+ * Reads a line of text from an image, which the program draws itself. The network is PP-OCRv4's trained
+ * recognizer (ch_PP-OCRv4_rec_infer.onnx in the wheel of rapidocr-onnxruntime), compiled to machine code in
+ * this process. The model contains its dictionary.
  *
  *     cc read_text.c $(pkg-config --cflags --libs uknetworks) -o read_text
  *     ./read_text ch_PP-OCRv4_rec_infer.onnx "KERNELS 2026"
@@ -14,7 +14,7 @@
 
 enum { HEIGHT = 48, WIDTH = 320, DOT = 3, LETTER_ROWS = 7, LETTER_COLUMNS = 5, MARGIN = 12 };
 
-/* Rows of five dots, a bit a dot, of letters and digits. */
+/* Bitmaps of letters and digits: rows of five dots, one bit per dot. */
 static const struct {
     char letter;
     unsigned char row[LETTER_ROWS];
@@ -30,7 +30,7 @@ static const struct {
     {'4', {2, 6, 10, 18, 31, 2, 2}},     {'6', {14, 16, 16, 30, 17, 17, 14}},
 };
 
-/* Black on white: three planes of numbers from -1, black, to 1. */
+/* Draws the text black (-1) on white (1) into three equal planes. */
 static void draw(const char *text, float *image) {
     for (int i = 0; i < 3 * HEIGHT * WIDTH; i++)
         image[i] = 1;
@@ -45,15 +45,15 @@ static void draw(const char *text, float *image) {
             }
 }
 
-/* Prints line n of the dictionary, counted from 1; behind its last line stands the blank. */
+/* Prints line n of the dictionary, 1-based; the number after the last line is a blank. */
 static void print_character(const char *dictionary, int n) {
     while (n-- > 1 && *dictionary)
         dictionary += strcspn(dictionary, "\n") + 1;
     printf("%.*s", *dictionary ? (int)strcspn(dictionary, "\n") : 1, *dictionary ? dictionary : " ");
 }
 
-/* At each place along the line the network gives a likelihood for each character, 0 for none; what comes
- * twice is one. */
+/* Prints the text. At each position along the line the network scores every character, with 0 for none; a
+ * character repeated at adjacent positions is one. */
 static void print_text(const char *dictionary, const float *scores, int places, int characters) {
     int last = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cannot be tested under qemu-user is left out where UK_UNDER_QEMU is set, and reported. */
+/* Skips and reports what cannot be tested under qemu-user, where UK_UNDER_QEMU is set. */
 #ifndef TESTS_EMULATED_H
 #define TESTS_EMULATED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wire format of protocol buffers, and of ONNX's schema what tests need. */
+/* Writes the wire format of protocol buffers, and those parts of ONNX's schema that tests need. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ static void put_part(struct bytes *b, unsigned field, const void *from, size_t n
     put(b, from, n);
 }
 
-/* Puts the message and forgets it. */
+/* Writes the message as a field and frees it. */
 static void put_message(struct bytes *b, unsigned field, struct bytes *m) {
     put_part(b, field, m->at, m->length);
     b->failed |= m->failed;
@@ -61,7 +61,7 @@ static void put_message(struct bytes *b, unsigned field, struct bytes *m) {
     *m = (struct bytes){0};
 }
 
-/* With %XX as bytes; in place, since it only becomes shorter. */
+/* Writes the text, replacing %XX by the byte of that value. */
 static void put_text(struct bytes *b, unsigned field, const char *text, size_t n) {
     struct bytes copy = {0};
 
@@ -107,8 +107,8 @@ static void put_element(struct bytes *b, int type, const char *text) {
         put(b, &whole, type > 0 && type <= 16 ? (size[type] > 8 ? 8 : size[type]) : 1);
 }
 
-/* How many elements the shape has; 0 if these are MOST_ELEMENTS or more, which no model of a test writes
- * down. */
+/* Writes the shape. Returns its number of elements; 0 if there are MOST_ELEMENTS or more, which no test
+ * writes out. */
 static int64_t put_shape(struct bytes *t, char *shape) {
     enum { MOST_ELEMENTS = 1 << 20 };
     int64_t all = 1;
@@ -123,7 +123,8 @@ static int64_t put_shape(struct bytes *t, char *shape) {
     return all;
 }
 
-/* Numbers stand in `numbers`, split at `at`; how: as in the text. */
+/* Writes the elements in `numbers`, separated by `at`; `how` is the separator before them (see
+ * onnx_text.h). */
 static void put_data(struct bytes *t, int type, char how, char *numbers, const char *at, int64_t all) {
     struct bytes data = {0};
     char *save, *first = strdup(numbers), *word = strtok_r(numbers, at, &save);

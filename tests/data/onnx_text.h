@@ -22,7 +22,7 @@
 
 #include <stddef.h>
 
-/* The model's bytes; free them. NULL: no memory. */
+/* Returns the model's bytes; the caller frees them. NULL: out of memory. */
 unsigned char *onnx_of_text(const char *text, size_t *length);
 
 #endif

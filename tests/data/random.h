@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The random numbers of all tests: splitmix64 (Steele, Lea and Flood 2014). The state is any number; equal
- * states draw equal numbers on every machine. */
+/* Random numbers of all tests: splitmix64 (Steele, Lea and Flood 2014). Any state is valid; equal states give
+ * equal numbers on every machine. */
 #ifndef TESTS_RANDOM_H
 #define TESTS_RANDOM_H
 
@@ -14,7 +14,7 @@ static inline uint64_t random_next(uint64_t *state) {
     return x ^ (x >> 31);
 }
 
-/* From 0 to n - 1; n > 0. */
+/* A number from 0 to n - 1; requires n > 0. */
 static inline int random_below(uint64_t *state, int n) {
     return (int)((random_next(state) >> 33) % (uint64_t)n);
 }

@@ -31,7 +31,8 @@ static char *block(size_t bytes) {
     return p;
 }
 
-/* Extents by which: small ones, all of them 1, one of them 0. Strides are wider than any row. */
+/* Chooses an extent; `which`: 0 small ones, 1 all of them 1, 2 one of them 0. Strides are larger than any
+ * row. */
 static int64_t size_of(const char *name, uint64_t *x, int which) {
     static const int64_t most[] = {6, 1, 4, 5};
 
@@ -49,7 +50,7 @@ void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, i
     random_data_fill(d, p, x);
 }
 
-/* Draws the elements of a tensor that are subscripts again, inside the extent. */
+/* Redraws the elements of a tensor of subscripts so that they are within the extent. */
 static void fill_indices(const struct random_data *d, const struct uk_program *p, int i, int64_t n,
                          uint64_t *x) {
     const enum uk_type type = uk_program_tensor_type(p, i);
@@ -74,7 +75,7 @@ static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
     return false;
 }
 
-/* Does no statement depend on what the tensor holds before the call? */
+/* True if no statement depends on the tensor's contents before the call. */
 static bool is_only_written(const struct uk_program *p, const struct uk_tensor *t) {
     bool written = false;
 
@@ -88,7 +89,7 @@ static bool is_only_written(const struct uk_program *p, const struct uk_tensor *
     return written;
 }
 
-/* The operand's elements before a call. */
+/* Fills the operand's elements before a call. */
 static void fill_operand(const struct random_data *d, const struct uk_program *p, int i, int64_t n,
                          uint64_t *x) {
     const enum uk_type type = uk_program_tensor_type(p, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, scalars and operands for a program, drawn from a seed, and what the interpreter makes of them. */
+/* Sizes, scalars and operands for a program, drawn from a seed, with the interpreter's results. */
 #ifndef RANDOM_DATA_H
 #define RANDOM_DATA_H
 
@@ -16,45 +16,45 @@ enum {
 };
 
 struct random_data {
-    bool small; /* set before: all elements and scalars are integers of magnitude at most 4, not any bits */
-    bool
-        uninterpreted; /* set before: `wanted` and the status are the caller's, who has a quicker reference */
-    uint64_t seed;     /* that the operands were drawn from */
+    bool small; /* input: elements and scalars are integers of magnitude at most 4, else any bits */
+    /* input: the caller sets `wanted` and `status`, by a faster reference than the interpreter */
+    bool uninterpreted;
+    uint64_t seed; /* seed of the operands */
     int tensors;
     int64_t size[RANDOM_DATA_SIZES];
     double scalar[RANDOM_DATA_SCALARS];
     size_t bytes[RANDOM_DATA_TENSORS];
-    /* each in margins */
+    /* Per operand, with margins: before the call, expected, actual. */
     char *start[RANDOM_DATA_TENSORS], *wanted[RANDOM_DATA_TENSORS], *got[RANDOM_DATA_TENSORS];
-    void *origin[RANDOM_DATA_TENSORS];   /* of wanted, then of got */
+    void *origin[RANDOM_DATA_TENSORS];   /* first of `wanted`'s elements, then of `got`'s */
     double allowed[RANDOM_DATA_TENSORS]; /* largest difference from `wanted`; 0: equal */
-    enum uk_status status;               /* of the interpreter */
+    enum uk_status status;               /* the interpreter's status */
 };
 
-/* From x, for the sizes in d->size. Outputs that no statement reads start as NaN, or as integers of all ones.
- */
+/* Draws the operands from x, for the sizes in d->size. Outputs that no statement reads start as NaN, integers
+ * as all ones. */
 void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x);
-/* From x; `which` of the shapes: small extents, all of them 1, one of them 0. */
+/* Draws sizes and operands from x; `which`: 0 small extents, 1 all of them 1, 2 one of them 0. */
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
-/* `wanted` and the status, of what `start` holds: again, where a caller has changed it. */
+/* Computes `wanted` and the status from `start`, again if the caller has changed it. */
 void random_data_interpret(struct random_data *d, struct uk_program *p);
-/* Allows operand i, if it has floats, a difference of that many units in the last place of its largest value;
- * and in any case that much. */
+/* Sets operand i's tolerance: `ulps` of its largest value if it is floating-point, plus `absolute`. */
 void random_data_allow(struct random_data *d, const struct uk_program *p, int i, double ulps,
                        double absolute);
-/* Is `got` what it was before the run? */
+/* True if `got` is as it was before the call. */
 bool random_data_untouched(const struct random_data *d);
-/* What `got` is before a run. */
+/* Resets `got` to its contents before a call. */
 void random_data_begin(struct random_data *d);
-/* Whether `got` is `wanted` within untouched margins; else the first place where it is not. */
+/* True if `got` equals `wanted` within the tolerances and its margins are unchanged; else `where` names the
+ * first difference. */
 bool random_data_same(const struct random_data *d, struct uk_program *p, char where[64]);
-/* Element `e` of memory of the type, as a number. */
+/* Element e of an array of the type, as a number. */
 double random_data_value(enum uk_type type, const void *from, size_t e);
-/* The sizes, as " M=3 N=4". */
+/* Formats the sizes, such as " M=3 N=4". */
 void random_data_shape(const struct uk_program *p, const struct random_data *d, char *to, size_t room);
-/* Bits of the type's mantissa; 0: it is an integer's. */
+/* Bits of the type's mantissa; 0: an integer type. */
 int random_data_mantissa(enum uk_type type);
-/* Bytes of operand i in its margins, of which the last one is rounded up. */
+/* Bytes of operand i with its margins, rounded up. */
 size_t random_data_room(const struct random_data *d, int i);
 void random_data_free(struct random_data *d);
 

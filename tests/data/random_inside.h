@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by random_program.c, which makes statements, and random_value.c, which makes what they compute. */
+/* Shared by random_program.c, which generates statements, and random_value.c, which generates expressions. */
 #ifndef RANDOM_INSIDE_H
 #define RANDOM_INSIDE_H
 
@@ -7,7 +7,7 @@
 
 enum { TEXT = 2048, MAX_ACCESSES = 6 };
 
-/* An expression's text. */
+/* An expression with its text. */
 struct piece {
     char text[TEXT];
     enum uk_type type;
@@ -25,13 +25,13 @@ static inline bool is_float(enum uk_type t) {
     return t <= UK_BF16;
 }
 
-/* Whether a value of so much, in multiples of 2^-fraction, is exact in the type. */
+/* True if values of magnitude at most `most`, in multiples of 2^-fraction, are exact in the type. */
 bool random_fits(enum uk_type t, double most, int fraction);
 __attribute__((format(printf, 2, 3))) void random_put(char text[TEXT], const char *format, ...);
-/* The extent of an iterator: its number, or its size. */
+/* Writes the extent of an iterator: a number, or the name of a size. */
 void random_extent(const struct random_program *r, int iterator, char text[16]);
 void random_put_storage(struct random_program *r, int dims);
-/* An access of a new tensor. */
+/* Generates an access of a new tensor. */
 void random_input(struct random_program *r, enum uk_type type, const int *alone, int alones, bool guarded,
                   struct piece *out);
 bool random_is_used(const struct random_program *r, int iterator);
@@ -39,7 +39,7 @@ enum uk_type random_type(struct random_program *r);
 struct value_range random_either(struct value_range a, struct value_range b);
 void random_arithmetic(struct random_program *r, const struct piece *a, const struct piece *b,
                        struct piece *out);
-/* Any expression, of at most this depth. */
+/* Generates any expression, of at most this depth. */
 void random_value(struct random_program *r, enum uk_type type, int depth, struct piece *out);
 
 #endif

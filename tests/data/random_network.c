@@ -18,7 +18,7 @@ enum { ROWS = sizeof table / sizeof table[0], MOST_NODES = 8, MOST_VALUES = 64 }
 struct drawing {
     const uint8_t *at, *end;
     struct uk_text text;
-    int values; /* v0, v1, ... */
+    int values; /* number of values, named v0, v1, ... */
 };
 
 static unsigned byte(struct drawing *d) {
@@ -29,7 +29,7 @@ static bool one_in(struct drawing *d, unsigned n) {
     return byte(d) % n == n - 1;
 }
 
-/* A small number mostly, and now and then one at the edge of something. */
+/* Usually a small number, sometimes one at a limit. */
 static long long number(struct drawing *d) {
     static const long long edges[] = {INT64_MIN, INT64_MAX, INT32_MAX, 1LL << 32, 1 << 30, -1,
                                       -2,        100,       1LL << 40, 65536,     255,     1 << 20,
@@ -105,7 +105,7 @@ static const char *text(struct drawing *d) {
     return texts[byte(d) % 28];
 }
 
-/* ---- attributes: of the kind that the name has in ONNX, mostly ---- */
+/* ---- attributes, usually of the kind that ONNX gives the name ---- */
 
 static char kind_of(const char *name) {
     static const struct {

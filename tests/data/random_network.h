@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random networks, as texts of data/onnx_text.h, from bytes that are taken one after the other (0 where they
- * end): all operators with all their attributes, most of which make sense.
+ * Random networks, as texts for data/onnx_text.h, drawn from a string of bytes (zeros after its end): all
+ * operators with all attributes, most of them plausible.
  */
 #ifndef RANDOM_NETWORK_H
 #define RANDOM_NETWORK_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Free it. NULL: no memory. */
+/* The caller frees the text. NULL: out of memory. */
 char *random_network(const uint8_t *bytes, size_t length);
 
 #endif

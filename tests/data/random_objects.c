@@ -12,15 +12,15 @@
 #include "random_data.h"
 #include "random_objects.h"
 
-/* A program is compiled for one of two targets of each architecture that an emulator runs, by turns: the
- * first and the last. */
+/* For each architecture that an emulator runs, programs are compiled alternately for its first and its last
+ * target. */
 enum { TARGETS = 2, PATH = 1024, MOST = 8 };
 
 static struct architecture {
     const char *name, *targets[TARGETS];
-    int programs;                           /* compiled so far */
-    struct uk_text prototypes, calls, rows; /* of programs.h */
-    FILE *data;                             /* of all cases, one after the other */
+    int programs;                           /* number compiled so far */
+    struct uk_text prototypes, calls, rows; /* contents of programs.h */
+    FILE *data;                             /* data of all cases, concatenated */
 } architectures[MOST];
 static int count;
 
@@ -81,7 +81,7 @@ static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
         uk_put(t, "%a", value);
 }
 
-/* The operands follow one another in the data, each first as it is and then as it is wanted. */
+/* Writes the call. The data hold the operands in order, each first before the call and then as expected. */
 static void put_call(struct architecture *a, struct uk_program *p, const char *name, int which,
                      const struct random_data *d) {
     struct uk_text *t = &a->calls;

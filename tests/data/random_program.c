@@ -4,7 +4,7 @@
 #include <string.h>
 #include "random_inside.h"
 
-enum { MOST_TERMS = 36 /* of a reduction: extents are at most 6 */ };
+enum { MOST_TERMS = 36 /* terms of a reduction at most; extents are at most 6 */ };
 
 void random_elements(uint64_t *x, enum uk_type type, void *to, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -45,7 +45,7 @@ static void choose_iterators(struct random_program *r) {
         r->reduced[i] = order[r->lefts + i];
 }
 
-/* A reduction of the value: its words, or "" if none of them is exact. */
+/* Chooses a reduction of the value; "": none is exact. */
 static const char *reduction(struct random_program *r, struct piece *v) {
     const bool fine = v->range.exact;
     const int which = below(r, 5);
@@ -58,11 +58,11 @@ static const char *reduction(struct random_program *r, struct piece *v) {
         return "prod";
     if (!fine && is_float(v->type))
         return "";
-    v->range.exact = v->range.exact && !is_float(v->type); /* an empty one is infinite */
+    v->range.exact = v->range.exact && !is_float(v->type); /* max or min over nothing is infinite */
     return which & 1 ? "max" : "min";
 }
 
-/* The text before the value: "", "sum(k, l where k <= i) " */
+/* Writes the text before the value: "", or for instance "sum(k, l where k <= i) ". */
 static bool put_reduction(struct random_program *r, struct piece *v, bool scan, char text[TEXT]) {
     const char *word = reduction(r, v);
     char along[64] = "";
@@ -114,7 +114,8 @@ static void put_left(struct random_program *r, const struct random_tensor *t) {
     uk_put(&r->body, "]");
 }
 
-/* Every reduced iterator, and a left one with an offset, stands alone in a subscript of the right side. */
+/* Generates a right side in which each reduced iterator, and each left one with an offset, is a subscript by
+ * itself. */
 static void anchored_value(struct random_program *r, const struct random_tensor *t, struct piece *v) {
     struct piece *a = malloc(2 * sizeof *a);
     int alone[2 * RANDOM_ITERATORS], n = 0;
@@ -141,7 +142,7 @@ static void anchored_value(struct random_program *r, const struct random_tensor 
     free(a);
 }
 
-/* S2: T1[i, j] += sum(k) ...: into what an earlier statement wrote. */
+/* Generates an update of an earlier result, such as S2: T1[i, j] += sum(k) ... */
 static bool update_statement(struct random_program *r, struct piece *v, char words[TEXT]) {
     static const char *const assign[] = {"+=", "*=", "max=", "min="};
     struct random_tensor *t = &r->tensor[below(r, r->tensors)];
@@ -202,7 +203,7 @@ static bool new_statement(struct random_program *r, bool last, struct piece *v, 
 
 /* ---- parts of a tensor ---- */
 
-/* An iterator that the left side does not have, or the one that it has there. */
+/* Chooses an iterator that the left side lacks, or the left side's in that dimension. */
 static int part_iterator(struct random_program *r, int dim) {
     for (int i = below(r, 2) ? RANDOM_ITERATORS : below(r, RANDOM_ITERATORS); i < RANDOM_ITERATORS; i++)
         if (!random_is_used(r, i))
@@ -225,7 +226,7 @@ static void declare_whole(struct random_program *r, const struct random_tensor *
     uk_put(&r->head, "\n");
 }
 
-/* W[u, v] = max(T[u, v], T[u, v]): each element of all parts. */
+/* Generates a statement that reads each element of all parts, such as W[u, v] = max(T[u, v], T[u, v]). */
 static void read_whole(struct random_program *r, const struct random_tensor *t, int dim, const char *sum) {
     static const char *const names[] = {"u", "v", "w", "x"};
     struct random_tensor whole = *t;
@@ -247,8 +248,8 @@ static void read_whole(struct random_program *r, const struct random_tensor *t, 
            t->name, index);
 }
 
-/* Statements that each write a part of one tensor along one dimension, next to each other: a concatenation.
- * */
+/* Generates a concatenation: statements that each write an adjacent part of one tensor along one
+ * dimension. */
 static void parts(struct random_program *r, struct piece *v) {
     const struct random_tensor *first = &r->tensor[r->tensors];
     const int n = 2 + below(r, 2), named = r->tensors;

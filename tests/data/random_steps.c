@@ -21,7 +21,7 @@ static struct random_stage *any_stage(struct random_steps *r) {
     return &r->program->stage[below(r, r->program->stages)];
 }
 
-/* A loop of the stage, or NULL if it has none. */
+/* A loop of the stage; NULL: it has none. */
 static const char *any_loop(struct random_steps *r, const struct random_stage *st) {
     return st->loops ? st->loop[below(r, st->loops)] : NULL;
 }
@@ -32,7 +32,7 @@ static int factor(struct random_steps *r) {
     return of[below(r, (int)(sizeof of / sizeof *of))];
 }
 
-/* What the program reads, by number: an input or what a statement wrote. */
+/* The name of a tensor that the program reads: an input or a statement's result. */
 static void any_tensor(struct random_steps *r, char name[8]) {
     if (r->program->inputs && below(r, 3))
         snprintf(name, 8, "X%d", below(r, r->program->inputs));
@@ -47,7 +47,7 @@ static void any_place(struct random_steps *r, const struct random_stage *st, cha
         snprintf(place, 24, "root");
 }
 
-/* ---- the kinds ---- */
+/* ---- kinds of steps ---- */
 
 static void split(struct random_steps *r) {
     struct random_stage *st = any_stage(r);
@@ -188,7 +188,7 @@ static void tensorize(struct random_steps *r) {
         put(r, "tensorize %s.%s auto", st->name, any_loop(r, st));
 }
 
-/* A step more is a line more. Weights are out of their sum. */
+/* One row per kind; weights are relative to their sum. */
 static const struct step_kind {
     const char *name;
     int weight;
@@ -244,10 +244,10 @@ struct random_steps *random_steps_make(struct random_program *p) {
     return r;
 }
 
-/* ---- applied ---- */
+/* ---- application ---- */
 
-/* The steps begin at a line that no program has, so that a refusal's line shows whether it is about a step.
- */
+/* Steps begin at a line number beyond any program's, so that the line of an error shows whether it is about a
+ * step. */
 enum { FIRST_LINE = 1000 };
 
 static void leave_out(struct random_steps *r, int i) {
@@ -272,7 +272,7 @@ static enum outcome try_steps(const struct random_steps *r, random_steps_try *tr
     return o;
 }
 
-/* The fewest steps that still go wrong, printed. */
+/* Prints a minimal list of steps that still gives a wrong result. */
 static void shrink(const struct random_steps *all, random_steps_try *try, void *user) {
     struct random_steps least = *all;
 
@@ -300,7 +300,7 @@ enum outcome random_steps_apply(struct random_steps *r, const struct uk_context 
             return o;
         if (sscanf(uk_context_message(c), "steps:%d:", &line) != 1 || line < FIRST_LINE ||
             line - FIRST_LINE >= r->steps)
-            return REFUSED; /* the program is */
+            return REFUSED; /* the program itself is refused */
         if (r->kind[line - FIRST_LINE])
             refused_steps[r->kind[line - FIRST_LINE] - 1]++;
         leave_out(r, line - FIRST_LINE);

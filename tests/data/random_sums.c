@@ -12,7 +12,8 @@ enum { MOST_OUTPUT = 4, MOST_REDUCED = 3, MOST_OPERANDS = 3, ITERATORS = MOST_OU
 static const char names[] = "abcdefg";
 
 struct kind {
-    const char *operand[MOST_OPERANDS], *result; /* types; operands are converted where they differ from it */
+    const char *operand[MOST_OPERANDS],
+        *result; /* types; operands of another type than the result are converted */
 };
 static const struct kind kinds[] = {
     {{"f32", "f32", "f32"}, "f32"},    {{"f32", "f32", "f32"}, "f32"}, {{"f64", "f64", "f64"}, "f64"},
@@ -44,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static void put(char *text, const char *fo
     }
 }
 
-/* "[A, B + 2]" or "[a, b]" */
+/* Writes a list such as "[A, B + 2]" or "[a, b]". */
 static void put_list(char *text, const char *const *item, int n) {
     put(text, "[");
     for (int i = 0; i < n; i++)
@@ -60,24 +61,24 @@ static void put_factor(struct maker *m, char *text, int operand, const char *acc
         access);
 }
 
-/* ---- what follows ---- */
+/* ---- statements after the sum ---- */
 
-/* What reads the sum element by element, on the subscripts that the sum has: the sum is a temp then, else the
- * program's result. */
+/* Statements that read the sum element by element, with the same subscripts. The sum is then a temporary,
+ * else the program's result. */
 enum follows { NOTHING, RELU, TWO_READERS, SCALAR, BIAS, RESIDUAL, FEWER_BITS, DOUBLED, FOLLOWS };
 
-/* What the sum writes: "[A, B]" and "[a, b]"; and of one of its dimensions, if it has any, that of channels:
+/* Texts about the sum's result: shape "[A, B]", left side "[a, b]", and its channel dimension, if any, as
  * "[B]" and "[b]". */
 struct written {
     char shape[64], left[64], channels[8], channel[8];
 };
 
-/* The type that a sum is rounded to. */
+/* The type that the sum is rounded to. */
 static const char *fewer_bits(const struct maker *m) {
     return !strcmp(m->kind->result, "i32") ? "u8" : !strcmp(m->kind->result, "f32") ? "bf16" : "f32";
 }
 
-/* Before the sum's own line. */
+/* Writes the declarations before the sum's own line. */
 static enum follows put_result(struct maker *m, const struct written *w) {
     const char *type = m->kind->result;
     const bool is_integer = !strcmp(type, "i32");
@@ -104,7 +105,7 @@ static enum follows put_result(struct maker *m, const struct written *w) {
     return follows;
 }
 
-/* As networks of bytes have it: in floats, or in integers with twice the bits. */
+/* Rounds as quantized networks do: in floats, or in integers with twice the bits. */
 static void put_fewer_bits(struct maker *m, bool doubled, const struct written *w) {
     const char *left = w->left, *at = w->channel;
 
@@ -157,7 +158,7 @@ static void put_product(struct maker *m) {
 
     for (int o = 0; o < operands; o++)
         has[o] = (unsigned)below(m, 1 << all);
-    for (int i = 0; i < all; i++) { /* each is somewhere */
+    for (int i = 0; i < all; i++) { /* each iterator occurs in some operand */
         unsigned any = 0;
 
         for (int o = 0; o < operands; o++)
@@ -214,10 +215,10 @@ static void put_product(struct maker *m) {
 
 struct window {
     int dims, size[2], stride[2], dilation[2], padding[2];
-    bool last, grouped, depthwise, padded; /* last: the channels are */
+    bool last, grouped, depthwise, padded; /* last: channels are the last dimension */
 };
 
-/* The dimensions of an image with its channels where they are. */
+/* Writes the dimensions of an image, with its channels first or last. */
 static void put_image(const struct window *w, char *text, const char *channels, const char *const *pixel) {
     const char *item[5];
     int n = 0;

@@ -22,7 +22,8 @@ __attribute__((format(printf, 2, 3))) void random_put(char text[TEXT], const cha
     }
 }
 
-/* Integers of the type's digits are exact; a sum of two of them needs one more. */
+/* Largest magnitude that stays exact: one bit less than the type's mantissa, as a sum of two values needs one
+ * more. */
 static double limit(enum uk_type t) {
     static const double of[UK_TYPES] = {0x1p52, 0x1p23, 0x1p10, 0x1p7};
 
@@ -56,7 +57,7 @@ struct subscript {
     char index[48], extent[48];
 };
 
-/* An affine subscript and an extent that it stays inside of, for extents from 0 on. */
+/* Generates an affine subscript and an extent that contains it, for extents from 0 on. */
 static struct subscript any_subscript(struct random_program *r, int alone) {
     struct subscript s;
     char e[16], f[16];
@@ -87,7 +88,7 @@ static struct subscript any_subscript(struct random_program *r, int alone) {
         snprintf(s.index, sizeof s.index, "%s + %d * %s", random_iterators[v], c, random_iterators[w]);
         snprintf(s.extent, sizeof s.extent, "%s + %d * %s", e, c, f);
         break;
-    case 5: /* backwards */
+    case 5: /* reversed */
         snprintf(s.index, sizeof s.index, "%s - 1 - %s", e, random_iterators[v]);
         break;
     case 6:
@@ -127,7 +128,7 @@ void random_put_storage(struct random_program *r, int dims) {
         uk_put(&r->head, " align %d", 16 << below(r, 3));
 }
 
-/* A new input, read by an access; iterators in `alone` stand alone in a subscript. */
+/* Generates a new input and an access of it; iterators in `alone` are subscripts by themselves. */
 void random_input(struct random_program *r, enum uk_type type, const int *alone, int alones, bool guarded,
                   struct piece *out) {
     int dims = alones + below(r, alones ? 2 : 3);
@@ -162,7 +163,8 @@ bool random_is_used(const struct random_program *r, int iterator) {
     return false;
 }
 
-/* An element that an earlier statement computed, if one of the type has only iterators of this one. */
+/* Generates an access of an earlier statement's result, if one of the type has only iterators of this
+ * statement. False: there is none. */
 static bool earlier_element(struct random_program *r, enum uk_type type, struct piece *out) {
     for (int n = 0; n < r->tensors; n++) {
         const struct random_tensor *t = &r->tensor[(n + below(r, r->tensors)) % r->tensors];
@@ -262,7 +264,7 @@ static void condition(struct random_program *r, int depth, char text[TEXT]) {
     free(other);
 }
 
-/* a + b, a - b, a * b where that is exact (or wraps), else one of them. */
+/* Generates a + b, a - b or a * b if it is exact or wraps, else one of the operands. */
 void random_arithmetic(struct random_program *r, const struct piece *a, const struct piece *b,
                        struct piece *out) {
     const enum uk_type t = out->type;
@@ -319,8 +321,8 @@ static void binary(struct random_program *r, enum uk_type type, int depth, struc
     free(c);
 }
 
-/* exp and the like are computed by other means than the interpreter's: only what a rounding hides is
- * compared. */
+/* exp and similar functions differ from the interpreter's in the last bits, so their results are compared
+ * only after rounding. */
 static void function(struct random_program *r, enum uk_type type, struct piece *a, struct piece *out) {
     static const char *const before[] = {"exp(", "tanh(", "erf(", "log(1 + abs(", "pow("}, *const behind[] = {
                                                                                                ")", ")", ")",

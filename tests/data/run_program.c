@@ -89,7 +89,7 @@ void run_end(struct run *r) {
 
 /* ---- one call ---- */
 
-/* The operands as the module takes them: those that it packs beforehand are packed. */
+/* Calls the module in this process; packs the operands that it expects packed. */
 static int call_here(const struct run *r, const int64_t *sizes, struct random_data *d) {
     void *argument[RANDOM_DATA_TENSORS + 1], *packed[RANDOM_DATA_TENSORS] = {NULL};
     int status = UK_OK;
@@ -98,7 +98,7 @@ static int call_here(const struct run *r, const int64_t *sizes, struct random_da
         const int64_t bytes = uk_module_packed_bytes(r->module, sizes, i);
 
         argument[i] = d->origin[i];
-        if (bytes < 0) /* it is not constant */
+        if (bytes < 0) /* not a constant tensor */
             continue;
         argument[i] = packed[i] = aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
         assert_non_null(packed[i]);
@@ -141,7 +141,7 @@ void run_complain(struct run *r, const struct random_data *d, const char *what) 
     const struct uk_options *o = &r->options;
     char sizes[1024] = "", *text = NULL;
 
-    if (r->quiet || r->wrong++ > 5) /* the first few show enough */
+    if (r->quiet || r->wrong++ > 5) /* the first few suffice */
         return;
     if (d)
         random_data_shape(r->program, d, sizes, sizeof sizes);

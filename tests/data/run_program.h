@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program in one way to run it - a target, threads, machine code or the interpreter on the scheduled loops
- * - compared with what the interpreter makes of its statements. A test draws programs, steps and sizes; what
- * goes wrong is printed here.
+ * Runs a program in one configuration (a target, threads, machine code or the interpreter on scheduled loops)
+ * and compares the result with the interpreter's of its statements. Tests draw programs, steps and sizes;
+ * failures are printed here.
  */
 #ifndef RUN_PROGRAM_H
 #define RUN_PROGRAM_H
@@ -16,51 +16,52 @@
 struct run {
     struct uk_context *context;
     struct uk_program *program;
-    /* .interpret: the loops run in the interpreter, which knows kernels by their declarations, starts the
-     * workspace as NaN and reports races between a GPU's threads. */
+    /* With .interpret, loops run in the interpreter, which knows kernels by their declarations, fills the
+     * workspace with NaN and reports races between a GPU's threads. */
     struct uk_options options;
     struct uk_module *module;
-    struct uk_function *loops; /* of run_loops() */
-    struct uk_text *report;    /* what uk_lower() reports, if wanted */
-    void *workspace;           /* if that is an argument */
-    /* How the module is called, if not by uk_module_call(): a GPU's through its memory. */
+    struct uk_function *loops; /* set by run_loops() */
+    struct uk_text *report;    /* the report of uk_lower(); NULL: not wanted */
+    void *workspace;           /* NULL unless the workspace is an argument */
+    /* Calls the module, for instance through a GPU's memory; NULL: uk_module_call(). */
     int (*call)(const struct run *r, const int64_t *sizes, struct random_data *d);
-    const char *again; /* for messages: the arguments that repeat this run */
-    bool quiet;        /* print nothing */
-    int wrong;         /* calls that were wrong, counted unless quiet */
+    const char *again; /* for messages: arguments that repeat this run */
+    bool quiet;        /* prints nothing */
+    int wrong;         /* number of wrong calls, unless quiet */
 };
 
-/* Parses the text; a schedule of its own follows where `steps` is not NULL. What is refused ends the test. */
+/* Parses the text, followed by the schedule `steps` unless that is NULL. Fails the test if it is refused. */
 struct uk_program *run_parse(struct uk_context *c, const char *name, const char *text, const char *steps);
-/* The loops that the options give; the report and the steps that were applied, if wanted. */
+/* Lowers the program by the options; also returns the report and the applied steps, if wanted. */
 enum uk_status run_lower(struct uk_program *p, const struct uk_options *o, struct uk_text *report,
                          struct uk_text *steps, struct uk_function **f);
-/* Do these steps give the same loops? */
+/* True if the steps give the same loops. */
 bool run_gives_loops(struct uk_program *p, const struct uk_options *o, const char *steps,
                      const struct uk_function *f);
-/* Whether this CPU runs code for that x86-64 target; NULL: it does. */
+/* True if this CPU runs code for the x86-64 target; NULL: true. */
 bool run_is_possible(const char *target);
 
-/* uk_compile() by the options. */
+/* Calls uk_compile() with the options. */
 enum uk_status run_compile(struct run *r);
-/* The same in two parts, for loops that are looked at or changed between calls: a module that interprets
- * r->loops, and then one that is their machine code. */
+/* run_compile() in two parts, so that tests can inspect or change the loops between: a module that interprets
+ * r->loops, then one of their machine code. */
 enum uk_status run_loops(struct run *r, struct uk_text *steps);
 enum uk_status run_code(struct run *r);
 void run_end(struct run *r); /* destroys the module and the program */
-/* One call on the data, whose `got` then holds the result; its status. */
+/* Calls the module once on the data; d->got receives the results. Returns the status. */
 int run_call(const struct run *r, struct random_data *d);
-/* The same: is its status the interpreter's, and each element; or, where it is refused, nothing written? */
+/* Calls the module; true if status and elements equal the interpreter's, or, if the call was refused, nothing
+ * was written. */
 bool run_is_right(struct run *r, struct random_data *d);
-/* Prints what is wrong, with the program and the sizes, and counts it; d: NULL: before any call. */
+/* Prints a failure with the program and the sizes, and counts it; d = NULL: it happened before any call. */
 void run_complain(struct run *r, const struct random_data *d, const char *what);
 
 /* ---- sizes ---- */
 
-/* Makes each size that the program assumes to be equal to something so; whether that changed any. */
+/* Makes sizes equal that the program assumes equal; true if any changed. */
 bool run_assume(const struct uk_program *p, int64_t *size);
 bool run_is_assumed(const struct uk_program *p, const int64_t *size);
-/* Is the size in a tensor's shape? Others are strides and offsets. */
+/* True if the size occurs in a tensor's shape; others are strides and offsets. */
 bool run_is_extent(const struct uk_program *p, const struct uk_var *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When two elements are equal, for tests. */
+/* Equality of elements in tests. */
 #ifndef SAME_ELEMENT_H
 #define SAME_ELEMENT_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of so many bytes, floats with so many bits of mantissa, or integers if that is 0. The same number: 0 is -0,
- * since a sum may begin with either, and all NaN are one. */
+/* True if two elements are the same number. They are floats with `mantissa` bits, or integers if that is 0,
+ * of `bytes` bytes. 0 equals -0, as a sum may start with either, and all NaNs are equal. */
 static inline bool same_element(int bytes, int mantissa, const char *a, const char *b) {
     uint64_t x = 0, y = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of random tests: a number, always the same unless the command line has another; or a new one on each
- * run, which the test prints, so that the run can be repeated. */
+/* Seeds of random tests: a fixed number, unless the command line gives another or asks for a new one, which
+ * the test prints so that the run can be repeated. */
 #ifndef TESTS_SEED_H
 #define TESTS_SEED_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What follows --seed: a number, or the word `new`. */
+/* Parses the value of --seed: a number, or `new`. */
 static inline uint64_t seed_of(const char *text) {
     struct timespec t = {0};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context of a group of tests, made by its setup and destroyed by its teardown. */
+/* A context for a group of tests, created by its setup and destroyed by its teardown. */
 #ifndef TEST_CONTEXT_H
 #define TEST_CONTEXT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of test programs, and files as tests. */
+/* Command-line arguments of test programs, and files as tests. */
 #ifndef TEST_OPTIONS_H
 #define TEST_OPTIONS_H
 
@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* `--name value`, or `--name` alone for a flag; name NULL: an argument without a name. One of the pointers is
- * not NULL, and says what the value is. */
+/* `--name value`, or `--name` alone for a flag; name = NULL: an argument without a name. Exactly one pointer
+ * is set; it defines the kind of value. */
 struct test_option {
     const char *name;
     int *number;
@@ -20,15 +20,15 @@ struct test_option {
     bool *flag;
 };
 
-/* Sets what the arguments name. An unknown argument ends the process with a line that shows all options,
- * which a row without any pointer ends. */
+/* Parses the arguments. The table ends with a row without pointers. An unknown argument prints all options
+ * and ends the process. */
 void take_options(int argc, char **argv, const struct test_option *option);
 
-/* Tests of the directory's .uk files in the order of their names, or of the one of them that is named; each
- * has its path as its state. Ends the process where there is none. */
+/* Makes a test of each .uk file in the directory, in order of names, or only of the file `only`; a test's
+ * state is its path. Ends the process if there is none. */
 int find_tests(const char *directory, const char *only, CMUnitTestFunction run, struct CMUnitTest *tests,
                int most);
-/* The whole file, as text; free it. */
+/* Reads the whole file as text; the caller frees it. */
 char *read_text(const char *path);
 
 #endif
