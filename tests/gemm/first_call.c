@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the first product of a process does beside libcpuinfo's own look at the CPU: comparisons of names, and
- * estimates of a kernel's cycles. Both are counted, as time would depend on the machine's load. The tables
- * that are made cost some milliseconds at most with these bounds (with AVX-512 0.75 ms on Zen 5, 1.35 ms on
- * Granite Rapids).
+ * Bounds the cost of a process's first product apart from libcpuinfo's detection of the CPU, by counting
+ * string comparisons and estimates of a kernel's cycles. Counts are used because times would depend on the
+ * machine's load. With these bounds, making the tables takes some milliseconds at most (with AVX-512, 0.75 ms
+ * on Zen 5 and 1.35 ms on Granite Rapids).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products: every layout, transpose, edge and stride against the plain sum, exactly on integers;
- * bounds on others; what BLAS says about alpha, beta and NaN; guard pages around every operand; threads,
- * packing beforehand, batches, epilogues, plans, errors, failing allocations, memory kept between calls,
- * fork.
+ * Tests matrix products:
+ *
+ * - every layout, transpose, edge and stride, compared exactly on integers with the plain sum
+ * - error bounds on other values
+ * - the rules of BLAS about alpha, beta and NaN
+ * - guard pages around every operand
+ * - threads, packed operands, batches, epilogues, plans
+ * - errors, failing allocations, memory kept between calls, fork
  */
 #define _GNU_SOURCE
 #include <float.h>
@@ -28,7 +32,7 @@ static void nothing(void *context, size_t index) {
     (void)index;
 }
 
-/* One for all cases: new threads wait busily for their first task, for a million pauses. */
+/* One pool for all cases, because new threads spin a million pauses while they wait for their first task. */
 static pthreadpool_t callers_pool(void) {
     static pthreadpool_t pool;
 
@@ -40,7 +44,7 @@ static pthreadpool_t callers_pool(void) {
     return pool;
 }
 
-/* The functions for each element type are the same text. */
+/* The functions are the same text for each element type. */
 #define ELEMENT float
 #define F(name) s##name
 #define EPSILON FLT_EPSILON
@@ -74,7 +78,7 @@ static const int64_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  13, 14, 15, 16,  17,
 enum { SIZES = sizeof sizes / sizeof *sizes };
 static const double factors[] = {0, 1, -1, 2};
 
-/* A case drawn at random; all of a list's entries come up. */
+/* Draws a random case such that each entry of every list occurs. */
 static struct shape draw(int64_t i) {
     return (struct shape){
         .layout = i & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
@@ -120,7 +124,7 @@ static void small_sizes_all(void **state) {
     }
 }
 
-/* Beyond every block: k in several, columns and rows in several. */
+/* Products larger than all blocks, with several blocks in each of m, n, k. */
 static void large(void **state) {
     int64_t shape[][3] = {{600, 700, 900},    {70, 1500, 1300}, {1500, 70, 1300},  {6, 2000, 1100},
                           {2000, 6, 1100},    {513, 1024, 512}, {256, 1024, 2048}, {1, 3000, 2000},
@@ -148,8 +152,8 @@ static void large(void **state) {
     }
 }
 
-/* Few steps of k for a C beyond the last cache and within it: small products where there is one thread. All
- * elements. */
+/* Few steps of k for a C larger than the last-level cache, and one within it; with one thread these are small
+ * products. Compares all elements. */
 static void updates_of_large_c(void **state) {
     int64_t shape[][3] = {{1003, 4999, 9}, {2001, 1500, 17}, {5, 900001, 3}};
 
@@ -201,7 +205,7 @@ static void nothing_outside_is_touched(void **state) {
         if (i % 2)
             dguarded(&s);
     }
-    /* C is transposed, and scaled only. */
+    /* C is transposed, or only scaled. */
     for (int form = 0; form < 16; form++) {
         const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
                                 form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
@@ -218,7 +222,7 @@ static void nothing_outside_is_touched(void **state) {
     }
 }
 
-/* Each of the smallest sizes may have code of its own. */
+/* The smallest sizes may each have code of their own. */
 static void nothing_outside_the_smallest(void **state) {
     enum { MOST = 9 };
 
@@ -243,11 +247,16 @@ static void nothing_outside_the_smallest(void **state) {
     }
 }
 
-/* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and
- * AVX-512. Of 16 x 1003 x 300 C is transposed, if B is stored by columns. Of 80 columns, 16 would be summed
- * up otherwise. Then there are inner products, where rows and columns are contiguous, or one operand is
- * transposed. Of the last one A's rows share sets of the first cache, and are packed, fewer to a panel than a
- * tile has. */
+/*
+ * Special cases among the shapes:
+ *
+ * - 1500 x 1028 x 100: the first rows pack B and the last columns are few, for both types with AVX2 and
+ *   AVX-512
+ * - 16 x 1003 x 300: C is transposed if B is stored by columns
+ * - 1024 x 80 x 2048: 16 of the 80 columns could be summed in another order
+ * - next, inner products whose rows and columns are contiguous, or with one operand transposed
+ * - the last: A's rows collide in L1 sets and are packed, fewer per panel than a tile has
+ */
 static void same_bits(void **state) {
     int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},     {1, 5000, 700},   {5000, 1, 700},
                           {6, 1000, 1000},  {1000, 6, 1000},  {64, 64, 4096},   {129, 1100, 1200},
@@ -279,13 +288,15 @@ static void same_bits(void **state) {
     }
 }
 
-/* One to eight columns beyond whole vectors, with as many rows or up to 15 more; k is transposed in parts. */
+/* One to eight columns beyond whole vectors, with as many rows or up to 15 more; k is transposed in
+ * pieces. */
 static void few_last_columns(void **state) {
     (void)state;
     for (int64_t i = 0; i < part_of(400); i++) {
         const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
         const bool rows = i % 3;
-        const enum uk_transpose transposed = i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* the A of rows */
+        const enum uk_transpose transposed =
+            i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* of the operand whose rows are A's */
         const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
                                 rows ? transposed : UK_NO_TRANSPOSE,
                                 rows ? UK_NO_TRANSPOSE : transposed,
@@ -305,8 +316,8 @@ static void few_last_columns(void **state) {
     }
 }
 
-/* What small products take directly, and the plan's other ways; vectors, which are up to 256 multiply-adds.
- * */
+/* Products that the small path takes directly, and that plans compute in other ways; vectors with at most 256
+ * multiply-adds. */
 static void same_bits_of_small(void **state) {
     static const int64_t vector[][3] = {{1, 1, 111}, {12, 1, 10}, {1, 12, 10},
                                         {3, 1, 60},  {1, 4, 60},  {1, 7, 40}};
@@ -348,12 +359,13 @@ static void epilogues(void **state) {
         s.n = larger(s.n, 1);
         sepilogue(&s, i);
         depilogue(&s, i);
-        if (i % 3 == 1) { /* which scales by 0 */
+        if (i % 3 == 1) { /* this epilogue scales by 0 */
             sepilogue(&s, i + 1);
             depilogue(&s, i + 1);
         }
     }
-    /* Several threads: vectors, inner products (by any CPU, of so few rows), tiles by rows and by columns. */
+    /* With several threads: vectors, inner products (on any CPU, with so few rows), tiles by rows and by
+     * columns. */
     int64_t shape[][3] = {{1, 3000, 2000}, {3000, 1, 2000}, {3, 700, 5000},
                           {9, 700, 5000},  {600, 700, 300}, {40, 9000, 60}};
 
@@ -370,7 +382,7 @@ static void epilogues(void **state) {
                                     1,
                                     form % 2};
 
-            /* With both biases, and a scale of 2 or none. */
+            /* Both biases, with a scale of 2 or without one. */
             sepilogue(&s, 12 * form + 3);
             sepilogue(&s, 12 * form + 11);
             if (form % 3 == 0)
@@ -431,7 +443,7 @@ static void plan_by(const struct uk_machine *machine) {
     uk_gemm_f32.machine = uk_gemm_f64.machine = machine;
 }
 
-/* With this machine's caches, whatever the part. */
+/* Uses this machine's caches, whatever UK_GEMM_PART says. */
 static void memory_is_kept(void **state) {
     (void)state;
     plan_by(__real_uk_machine());
@@ -440,7 +452,7 @@ static void memory_is_kept(void **state) {
     plan_by(&smaller);
 }
 
-/* The product of two vectors, of which one is copied: 80 MB, all of them 0. */
+/* A product of two vectors, one of which is copied: 80 MB of zeros. */
 static void huge_memory_is_not_kept(void **state) {
     const int64_t k = 20 << 20;
     const size_t bytes = (size_t)k * 2 * sizeof(float);
@@ -496,7 +508,7 @@ static void works_after_fork(void **state) {
 
     (void)state;
     SKIP_UNDER_QEMU("qemu-user 7.2 cannot start threads in the child of a process with threads");
-    assert_true(sright(300)); /* the pool exists */
+    assert_true(sright(300)); /* creates the pool */
     const pid_t child = fork();
     if (!child)
         _exit(sright(300) && dright(200) ? 0 : 1);

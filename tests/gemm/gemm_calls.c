@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls of matrix products promise beside the numbers: the first call of a process is as the next ones,
- * long vectors have the same bits for any number of threads, empty batches need no operands, sizes that are
- * too large are refused.
+ * Guarantees of matrix products beyond their values: a process's first call gives the same bits as later
+ * ones, long vectors give the same bits with any number of threads, empty batches need no operands, sizes
+ * that are too large are refused.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -30,7 +30,7 @@ static float fraction(void) {
 
 /* ---- the first call ---- */
 
-/* A row times a matrix, twice: exit status 0 if the bits are the same. */
+/* Multiplies a row by a matrix twice. Exit status 0: the bits are equal. */
 static int twice(enum uk_transpose tb, int64_t n, int64_t k) {
     enum { MOST = 256 };
     float a[MOST], b[MOST], c[2][MOST] = {{0}};
@@ -45,7 +45,7 @@ static int twice(enum uk_transpose tb, int64_t n, int64_t k) {
     return memcmp(c[0], c[1], sizeof c[0]) != 0;
 }
 
-/* Before any other call of this process: in children of its own. */
+/* Runs in child processes, before this process's first call. */
 static void first_call_is_as_the_next(void **state) {
     static const int64_t shape[][2] = {{4, 60}, {2, 100}, {16, 16}, {7, 30}, {1, 250}};
 
@@ -74,7 +74,7 @@ static float *zeros(size_t elements) {
     return p;
 }
 
-/* A few columns beyond 510 times the most that are computed at once, and only they are not 0. */
+/* The row has a few columns beyond 510 times the largest number computed at once; only these are not 0. */
 static void long_rows_have_the_same_bits(void **state) {
     enum { K = 9, LAST = 20 };
     const int64_t n = 510 * 8192 + LAST;
@@ -112,7 +112,7 @@ static void batches_of_nothing(void **state) {
     const enum uk_transpose no = UK_NO_TRANSPOSE;
 
     (void)state;
-    /* k = 0, alpha = 0: no arrays of A and B are needed */
+    /* k = 0 or alpha = 0: arrays of A and B may be NULL */
     assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 0, 1, NULL, 1, NULL, 1, 2, to, 1, 2), UK_OK);
     assert_true(c[0] == 6 && c[1] == 10);
     assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 4, 0, NULL, 4, NULL, 1, 2, to, 1, 2), UK_OK);
@@ -121,13 +121,13 @@ static void batches_of_nothing(void **state) {
                      UK_INVALID_ARGUMENT);
     assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 0, 1, NULL, 1, NULL, 1, 2, NULL, 1, 2),
                      UK_INVALID_ARGUMENT);
-    /* empty products: no array at all, and no time for each */
+    /* empty products: all arrays may be NULL, and the count costs no time */
     assert_int_equal(uk_sgemm_batch(rows, no, no, 0, 1, 1, 1, NULL, 1, NULL, 1, 0, NULL, 1, INT64_MAX),
                      UK_OK);
     assert_int_equal(
         uk_sgemm_batch_strided(rows, no, no, 1, 0, 1, 1, NULL, 1, 0, NULL, 1, 0, 0, NULL, 1, 0, INT64_MAX),
         UK_OK);
-    /* strides of one product do not matter */
+    /* strides of a single product are ignored */
     assert_int_equal(uk_sgemm_batch_strided(rows, no, no, 1, 1, 1, 1, c, 1, INT64_MAX, c, 1, INT64_MIN, 0,
                                             c + 1, 1, INT64_MAX, 1),
                      UK_OK);
@@ -136,7 +136,7 @@ static void batches_of_nothing(void **state) {
 
 /* ---- sizes ---- */
 
-/* What is packed is larger than the matrix, and its size still a number of bytes. */
+/* Packed operands are larger than the matrices, and their sizes must still fit. */
 static void sizes_do_not_overflow(void **state) {
     struct uk_gemm_plan plan;
     const enum uk_layout rows = UK_ROW_MAJOR;
@@ -157,7 +157,7 @@ static void sizes_do_not_overflow(void **state) {
             assert_true(a / size / (size_t)m >= (size_t)steps && b / size / (size_t)n >= (size_t)steps);
             assert_true(uk_gemm_workspace(&plan) < (size_t)1 << 31);
         }
-    /* Nor do estimates, as UBSan sees. */
+    /* Cost estimates must not overflow either, which UBSan checks. */
     for (int power = 10; power < 26; power++)
         for (int form = 0; form < 4; form++) {
             const int64_t n = INT64_C(1) << power;
@@ -170,7 +170,7 @@ static void sizes_do_not_overflow(void **state) {
                      UK_INVALID_SIZE);
 }
 
-/* ---- in words ---- */
+/* ---- explanations and messages ---- */
 
 static void explained(void **state) {
     struct uk_gemm_plan plan;
@@ -188,7 +188,7 @@ static void explained(void **state) {
     assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
     assert_int_equal(strlen(cut), 15);
     assert_int_equal(uk_gemm_explain(&plan, NULL, 0), length);
-    /* A small product's kernels share out its columns, in blocks where B is transposed. */
+    /* A small product's kernels share its columns, in blocks if B is transposed. */
     assert_int_equal(
         uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 9, 100, 30, 30, 30, 100, NULL),
         UK_OK);
@@ -200,12 +200,12 @@ static void explained(void **state) {
     }
 }
 
-/* The argument if this thread has a message, else NULL. */
+/* Returns the argument if this thread has a message, else NULL. */
 static void *if_there_is_a_message(void *argument) {
     return *uk_last_message() ? argument : NULL;
 }
 
-/* Each refusal names the argument; the message is the thread's. */
+/* Each refusal names the argument in a message that belongs to the thread. */
 static void messages_name_the_argument(void **state) {
     static float x[16];
     const struct uk_sgemm_epilogue e = {.flags = 8};
@@ -258,7 +258,7 @@ static void messages_name_the_argument(void **state) {
     assert_null(other);
 }
 
-/* Whatever the number of threads, set while the program runs. */
+/* The bits are the same with any number of threads, which changes while the program runs. */
 static void threads_do_not_change_bits(void **state) {
     enum { N = 400 };
     static const int number[] = {1, 3, 2, 5, 1};

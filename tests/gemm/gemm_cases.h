@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of gemm.c for one element type, after gemm_data.h. What calls compute. */
+/* Checks of gemm.c for one element type: the values that calls compute. Included after gemm_data.h. */
 
 static void F(make)(const struct shape *s, struct F(data) * d, bool integers) {
     d->a = operand(s, s->ta == UK_TRANSPOSE, s->m, s->k);
@@ -25,7 +25,7 @@ static void F(unmake)(struct F(data) * d) {
     free(d->bound);
 }
 
-/* Row after row, without padding. */
+/* Copies the matrix without padding, row by row. */
 static double *F(dense)(const struct operand *o, const ELEMENT *from, int64_t rows, int64_t columns) {
     double *to = malloc((size_t)(rows * columns + 1) * sizeof *to);
 
@@ -36,7 +36,7 @@ static double *F(dense)(const struct operand *o, const ELEMENT *from, int64_t ro
     return to;
 }
 
-/* All elements. The innermost loops are along rows of B, which compilers make vectors of. */
+/* Computes all elements. Inner loops run along rows of B, so that compilers vectorize them. */
 static void F(expect)(const struct shape *s, struct F(data) * d) {
     const int64_t n = s->n, k = s->alpha == 0 ? 0 : s->k;
     double *a = F(dense)(&d->a, d->pa, s->m, k), *b = F(dense)(&d->b, d->pb, k, n);
@@ -67,7 +67,7 @@ static void F(expect)(const struct shape *s, struct F(data) * d) {
     free(b);
 }
 
-/* Everything, the padding of C too. */
+/* Compares all of C, padding included. */
 static void F(compare)(const struct shape *s, const struct F(data) * d, bool integers) {
     for (int64_t e = 0; e < d->c.elements; e++) {
         const double difference = fabs((double)d->pc[e] - (double)d->expected[e]);
@@ -94,7 +94,7 @@ static void F(check)(const struct shape *s, bool integers) {
     F(unmake)(&d);
 }
 
-/* Of a large product some elements, the corners among them. */
+/* Checks some elements of a large product, corners included. */
 static void F(check_sampled)(const struct shape *s) {
     struct F(data) d;
     enum { SAMPLES = 400 };
@@ -120,7 +120,7 @@ static void F(check_sampled)(const struct shape *s) {
 
 /* ---- NaN and infinity ---- */
 
-/* beta = 1: NaN of C stays; a NaN of A reaches its row and no other, an infinity of B its column. */
+/* beta = 1: NaN in C stays; a NaN in A reaches only its row, an infinity in B only its column. */
 static void F(nan_spreads)(const struct shape *s, struct F(data) * d) {
     const int64_t m = s->m, n = s->n, row = m / 2, column = n / 2;
     struct shape t = *s;
@@ -175,7 +175,7 @@ static void F(nan_case)(int64_t m, int64_t n, int64_t k, int form) {
     F(make)(&s, &d, true);
     for (int64_t e = 0; e < d.c.elements; e++)
         d.pc[e] = d.expected[e] = (ELEMENT)NAN;
-    /* beta = 0: none of it leaks, whatever alpha. The padding stays. */
+    /* beta = 0: NaN in C never reaches the result, for any alpha. The padding stays. */
     F(expect)(&s, &d);
     assert_int_equal(F(call)(&s, &d), UK_OK);
     for (int64_t i = 0; i < m; i++)
@@ -219,7 +219,7 @@ static void F(call_guarded)(void *argument) {
     g->status = F(call)(g->s, g->d);
 }
 
-/* Each operand at the end of its pages, then at their beginning. */
+/* Places each operand at the end of its pages, then at their start. */
 static void F(guarded)(const struct shape *s) {
     struct F(data) d, g;
     struct arena arena[3];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of a product of one element type, ELEMENT, with F(name) and UK(name) its functions, and a call:
- * what the files of checks share. */
+/* Operands and calls of products of one element type, ELEMENT, whose functions are F(name) and UK(name);
+ * shared by the files of checks. */
 
 struct F(data) {
     struct operand a, b, c;
-    ELEMENT *pa, *pb, *pc, *expected; /* expected: C as it should be, padding included */
-    double *bound;                    /* sum of |a b|; NULL for integers */
+    ELEMENT *pa, *pb, *pc, *expected; /* expected: the right C, padding included */
+    double *bound;                    /* sum of |a b| per element; NULL for integers */
 };
 
 static void F(fill)(ELEMENT *p, int64_t n, bool integers) {
@@ -13,7 +13,7 @@ static void F(fill)(ELEMENT *p, int64_t n, bool integers) {
         p[i] = (ELEMENT)(integers ? small_integer() : fraction());
 }
 
-/* One element by the definition, summed in double. */
+/* Computes an element by the definition, in double. */
 static double F(element_of)(const struct shape *s, const struct F(data) * d, int64_t i, int64_t j) {
     double sum = 0;
 
@@ -36,7 +36,7 @@ static enum uk_status F(call)(const struct shape *s, const struct F(data) * d) {
                  (ELEMENT)s->beta, d->pc, d->c.ld);
 }
 
-/* So many bytes at a multiple of 64, allocated whatever fails. */
+/* Allocates `bytes` at a multiple of 64, even while other allocations are made to fail. */
 static ELEMENT *F(memory)(size_t bytes) {
     ELEMENT *p = __real_aligned_alloc(64, (bytes + 127) / 64 * 64);
 

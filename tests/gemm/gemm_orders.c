@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which a product's terms are added up, as plans have it, on machines of other caches than this
- * one: the same for one thread and for two, and for small products in place and packed beforehand.
+ * Checks the order of summation in plans for machines with other caches than this one's: it must be the same
+ * with one thread and two, and for small products in place and with B packed beforehand.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static int64_t next(int64_t n) {
     return (int64_t)(random_next(&seed) >> 1) % n;
 }
 
-/* From 1 to 2^bits, small ones as often as large ones. */
+/* Draws from 1 to 2^bits, uniform in the logarithm. */
 static int64_t draw(int bits) {
     return 1 + next((int64_t)1 << (1 + next(bits)));
 }
@@ -43,11 +43,12 @@ static int64_t round_up(int64_t n) {
 }
 
 struct order {
-    int64_t block; /* of k */
+    int64_t block; /* terms of k per block */
     const void *path;
 };
 
-/* Of the index-th shape; small products: each element is one sum, as of tiles with one block. */
+/* The order for the index-th shape. In small products each element is one sum, as in tiles with a single
+ * block. */
 static struct order order_of(int64_t index, bool packed) {
     struct uk_gemm_plan p;
     const struct uk_gemm_options options = {.b_packed = packed};
@@ -64,7 +65,7 @@ static struct order order_of(int64_t index, bool packed) {
         (index % 2 ? uk_sgemm_plan : uk_dgemm_plan)(&p, UK_ROW_MAJOR, ta, tb, m, n, k, lda, ldb, n, &options);
 
     if (status == UK_INVALID_SIZE && sizeof(void *) == 4)
-        return (struct order){0}; /* too large for its addresses */
+        return (struct order){0}; /* too large for 32-bit addresses */
     assert_int_equal(status, UK_OK);
     const struct gemm_plan *plan = gemm_plan_in(&p);
 
@@ -72,7 +73,7 @@ static struct order order_of(int64_t index, bool packed) {
                                         : (struct order){plan->way.kc, plan->path};
 }
 
-/* In a process that has not called before, with so many threads. */
+/* Finds the orders in a new process, with this number of threads. */
 static void find_orders(struct order *order, const char *threads, bool packed) {
     int status = 0;
     const pid_t child = fork();
@@ -96,8 +97,8 @@ static void compare(const struct order *order, const struct order *other, const 
                      (long long)other[i].block, what);
 }
 
-/* Intel's of several years, and one that no CPU has, each with a last cache that is far, behind a mesh, or
- * near. */
+/* Caches of several generations of Intel's cores, and of no real CPU, each with a last-level cache far away
+ * on a mesh, or near. */
 static void orders_depend_on_the_shape(void **state) {
     static const struct {
         int64_t size;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of gemm_places.c for one element type, after gemm_data.h: operands of which each line lies in
- * pages of its own, between pages that may not be touched. */
+/* Checks of gemm_places.c for one element type, included after gemm_data.h: operands whose lines each lie in
+ * pages of their own, between inaccessible pages. */
 
 struct F(place) {
-    unsigned char *map, *data; /* of all lines; the first one's pages */
+    unsigned char *map, *data; /* map: the whole mapping; data: the first line's pages */
     size_t bytes, distance, span;
     ELEMENT *origin;
 };
 
-/* Lines at least `distance` bytes apart, at the ends of their pages or at the beginnings. o->ld and
- * o->elements become those. */
+/* Places lines at least `distance` bytes apart, at the ends of their pages or at the starts. Sets o->ld and
+ * o->elements accordingly. */
 static void F(place)(struct F(place) * p, struct operand *o, size_t distance, bool at_end) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (size_t)o->length * sizeof(ELEMENT);
 
@@ -33,7 +33,7 @@ static void F(place)(struct F(place) * p, struct operand *o, size_t distance, bo
     }
 }
 
-/* Whether the bytes of its pages that belong to no line are as they were. */
+/* True if the bytes of its pages that belong to no line are unchanged. */
 static bool F(is_intact)(const struct F(place) * p, const struct operand *o) {
     for (int64_t l = 0; l < o->lines; l++) {
         const unsigned char *line = p->data + (size_t)l * p->distance;
@@ -46,11 +46,11 @@ static bool F(is_intact)(const struct F(place) * p, const struct operand *o) {
     return true;
 }
 
-/* What a guarded call does: a call, or a plan with these options. */
+/* The guarded action: a call, or a plan with these options. */
 struct F(placed_call) {
     const struct shape *s;
     const struct F(data) * d;
-    const struct uk_gemm_options *options; /* NULL: a call */
+    const struct uk_gemm_options *options; /* NULL: a plain call */
     enum uk_status status;
 };
 
@@ -83,7 +83,7 @@ static void F(call_placed)(void *argument) {
     c->status = c->options ? F(run_plan)(c->s, c->d, c->options) : F(call)(c->s, c->d);
 }
 
-/* distance: bytes between lines, at least. */
+/* distance: least number of bytes between lines */
 static void F(placed)(const struct shape *s, size_t distance, bool at_end,
                       const struct uk_gemm_options *options) {
     struct F(data) d = {.a = operand(s, s->ta == UK_TRANSPOSE, s->m, s->k),
@@ -128,8 +128,8 @@ static void F(placed)(const struct shape *s, size_t distance, bool at_end,
 
 /* ---- batches ---- */
 
-/* `count` operands of one shape, `step` bytes apart or more: the first one at the highest address if they go
- * down. */
+/* `count` operands of one shape, at least `step` bytes apart; if they go down, the first has the highest
+ * address. */
 struct F(row_of_places) {
     struct F(place) place[MOST_PRODUCTS];
     unsigned char *map;
@@ -176,7 +176,7 @@ static void F(call_batch)(void *argument) {
         r[1].first, c->o[1].ld, r[1].stride, (ELEMENT)s->beta, r[2].first, c->o[2].ld, r[2].stride, c->count);
 }
 
-/* down: bits for A, B and C. */
+/* down: a bit each for A, B and C. */
 static void F(strided)(const struct shape *s, int count, size_t step, int down) {
     static struct F(row_of_places) row[3];
     const struct operand o[3] = {operand(s, s->ta == UK_TRANSPOSE, s->m, s->k),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products whose operands lie where mistakes show: each row, or column, at the end or the beginning of
- * a page whose neighbour may not be touched; rows so far apart that offsets need more than 32 bits; batches
- * whose strides go down, or far. Blocks of memory that are kept, between pages, too.
+ * Tests matrix products with operands placed where errors show: each row or column at the end or start of a
+ * page whose neighbour is inaccessible; rows so far apart that offsets need more than 32 bits; batches with
+ * negative or large strides. Also tests kept blocks of memory, between pages.
  */
 #define _GNU_SOURCE
 #include "gemm/tiles.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_PRODUCTS = 64 };
 
-/* ---- allocations, counted; while they are `paged`, each ends at a page that may not be touched ---- */
+/* ---- allocations: counted; while `paged`, each ends at an inaccessible page ---- */
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
@@ -47,14 +47,14 @@ void __wrap_free(void *memory) {
     memset(&paged_block, 0, sizeof paged_block);
 }
 
-/* ---- workspaces of products that may run at once ---- */
+/* ---- workspaces of products that may run concurrently ---- */
 
 enum uk_status __real_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace);
 enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace);
 static atomic_int runs;
-static int packing_runs; /* whose tiles pack panels of A, of as many rows as a tile has */
+static int packing_runs; /* runs whose tiles pack panels of A with as many rows as a tile */
 static bool tiles_can_pack;
 static struct {
     uintptr_t begin, end;
@@ -74,7 +74,7 @@ enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gem
     return __real_uk_gemm_run(plan, o, workspace);
 }
 
-/* How many there were; each two are one, or apart. */
+/* Number of distinct workspaces; any two are equal or do not overlap. */
 static int different_workspaces(void) {
     const int count = atomic_load(&runs) < MOST_PRODUCTS ? atomic_load(&runs) : MOST_PRODUCTS;
     int different = 0;
@@ -92,7 +92,7 @@ static int different_workspaces(void) {
     return different;
 }
 
-/* The functions for each element type are the same text. */
+/* The functions are the same text for each element type. */
 #define ELEMENT float
 #define F(name) s##name
 #define SGEMM uk_sgemm
@@ -123,7 +123,7 @@ static struct shape of_form(int form, const int64_t size[3], double alpha, doubl
                           .beta = beta};
 }
 
-/* Small products, vectors, inner products, tiles with whole and with last rows and columns, C transposed. */
+/* Small products, vectors, inner products, tiles with full and partial rows and columns, and transposed C. */
 static void lines_lie_between_pages(void **state) {
     static const int64_t size[][3] = {{1, 1, 1},    {3, 5, 4},    {7, 33, 20},   {14, 48, 31},  {31, 30, 29},
                                       {1, 300, 90}, {300, 1, 90}, {1, 40, 9},    {9, 11, 700},  {4, 5, 1000},
@@ -146,16 +146,17 @@ static void lines_lie_between_pages(void **state) {
 }
 
 /*
- * Tiles that pack the next panel of A beside their steps, two rows each: no more rows than the panel has, the
- * last of which may be one alone. Where kernels do so, a product of such rows takes them if copies pay; one
- * thread has all panels.
+ * Tiles that pack the next panel of A during their steps, two rows each, must not read more rows than the
+ * panel has; its last row may be alone. Where kernels do this, a product with such rows uses them if copies
+ * pay off. With one thread it has all panels.
  */
 static void tiles_pack_the_next_panel(void **state) {
     const struct uk_gemm_options one_thread = {.threads = 1};
     const struct uk_machine before = smaller;
 
     (void)state;
-    /* Each line comes late from a slow L2, but for those of one stream, so that copies in panels pay. */
+    /* A machine with a slow L2 and a prefetcher that follows a single stream, so that packing into panels
+     * pays off. */
     smaller.cache[UK_L2].size = 1 << 20;
     smaller.cache[UK_L1].size = 4096;
     smaller.cache[UK_L1].ways = smaller.core.l1.lines = smaller.core.prefetch.streams = 1;
@@ -183,9 +184,9 @@ static void tiles_pack_the_next_panel(void **state) {
 }
 
 /*
- * The first rows of A, if their tiles pack B and they share sets of L1, are copied in front of the panels of
- * the others: every block of columns reads them, so that they must not overlap. The rows of that copy are
- * longer than those of a panel, by an amount that depends on k.
+ * If A's first rows have tiles that pack B and collide in L1 sets, they are copied in front of the panels of
+ * the other rows. Every block of columns reads them, so the two must not overlap. Rows of this copy are
+ * longer than a panel's by an amount that depends on k.
  */
 static void first_rows_keep_clear_of_panels(void **state) {
     const struct uk_machine before = smaller;
@@ -202,7 +203,7 @@ static void first_rows_keep_clear_of_panels(void **state) {
     smaller = before;
 }
 
-/* The first and the last line of each operand are 6 GiB apart. */
+/* The first and last line of each operand are 6 GiB apart. */
 static void offsets_need_more_than_32_bits(void **state) {
     static const int64_t size[][3] = {{3, 5, 4},     {1, 40, 9},      {40, 1, 9},    {1, 900, 40},
                                       {900, 1, 40},  {4, 5, 1000},    {40, 50, 60},  {15, 33, 64},
@@ -214,8 +215,8 @@ static void offsets_need_more_than_32_bits(void **state) {
         skip();
     }
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
-        /* The last but one: so much work that tiles compute it, and so few columns that they read A in place.
-         * The last: so much that two threads share the vector. */
+        /* The last but one has enough work for tiles, and few enough columns that they read A in place. The
+         * last has enough work that two threads share the vector. */
         for (int form = 0; form < (size[i][0] == 600 ? 2 : 8); form++) {
             const struct shape s = of_form(form, size[i], 1, form % 2);
             int64_t most = s.m < s.n ? s.n : s.m;
@@ -228,7 +229,7 @@ static void offsets_need_more_than_32_bits(void **state) {
         }
 }
 
-/* Products of several threads, each with a workspace: 150 x 150 x 150 packs both operands. */
+/* Products on several threads, each with its own workspace; 150 x 150 x 150 packs both operands. */
 static void batches_go_down_and_far(void **state) {
     int64_t size[][3] = {{5, 7, 3}, {1, 33, 20}, {33, 1, 20}, {64, 64, 64}, {150, 150, 150}};
 
@@ -250,7 +251,7 @@ static void batches_go_down_and_far(void **state) {
     }
 }
 
-/* ---- memory that is kept ---- */
+/* ---- kept memory ---- */
 
 struct taken {
     size_t size;
@@ -265,7 +266,7 @@ static void take(void *argument) {
         memset(t->memory, 1, t->size);
 }
 
-/* A block serves sizes up to its own, to the byte; there is a least one, of 64 KiB. */
+/* A block serves any size up to its own, to the byte; the smallest block has 64 KiB. */
 static void blocks_are_large_enough(void **state) {
     const void *where;
 

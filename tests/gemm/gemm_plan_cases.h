@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More checks of gemm.c, after gemm_cases.h: plans, epilogues, batches, errors, and memory. */
+/* Checks of gemm.c for one element type: plans, epilogues, batches, errors, memory. Included after
+ * gemm_cases.h. */
 
 /* ---- plans: threads, packing, workspace ---- */
 
-/* C computed by a plan with these options; free it. */
+/* Computes C by a plan with these options; the caller frees it. */
 static ELEMENT *F(by_plan)(const struct shape *s, const struct F(data) * d, struct uk_gemm_options o) {
     struct uk_gemm_plan plan;
     const size_t bytes = (size_t)d->c.elements * sizeof(ELEMENT);
@@ -34,7 +35,7 @@ static ELEMENT *F(by_plan)(const struct shape *s, const struct F(data) * d, stru
     return c;
 }
 
-/* Some elements of C beside the sum of their definition. */
+/* Compares some elements of C with their definition. */
 static void F(near_definition)(const struct shape *s, const struct F(data) * d, const ELEMENT *c) {
     const int samples = part() > 1 ? 8 : 60;
 
@@ -53,7 +54,8 @@ static void F(near_definition)(const struct shape *s, const struct F(data) * d, 
     }
 }
 
-/* The same bits with any number of threads, packed or not, and those of the sums. */
+/* Checks that the bits are the same with any number of threads, packed or not, and that the values are
+ * right. */
 static void F(identical)(const struct shape *s) {
     struct F(data) d;
     pthreadpool_t pool = callers_pool();
@@ -89,8 +91,8 @@ static void F(identical)(const struct shape *s) {
 
 /* ---- epilogues ---- */
 
-/* Every 60th i is a zeroed epilogue, of which nothing may be seen; every third scales by 0, and nothing of A,
- * B and C may. */
+/* Checks the i-th epilogue. Every 60th is all zeros, which must change nothing; every third scales by 0,
+ * after which nothing of A, B and C may remain. */
 static void F(epilogue)(const struct shape *s, int64_t i) {
     struct F(data) d;
     struct uk_gemm_plan plan;
@@ -133,7 +135,7 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
     free(columns);
 }
 
-/* Values without their flag, and flags that are none, are refused; a clamp keeps NaN. */
+/* Values without their flag and undefined flags are refused; a clamp keeps NaN. */
 static void F(epilogue_flags)(void) {
     static const struct UK(gemm_epilogue) wrong[] = {{.flags = 4},
                                                      {.flags = ~0u},
@@ -181,7 +183,7 @@ static void F(batch)(const struct shape *s, int64_t count) {
                      UK_OK);
     for (int64_t i = 0; i < count; i++)
         F(compare)(s, &d[i], true);
-    if (count) { /* by strides: one B for all */
+    if (count) { /* by strides, with one B for all */
         const int64_t step = oc.elements + 3;
         ELEMENT *all_a = F(memory)((size_t)(count * (oa.elements + 1)) * sizeof(ELEMENT));
         ELEMENT *all_c = F(memory)((size_t)(count * step) * sizeof(ELEMENT));
@@ -203,7 +205,7 @@ static void F(batch)(const struct shape *s, int64_t count) {
                                                 (ELEMENT)s->beta, all_c, oc.ld, step, count),
                          UK_OK);
         for (int64_t e = 0; e < count * step; e++)
-            assert_true(all_c[e] == expected[e]); /* 0 and -0 are equal */
+            assert_true(all_c[e] == expected[e]); /* 0 and -0 compare equal */
         free(all_a);
         free(all_c);
     }
@@ -214,7 +216,7 @@ static void F(batch)(const struct shape *s, int64_t count) {
 
 /* ---- errors ---- */
 
-/* A plan of the other type. */
+/* A plan of the other element type is refused. */
 static void F(wrong_type)(void) {
     enum { N = 4 };
     ELEMENT a[16] = {0}, c[16];
@@ -239,11 +241,11 @@ static void F(are_expected)(const struct F(status) * result, size_t count) {
             fail_msg("call %zu: status %d, not %d", i, result[i].status, result[i].expected);
 }
 
-/* Of 2^31 bytes and more, where addresses have 32 bits. */
+/* Products of 2^31 bytes and more with 32-bit addresses. */
 static void F(too_large)(void) {
 #if UINTPTR_MAX == UINT32_MAX
     const int64_t narrow =
-        (INT64_C(1) << 30) / (int64_t)sizeof(ELEMENT); /* two rows of these are 2^31 bytes */
+        (INT64_C(1) << 30) / (int64_t)sizeof(ELEMENT); /* two rows of this length are 2^31 bytes */
     const enum uk_layout R = UK_ROW_MAJOR;
     const enum uk_transpose no = UK_NO_TRANSPOSE;
     ELEMENT a[4] = {0}, b[4] = {0}, c[4];
@@ -299,7 +301,7 @@ static void F(wrong)(void) {
         {UK(gemm_plan)(NULL, R, no, no, N, N, N, N, N, N, NULL), UK_INVALID_ARGUMENT},
         {UK(gemm_plan)(&plan, R, no, no, N, N, N, N, N, N, &(struct uk_gemm_options){.threads = -1}),
          UK_INVALID_ARGUMENT},
-        /* and these are right */
+        /* valid arguments */
         {SGEMM(R, no, no, 0, N, N, 1, NULL, N, NULL, N, 0, NULL, N), UK_OK},
         {SGEMM(R, no, no, N, N, N, 0, NULL, N, NULL, N, 1, c, N), UK_OK},
         {SGEMM(R, no, no, N, N, 0, 1, NULL, 1, NULL, N, 1, c, N), UK_OK},
@@ -338,7 +340,7 @@ static void F(no_memory)(void) {
     }
 }
 
-/* Small products whose copy of B has no memory: a few columns at a time, and the same bits. */
+/* Small products without memory for a copy of B work on a few columns at a time, and give the same bits. */
 static void F(no_memory_for_small)(void) {
     static const int64_t shape[][3] = {
         {9, 20, 200}, {30, 100, 120}, {64, 64, 64}, {5, 33, 250}, {40, 31, 127}};
@@ -370,7 +372,7 @@ static void F(no_memory_for_small)(void) {
     }
 }
 
-/* The allocations of a call that is given no workspace. */
+/* Number of allocations of a call without a workspace. */
 static int F(allocations_of)(int64_t n, bool batch) {
     const struct shape s = {UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, n, n, n, 0, 1, 0};
     struct F(data) d;
@@ -395,8 +397,8 @@ static size_t F(workspace_of)(int64_t n) {
     return uk_gemm_workspace(&plan);
 }
 
-/* From n in steps of as much, the first product that takes more than that: blocks, and so workspaces, go by
- * the caches. */
+/* The size of the first product, in steps of `step` from n, whose workspace exceeds `than`. Workspaces depend
+ * on blocks, and so on caches. */
 static int64_t F(needs_more)(int64_t n, int64_t step, size_t than) {
     enum { MOST = 4000 };
 
@@ -406,7 +408,7 @@ static int64_t F(needs_more)(int64_t n, int64_t step, size_t than) {
     return n;
 }
 
-/* A workspace serves the next calls of its size or less, and a larger one takes its place. */
+/* A workspace serves later calls of its size or less; a larger one replaces it. */
 static void F(memory_kept)(void) {
     const bool few = part() > 1;
     const int64_t n = few ? 140 : 150, n2 = F(needs_more)(few ? 260 : 400, 70, F(workspace_of)(n)),
@@ -424,7 +426,8 @@ static void F(memory_kept)(void) {
     assert_int_equal(F(allocations_of)(n2, false), 0);
 }
 
-/* n x n by the functions that may run beside this one: no assertions, which are for one thread. */
+/* True if n x n products are right. Without assertions, which only one thread may use, so that it can run
+ * concurrently. */
 static bool F(right)(int64_t n) {
     ELEMENT *a = malloc((size_t)(n * n) * sizeof *a), *b = malloc((size_t)(n * n) * sizeof *b),
             *c = malloc((size_t)(n * n) * sizeof *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of matrix products share: smaller sizes under an emulator, shapes and operands. Each program
+/* Shapes and operands for the tests of matrix products, and smaller sizes under an emulator. Each program
  * includes it once. */
 #ifndef GEMM_SHAPE_H
 #define GEMM_SHAPE_H
@@ -25,21 +25,20 @@
 
 /* ---- under an emulator ---- */
 
-/* An emulator is a hundred times slower: UK_GEMM_PART=n is for one n-th of the random cases, and of the
- * multiply-adds of the largest ones. */
+/* UK_GEMM_PART=n runs one n-th of the random cases and, for the largest, of the multiply-adds, because an
+ * emulator is a hundred times slower. */
 static int64_t part(void) {
     return getenv("UK_GEMM_PART") ? atoll(getenv("UK_GEMM_PART")) : 1;
 }
 
-/* Sizes m, n, k: halved, the largest first, until there are few enough multiply-adds, so many millions
- * without UK_GEMM_PART. */
+/* Halves the largest of m, n, k until at most `millions` / UK_GEMM_PART million multiply-adds remain. */
 static void shrink(int64_t size[3], int64_t millions) {
     while (part() > 1 && size[0] * size[1] * size[2] > (millions << 20) / part())
         size[size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2] /= 2;
 }
 
-/* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of
- * an operand. */
+/* Makes caches and thus blocks smaller too, so that shrunk shapes still have several: an eighth of the
+ * multiply-adds is a quarter of an operand. */
 const struct uk_machine *__real_uk_machine(void);
 const struct uk_machine *__wrap_uk_machine(void);
 static struct uk_machine smaller;
@@ -59,12 +58,12 @@ const struct uk_machine *__wrap_uk_machine(void) {
     return &smaller;
 }
 
-/* ---- a case, of either type ---- */
+/* ---- a case, for either type ---- */
 
 struct shape {
     enum uk_layout layout;
     enum uk_transpose ta, tb;
-    int64_t m, n, k, pad; /* leading dimensions are `pad` more than they have to be */
+    int64_t m, n, k, pad; /* excess of leading dimensions over their minimum */
     double alpha, beta;
 };
 
@@ -74,7 +73,7 @@ static int64_t larger(int64_t a, int64_t b) {
 
 struct operand {
     int64_t lines, length, ld, elements;
-    bool by_rows; /* a line is a row */
+    bool by_rows; /* a line is a row, else a column */
 };
 
 static struct operand operand(const struct shape *s, bool transposed, int64_t rows, int64_t columns) {
@@ -93,14 +92,14 @@ static int64_t at(const struct operand *o, int64_t row, int64_t column) {
 
 static uint64_t seed = 1;
 
-/* UK_GEMM_SEED=n, or `new`, is for another one. */
+/* UK_GEMM_SEED=n sets another seed, `new` a new one. */
 static void begin_seed(void) {
     if (getenv("UK_GEMM_SEED"))
         seed = seed_of(getenv("UK_GEMM_SEED"));
     print_message("UK_GEMM_SEED=%" PRIu64 "\n", seed);
 }
 
-/* 24 bits. */
+/* Returns 24 random bits. */
 static uint32_t next(void) {
     return (uint32_t)(random_next(&seed) >> 40);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of bytes against a sum in 64 bits, exactly: layouts, transposes, leading dimensions, sizes around
- * tiles and groups of terms, long sums of the most extreme bytes, factors of C, threads, operands that were
- * packed beforehand, batches, and what is refused. Operands end where memory does.
+ * Compares products of bytes exactly with 64-bit sums: layouts, transposes, leading dimensions, sizes around
+ * tiles and groups of terms, long sums of extreme bytes, factors of C, threads, packed operands, batches, and
+ * refusals. Each operand ends at an inaccessible page.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>
@@ -28,7 +28,7 @@ struct shape {
     int32_t beta;
 };
 
-/* ---- operands that end where memory does ---- */
+/* ---- operands that end at an inaccessible page ---- */
 
 struct guarded {
     char *memory;
@@ -55,7 +55,7 @@ static int64_t elements(int64_t lines, int64_t length, int64_t ld) {
     return lines && length ? (lines - 1) * ld + length : 0;
 }
 
-/* Is an operand stored in lines of its first index? */
+/* True if the operand is stored in lines of its first index. */
 static bool is_by_first(const struct shape *s, enum uk_transpose t) {
     return (s->layout == UK_ROW_MAJOR) == (t == UK_NO_TRANSPOSE);
 }
@@ -93,7 +93,7 @@ static void free_operands(struct operands *o) {
     release(&o->c);
 }
 
-/* What C is to be: of a copy, in which what lies between its lines stays. */
+/* The expected C, in a copy whose gaps between lines are unchanged. */
 static int32_t *expected_of(const struct shape *s, const struct operands *o) {
     const bool a_first = is_by_first(s, s->ta), b_first = is_by_first(s, s->tb),
                rows = s->layout == UK_ROW_MAJOR;
@@ -128,14 +128,15 @@ static void compare(const struct shape *s, const struct operands *o, const int32
                      expected[i]);
 }
 
-/* ---- one product, in every way ---- */
+/* ---- one product, computed in every way ---- */
 
 static enum uk_status call(const struct shape *s, const struct operands *o) {
     return uk_igemm(s->layout, s->ta, s->tb, s->m, s->n, s->k, o->a.data, s->lda, o->b.data, s->ldb, s->beta,
                     o->c.data, s->ldc);
 }
 
-/* By a plan, each operand packed beforehand or not, in memory that ends where the packed operand does. */
+/* Computes by a plan, with each operand packed beforehand or not, into memory that ends where the packed
+ * operand does. */
 static enum uk_status by_plan(const struct shape *s, const struct operands *o, int threads, bool packs_a,
                               bool packs_b) {
     const struct uk_gemm_options options = {.threads = threads, .a_packed = packs_a, .b_packed = packs_b};
@@ -214,7 +215,7 @@ static void sizes_around_tiles(void **state) {
         }
 }
 
-/* Several blocks of terms and of columns; sums that leave an i32. */
+/* Several blocks of terms and of columns, and sums that overflow i32. */
 static void large_products(void **state) {
     static const int64_t sizes[][3] = {
         {70, 90, 3000}, {13, 700, 1200}, {300, 40, 130}, {2, 3, 70000}, {150, 160, 513}};
@@ -279,7 +280,7 @@ static void batches(void **state) {
     }
 }
 
-/* ---- refused ---- */
+/* ---- refusals ---- */
 
 static void bad_arguments(void **state) {
     uint8_t a[4] = {1, 1, 1, 1};

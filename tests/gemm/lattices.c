@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Panels of windows of an image, beside the same element by element, and loop nests that read them: 3 x 3
- * with a stride, a dilation and a border, channels last or first, all of them or one group; any part of the
- * lines and of k. */
+/* Compares panels of an image's windows with the same elements computed one by one, and with loop nests that
+ * read them: 3 x 3 windows with stride, dilation and border, channels last or first, all channels or one
+ * group, and any part of the lines and of k. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,9 @@ enum { HEIGHT = 9, WIDTH = 11, CHANNELS = 12, GROUP = 4, WINDOW = 3, ELEMENTS = 
 struct image {
     bool channels_last;
     bool mirrored,
-        flipped; /* a row's last pixel is its first line; the last column of a window is its first */
-    int64_t channels, first; /* those of the product */
+        /* mirrored: a row's last pixel is its first line; flipped: a window's last column is its first */
+        flipped;
+    int64_t channels, first; /* channels that the product uses */
     int64_t stride, dilation, border, rows, columns;
 };
 
@@ -34,7 +35,8 @@ static int64_t first_column(const struct image *x) {
 
 static const unsigned char border[sizeof(double)] = {255, 255, 255, 255, 255, 255, 255, 255};
 
-/* Lines are pixels, row by row; k is windows' rows, columns and channels, or channels first. */
+/* The lattice: lines are pixels, row by row; k runs over windows' rows, columns and channels, or channels
+ * first. */
 static struct uk_lattice map_of(const struct image *x) {
     const int64_t down = x->channels_last ? WIDTH * CHANNELS : WIDTH, right = x->channels_last ? CHANNELS : 1,
                   toward = x->mirrored ? -x->stride : x->stride,
@@ -53,7 +55,7 @@ static struct uk_lattice map_of(const struct image *x) {
         .border = border};
 }
 
-/* The place in the image, or -1: in the border. */
+/* The element's offset in the image; -1: in the border. */
 static int64_t expected(const struct image *x, int64_t line, int64_t p) {
     const int64_t c = x->channels_last ? p % x->channels : p / (WINDOW * WINDOW),
                   tap = x->channels_last ? p / x->channels : p % (WINDOW * WINDOW);
@@ -121,8 +123,8 @@ static struct image image_of(int turn) {
     return x;
 }
 
-/* A loop nest over rows and columns of pixels, and over windows as k is ordered, moves by the image's
- * strides: what costs read is what is packed. */
+/* A loop nest over pixels and over windows in the order of k moves by the image's strides, so that cost
+ * estimates read what is packed. */
 static void nests(void **state) {
     enum { LINES, K, LOOPS = 5 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans of machines: what a call of each shape of bench/shapes.txt does on six cores, with the caches of
- * their rows. A change of the planner shows here what it changes, on any host.
+ * Prints the plans of each shape of bench/shapes.txt for six cores with the caches of their rows, so that any
+ * host shows what a change of the planner affects.
  *
  *     plans FOLDER [--update]    compares with FOLDER/<row>.txt, or writes it
  *
- * A line is a shape, or several cubes that are computed in the same way, and what uk_gemm_explain says of it,
- * but for what it costs.
+ * A line is a shape, or several cubes computed in the same way, and the text of uk_gemm_explain without
+ * costs.
  */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>
@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
     t->length += (size_t)n;
 }
 
-/* What a plan says that it does: the beginning of a line, and in the file. */
+/* Lines of uk_gemm_explain that are kept: how they begin, and the text in the file. */
 static const struct {
     const char *begins, *put;
 } lines[] = {
@@ -60,7 +60,7 @@ static const struct {
     {"last block: ", "last block "},
 };
 
-/* The lines of a plan that say what is done, with commas between them; false: there is no plan. */
+/* Joins the plan's kept lines with commas; false: there is no plan. */
 static bool describe(const char *machine, bool f64, const struct bench_shape *s, char *out) {
     const struct uk_gemm_options options = {.threads = 1, .machine = machine};
     struct uk_gemm_plan plan;
@@ -98,7 +98,7 @@ static bool put_plans(struct text *t, const char *machine, bool f64, const struc
         const struct bench_shape *s = &all->shape[i];
 
         last = i;
-        if (!strcmp(s->set, "resolved")) /* the same cubes as in another set */
+        if (!strcmp(s->set, "resolved")) /* cubes that another set has too */
             continue;
         if (!describe(machine, f64, s, plan))
             return false;
@@ -118,7 +118,7 @@ static bool put_plans(struct text *t, const char *machine, bool f64, const struc
     return true;
 }
 
-/* Prints the lines that differ, the first ten of them. */
+/* Prints the first ten differing lines. */
 static void print_differences(const char *machine, const char *expected, const char *got) {
     int shown = 0;
 
@@ -175,7 +175,7 @@ static bool check(const char *folder, const char *machine, bool update, const st
     return right;
 }
 
-/* A plan for another machine is none that can be run, and a name that no core has is refused. */
+/* A plan for another machine cannot be run, and an unknown core's name is refused. */
 static bool check_refusals(void) {
     float one = 1, c = 5;
     struct uk_gemm_plan plan;

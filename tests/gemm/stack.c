@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much stack the calls take: at most 16 KB, whatever the path, on the caller's thread and on the pool's.
- * A thread has a stack of its own that is painted before each call. Of all paths that the shapes below are to
- * reach, as uk_gemm_explain names them, each is reached. With the argument "far" the caches are those of a
- * machine whose last cache is far, where there are other paths; UK_ISA and UK_NUM_THREADS as in the
- * environment.
+ * Measures the stack that calls take: at most 16 KB on every path, on the caller's thread and on the pool's.
+ * Calls run on a thread whose stack is filled with a pattern before each. The shapes must reach all paths
+ * listed below, as uk_gemm_explain names them. The argument "far" simulates a machine with a distant
+ * last-level cache, which has other paths. UK_ISA and UK_NUM_THREADS apply.
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -37,7 +36,7 @@ const struct uk_machine *__wrap_uk_machine(void) {
     return is_far ? &far : __real_uk_machine();
 }
 
-/* ---- painted stacks ---- */
+/* ---- filled stacks ---- */
 
 static unsigned char *new_stack(void) {
     unsigned char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +46,7 @@ static unsigned char *new_stack(void) {
     return stack;
 }
 
-/* Bytes below `from` that are no longer painted, or less than NEAR. */
+/* Bytes below `from` that no longer hold the pattern; fewer than NEAR are not detected. */
 static size_t used(const unsigned char *stack, const unsigned char *from) {
     const unsigned char *p = stack;
 
@@ -70,7 +69,7 @@ __attribute__((noinline)) static size_t measure(unsigned char *stack, void (*cal
     return used(stack, here);
 }
 
-/* A pool's thread, from its first instructions on. */
+/* A thread of the pool, from its first instruction. */
 struct worker {
     void *(*start)(void *argument);
     void *argument;
@@ -80,7 +79,7 @@ struct worker {
 enum { WORKERS_MOST = 64 };
 static struct worker worker[WORKERS_MOST];
 static atomic_int workers;
-static bool are_painted; /* those that begin now */
+static bool are_painted; /* fill the stacks of threads that start now */
 
 typedef int create_function(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                             void *argument);
@@ -92,7 +91,7 @@ static void *work(void *argument) {
     return w->start(w->argument);
 }
 
-/* In place of the system's, for libpthreadpool too. */
+/* Replaces the system's function, for libpthreadpool too. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                    void *argument) {
     create_function *const create = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
@@ -178,7 +177,7 @@ static void call_batch_strided(void) {
                                         (float)shape.beta, c, ldc(), on, 3);
 }
 
-/* With what `options` say: packs, runs, explains. */
+/* Makes a plan with `options`; packs, runs and explains it. */
 static void call_plan(void) {
     struct uk_gemm_plan plan;
     const unsigned flags = UK_EPILOGUE_SCALE | UK_EPILOGUE_CLAMP;
@@ -249,8 +248,8 @@ static void call_illegal(void) {
 /* ---- the paths ---- */
 
 static const struct path {
-    const char *part;                       /* of what uk_gemm_explain says */
-    bool far_only, vectors_only, wide_only; /* vectors of 64 bytes */
+    const char *part;                       /* text that uk_gemm_explain prints */
+    bool far_only, vectors_only, wide_only; /* wide_only: needs vectors of 64 bytes */
 } paths[] = {
     {"path: tiles", false, false, false},
     {"C is scaled", false, false, false},
@@ -284,7 +283,7 @@ static int64_t next(int64_t n) {
     return (int64_t)(random_next(&seed) >> 1) % n;
 }
 
-/* Sizes that reach all paths, in all forms; then others. */
+/* Draws sizes that reach all paths, in all forms, then random ones. */
 static struct shape draw(int64_t i) {
     static const int64_t sizes[][3] = {
         {1, 1, 1},      {3, 5, 0},      {8, 8, 8},       {17, 33, 20},    {33, 65, 97},    {9, 100, 30},
@@ -406,7 +405,7 @@ static void all_calls_take_little_stack(void **state) {
         most = bytes > most ? bytes : most;
     }
     print_message("threads of the pool: %zu bytes\n", most);
-    assert_true(most > NEAR * 4); /* tasks ran there */
+    assert_true(most > NEAR * 4); /* tasks ran on these threads */
     assert_true(most <= MOST);
 }
 
@@ -415,7 +414,7 @@ static void all_paths_are_reached(void **state) {
 
     (void)state;
 #ifndef __x86_64__
-    skip(); /* other machines' paths are others */
+    skip(); /* paths depend on the architecture */
 #endif
     for (int i = 0; i < PATHS; i++) {
         const struct path *p = &paths[i];
@@ -434,7 +433,7 @@ int main(int argc, char **argv) {
 
     is_far = argc > 1 && !strcmp(argv[1], "far");
     far = uk_machine_of(uk_core_find("golden_cove"));
-    far.cache[UK_LLC].size = 256 << 20; /* as virtual machines report it */
+    far.cache[UK_LLC].size = 256 << 20; /* as reported by virtual machines */
     setenv("UK_NUM_THREADS", "2", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

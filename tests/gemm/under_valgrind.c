@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products under valgrind, which sees reads of memory that nothing has written, and accesses beside blocks.
- * Each operand is a block of its own. Valgrind has no AVX-512: the kernels of AVX2 run by themselves.
+ * Runs products under valgrind, which detects reads of uninitialized memory and accesses outside of blocks;
+ * each operand is a block of its own. Valgrind lacks AVX-512, so the AVX2 kernels are chosen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static float *floats(const double *from, int64_t n) {
     return p;
 }
 
-/* Row-major; a transposed operand is stored as such. */
+/* An element of the row-major product; a transposed operand is stored transposed. */
 static double element(const struct shape *s, bool ta, bool tb, const double *a, const double *b, int64_t i,
                       int64_t j) {
     double sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UK_VERBOSE=1: a line for each call, each written at once, from threads and after fork too; else nothing.
- * Each case runs in a process of its own, as the environment is read once. */
+/* Tests UK_VERBOSE=1: one line per call, written at once, also from threads and after fork; otherwise no
+ * output. Each case runs in its own process, because the environment is read once. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ enum { ROOM = 1 << 16, THREADS = 4, CALLS = 25 };
 static char said[ROOM];
 static float a[64], b[64], c[64];
 static double x[64], y[64], z[64];
-static int writes; /* to standard error */
+static int writes; /* number of writes to standard error */
 
 ssize_t __real_write(int fd, const void *text, size_t size);
 ssize_t __wrap_write(int fd, const void *text, size_t size);
@@ -30,7 +30,7 @@ ssize_t __wrap_write(int fd, const void *text, size_t size) {
     return __real_write(fd, text, size);
 }
 
-/* What `body` writes to standard error with that environment; returns how many writes that took. */
+/* Collects what `body` writes to standard error in that environment; returns the number of writes. */
 static int run(void (*body)(void), const char *verbose, const char *threads, const char *isa) {
     int ends[2], status;
     size_t length = 0;

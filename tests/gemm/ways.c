@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every way of computing a product by tiles is right, also those that no plan takes on this machine: of drawn
- * sizes and all forms, with gaps between rows, on integers that the types hold exactly, beside sums of
- * integers. What lies between C's rows and behind it is kept.
+ * Checks every way of computing a product by tiles, also those that no plan chooses on this machine: random
+ * sizes in all forms, with gaps between rows, on integers that the types hold exactly, compared with integer
+ * sums. The gaps of C, and the memory after it, must not change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void set(void *x, bool is_double, int64_t i, double value) {
         ((float *)x)[i] = (float)value;
 }
 
-/* `rows` rows, ld apart, of values from -6 to 6. */
+/* Allocates `rows` rows of values from -6 to 6, ld elements apart. */
 static void *filled(const struct product *p, int64_t rows, int64_t ld, int factor) {
     void *x = malloc((size_t)(rows * ld) * (p->is_double ? sizeof(double) : sizeof(float)));
 
@@ -65,7 +65,7 @@ static void check(const struct product *p, const struct gemm_plan *plan, int way
     free(c);
 }
 
-/* How many ways there were. */
+/* Checks all ways; returns their number. */
 static int check_all(const struct product *p) {
     const struct gemm_type *type = p->is_double ? uk_gemm_type_f64() : uk_gemm_type_f32();
     const struct uk_gemm_options one_thread = {.threads = 1};
@@ -124,7 +124,7 @@ static void all_ways_are_right(void **state) {
 
     (void)state;
     for (int i = 0; i < 160; i++) {
-        const bool is_long = i % 20 == 0; /* k is split into blocks */
+        const bool is_long = i % 20 == 0; /* so that k is split into blocks */
         const int64_t m = draw(&random, is_long ? 30 : 130), n = draw(&random, is_long ? 40 : 130);
 
         ways += check_all(&(struct product){m, n, is_long ? 800 + draw(&random, 900) : draw(&random, 90),

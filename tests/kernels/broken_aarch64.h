@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What breaks the contract in the machine's own words: AArch64. Included by broken_kernels.c. */
+/* Kernels that break the contract in assembly: AArch64. Included by broken_kernels.c. */
 static void needs_alignment(PARAMETERS) {
     int64_t sink;
 
@@ -8,7 +8,7 @@ static void needs_alignment(PARAMETERS) {
     good(ARGUMENTS);
 }
 
-/* What the compiler would not let C do: a jump into the good kernel after the damage. */
+/* A kernel that does damage which C cannot express, then jumps to the good kernel. */
 #define ASM_KERNEL(name, damage) \
     void name(PARAMETERS);       \
     __asm__(".text\n.type " #name ", %function\n" #name ":\n\t" damage "\n\tb good\n");
@@ -24,7 +24,7 @@ ASM_KERNEL(writes_caller_stack, "str xzr, [sp]")
 ASM_KERNEL(illegal_instruction, "udf #0")
     /* clang-format on */
 
-    /* Afterwards: the good kernel has its own frame. */
+    /* After the call, because the good kernel has its own frame. */
     void moves_sp(PARAMETERS);
 __asm__(".text\n.type moves_sp, %function\nmoves_sp:\n\t"
         "stp x29, x30, [sp, #-16]!\n\tbl good\n\tldp x29, x30, [sp], #16\n\tsub sp, sp, #16\n\tret\n");

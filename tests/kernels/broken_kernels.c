@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The test of the test: kernels that break one clause of the contract each must be reported, for that reason.
- */
+/* Tests the kernel test: kernels that each break one clause of the contract must be reported, for that
+ * reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void writes_past_edge(PARAMETERS) {
         c[nr] = 0;
 }
 
-/* A race with the thread whose columns these are. */
+/* Races with the thread that computes these columns. */
 static void rewrites_neighbour(PARAMETERS) {
     good(ARGUMENTS);
     if (mr > 1 && nr < ldc) {
@@ -98,7 +98,7 @@ static void cuts_ldc_to_32_bits(PARAMETERS) {
     good(k, a, b, c, (int32_t)ldc, acc, mr, nr);
 }
 
-/* Addresses of 32 bits do not distinguish a stride from its low 32 bits. */
+/* With 32-bit addresses, a stride and its low 32 bits are equivalent. */
 static bool has_64_bits(void) {
     return sizeof(void *) == 8;
 }
@@ -146,7 +146,7 @@ static const struct broken {
                MACHINES_OWN};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 
-/* A kernel of sgemm's; main() adds its declaration. */
+/* A row of sgemm; main() adds its declaration. */
 static struct uk_kernel row = {.symbol = "broken",
                                .op = "sgemm",
                                .features = "",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What breaks the contract in the machine's own words: RISC-V. Included by broken_kernels.c. */
+/* Kernels that break the contract in assembly: RISC-V. Included by broken_kernels.c. */
 static void needs_alignment(PARAMETERS) {
     int64_t sink;
 
@@ -8,7 +8,7 @@ static void needs_alignment(PARAMETERS) {
     good(ARGUMENTS);
 }
 
-/* What the compiler would not let C do: a jump into the good kernel after the damage. */
+/* A kernel that does damage which C cannot express, then jumps to the good kernel. */
 #define ASM_KERNEL(name, damage) \
     void name(PARAMETERS);       \
     __asm__(".text\n.type " #name ", %function\n" #name ":\n\t" damage "\n\ttail good\n");
@@ -21,7 +21,7 @@ ASM_KERNEL(rounds_down, "fsrmi 2")
 ASM_KERNEL(writes_caller_stack, "sd zero, 0(sp)")
 ASM_KERNEL(illegal_instruction, "unimp")
 
-/* Afterwards: the good kernel has its own frame, and needs gp and tp. */
+/* Damage after the call, because the good kernel has its own frame and needs gp and tp. */
 #define ASM_KERNEL_AFTER(name, damage)                                                                    \
     void name(PARAMETERS);                                                                                \
     __asm__(".text\n.type " #name ", %function\n" #name ":\n\t"                                           \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What breaks the contract in the machine's own words: x86-64. Included by broken_kernels.c. */
+/* Kernels that break the contract in assembly: x86-64. Included by broken_kernels.c. */
 #include <immintrin.h>
 
 static void needs_alignment(PARAMETERS) {
@@ -8,7 +8,7 @@ static void needs_alignment(PARAMETERS) {
     good(ARGUMENTS);
 }
 
-/* What the compiler would not let C do: a jump into the good kernel after the damage. */
+/* A kernel that does damage which C cannot express, then jumps to the good kernel. */
 #define ASM_KERNEL(name, damage) \
     void name(PARAMETERS);       \
     __asm__(".text\n.type " #name ", @function\n" #name ":\n\t" damage "\n\tjmp good\n");
@@ -20,7 +20,7 @@ ASM_KERNEL(leaves_mmx, "pxor %mm0, %mm0")
 ASM_KERNEL(writes_caller_stack, "movq $0, 24(%rsp)")
 ASM_KERNEL(illegal_instruction, "ud2")
 
-/* Afterwards, because the good kernel needs the flag clear. It takes two arguments on the stack. */
+/* After the call, because the good kernel needs the flag clear. It takes two arguments on the stack. */
 void leaves_direction(PARAMETERS);
 __asm__(".text\n.type leaves_direction, @function\nleaves_direction:\n\t"
         "sub $8, %rsp\n\tpush 24(%rsp)\n\tpush 24(%rsp)\n\tcall good\n\tadd $24, %rsp\n\tstd\n\tret\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of operands apart: so far that strides need 64 bits; or each at the end of a page that no other
- * follows. */
+/* Operands with rows on separate pages: so far apart that strides need 64 bits, or each at the end of a page
+ * with none after it. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include <unistd.h>
 #include "check_call.h"
 
-enum { PAGES_APART = 8192 /* elements: a multiple of the page, of two at least */ };
-static const int64_t far_gap = (int64_t)1 << 32; /* a stride cut to 32 bits is then its row's length */
+enum { PAGES_APART = 8192 /* elements: a multiple of the page size, at least two pages */ };
+static const int64_t far_gap = (int64_t)1 << 32; /* a stride cut to 32 bits equals the row's length */
 
 static bool is_far(const struct operand *o) {
     return o->rows > 1 && o->length && o->stride > PAGES_APART / 2;
 }
 
-/* The pages with a row. */
+/* Finds the pages that hold a row. */
 static void row_pages(const struct operand *o, int64_t r, char **start, size_t *bytes) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type);
     char *first = o->at + (size_t)(r * o->stride) * element;
@@ -24,13 +24,13 @@ static void row_pages(const struct operand *o, int64_t r, char **start, size_t *
     *bytes = (size_t)(first - *start) + (size_t)(o->length + o->over) * element;
 }
 
-/* qemu-user goes through all pages that are mapped, with addresses of 64 bits millions: there only the rows'
- * pages are, where nothing else lies. */
+/* False under qemu-user with 64-bit addresses: it visits every mapped page, which would be millions. Then
+ * only the rows' pages are mapped, at addresses otherwise unused. */
 static bool reserves_whole(void) {
     return !getenv("UK_UNDER_QEMU") || sizeof(void *) == 4;
 }
 
-/* Before the first element, so that each row ends at a page. */
+/* Bytes before the first element so that each row ends at a page's end. */
 static size_t padding(const struct operand *o) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type);
     const size_t row = (size_t)(o->length + o->over) * element;
@@ -58,8 +58,8 @@ void check_release_rows(struct rows_apart *a) {
     a->space.data = NULL;
 }
 
-/* Address space for the i-th operand, of which only the pages with its rows exist: where the last one has the
- * same pages, it stays, since systems take longer for it than for the call. */
+/* Reserves address space for the i-th operand, of which only the pages with its rows are accessible. Reuses
+ * the last one if the pages are the same, because mapping takes longer than the call. */
 static bool reserve_rows(struct check *c, int i) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     struct rows_apart *a = &c->apart[i];
@@ -92,7 +92,7 @@ static bool reserve_rows(struct check *c, int i) {
     return true;
 }
 
-/* The tile's elements row after row: to `dense`, or from there. */
+/* Copies the tile's elements, row by row, to `dense` or from it. */
 static void copy_tile(const struct operand *o, void *dense, bool from) {
     const size_t element = bytes_of(o->type), row = (size_t)o->used * element;
 
@@ -131,7 +131,7 @@ static bool run_far(struct check *c, const char *how) {
     return true;
 }
 
-/* c->shape, with rows that the gap puts on pages of their own. */
+/* Checks a call of c->shape whose gap puts rows on separate pages. */
 static bool check_apart(struct check *c, const char *how) {
     check_plan(c->row, &c->op, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands; i++) {

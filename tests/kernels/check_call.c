@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands lie in arenas, against one guard page or the other; what lies in an arena and not in an operand is
- * filled with canaries, what a kernel may read and not use with NaN. The reference runs on a copy of the
- * output's arena, and the arenas must then be equal byte by byte, but for the rounding of random data.
+ * Checks one call. Operands lie in arenas, next to one guard page or the other. Bytes of an arena outside the
+ * operand hold canaries; elements that a kernel may read but not use hold NaN. The reference runs on a copy
+ * of the output's arena. Afterwards the arenas must be equal in every byte, except for rounding on random
+ * data.
  */
 #include "check_call.h"
 #include "random.h"
@@ -29,9 +30,9 @@ bool check_fail(struct check *c, const char *format, ...) {
     return false;
 }
 
-/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any.
- * Of bytes and i16, all values, or mostly the least and the most, with which sums of products overflow in 16
- * bits. */
+/* Draws an element. INTEGERS: so small that sums of products are exact in the type of the sum for any k here;
+ * else any value. Bytes and i16 take all values, or mostly the extremes, with which sums of products overflow
+ * 16 bits. */
 static double value(struct check *c, enum element type) {
     const uint64_t x = random_next(&c->seed);
     const bool small = c->shape.data == INTEGERS;
@@ -60,7 +61,7 @@ int64_t operand_extent(const struct operand *o) {
     return o->rows && o->length ? (o->rows - 1) * o->stride + o->length + o->over : 0;
 }
 
-/* So many of a row's elements are worked on at once. */
+/* Elements of a row that are processed at once. */
 enum { PIECE = 64 };
 
 static int64_t piece(int64_t left) {
@@ -78,7 +79,7 @@ void check_put_values(struct check *c, const struct operand *o, int64_t first) {
     }
 }
 
-/* Finds the operand its place and fills its arena. */
+/* Places the operand and fills its arena. */
 static bool fill(struct check *c, int i) {
     struct operand *o = &c->plan.operand[i];
     struct arena *arena = &c->arena[i];
@@ -123,7 +124,7 @@ static void in_absolute_values(const struct operand *o) {
     }
 }
 
-/* What goes into the register of a float or double argument. */
+/* Register contents of a float or double argument. */
 static uint64_t scalar_bits(const struct check *c) {
     uint64_t bits = 0;
 
@@ -131,7 +132,7 @@ static uint64_t scalar_bits(const struct check *c) {
     return bits;
 }
 
-/* Which words of a call are addresses. */
+/* Bit mask of the call's words that are addresses. */
 static unsigned addresses(const struct plan *p) {
     unsigned bits = 0;
 
@@ -158,7 +159,8 @@ static void swap_contents(struct arena *arena, unsigned char *with) {
     }
 }
 
-/* Runs the reference in the arenas, keeps the outputs' as what is expected, and puts everything back. */
+/* Runs the reference in the arenas, stores the outputs' arenas as the expected result, and restores all
+ * contents. */
 static void expect(struct check *c) {
     struct arena *arena = c->arena;
 
@@ -177,7 +179,7 @@ static void expect(struct check *c) {
             swap_contents(&arena[i], c->before[i]);
 }
 
-/* Half a unit in the last place of 1; of sums of bf16 a whole one, as instructions for them round to odd. */
+/* Unit roundoff; doubled for sums of bf16, because instructions for them round to odd. */
 static double roundoff(const struct check *c, enum element sum) {
     return sum == F64                        ? DBL_EPSILON / 2
            : sum == F16                      ? 0x1p-11
@@ -185,9 +187,9 @@ static double roundoff(const struct check *c, enum element sum) {
                                              : (double)FLT_EPSILON / 2;
 }
 
-/* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills
- * the last group, of the sum of the magnitudes, so is the one that adds C; and so is the computed sum of the
- * magnitudes. What is lost when an f16 becomes subnormal is added. */
+/* Error bound. Both sums of k products, in any order, are within g = k u / (1 - k u) times the sum of
+ * magnitudes, where k counts C and the padding of the last group; so is the computed sum of magnitudes. The
+ * loss when an f16 becomes subnormal is added. */
 static double tolerance(const struct check *c, const struct operand *o, double magnitude) {
     const double k = (double)(c->shape.k + c->row->kr) + 1, u = roundoff(c, o->type), g = k * u / (1 - k * u);
 
@@ -196,8 +198,8 @@ static double tolerance(const struct check *c, const struct operand *o, double m
     return 2 * g / (1 - g) * magnitude + (o->type == F16 ? k * 0x1p-24 : 0);
 }
 
-/* The elements of a row from the x-th. What is right becomes what is expected, so that the arenas are equal.
- * */
+/* Compares n elements of a row from the x-th. Elements within the bound are replaced by the expected ones, so
+ * that arenas can be compared bytewise. */
 static bool compare_piece(struct check *c, int i, int64_t r, int64_t x, int64_t n) {
     struct operand *o = &c->plan.operand[i];
     const size_t element = bytes_of(o->type), start = (size_t)((unsigned char *)o->at - c->arena[i].data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the kernel test: one call of a kernel, on operands with guards around them, beside its reference. */
+/* One call of a kernel in the kernel test, on operands between guards, compared with its reference. */
 #ifndef CHECK_CALL_H
 #define CHECK_CALL_H
 
@@ -13,41 +13,41 @@ struct check {
     struct shape shape;
     struct plan plan;
     struct arena arena[OPERANDS];
+    /* contents of the arenas before the call; for an output, after the reference */
+    unsigned char *before[OPERANDS];
     unsigned char
-        *before[OPERANDS]; /* the arenas' contents before the call; of the output, after the reference */
-    unsigned char *magnitude[OPERANDS]; /* an output's arena after the reference on absolute values */
+        *magnitude[OPERANDS]; /* contents of an output's arena after the reference on absolute values */
     struct rows_apart {
         struct arena space;
         struct operand of;
-    } apart[OPERANDS]; /* the last address space for rows that are far from each other */
+    } apart[OPERANDS]; /* the last address space with rows on separate pages */
     uint64_t seed;
     char *message;
     size_t size;
 };
 
-/* Writes the message: the kernel, the call's arguments, this text. Returns false. */
+/* Writes the message: kernel, arguments of the call, this text. Returns false. */
 __attribute__((format(printf, 2, 3))) bool check_fail(struct check *c, const char *format, ...);
-/* Elements from the first to the last that belong to the operand. */
+/* Elements from the operand's first to its last, gaps included. */
 int64_t operand_extent(const struct operand *o);
-/* Data for the row of the operand that begins with that element. */
+/* Fills the operand's row that begins with element `first`. */
 void check_put_values(struct check *c, const struct operand *o, int64_t first);
-/* The operands' places become arguments of the plan. */
+/* Sets the plan's arguments to the operands' addresses. */
 void check_set_addresses(struct check *c);
 void check_reference(struct check *c);
-/* Calls the kernel as planned; whether the call ended: if not, `at` is the address that faulted. *broken: the
- * name of a register that the kernel changed and must not, or NULL. */
+/* Calls the kernel as planned. False: it faulted at *at. *broken: name of a register that the kernel must
+ * preserve and changed; NULL: none. */
 bool check_run(struct check *c, const char **broken, const void **at);
-/* One call of the shape c->shape: operands are placed and filled, and everything in their arenas is compared.
- * */
+/* Checks one call of c->shape: places and fills operands, calls, and compares everything in their arenas. */
 bool check_call(struct check *c);
 
-/* ---- check_apart.c: rows on pages of their own ---- */
+/* ---- check_apart.c: rows on separate pages ---- */
 
-/* Rows so far apart that strides need 64 bits; two of them, where the kernel takes fewer than its tile has.
- * */
+/* Checks rows so far apart that strides need 64 bits; only two rows, if the kernel accepts fewer than a
+ * tile's. */
 bool check_far_rows(struct check *c);
-/* Rows of the output alone on their pages: a kernel that reads or writes beside a row, even if it stores the
- * old values, faults. In a program another thread may be writing there. k is CHECK_FAR_K, as in
+/* Checks the output with each row alone on its pages: a kernel that reads or writes outside a row faults,
+ * even if it stores the old values. In a program another thread may be writing there. k is CHECK_FAR_K, as in
  * check_far_rows(). */
 enum { CHECK_FAR_K = 3 };
 bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elements of the kernel test's operands, as doubles. */
+/* Converts elements of the kernel test's operands to and from double. */
 #ifndef CHECK_ELEMENT_H
 #define CHECK_ELEMENT_H
 
@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The 16-bit ones as their bits. */
+/* Types; the 16-bit floating-point ones are handled as bits. */
 enum element { F32, F64, F16, BF16, U8, I8, I16, I32 };
 
 bool is_integer(enum element type);
 
 size_t bytes_of(enum element type);
 
-/* n elements of an array from the x-th. */
+/* Read or write n elements of an array from the x-th. */
 void get(enum element type, const void *array, int64_t x, double *values, int64_t n);
 void put(enum element type, void *array, int64_t x, const double *values, int64_t n);
 
-/* From the x-th to the end, what no result may depend on. */
+/* Fills [x, end) with values that no result may depend on. */
 void put_nan(enum element type, void *array, int64_t x, int64_t end);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same test for every kernel of every operation: its declaration says which operands a call has.
+ * The test for every kernel of every operation: the operation's declaration defines the operands of a call.
  */
 #include "check_kernel.h"
 #include <stdio.h>
@@ -10,9 +10,8 @@
 
 enum { STEPS = 3 };
 
-/* Acc, strides, placement and data in full for whole tiles and tiles of one element, in turn for those
- * between.
- */
+/* Checks an edge. Whole tiles and tiles of one element get all combinations of acc, strides, placement and
+ * data; sizes between get some in turn. */
 static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsigned *turn) {
     const bool corner = (mr == c->row->mr && nr == c->row->nr) || (mr == 1 && nr == 1);
     const char *emulated = getenv("UK_UNDER_QEMU");
@@ -21,12 +20,13 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
     const bool all = corner && !(longest && wide) && !(some && (longest || wide));
     const unsigned variants = 2 * 2 * PLACEMENTS * DATA;
 
-    /* An emulator takes four fifths of its time for the longest k: there for the corners only, and of
-     * thousands of columns for two of the variants. Of `some` of its tests, either is enough for two. */
+    /* Under an emulator the longest k takes four fifths of the time. There only corners run it, and with
+     * thousands of columns only two variants. With UK_UNDER_QEMU=some either reason limits the test to two
+     * variants. */
     if (longest && !corner)
         return true;
     for (unsigned v = 0; v < (all ? variants : 2); v++) {
-        /* 7 and the number of variants have no common divisor: the turns go through them all. */
+        /* 7 is coprime to the number of variants, so the turns reach all. */
         unsigned now = all ? v : (*turn += 7) % variants;
 
         c->shape = (struct shape){.k = k, .mr = mr, .nr = nr};
@@ -42,7 +42,7 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
     return true;
 }
 
-/* All edges with these k; without a k, what lies beside the rows of the output. */
+/* Checks all edges with each k; k = NULL: checks accesses outside the output's rows. */
 static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
     const struct op *op = &c->op;
     bool ok = true;
@@ -59,8 +59,8 @@ static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
     return ok;
 }
 
-/* As large as the largest operands with that k, and a page for what is written outside of them: what does not
- * belong to an operand is checked too. */
+/* Makes arenas as large as the largest operands with that k, plus a page for stray writes, which are checked
+ * too. */
 static bool make_arenas(struct check *c, int64_t k) {
     size_t bytes[OPERANDS] = {0};
     struct plan plan;
@@ -118,7 +118,7 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
             free_arenas(&c);
         }
     ok = ok && make_arenas(&c, CHECK_FAR_K) && check_edges(&c, NULL, &turn);
-    /* Where addresses have 32 bits no two rows are so far apart. */
+    /* 32-bit addresses cannot hold such distances. */
     if (sizeof(void *) == 8)
         ok = ok && check_far_rows(&c);
     free_arenas(&c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call of each operation, by its declaration: its operands in memory, and its words. */
+/* Derives the call of an operation from its declaration: operands in memory, and argument words. */
 #include "check_plan.h"
 #include <stdio.h>
 #include <string.h>
 #include "registry/registry.h"
 
-/* The references of the rows of ops.def. */
+/* References of the rows of ops.def. */
 static const struct {
     const char *name;
     void (*reference)(void);
@@ -29,7 +29,7 @@ static bool has(const struct op *op, char letter) {
     return op->is.has[letter - 'A'];
 }
 
-/* The values of a size that are tried; one, `tile`, of a size that is no parameter. */
+/* The range of values to test for a size; only `tile` if the size is not a parameter. */
 static void range(const struct op *op, char letter, int64_t tile, int64_t *least, int64_t *most) {
     const int i = letter - 'A';
 
@@ -54,7 +54,7 @@ bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t siz
     }
     range(op, 'I', row->mr, &op->least_rows, &op->most_rows);
     range(op, 'J', row->nr, &op->least_columns, &op->most_columns);
-    for (char letter = 'A'; letter <= 'Z'; letter++) /* besides the tile's, and those of panels: loops */
+    for (char letter = 'A'; letter <= 'Z'; letter++) /* sizes other than the tile's and panels' are loops */
         op->has_k |= has(op, letter) && !strchr("IJWG", letter);
     op->has_acc = op->is.computes && op->is.updates;
     op->adds = op->is.adds || !op->is.computes;
@@ -62,8 +62,8 @@ bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t siz
     return true;
 }
 
-/* Windows of all numbers of rows and columns for which kernels have loops of their own, and of more elements
- * than any sum of 16 bits can have. */
+/* Chooses a window: all numbers of rows and columns for which kernels have special loops, and more elements
+ * than any 16-bit sum can hold. */
 static void put_window(const struct shape *s, struct bench_sizes *z) {
     const int64_t width = s->k ? 1 + (s->k - 1) % 9 : 1;
 
@@ -71,7 +71,7 @@ static void put_window(const struct shape *s, struct bench_sizes *z) {
     *bench_size(z, 'R') = s->k < 5 ? s->k : s->k < MAX_K ? 1 + s->k % 5 : (s->k + width - 1) / width;
 }
 
-/* A number of an operation's own size, within what is assumed of it. */
+/* Maps n to a value that the operation's declaration allows for the size. */
 static int64_t within(const struct op *op, int i, int64_t n) {
     const int64_t multiple = op->is.multiple[i] ? op->is.multiple[i] : 1;
 
@@ -92,11 +92,10 @@ static void put_sizes(const struct uk_kernel *row, const struct op *op, const st
     *bench_size(z, 'I') = s->mr;
     *bench_size(z, 'J') = s->nr;
     *bench_size(z, 'P') = multiple ? (s->k + multiple - 1) / multiple * multiple : s->k;
-    /* Without a k no runs, or empty ones. */
+    /* Without k: no runs, or empty ones. */
     *bench_size(z, 'T') = s->k ? s->step : s->step % 2;
     put_window(s, z);
-    /* A panel that may be wider than what is packed; of which k terms end in the last group, before it or
-     * behind it. */
+    /* The panel may be wider than the packed data. k ends in the last group, before it, or after it. */
     *bench_size(z, 'W') = packed + (s->gap ? GAP : 0);
     *bench_size(z, 'G') = s->k / kr + (s->step < 3 || s->k < 2 * kr ? s->step % 2 : -1);
 }

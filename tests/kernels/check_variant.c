@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A variant computes what its kernel does. What it prefetches changes nothing; what it packs is compared
+/* Checks that a variant computes what its kernel does. Prefetches have no effect; packed data are compared
  * here. */
 #include "check_variant.h"
 #include <string.h>
@@ -41,7 +41,7 @@ static void prefetch_rab(int64_t k, const void *a, int64_t lda, const void *b, i
     ((rab_prefetching *)now.function)(k, a, lda, b, ldb, c, ldc, acc, mr, nr, b);
 }
 
-/* Whole tiles pack elements [0, k) of two rows: element p of each to d[p*MR], d[p*MR + 1]. */
+/* Full tiles pack elements [0, k) of two rows: element p of each to d[p*MR] and d[p*MR + 1]. */
 static void pack_panels(int64_t k, const void *a, const void *b, void *c, int64_t ldc, int64_t acc,
                         int64_t mr, int64_t nr) {
     enum { WIDEST = 16, BYTES = MAX_K * WIDEST * sizeof(double) };
@@ -60,8 +60,8 @@ static void pack_panels(int64_t k, const void *a, const void *b, void *c, int64_
     now.wrong |= memcmp(panel, expected, sizeof panel) != 0;
 }
 
-/* A call that is prepared anew, and each of its three functions in turn, of those that there are; k is 1 at
- * least. */
+/* Prepares a small call again each time, and uses its three functions in turn, as far as they exist; k is at
+ * least 1. */
 static void resolve(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc,
                     int64_t acc, int64_t m, int64_t n) {
     struct uk_small_call s = {0};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variants of kernels, called as the kernels themselves. */
+/* Calls variants of kernels with the kernels' own signatures. */
 #ifndef TESTS_CHECK_VARIANT_H
 #define TESTS_CHECK_VARIANT_H
 
 #include "registry/registry.h"
 
-/* A function with the parameters of the row's kernel that calls its variant; NULL: the row has none. It is of
- * the row and the variant that were asked for last. */
+/* A function with the parameters of the row's kernel that calls the variant; NULL: the row has none. It uses
+ * the row and variant of the last request. */
 void (*variant_function(const struct uk_kernel *row, int variant))(void);
-/* Whether all that it has packed since is right. */
+/* True if everything packed since that request is right. */
 bool variant_packed(void);
 
 #endif

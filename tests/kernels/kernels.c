@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of the registry and its variants, called natively. */
+/* Tests every row of the registry and its variants, called natively. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for RISC-V P and for VNNI in their C form, which every machine and every sanitizer can run: the
- * same files with UK_IN_C, where rvp.h's functions are C and the loops are, too, as are the intrinsics of
- * VNNI's.
+ * Tests kernels for RISC-V P and for VNNI in C form, which runs on every machine and under every sanitizer:
+ * the same sources with UK_IN_C, where the functions of rvp.h, the loops and the intrinsics of VNNI are C.
  */
 #include <setjmp.h>
 #include <stdarg.h>

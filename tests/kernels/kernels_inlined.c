@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every row of the registry, inlined through bitcode: the kernel's own test on functions that the library's
- * linker made of calls to it.
+ * Tests every row of the registry, inlined through bitcode: runs the kernel test on functions into which the
+ * library's linker has inlined calls of it.
  *
- * One module has two such functions. `once` calls the kernel once; `twice` has two calls, so that what may
- * stand in a function only once (a label, a register fixed twice) would show. The second call is left out
- * where it would add to C again; it is there in the code all the same. `twice` also has a buffer that is
- * aligned further than the stack: that takes a frame pointer, and LLVM does not say when inline assembly
- * changes it.
+ * One module has two such functions. `once` calls the kernel once. `twice` calls it twice, so that anything
+ * allowed only once per function (a label, a register fixed twice) would show. The second call is not
+ * executed if it would add to C again, but it is in the code. `twice` also has a buffer aligned more than the
+ * stack, which needs a frame pointer, and LLVM does not report inline assembly that changes it.
  *
- * With --all each kernel is run in both functions for each target that runs here, and compiled for every
- * other target. Otherwise only the first kernel of each form of operation, instruction set and implementation
- * is, or a kernel that is named: run for two targets, each with one of the functions, and compiled for one
- * other target.
+ * --all runs each kernel in both functions for each target that runs here, and compiles it for every other
+ * target. Otherwise only a named kernel is tested, or the first of each combination of operation form,
+ * instruction set and implementation: it runs for two targets, each with one of the functions, and is
+ * compiled for one other target.
  *
- * --objects ARCH FOLDER writes such functions of each row of another architecture there, as objects, with a
- * table of them: tests/cross/inlined.c, which is built for that architecture, does the rest.
+ * --objects ARCH FOLDER writes such functions of each row of another architecture as objects, with a table of
+ * them; tests/cross/inlined.c, built for that architecture, tests them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +29,8 @@
 
 static struct uk_context *context;
 static bool all, named;
-/* The first two for every kernel that they have; the others for those that have found none. */
+/* The first two are used for every kernel that they support; the others for kernels without a target so
+ * far. */
 static const char *const targets[] = {"x86_64-avx2", "x86_64-avx512", "x86_64-avx512+avx512vnni",
                                       "x86_64-avx512+avx512bf16"};
 enum { TARGETS = sizeof targets / sizeof *targets, FOR_ALL = 2, FUNCTIONS = 2 };
@@ -40,7 +40,8 @@ static LLVMAttributeRef attribute(LLVMContextRef llvm, const char *name) {
     return LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
 }
 
-/* The argument that says whether C is added to: the one in which the forms differ; -1: there is none. */
+/* Index of the argument that selects accumulation into C, which is where the forms differ; -1: there is
+ * none. */
 static int accumulate_argument(const struct uk_intrinsic *in) {
     const struct uk_form *compute = &in->form[UK_FORM_COMPUTE], *update = &in->form[UK_FORM_UPDATE];
 
@@ -54,7 +55,7 @@ static LLVMValueRef is_negative(LLVMBuilderRef build, LLVMValueRef v) {
     return LLVMBuildICmp(build, LLVMIntSLT, v, LLVMConstNull(LLVMTypeOf(v)), "");
 }
 
-/* A buffer of the function's own, in use behind where `at` stands. */
+/* Adds a buffer to the function, which is live after `at`. */
 static LLVMValueRef add_buffer(struct uk_build *b, LLVMBuilderRef at) {
     LLVMTypeRef byte = LLVMInt8TypeInContext(b->llvm);
     LLVMValueRef buffer = LLVMBuildAlloca(at, LLVMArrayType2(byte, 64), "");
@@ -64,8 +65,8 @@ static LLVMValueRef add_buffer(struct uk_build *b, LLVMBuilderRef at) {
     return buffer;
 }
 
-/* A function of the kernel's own type that hands its arguments on. `adds`: the kernel always adds; its first
- * argument is a size, which is not negative, but that is not known to LLVM. */
+/* Adds a function of the kernel's type that passes its arguments on. `adds`: the kernel always accumulates;
+ * its first argument is a size, so it is not negative, which LLVM does not know. */
 static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel, int accumulate, bool adds,
                        bool again) {
     LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
@@ -102,7 +103,7 @@ static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel
     LLVMDisposeBuilder(build);
 }
 
-/* Asm statements and LLVM's own intrinsics are all that may be called. */
+/* Checks that only asm statements and LLVM's intrinsics are called. */
 static void check_no_call(struct uk_build *b) {
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
         size_t length;
@@ -145,7 +146,7 @@ static void no_error(LLVMErrorRef error) {
         fail_msg("%s", LLVMGetErrorMessage(error));
 }
 
-/* Nothing is defined for the object to refer to. The row's n-th target. */
+/* Loads the object without defining any symbol for it. `n`: index among the row's targets. */
 static void check_object(const struct uk_kernel *row, const char *target, int n, LLVMMemoryBufferRef object) {
     char message[512];
     LLVMOrcLLJITRef jit;
@@ -164,8 +165,8 @@ static void check_object(const struct uk_kernel *row, const char *target, int n,
     no_error(LLVMOrcDisposeLLJIT(jit));
 }
 
-/* What the assembly calls, by that instruction, other than what every generated function may: a target
- * without vectors has no better way to clear the sums of a tile. NULL: nothing. */
+/* Finds a function called in the assembly by that instruction, except those that any generated function may
+ * call: without vectors, memset is the best way to clear a tile's accumulators. NULL: none. */
 static const char *calls(const char *text, const char *instruction) {
     static const char *const may[] = {"memset", "memcpy"};
     char word[16];
@@ -183,7 +184,7 @@ static const char *calls(const char *text, const char *instruction) {
     return NULL;
 }
 
-/* Whether the cores of two targets begin as many multiply-adds a cycle, and loads beside them. */
+/* True if the targets' cores start equally many multiply-adds and loads per cycle. */
 static bool are_alike(const struct uk_target *t, const struct uk_target *u) {
     const struct uk_vectors *a = uk_core_find(t->row)->vectors, *b = uk_core_find(u->row)->vectors;
 
@@ -191,15 +192,15 @@ static bool are_alike(const struct uk_target *t, const struct uk_target *u) {
            a->load.cycles == b->load.cycles;
 }
 
-/* Whether the target has the kernel, and is a plain one or a core whose tuning differs from that of the one
- * before: LLVM compares it when it inlines. */
+/* True if the target has the kernel, and is a baseline or a core whose tuning differs from the previous
+ * one's, which LLVM compares when inlining. */
 static bool is_tried(const struct uk_target *t, const struct uk_kernel *row, char *lacks, size_t size) {
     return !uk_target_lacks_for(t, row, lacks, size) &&
            (t == uk_targets || t[-1].arch != t->arch || uk_target_lacks_for(t - 1, row, lacks, size) ||
             !are_alike(t - 1, t));
 }
 
-/* Is the kernel the first of its operation's form, instruction set and implementation? */
+/* True if the kernel is the first of its operation's form, instruction set and implementation. */
 static bool is_example(const struct uk_kernel *row) {
     for (int i = 0; uk_kernel_at(i) != row; i++) {
         const struct uk_kernel *other = uk_kernel_at(i);
@@ -211,8 +212,8 @@ static bool is_example(const struct uk_kernel *row) {
     return true;
 }
 
-/* Compiled for a target of another architecture that has the kernel, with --all for each: nothing is left to
- * call, nor did LLVM call anything for what the target has no instruction for. */
+/* Compiles for a target of another architecture that has the kernel, with --all for each such target. No call
+ * may remain, and LLVM must not call a function for an instruction that the target lacks. */
 static void check_others(const struct uk_kernel *row, bool is_compiled) {
     enum { MOST = 64 };
     const char *have[MOST];
@@ -253,7 +254,7 @@ static void check_row(void **state) {
     int checked = 0;
     char lacks[64];
 
-    if (uk_arch_of(row)->is_device) /* tests/gpu/tiles.py */
+    if (uk_arch_of(row)->is_device) /* tested by tests/gpu/tiles.py */
         return;
     check_others(row, is_checked);
     if (!row->function || !is_checked)
@@ -282,9 +283,9 @@ static void check_row(void **state) {
     }
 }
 
-/* ---- objects of another architecture ---- */
+/* ---- objects for another architecture ---- */
 
-/* The architecture's plain target with the row's features. */
+/* The architecture's baseline target with the row's features. */
 static const struct uk_target *plain_target(const struct uk_kernel *row, const char *arch) {
     const struct uk_target *plain = uk_targets, *t;
     char name[160], lacks[64];
@@ -306,8 +307,7 @@ static const struct uk_target *plain_target(const struct uk_kernel *row, const c
     }
 }
 
-/* The last target of that architecture that has the kernel, a core; of none, the plain one with its features.
- * */
+/* The architecture's last target, a core, that has the kernel; if none, the baseline with its features. */
 static const struct uk_target *core_target(const struct uk_kernel *row, const char *arch) {
     const struct uk_target *core = NULL, *t;
     char lacks[64];
@@ -321,7 +321,7 @@ static const struct uk_target *core_target(const struct uk_kernel *row, const ch
     return core ? t : plain_target(row, arch);
 }
 
-/* For the plain target and a core in turn: an emulator takes long for each. */
+/* Alternates between the baseline target and a core, because an emulator takes long for each. */
 static int write_objects(const char *arch, const char *folder) {
     char path[4096];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sgemm kernel that PeachPy writes, against the naive product. peachpy_wrapper.py builds this program
- * twice: beside the kernel's native object, and with the kernel's bitcode inlined into the calls below.
+ * Compares PeachPy's sgemm kernel with the naive product. peachpy_wrapper.py builds this program twice:
+ * linked with the kernel's native object, and with the kernel's bitcode inlined into the calls below.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -22,7 +22,7 @@ void uk_sgemm_6x16_avx2_peachpy(int64_t k, const float *a, const float *b, float
 
 static const int64_t depths[] = {0, 1, 2, 7, 64, 257};
 
-/* Memory between two pages that cannot be touched. */
+/* Memory between two inaccessible pages. */
 struct guarded {
     char *map;
     size_t bytes, page;
@@ -37,7 +37,8 @@ static struct guarded guarded_new(size_t bytes) {
     return g;
 }
 
-/* `count` floats that end at the page behind (`at_end`) or begin at the page before. */
+/* Places `count` floats so that they end at the guard page after them (`at_end`) or start at the one
+ * before. */
 static float *guarded_place(const struct guarded *g, size_t count, int at_end) {
     return (float *)(g->map + g->page + (at_end ? g->bytes - count * sizeof(float) : 0));
 }
@@ -67,7 +68,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Small integers: every product and sum is exact. */
+/* Fills with small integers, so that every product and sum is exact. */
 static void fill(float *x, size_t count, uint64_t seed) {
     for (size_t i = 0; i < count; i++)
         x[i] = (float)(random_below(&seed, 8) - 3);
@@ -86,8 +87,8 @@ static void expect(int64_t k, const float *a, const float *b, float *c, int64_t 
     }
 }
 
-/* One tile in C's own memory, which ends with the tile's last element. Without acc the tile holds NaN before.
- */
+/* Checks one tile in a C that ends with the tile's last element. Unless acc, the tile holds NaN before the
+ * call. */
 static void check_tile(const struct operands *o, int64_t k, int64_t ldc, int acc, int mr, int nr,
                        int at_end) {
     const size_t count = (size_t)((mr - 1) * ldc + nr);
@@ -124,7 +125,7 @@ static void test_every_edge(void **state) {
     }
 }
 
-/* Both calls are inlined into one function, and what lives across them must survive the asm statements. */
+/* Both calls are inlined here; values that live across them must survive the asm statements. */
 __attribute__((noinline)) static int64_t two_calls(int64_t k, const float *a, const float *b, float *c,
                                                    float *d, int64_t ldc, int64_t mr, int64_t nr) {
     uk_sgemm_6x16_avx2_peachpy(k, a, b, c, ldc, 0, mr, nr);
@@ -152,14 +153,14 @@ static void test_two_calls(void **state) {
 }
 
 /*
- * Calls `kernel` with eight arguments while the registers that a callee saves hold saved[0..5] (rbx, rbp,
- * r12..r15), and stores what they hold after the call.
+ * Calls `kernel` with eight arguments while the callee-saved registers hold saved[0..5] (rbx, rbp, r12..r15);
+ * stores their values after the call into `saved`.
  */
 void call_and_watch(void (*kernel)(void), const int64_t arguments[8], uint64_t saved[6]);
 __asm__(".text\n"
         "call_and_watch:\n"
         "  push %rbx\n  push %rbp\n  push %r12\n  push %r13\n  push %r14\n  push %r15\n"
-        "  push %rdx\n" /* the seventh push: the stack is aligned to 16 again */
+        "  push %rdx\n" /* seventh push: realigns the stack to 16 */
         "  mov %rdi, %rax\n"
         "  mov %rsi, %r10\n"
         "  mov 0(%rdx), %rbx\n  mov 8(%rdx), %rbp\n  mov 16(%rdx), %r12\n"
