@@ -323,7 +323,7 @@ struct uk_step_row {
     const char *word;
     enum uk_step_role role;
     int names;
-    enum uk_step_argument argument[UK_MAX_STEP_ARGUMENTS + 1];
+    unsigned char argument[UK_MAX_STEP_ARGUMENTS + 1]; /* enum uk_step_argument each; 0 after the last */
 };
 
 extern const struct uk_step_row uk_steps[UK_STEPS];

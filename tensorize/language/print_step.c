@@ -125,7 +125,7 @@ void uk_print_step(struct uk_text *t, const struct uk_step *s) {
     struct printed done = {0, 0};
 
     uk_put(t, "%s", uk_steps[s->kind].word);
-    for (const enum uk_step_argument *a = uk_steps[s->kind].argument; *a; a++)
+    for (const unsigned char *a = uk_steps[s->kind].argument; *a; a++)
         put[*a](t, s, &done);
     uk_put(t, "\n");
 }

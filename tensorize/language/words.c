@@ -46,7 +46,7 @@ const char *uk_step_word(int i) {
 int uk_step_arguments(enum uk_step_kind kind, enum uk_step_argument argument) {
     int n = 0;
 
-    for (const enum uk_step_argument *a = uk_steps[kind].argument; *a; a++)
+    for (const unsigned char *a = uk_steps[kind].argument; *a; a++)
         n += *a == argument;
     return n;
 }

@@ -245,7 +245,7 @@ for program in "$source/tests/cross/functions.uk" "$work/functions_in_vectors.uk
     done
 done
 for option in --count --histogram; do
-    refuses 2 "^uk: error: $option: the emulator of another architecture or the simulator of a GPU counts" matmul.uk "${odd[@]}" $option
+    refuses 2 "^uk: error: $option needs a --target that an emulator or a simulator runs" matmul.uk "${odd[@]}" $option
 done
 # Each instruction is in one line of each list: what an instruction of P is called, and where it lies.
 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --histogram >"$work/histogram"

@@ -190,7 +190,7 @@ static bool parse_arguments(struct uk_parser *ps, struct uk_step *s) {
 #include "language/steps.def"
     };
 
-    for (const enum uk_step_argument *a = uk_steps[s->kind].argument; *a; a++)
+    for (const unsigned char *a = uk_steps[s->kind].argument; *a; a++)
         if (!parse[*a](ps, s))
             return false;
     return true;
