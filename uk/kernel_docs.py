@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C table of what each kernel's source says about it: the comment that it opens with, below the line of the
-license, or its docstring in Python.
+"""Generates a C table of kernels' documentation: the opening comment of each source, after the license line, or the
+docstring of a Python source.
 
 Arguments: the file to write, then SYMBOL=SOURCE for each kernel."""
 

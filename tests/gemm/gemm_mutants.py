@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the tests of matrix products see a driver that is wrong: each mutant is one slip in a copy of a source of
-ukernels/, compiled and linked in front of the archive, and the test named with it must fail.
+"""Checks that the tests of matrix products detect errors in the driver: each mutant is one error in a copy of a source of
+ukernels/, compiled and linked before the archive, and the named test must fail.
 
     gemm_mutants.py SOURCE_TREE BUILD_FOLDER [WORD]: all, or those whose description has the word
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 ELEMENT = ["gemm/f32.c", "gemm/f64.c"]
-# What is wrong; the file; its text and what replaces that; the sources to compile; program, test and environment.
+# Per mutant: description; file; text and its replacement; sources to compile; program, test and environment.
 MUTANTS = [
     ("inner products: a later block of k overwrites C", "gemm/element.h", "p || (direct && d->beta != 0), m, n",
      "direct && d->beta != 0, m, n", ELEMENT, "gemm", "same_bits"),
@@ -70,7 +70,7 @@ MUTANTS = [
 
 
 def compile_command(build, source):
-    """As meson has it for the libraries, without its outputs."""
+    """The library's compile command for the source, from meson, without its output files."""
     for unit in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if unit["file"].endswith("/ukernels/" + source) and "ukernels/libukernels" in unit["output"]:
             words = shlex.split(unit["command"])
@@ -82,14 +82,14 @@ def compile_command(build, source):
 
 
 def mutate(source, build, folder, mutant):
-    """The program with the mutant in it; exits if it cannot be made."""
+    """Builds the program with the mutant; exits if that fails."""
     what, file, old, new, units, program = mutant[:6]
     text = (source / "ukernels" / file).read_text(encoding="utf-8")
     if text.count(old) != 1:
         sys.exit(f"{what}: ukernels/{file} has {text.count(old)} times '{old}', not once; bring the mutant up to date")
     for name in [file, *units]:
         (folder / name).parent.mkdir(exist_ok=True)
-    for header in (source / "ukernels" / file).parent.glob("*.h"):  # one that includes the mutated one would find its own neighbour
+    for header in (source / "ukernels" / file).parent.glob("*.h"):  # a header finds others in its own folder first
         shutil.copy(header, (folder / file).parent)
     for unit in units:
         (folder / unit).write_text((source / "ukernels" / unit).read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A new kernel is a file and a row: in a copy of the tree, those of docs/kernels.md are added, and everything else must follow. The
-# same once more for Arm: its row differs by the isa. A new operation is a row, a reference and the name of its form: one is added with
-# a kernel.
+# Tests that a new kernel needs only a file and a row: adds those of docs/kernels.md to a copy of the tree, from which
+# everything else must follow. Does the same for Arm, with a row that differs in the isa. A new operation needs a row, a
+# reference and the name of its form: adds one with a kernel.
 #
 #     add_kernel.sh SOURCE
 #
-# The other kernels are those in the folders that UK_OBJECTS and UK_BITCODE name.
+# UK_OBJECTS and UK_BITCODE name the folders of the other kernels' objects and bitcode.
 set -euo pipefail
 source=$1
 kernel=uk_sgemm_5x4_generic_c
@@ -16,7 +16,7 @@ trap 'rm -rf "$copy"' EXIT
 tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers -cf - . | tar -C "$copy" -xf -
 cd "$copy"
 
-# block PATTERN: the lines of the first block of docs/kernels.md that has the pattern.
+# block PATTERN: prints the first block of docs/kernels.md with a line that matches.
 block() {
     awk -v pattern="$1" '/^```/ { if (inside && found) { printf "%s", text; exit } inside = !inside; text = ""; found = 0; next }
         inside { text = text $0 "\n"; if ($0 ~ pattern) found = 1 }' docs/kernels.md
@@ -26,7 +26,7 @@ block '^UK_KERNEL[(]' >>ukernels/registry/kernels.def
 arm=${kernel/generic/neon}
 sed "s/$kernel/$arm/" "intrinsics/any/$kernel.c" >"intrinsics/aarch64/$arm.c"
 sed -n '$s/generic/neon/p' ukernels/registry/kernels.def >>ukernels/registry/kernels.def
-# y[j] = the sum over i of a[i*lda + j] * x[j], in f64: a form, operands and a size that no operation has.
+# y[j] = the sum over i of a[i*lda + j] * x[j], in f64: no other operation has this form, these operands and this size.
 sed -i 's/^    UK_OP_WINDOW,$/&\n    UK_OP_COLUMN_SUMS,/' ukernels/registry/operation.h
 added=uk_dscale_sums_1x4_generic_c
 parameters='int64_t m, const double *a, int64_t lda, const double *x, double *y, int64_t n'
@@ -105,7 +105,7 @@ step benchmarked
 $uk bench "$kernel" | has "uk bench"
 $uk bench "$added" | grep "$added.*GB/s"
 
-# Its panels' widths have no packing kernels: those copies are plain loops.
+# There are no packing kernels for panels of its widths, so packing is done by plain loops.
 step tensorized
 $uk compile matmul.uk --emit=loops | has "the loops"
 $uk run matmul.uk --check

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What importers of the bitcode rely on: kernels.json, and each file that it names.
+"""Checks what importers of the bitcode rely on: kernels.json, and each file that it names.
 
     bitcode.py LLVM_BIN FOLDER some|all|CHECKED: FOLDER holds kernels.json and the files, under the paths it gives or flat.
 
-`some`: callers of the first kernel of each declaration, instruction set and implementation are compiled, `all`: of
-every kernel. Of a copy of the folder CHECKED, which was checked, the files are compared with it only.
+`some` compiles callers of the first kernel of each declaration, instruction set and implementation, `all` of every
+kernel. With CHECKED, a folder that was checked before, FOLDER is a copy whose files are only compared with it.
 """
 
 import json
@@ -25,9 +25,9 @@ failures = []
 C_TYPES = {"int64_t": "i64", "int32_t": "i32", "float": "float", "double": "double"}
 BLOCKS_INLINING = {"noinline", "optnone", "naked", "optsize", "minsize", "returns_twice", "strictfp"}
 TYPES = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"}
-# The CPU of the architecture's last target.
+# Per architecture: the CPU of its last target.
 OTHER_CPU = {name: arch["cpus"][-1] for name, arch in archs.architectures().items()}
-# AMD's number of each memory.
+# AMD's numbers of address spaces.
 LLVM_SPACES = {"global": 1, "shared": 3, "private": 5}
 FIELDS = {
     "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "arch": str, "isa": str, "impl": str, "features": list, "cores": str, "edges": str,
@@ -40,13 +40,13 @@ def run(tool, *arguments, **options):
 
 
 def find(row, path, folder=folder):
-    """Where it is installed; or where it was built."""
+    """The file's path in an installation, else in a build; None: it is in neither."""
     places = [folder / path, folder / f"{row['arch']}.{pathlib.Path(path).name}"]
     return next((place for place in places if place.is_file()), None)
 
 
 def llvm_types(row):
-    """Of the arguments; pointers are the operands, in order."""
+    """Yields the LLVM types of the arguments; pointers are the operands, in order."""
     spaces = iter(operand.get("space") for operand in row["operands"])
     for argument in row["arguments"]:
         if "*" in argument:
@@ -57,7 +57,7 @@ def llvm_types(row):
 
 
 def check_row(row):
-    """The row by itself: yields what is wrong."""
+    """Checks the row by itself; yields errors."""
     for field, kind in FIELDS.items():
         if not isinstance(row.get(field), kind):
             yield f"{field} is missing or of another type"
@@ -83,7 +83,7 @@ def check_row(row):
 
 
 def check_text(row, text):
-    """The module as text: yields what would keep an importer from linking or inlining it."""
+    """Checks a module's text; yields what would prevent an importer from linking or inlining it."""
     symbol = row["symbol"]
     defines = re.findall(r"^define (.*)$", text, re.M)
     attributes = dict(re.findall(r"^attributes #(\d+) = { (.*) }$", text, re.M))
@@ -111,7 +111,7 @@ def check_text(row, text):
             if not group or "noduplicate" not in attributes[group[1]].split():
                 yield "an asm statement without noduplicate"
             constraints = re.search(r'", "([^"]*)"\(', line)[1].split(",")
-            # An input may get the register of an output with the same value, if that may be written last: by one instruction it is.
+            # LLVM may give an input the register of an output without early clobber. That is safe only in a single instruction.
             statement = re.search(r'asm [^"]*"([^"]*)"', line)[1]
             instructions = [t for t in re.split(r"(?:\\0A|\\09|;)+", statement) if not re.match(r"\s*(\.(balign|equ|option)\b|$)", t)]
             if "=r" in constraints and "r" in constraints and len(instructions) > 1:
@@ -124,8 +124,8 @@ def check_text(row, text):
 
 
 def check_inlined(rows, work):
-    """Kernels of one CPU and the same features: yields those of which a caller for another CPU, which calls each twice,
-    has a call left."""
+    """Inlines kernels of one CPU with the same features into callers for another CPU, which call each twice; yields
+    kernels of which a call is left."""
     features, cpu = ",".join("+" + f for f in rows[0]["features"] if f not in archs.private_features()), OTHER_CPU[rows[0]["arch"]]
     paths = [find(row, row["bitcode"]) for row in rows]
     target = "\n".join(re.findall(r"^target .*$", run("llvm-dis", "-o", "-", paths[0], text=True), re.M))
@@ -187,7 +187,7 @@ def main():
     for row in rows:
         wrong = list(check_row(row)) or list(check_files(row))
         failures.extend(f"{row.get('arch')} {row.get('symbol')}: {w}" for w in wrong)
-        # Without the kernel's name, sizes and element types.
+        # The declaration without the kernel's name, sizes and element types.
         declaration = re.sub(r"uk_\w+|\b[fiub]*\d+", "", row.get("declaration", ""))
         form = (row.get("arch"), row.get("isa"), row.get("impl"), declaration)
         if not wrong and not checked and (which == "all" or form not in callers):

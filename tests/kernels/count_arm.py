@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of ARM and AArch64: multiply-adds, loads and other vector instructions of a loop."""
+"""Counts multiply-adds, loads and other vector instructions of a loop on ARM and AArch64."""
 
 import re
 
 
 def count(body, loop, kernel):
-    """A kernel for Cortex-A53 or A55 has registers come in parts, ldr d, ldr x and ins, which go beside
-    other instructions, but for ldr d on A53: half a load."""
+    """Kernels for Cortex-A53 and A55 load registers in parts, by ldr d, ldr x and ins. These dual-issue
+    with other instructions, so they do not count as loads, except ldr d on A53, which is half a load."""
     fma = loads = other = 0
     core = kernel[-4:]
     for text in (body[i].text for i in loop):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of RISC-V: multiply-adds, loads and all other instructions of a loop, which has no vectors."""
+"""Counts multiply-adds, loads and all other instructions of a loop on RISC-V, which has no vectors here."""
 
 import re
 

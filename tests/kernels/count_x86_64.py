@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of x86-64: multiply-adds, loads and other vector instructions of a loop."""
+"""Counts multiply-adds, loads and other vector instructions of a loop on x86-64."""
 
 import re
 

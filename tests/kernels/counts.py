@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruction counts that kernels.def states for products, against the machine code of their bitcode.
+"""Compares the instruction counts that kernels.def states for products with the machine code of their bitcode.
 
     counts.py UK LLVM_BINDIR [--write] [--table=FILE] [KERNEL...]
 
---write: rows that are wrong get the counts of the loop with the fewest other instructions for its multiply-adds, which has as many steps
-as it has times the row's .fma: that one is what the tile says, and is not changed. --table: another file than kernels.def.
+A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads and u times
+.other further vector instructions. u is the number of k iterations per loop iteration: a whole number, or 1 divided by one.
+Prefetches count as loads, because they use a load slot; a load of several registers counts once per register, of ARM's half
+registers once per two. GPUs are left to tests/gpu/tiles.py.
 
-A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
-count: they use a load slot; of a load of several registers each counts, of ARM's halves each two) and u times .other further vector instructions, for a whole number u of steps, or one step in
-a whole number of turns. Those of GPUs are for tests/gpu/tiles.py.
+--write: corrects wrong rows. They get the counts of the loop with the fewest other instructions per multiply-add. .fma follows
+from the tile and is not changed; it determines u.
+--table: a file other than kernels.def.
 """
 
 import argparse
@@ -41,7 +43,7 @@ def counts(attributes):
 
 
 def rows(text, names):
-    """Of the products that CPUs have vectors for: the row's place in the table, its kernel, its isa and its counts."""
+    """Yields, for products with vectors on CPUs: the position of the row's attributes, its kernel, isa and counts."""
     products = [name for name, op in ops.operations().items() if op["form"] in PRODUCTS]
     isas = [name for name in ISAS if name != "generic" and not ARCHS[ISAS[name]["arch"]]["is_device"]]
     for row in re.finditer(r"^UK_KERNEL\((\w+), (\d+), (\d+), (\w+), (\w+)(.*)\)$", text, re.M):
@@ -65,7 +67,7 @@ def loops(uk, bindir, kernel, isa, folder):
 
 
 def steps_of(counted, stated):
-    """0: no whole number, nor is 1 / it."""
+    """k iterations per loop iteration; 0: neither the number nor its inverse is whole."""
     steps = counted[0] / stated[0]
     whole = steps if steps >= 1 else 1 / steps
     return steps if whole == int(whole) else 0

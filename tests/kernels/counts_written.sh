@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# counts.py --write gives rows that are wrong, or say nothing but their multiply-adds, their counts: in a copy of the table.
+# Tests on a copy of the table that counts.py --write corrects rows with wrong counts and rows that state only their multiply-adds.
 #
 #     counts_written.sh SOURCE UK LLVM_BINDIR
 set -euo pipefail

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The PeachPy wrapper: what it refuses, what it writes, and its kernel both called and inlined.
+"""Tests the PeachPy wrapper: texts that it refuses, modules that it writes, and its kernel called and inlined.
 
     peachpy_wrapper.py CLANG LLVM-LINK OPT LLVM-OBJDUMP
 
-The four tools are of the LLVM that the library is built with.
+The four tools belong to the LLVM that the library is built with.
 """
 import os
 import re
@@ -26,7 +26,7 @@ TOOLS = {}
 
 
 def run(*command):
-    """The standard output of a command, which must succeed."""
+    """Returns the standard output of a command, which must succeed."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError("%s: exit %d\n%s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr))
@@ -34,7 +34,7 @@ def run(*command):
 
 
 class RefusedText(unittest.TestCase):
-    """Each text that the asm statement cannot carry, with the line that the message quotes and what it says."""
+    """Texts that an asm statement cannot contain, each with the line quoted in the message and the reason."""
 
     CASES = (
         ("vmovaps 0(%rip), %ymm0\nret", "vmovaps 0(%rip), %ymm0", "rip-relative"),
@@ -110,7 +110,7 @@ class WrittenModule(unittest.TestCase):
         return wrap.module("uk_x", list(arguments), ["avx"], self.TEXT, "uk_x.py")
 
     def test_registers(self):
-        """Arguments are bound and tied; what the text names is clobbered over its full width."""
+        """Arguments are bound to registers and tied; registers that the text names are clobbered over their full width."""
         self.assertIn('"={rdi},={rsi},0,1,~{rax},~{ymm3},~{ymm4},~{memory},~{dirflag},~{fpsr},~{flags}"'
                       '(i64 %k, ptr %a)', self.module())
 
@@ -122,7 +122,7 @@ class WrittenModule(unittest.TestCase):
             self.assertNotIn(absent, module)
 
     def test_it_assembles(self):
-        """LLVM accepts the module with one argument, whose result is no struct, and with several."""
+        """LLVM accepts the module with one argument, where the result is not a struct, and with several."""
         for arguments in ((("k", "i64"),), (("k", "i64"), ("a", "ptr"))):
             with tempfile.TemporaryDirectory() as folder:
                 source = os.path.join(folder, "x.ll")
@@ -132,7 +132,7 @@ class WrittenModule(unittest.TestCase):
 
 
 class Scripts(unittest.TestCase):
-    """Whole scripts through the command, each one a function uk_x with its arguments and body given."""
+    """Runs whole scripts through the command; each defines a function uk_x with given arguments and body."""
 
     SCRIPT = """
 from peachpy import *
@@ -144,7 +144,7 @@ with Function(%s, target=uarch.haswell) as function:
 """
 
     def command(self, arguments, signature, body):
-        """(exit status, standard error, the module or None)"""
+        """Returns the exit status, standard error, and the module or None."""
         with tempfile.TemporaryDirectory() as folder:
             script, output = os.path.join(folder, "uk_x.py"), os.path.join(folder, "uk_x.ll")
             with open(script, "w", encoding="ascii") as file:
@@ -171,7 +171,7 @@ with Function(%s, target=uarch.haswell) as function:
         self.assertIn('"target-features"="+avx"', module)
 
     def test_more_registers_than_a_callee_may_change(self):
-        """The convention has no registers to save: a function that needs many pushes none."""
+        """An asm statement saves no registers: a function that needs many pushes none."""
         body = ["many = [GeneralPurposeRegister64() for _ in range(10)]"] + \
             ["for register in many: LEA(register, [a + k * 4])"] + ["for register in many: ADD(a, register)"]
         status, error, module = self.command(self.TWO, self.NAMED, self.LOADS + body)
@@ -211,7 +211,7 @@ with Function(%s, target=uarch.haswell) as function:
 
 
 class Kernel(unittest.TestCase):
-    """peachpy_kernel.c against the kernel's object, and with the kernel inlined."""
+    """Runs peachpy_kernel.c linked with the kernel's object, and with the kernel inlined."""
 
     FLAGS = ("-std=c17", "-O2", "-mavx2", "-mfma", "-fPIC", "-I" + os.path.join(HERE, os.pardir, "data"))
 

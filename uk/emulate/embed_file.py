@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""embed_file.py OUT.c NAME FILE: C source with the file's bytes, NAME[] and NAME_size."""
+"""embed_file.py OUT.c NAME FILE: generates C that defines the file's bytes as NAME[] and their number as NAME_size."""
 
 import pathlib
 import sys

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""embed_sources.py OUT.c NAME FILE...: C source with a table NAME of the files, C and objects, which are to lie in one folder:
-what one of them includes from a room it then includes by its name alone."""
+"""embed_sources.py OUT.c NAME FILE...: generates C that defines a table NAME of the files (C sources and objects).
+
+The files will be written into a single folder, so includes lose their folder's name."""
 
 import json
 import pathlib
@@ -9,7 +10,7 @@ import sys
 
 
 def literals(file):
-    """The file's bytes as C strings, and their number."""
+    """Returns the file's bytes as C string literals, and their number."""
     if file.suffix == ".o":
         data = file.read_bytes()
         return ['"' + "".join(f"\\{byte:03o}" for byte in data[i : i + 32]) + '"' for i in range(0, len(data), 32)], len(data)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of the compiler's header: what kernels for VNNI use of AVX-512, in C, as Intel's manual has it. */
+/* Replaces the compiler's header: the AVX-512 intrinsics that kernels for VNNI use, in C, as in Intel's manual. */
 #ifndef UK_AVX512_IN_C
 #define UK_AVX512_IN_C
 #include <stdint.h>
@@ -11,7 +11,7 @@ typedef struct {
 } __m512i;
 typedef uint16_t __mmask16;
 
-/* A function whose lane i is `value`. */
+/* Defines a function whose result has `value` in lane i. */
 #define BY_LANE(name, parameters, value)    \
     static inline __m512i name parameters { \
         __m512i r;                          \
