@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces the compiler's header: the AVX-512 intrinsics that kernels for VNNI use, in C, as in Intel's manual. */
+/* Replaces the compiler's header: the AVX-512 intrinsics that kernels for VNNI use, in C, as in Intel's
+ * manual. */
 #ifndef UK_AVX512_IN_C
 #define UK_AVX512_IN_C
 #include <stdint.h>
