@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
+ * Chooses the kernels that compute the n columns of a small product: those that take the fewest cycles if m
+ * and k are n too.
  *
  * A k iteration of a kernel takes the cycles of its multiply-adds, loads and shuffles on the core's ports
  * (cost/kernel.c). A call takes GEMM_CALL cycles more for its arguments, its jumps and the first loads.
@@ -14,13 +15,13 @@
  * shuffles and 4 such loads, 7/12 of a cycle per row; half a vector per row takes half a cycle. 4 columns
  * take a third of a cycle if enough rows hide the masks; otherwise they have kernels of their own.
  *
- * Few last columns may have rows in the lanes of a vector instead (transposed_cycles). A row-major A is
+ * For the last few columns, the lanes of vectors may be rows instead (transposed_cycles). A row-major A is
  * transposed in registers: 16 rows take 3 cycles per k iteration for one or two columns, and half a cycle for
  * each further one; a vector of columns would take 8, and rows that share a vector 6. With a column-major A
  * each column takes half a cycle.
  *
- * A load across two cache lines occupies a load port twice (uk_core.split) and delays the multiply-adds next
- * to it (uk_vectors.split). This concerns a part of the vectors of B, once per group of rows, if rows of B do
+ * A load across two cache lines takes more cycles of the load ports (uk_core.split) and delays multiply-adds
+ * (uk_vectors.split). This concerns a part of the vectors of B, once per group of rows, if rows of B do
  * not consist of whole lines.
  */
 #include "small.h"
@@ -48,10 +49,9 @@ static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, in
     return row / bytes * uk_cost_splits(bytes, stride);
 }
 
-/* Cycles of a k iteration for so many rows, in groups, each of which loads its row of B. If elements of
- * several k iterations are loaded at once, the share of rows that are broadcast by shuffles is that of a
- * whole group, although a kernel may shuffle more of fewer rows. If rows share a vector, the last one may be
- * partly unused. */
+/* Cycles of a k iteration for `rows` rows, in groups, each of which loads a row of B. If a kernel loads
+ * elements of several k iterations at once, the fraction of rows that it broadcasts by shuffles is taken to
+ * be that of a whole group. If rows share a vector, the last vector may be partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
                                int64_t stride) {
     const struct uk_core *core = &t->machine->core;
@@ -72,7 +72,7 @@ static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel
     return uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split;
 }
 
-/* Does a load into a part of a register occupy an FMA port? */
+/* True if a load into a part of a register occupies an FMA port. */
 static bool merges_take_port(const struct gemm_type *t) {
     return t->vectors->merge.ports & t->vectors->fma.ports;
 }
@@ -88,13 +88,13 @@ static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int
     return GEMM_CALL + step + (rows <= step ? step - 1 : 0);
 }
 
-/* Does a kernel that is a vector narrower suffice for that many columns? All vectors of a kernel but the last
- * have to be full. */
+/* True if a kernel that is one vector narrower suffices for so many columns: all vectors of a kernel except
+ * the last must be full. */
 static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
-/* Are the lanes of the kernel's vectors rows? A row-major A is then transposed
+/* True if the lanes of the kernel's vectors are rows: a row-major A is then transposed in registers
  * (gemm_small_transpose_avx512.c). */
 static bool is_transposed(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
@@ -104,11 +104,16 @@ static int log2_of(int n) {
     return 31 - __builtin_clz((unsigned)n);
 }
 
-/* Cycles of a call of such a kernel: groups of mr rows, k rounded up to whole unrolled iterations, with a
- * load into half a register beside the shuffles, and then C's shuffles: of each vector those that transpose
- * it within its four lanes, and three that extract lanes; up to a lane of rows, each in a vector, are
- * computed beside the last group. With a column-major A there are only multiply-adds, which wait for each
- * other; with fewer rows than a vector has, each lane of rows has a chain of its own. */
+/*
+ * Cycles of a call of a kernel whose lanes are rows.
+ *
+ * - Row-major A: groups of mr rows, with k rounded up to whole unrolled iterations. A group takes
+ *   shuffles, and loads into half a register next to them; then the shuffles of C, per vector those that
+ *   transpose it within its four 16-byte lanes, and three that extract lanes. Up to mr / 4 remaining rows
+ *   are computed next to the last group, each in a vector of its own.
+ * - Column-major A: multiply-adds only, each of which waits for the one before. If there are fewer rows
+ *   than a vector has lanes, each 16-byte lane of rows has a chain of its own.
+ */
 static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
                                 int iterations) {
     const struct uk_core *core = &t->machine->core;
@@ -144,9 +149,9 @@ struct search {
     double cycles[GEMM_TILES_MOST];   /* of a call of each kernel whose lanes are columns */
 };
 
-/* Whether d followed by kernel k, with that many cycles in all, may be the best. Among kernels of equal cost
- * the narrower is better: its loads cross fewer lines. Costs that differ by rounding alone are taken to be
- * equal: they are compared as floats. */
+/* True if the kernels of d, followed by k, may be the best; `cycles` are those of all of them. Ties: the
+ * narrower kernel, whose loads cross fewer lines. Costs are compared as floats, so that those that differ by
+ * rounding only are equal. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
     if (!s->best->column_splits || (float)cycles < (float)s->least)
@@ -158,7 +163,7 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
            k->nr < s->best->column_split[d->column_splits].kernel->nr;
 }
 
-/* Cycles of a call of one of the kernels for n columns, of which it computes `columns`; only kernels whose
+/* Cycles of a call of one of the kernels, which computes `columns` columns. Only the cycles of kernels whose
  * lanes are rows depend on that number. */
 static double column_split_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                                   int iterations) {
@@ -167,8 +172,8 @@ static double column_split_cycles(const struct search *s, const struct uk_kernel
                : call_cycles(s->type, k, rows) + iterations * iteration_cycles(s->type, k, rows, s->stride);
 }
 
-/* Completes `d`, whose kernels so far take `cycles`, for the last `rest` columns; no kernel is wider than the
- * one before. */
+/* Tries all ways to complete `d`, whose kernels so far take `cycles`, by kernels for the last `rest` columns,
+ * and updates the best. No kernel is wider than the one before it. */
 static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
     for (int i = 0; i < s->kernels && d->column_splits < GEMM_COLUMN_SPLITS; i++) {
         const struct uk_kernel *k = s->kernel[i];
@@ -213,7 +218,7 @@ double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct
     return cycles;
 }
 
-/* Cycles of a call of each kernel for that many rows. */
+/* Sets the cycles of a call of each kernel for that many rows. */
 static void set_rows(struct search *s, int rows) {
     s->rows = rows;
     for (int i = 0; i < s->kernels; i++)
@@ -229,7 +234,7 @@ static void find_best(struct search *s, struct gemm_direct *best) {
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
 
-/* Cycles of those calls of d that `other` does not have. */
+/* Cycles of the calls of d that `other` does not make. */
 static double other_cycles(const struct search *s, const struct gemm_direct *d,
                            const struct gemm_direct *other, int rows, int iterations) {
     double cycles = 0;
@@ -249,9 +254,9 @@ static bool is_less(const struct search *s, const struct gemm_direct *tall, cons
     return other_cycles(s, tall, low, rows, iterations) < other_cycles(s, low, tall, rows, iterations);
 }
 
-/* The kernels for n columns if the lanes of the last columns' vectors are rows, and from how many rows and k
- * iterations on they are better. This is used where loads into a part of a register take an FMA port;
- * elsewhere rows that share a vector cost less. */
+/* Finds kernels for n columns of which the last one has rows in the lanes of vectors, and the numbers of rows
+ * and of k iterations from which on they are better. Only for cores where loads into a part of a register
+ * take an FMA port: on others rows that share a vector cost less. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->many_rows[form][s->n];
     int rows = s->n, iterations = s->n;
@@ -271,9 +276,9 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
     low->many_rows = tall;
 }
 
-/* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what
- * is best for few rows is not best for many. One column is a matrix-vector product, which has other kernels.
- * */
+/* The number of rows that kernels are chosen for: as many as columns; MANY for few columns, since kernels
+ * that are best for few rows are not best for many. One column is a matrix-vector product, which has other
+ * kernels. */
 static int rows_for(int columns) {
     enum { MANY = 16 };
 
@@ -287,7 +292,7 @@ static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
     return NULL;
 }
 
-/* The kernels for n columns. */
+/* Finds the kernels for n columns. */
 static void fill_columns(struct gemm_type *t, int form, int n, prepare_function *const *prepare) {
     const int lanes = GEMM_VECTOR / t->size;
     struct search s = {.type = t,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inner products of rows of A and columns of B, both contiguous.
+ * The path of products computed as inner products of rows of A and columns of B, both contiguous, by vectors
+ * along k.
  *
- * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows
- * some lanes, or most, are unused, a k iteration takes the latency of its sums at least, and one operand is
- * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (GEMM_TREE
- * cycles for each group of rows), and where rows or columns do not begin with lines each load may cost more
- * (uk_core.split). If one operand is not contiguous along k, but has few columns or rows, it is transposed
- * into the workspace.
+ * - Kernels of other paths have vectors of columns of B (of rows of A if C is transposed). With few
+ *   columns or rows most lanes are unused, a k iteration takes at least the latency of its sums, and one
+ *   operand has to be transposed.
+ * - Vectors along k are full, whatever m and n are. But their lanes have to be added up (GEMM_TREE cycles per
+ *   group of rows), and loads may cross cache lines unless rows and columns begin at one (uk_core.split).
+ *
+ * An operand of few columns or rows that is not contiguous along k is transposed into the workspace.
  */
 #include <math.h>
 #include "pack.h"
@@ -26,8 +28,8 @@ static int64_t columns_apart(const struct gemm_product *p) {
     return p->b_columns ? p->ldb : uk_gemm_leading(p->k, p->type->size);
 }
 
-/* Groups of rows that a call of the kernel computes; for kernels that end with a group of one row or two,
- * whose tree takes less, the mean over all m. */
+/* Groups of rows of a call of the kernel. Kernels whose mr is no power of two end with a group of one or two
+ * rows, the lanes of which are added up in fewer cycles: the mean over all m. */
 static double groups_of(const struct gemm_type *t, int64_t m) {
     const int mr = t->nt->mr;
 
@@ -46,7 +48,7 @@ static double dots_cycles(const struct gemm_product *p) {
            (vectors(t, p->k) * (nr * t->fma_cycles * (double)p->m + a + b) + groups * GEMM_TREE);
 }
 
-/* Cycles by kernels with vectors of columns, B in place or transposed first. */
+/* Cycles of kernels with vectors of columns, B in place or transposed first. */
 static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t columns, int64_t k,
                              bool transposed) {
     const double multiply = (double)rows * vectors(t, columns) * t->fma_cycles;
@@ -97,7 +99,7 @@ static int64_t k_block(const struct gemm_product *p) {
     return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), MULTIPLE) * MULTIPLE;
 }
 
-/* Threads share rows, or columns. */
+/* Threads divide the rows among them, or the columns if there are more. */
 static enum uk_status plan_dots(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct uk_kernel *k = p->type->nt;
@@ -111,7 +113,8 @@ static enum uk_status plan_dots(struct gemm_plan *plan) {
     return UK_OK;
 }
 
-/* Packed operands are copies in the same order, rows uk_gemm_leading apart. */
+/* Computes a task's rows and columns. Operands that were packed beforehand are copies in the same order, rows
+ * uk_gemm_leading apart. */
 static void run_dots(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernel, blocking and threads a product by tiles takes: the least of the costs that cost.c estimates.
+ * Chooses kernel, blocks and threads of a product by tiles: the way with the least cost by cost.c.
  *
- * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose
- * tiles are transposed when they are stored to C, where k is one block. The width of the tile depends on n
- * alone, or on m where C is transposed.
+ * A column-major B can be used without a copy. It is the row-major A of the product of the transposes,
+ * C' = B' A', whose tiles are transposed when they are stored to C. This is done only if k is one block, so
+ * that each is stored once. The width of the tile depends on n only, or on m if C is transposed.
  */
 #include <math.h>
 #include <string.h>
 #include "tiles.h"
 
-/* Forms that take B in place take panels too. */
+/* True if kernels of the form read A and B as a and b. Forms that read B in rows read panels too. */
 static bool form_takes(enum gemm_form form, const struct gemm_product *p, enum uk_lattice_kind a,
                        enum uk_lattice_kind b) {
     if (b == UK_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_columns : false)
@@ -26,12 +26,12 @@ static bool form_takes(enum gemm_form form, const struct gemm_product *p, enum u
     }
 }
 
-/* The tile whose width suits the columns best; NULL: there is none. */
+/* The tile with the least cost for the product's columns; NULL: no tile fits. */
 static const struct gemm_tile *width_of(const struct gemm_product *p) {
     return p->n < GEMM_WIDTHS ? p->type->for_columns[p->n] : uk_gemm_width_for(p->type, p->n, false);
 }
 
-/* The form with the fewest strides that takes operands from there. */
+/* Sets the form with the fewest strides that reads the operands as w->a and w->b; false: no kernel does. */
 static bool find_form(const struct gemm_product *p, struct gemm_way *w) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
 
@@ -43,11 +43,11 @@ static bool find_form(const struct gemm_product *p, struct gemm_way *w) {
     return false;
 }
 
-/* Sources of both operands, and whether k is whole where it would be split. */
+/* Ways per tile: where A and B are, and whether a long k is one block. */
 enum { SOURCES = UK_PANELS + 1, WAYS = SOURCES * 2 * 2 };
 
-/* The i-th way, of WAYS for each tile, to compute the product; whole: with k in one block. false: there is
- * none. */
+/* Sets the i-th way to compute the product; there are WAYS per tile. whole: k is one block in any case. False
+ * if no kernel computes it so. */
 static bool find_way(const struct gemm_product *p, bool whole, const struct gemm_tile *width, int i,
                      struct gemm_way *w) {
     const struct gemm_tile *t = &p->type->tile[i / WAYS];
@@ -67,7 +67,7 @@ static bool find_way(const struct gemm_product *p, bool whole, const struct gemm
     return true;
 }
 
-/* Takes the variant that prefetches, where it takes less. */
+/* Uses the variant that prefetches, if it takes fewer cycles. */
 static void choose_prefetching(const struct gemm_product *p, struct gemm_way *w) {
     struct gemm_way with = *w;
 
@@ -76,7 +76,7 @@ static void choose_prefetching(const struct gemm_product *p, struct gemm_way *w)
         *w = with;
 }
 
-/* The cheapest way; among equal ones the first. Its tile is NULL if there is none. */
+/* The way with the least cost; ties: the first. Its tile is NULL if there is no way. */
 static struct gemm_way find_best(const struct gemm_product *p, bool whole) {
     const struct gemm_tile *width = width_of(p);
     struct gemm_way w = {0}, best = {0};
@@ -93,8 +93,8 @@ static struct gemm_way find_best(const struct gemm_product *p, bool whole) {
     return best;
 }
 
-/* The way of products whose operands stay in L1 and L2 and can be read in place: copies could save nothing.
- * false: it is not one of those. */
+/* Sets the way of a product whose operands stay in L1 and L2 and can be read in place, where copies could
+ * save nothing. False if the product is not of this kind. */
 static bool find_in_place(const struct gemm_product *p, struct gemm_way *w) {
     if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_columns ||
         (!p->a_columns && gemm_rows_share_sets(p->type, p->m, p->lda)))
@@ -108,7 +108,8 @@ static bool find_in_place(const struct gemm_product *p, struct gemm_way *w) {
     return true;
 }
 
-/* The way of kernels that read groups of terms: both operands in panels, by the one tile that there is. */
+/* The only way of types whose kernels read groups of terms: both operands in panels, by the type's only tile.
+ */
 static struct gemm_way way_of_groups(const struct gemm_product *p) {
     const struct gemm_tile *t = p->type->tile;
     struct gemm_way w = {
@@ -123,7 +124,7 @@ static struct gemm_way way_of_groups(const struct gemm_product *p) {
     return w;
 }
 
-/* The product of the transposes. */
+/* The product of the transposes, C' = B' A'. */
 static struct gemm_product transposed(const struct gemm_product *p) {
     struct gemm_product q = *p;
 
@@ -139,9 +140,10 @@ static struct gemm_product transposed(const struct gemm_product *p) {
     return q;
 }
 
-/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read
- * in place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile
- * whose width suits m may be better, too. Its estimate has to be less by GEMM_CERTAIN. */
+/* Replaces the plan by one of the product of the transposes if that is faster: a column-major B is its
+ * row-major A, which tiles read in place. That saves packing B, and costs transposing C tile by tile.
+ * Besides, a tile may suit m better than n. Only if k is one block, and the estimate less by the factor
+ * GEMM_CERTAIN. */
 static void take_transposed(struct gemm_plan *plan) {
     const struct gemm_product q = transposed(&plan->product);
     struct gemm_way w = find_best(&q, plan->whole);
@@ -169,7 +171,7 @@ double uk_gemm_tiles_cycles(struct gemm_plan *plan) {
     return plan->way.cycles;
 }
 
-/* How many tasks, and in which grid: the one whose largest rectangle is the least work, packing included. */
+/* Sets the grid of tasks: the one whose largest rectangle takes the least work, packing included. */
 static void split(struct gemm_plan *plan) {
     const int64_t row_panels = uk_ceil_div(plan->product.m, plan->way.rows),
                   column_panels = uk_ceil_div(plan->product.n, plan->way.tile->nr),
@@ -190,7 +192,7 @@ static void split(struct gemm_plan *plan) {
     }
 }
 
-/* Whether the first row of tiles reads B in place and packs it while it computes (fused packing). */
+/* True if the first row of tiles reads B in place and packs it while it computes (fused packing). */
 static bool has_fused_packing(const struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
 
@@ -198,7 +200,8 @@ static bool has_fused_packing(const struct gemm_plan *plan) {
            uk_gemm_fuses_packing(p, plan->way.tile, plan->way.a);
 }
 
-/* Elements of a copy, and of what lies before it: whole lines of the cache, as each begins with one. */
+/* Elements of a block's copy with `before` elements before it, rounded up to whole cache lines, as each copy
+ * begins at one. */
 static int64_t elements_of_block(const struct gemm_plan *plan, enum gemm_side side, int64_t before) {
     const struct uk_lattice m = uk_gemm_block(plan, side);
     const int size = plan->product.type->size;
@@ -206,7 +209,7 @@ static int64_t elements_of_block(const struct gemm_plan *plan, enum gemm_side si
     return uk_ceil_div((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
 }
 
-/* Whether the first panel's rows, in place, evict each other from L1. */
+/* True if the rows of the first panel, read in place, evict each other from L1. */
 static bool first_conflicts(const struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
 
@@ -232,8 +235,8 @@ static void find_tail(struct gemm_plan *plan) {
     }
 }
 
-/* Where A is packed it is kept for all blocks of columns, which read its panels from L3 or from memory. More
- * rows than GEMM_PACKED_A are another block of rows, which packs B again. */
+/* A packed A is kept for all blocks of columns, which read its panels from L3 or memory. If a task's rows
+ * take more than GEMM_PACKED_A bytes, they are split into blocks of rows, each of which packs B again. */
 enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct gemm_way *w = &plan->way;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The path of small products: which they are (small.h), and how the calls of their kernels go over C.
+ * The path of small products: which products it computes (small.h), and the order in which calls of kernels
+ * compute the parts of C.
  */
 #include "small.h"
 #include "tiles.h"
@@ -8,7 +9,7 @@
 
 /* ---- how ---- */
 
-/* Takes the other way if it takes fewer cycles. */
+/* Replaces *w by the other way if that takes fewer cycles than *least. */
 static void take_less(const struct gemm_product *p, struct gemm_small *w, double *least,
                       const struct gemm_small *other) {
     const double cycles = uk_gemm_small_cost(p, other);
@@ -19,7 +20,7 @@ static void take_less(const struct gemm_product *p, struct gemm_small *w, double
     }
 }
 
-/* The call of the first kernel of a way, as it is resolved. */
+/* The prepared call of the first kernel of a way. */
 static struct uk_small_call call_of(const struct gemm_product *p, const struct gemm_small *w) {
     const struct gemm_direct *d = w->kernels;
     const int64_t mr = d->column_split[0].kernel->mr;
@@ -31,7 +32,7 @@ static struct uk_small_call call_of(const struct gemm_product *p, const struct g
     return s;
 }
 
-/* With and without prefetching C. */
+/* Considers the other way, with and without prefetching C. */
 static void take_either(const struct gemm_product *p, struct gemm_small *w, double *least,
                         struct gemm_small *other) {
     take_less(p, w, least, other);
@@ -42,8 +43,8 @@ static void take_either(const struct gemm_product *p, struct gemm_small *w, doub
     }
 }
 
-/* Of products of many columns: whether they are computed a few rows at a time, along C's rows, and by which
- * kernel, of two vectors or more; and whether C is prefetched. */
+/* Considers, for products of many columns, the ways that compute a few rows at a time, along C's rows, by
+ * each of the kernels of two vectors or more; all with and without prefetching C. */
 static void choose_of_many(const struct gemm_product *p, struct gemm_small *w, double *least) {
     const struct gemm_type *t = p->type;
     struct gemm_small other = *w;
@@ -60,9 +61,9 @@ static void choose_of_many(const struct gemm_product *p, struct gemm_small *w, d
     }
 }
 
-/* The best way of those that begin as w does, whose calls are in the default order; returns its cycles. Of
- * few columns at a time, rows of A that come from beyond L2 are prefetched by kernels that can do so: they
- * are too many streams for the hardware, and too short. */
+/* Sets *w, which is in the default order, to the best of the ways with the same columns and copies of B.
+ * Returns its cycles. With few columns, kernels that can prefetch rows of A from beyond L2 do so: the rows
+ * are too many streams, and too short ones, for the hardware's prefetcher. */
 static double choose(const struct gemm_product *p, struct gemm_small *w) {
     if (!w->width && call_of(p, w).ahead)
         w->order = GEMM_BLOCKS_OF_ROWS;
@@ -73,7 +74,8 @@ static double choose(const struct gemm_product *p, struct gemm_small *w) {
     return least;
 }
 
-/* Sets the kernels and the order of those calls: all rows at once, of many columns a few vectors of them. */
+/* Sets the default order, with its kernels: all rows in one call; if there are many columns, blocks of a few
+ * vectors of columns. */
 static void set_default(const struct gemm_product *p, struct gemm_small *w) {
     const struct gemm_type *t = p->type;
     w->width = w->columns < t->blocked_columns ? 0 : GEMM_WIDE / t->size;
@@ -81,8 +83,9 @@ static void set_default(const struct gemm_product *p, struct gemm_small *w) {
     w->kernels = gemm_direct_of(gemm_direct_for(t, p->a_columns, p->m, w->columns), p->m, p->k);
 }
 
-/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less: so
- * many that the copy stays in L1 whatever else is read, or, for calls along rows of C, as fit there. */
+/* The number of columns of a column-major B that are transposed at a time; at least two vectors if k is at
+ * most 256. The copy takes a part of L1, so that it stays there whatever else is read; for calls along rows
+ * of C, which read all of it for a few rows, as much as fits there. */
 static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool along_rows) {
     enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TRANSPOSED / 4 };
     const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
@@ -93,19 +96,19 @@ static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t 
     return (all < most ? all : most) * lanes;
 }
 
-/* The leading dimension of the transpose: no power of two, as then a few sets of L1 would hold all rows,
- * unless so many rows fill the cache. */
+/* The leading dimension of the transpose. An odd number of vectors, so that its rows do not share a few sets
+ * of L1; unless so many rows fill the cache anyway. */
 static int64_t transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
     const int64_t lanes = GEMM_VECTOR / t->size;
 
     return GEMM_TRANSPOSED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
 }
 
-/* A column-major B is transposed, some columns at a time. */
+/* Sets a way that transposes a column-major B, some columns at a time. */
 static void set_transposed(const struct gemm_product *p, bool along_rows, struct gemm_small *w) {
     const struct gemm_type *t = p->type;
     const int64_t most = transposed_columns(t, p->n, p->k, along_rows);
-    /* An odd number of vectors more than two, to keep rows out of the same sets. */
+    /* Rounded up to an odd number, so that rows of the copy do not share sets of L1. */
     const int64_t vectors = uk_ceil_div(p->n * t->size, GEMM_VECTOR);
 
     w->copies = GEMM_COPIES_TRANSPOSED;
@@ -115,19 +118,19 @@ static void set_transposed(const struct gemm_product *p, bool along_rows, struct
     set_default(p, w);
 }
 
-/* Whether all operands stay in so many quarters of L2. */
+/* True if all operands fit into so many quarters of L2. */
 static bool fits(const struct gemm_product *p, int quarters) {
     return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * p->type->l2_quarter;
 }
 
-/* Whether the order matters: C's part that all rows are computed of does not stay in L1, or all operands not
- * in half of L2. */
+/* True if ways have to be compared: the part of C that one block of columns computes does not fit into L1, or
+ * the operands do not fit into half of L2. */
 static bool is_chosen(const struct gemm_product *p, const struct gemm_small *w) {
     const struct gemm_type *t = p->type;
     return (w->width && p->m * w->columns * t->size > t->machine->cache[UK_L1].size) || !fits(p, 2);
 }
 
-/* Sets the default way; whether others may be better. */
+/* Sets the default way. True if other ways may be better. */
 static bool begin(const struct gemm_product *p, struct gemm_small *w) {
     const struct gemm_type *t = p->type;
     *w = (struct gemm_small){.columns = p->n, .ldb = p->ldb};
@@ -146,7 +149,7 @@ static bool begin(const struct gemm_product *p, struct gemm_small *w) {
     return is_chosen(p, w);
 }
 
-/* The best way; returns its cycles. */
+/* Sets the best way and returns its cycles. */
 static double plan_best(const struct gemm_product *p, struct gemm_small *w) {
     if (!begin(p, w))
         return uk_gemm_small_cost(p, w);
@@ -169,15 +172,15 @@ static double plan_best(const struct gemm_product *p, struct gemm_small *w) {
 
 /* ---- which ---- */
 
-/* Whether there is room for a vector or two of transposed columns of B. */
+/* True if there is room for one or two vectors of transposed columns of B. */
 static bool can_transpose(const struct gemm_type *t, const struct gemm_product *p) {
     const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
 
     return t->transpose && p->k * width <= GEMM_TRANSPOSED;
 }
 
-/* Their k is not split: those of few columns, of which B stays in L2 if k is longer than tiles' blocks. A
- * column-major A from beyond L2 is left to tiles, which prefetch it. */
+/* Products with a long k, which this path does not split: those of few columns whose B stays in L2 if k is
+ * longer than GEMM_K_WHOLE. A column-major A from beyond L2 is left to tiles, which prefetch it. */
 bool uk_gemm_may_be_long(const struct gemm_type *t, const struct gemm_product *p) {
     if (p->n < 2 || p->n >= t->blocked_columns || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
@@ -187,8 +190,8 @@ bool uk_gemm_may_be_long(const struct gemm_type *t, const struct gemm_product *p
            (!p->b_columns || can_transpose(t, p)) && !uk_gemm_suits_dots(p) && (!p->a_columns || fits(p, 4));
 }
 
-/* Whether tiles could save nothing by copying operands: those of a short k, and of a long one all operands,
- * stay in L2. */
+/* True if tiles could save nothing by copying operands: k is short and the product not too large, or k is
+ * long and all operands stay in L2. */
 static bool beats_tiles(const struct gemm_product *p) {
     return p->k < GEMM_WIDTHS ? p->m * p->n * p->k <= GEMM_WORK_ALONE : fits(p, 2);
 }
@@ -209,7 +212,7 @@ static double cycles(struct gemm_plan *plan) {
     return cycles + (p->b_columns ? uk_gemm_transposed_b_cost(p, plan->small.columns) : 0);
 }
 
-/* Kernels read operands in place, on one thread. */
+/* This path takes no packed operands, as kernels read them in place, and uses one thread. */
 static enum uk_status plan_small(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small products of every element type, as small.c plans them. */
+/* Runs small products of all element types, as small.c has planned them. */
 #include "small.h"
 
-/* C becomes alpha A B + beta C; beta is 0 or 1 if alpha is 1. Other alphas need scratch, of `room` bytes;
- * NULL: there is none yet. */
+/* C becomes alpha A B + beta C. If alpha is 1, beta is 0 or 1. Other alphas need scratch, of `room` bytes;
+ * NULL: not allocated yet. */
 struct scale {
     double alpha, beta;
     void *scratch;
@@ -26,7 +26,7 @@ static uk_small_run *code(const struct uk_small_call *s, bool prefetches) {
     return prefetches && s->prefetching ? s->prefetching : s->run;
 }
 
-/* All rows of A and n columns, which are less than type->blocked_columns. */
+/* Computes all rows and n columns; n < type->blocked_columns. */
 static void run_columns(const struct gemm_product *p, int64_t n, const void *a, const void *b, int adds,
                         void *c) {
     struct gemm_product columns = *p;
@@ -35,7 +35,7 @@ static void run_columns(const struct gemm_product *p, int64_t n, const void *a, 
     gemm_run_direct(p->type, &p->type->direct[p->a_columns][n], &columns, a, b, p->ldb, adds, c, p->ldc);
 }
 
-/* The same of many columns, a block of them at a time by the same kernels. */
+/* Computes all rows and columns, a block of columns at a time, by the same kernels for each. */
 static void run_blocks(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
                        int adds, void *c) {
     const struct gemm_type *t = p->type;
@@ -55,7 +55,7 @@ static void run_blocks(const struct gemm_small *w, const struct gemm_product *p,
         run_columns(p, p->n - wide, a, at(t, b, wide), adds, at_written(t, c, wide));
 }
 
-/* Many columns, a few rows at a time. */
+/* Computes all columns of a few rows at a time. */
 static void run_rows_of(const struct gemm_small *w, const struct gemm_product *p, const void *a,
                         const void *b, int adds, void *c) {
     const struct gemm_type *t = p->type;
@@ -81,7 +81,7 @@ static void run_rows_of(const struct gemm_small *w, const struct gemm_product *p
     }
 }
 
-/* The same in even blocks of columns, whose part of B stays in L2 while rows of C pass through. */
+/* The same in equal blocks of columns, whose part of B stays in L2 while rows of C pass through. */
 static void run_rows(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
                      int adds, void *c) {
     const struct gemm_type *t = p->type;
@@ -95,8 +95,8 @@ static void run_rows(const struct gemm_small *w, const struct gemm_product *p, c
     }
 }
 
-/* Few columns with rows of A from a far last-level cache or memory: a block of them at a time, which stays in
- * L2 with its rows of C for all kernels. */
+/* Computes few columns with rows of A that come from the last-level cache or memory: a block of rows at a
+ * time, which stays in L2 with its rows of C for all kernels. */
 static void run_ahead(const struct gemm_direct *d, const struct gemm_product *p, const void *a, const void *b,
                       int adds, void *c) {
     const struct gemm_type *t = p->type;
@@ -115,7 +115,7 @@ static void run_ahead(const struct gemm_direct *d, const struct gemm_product *p,
         }
 }
 
-/* Any alpha: blocks of C are computed in scratch and merged with C. */
+/* Computes a product for any alpha: blocks of C are computed in scratch and merged with C. */
 static void run_scaled(const struct gemm_product *p, const void *a, const void *b, const struct scale *s,
                        void *c) {
     const struct gemm_type *t = p->type;
@@ -145,7 +145,8 @@ __attribute__((noinline)) static void run_scaled_on_stack(const struct gemm_prod
     run_scaled(p, a, b, &own, c);
 }
 
-/* A product whose alpha is 1, with rows of B in place, or transposed; d: the kernels of few columns. */
+/* Computes a product whose alpha is 1 and whose B is in rows, in place or transposed. d: the kernels, if
+ * there are few columns. */
 __attribute__((noinline)) static void run_unscaled(const struct gemm_small *w, int order,
                                                    const struct gemm_direct *d, const struct gemm_product *p,
                                                    const void *a, const void *b, int adds, void *c) {
@@ -174,7 +175,7 @@ static void run_order(const struct gemm_small *w, int order, const struct gemm_d
         run_unscaled(w, order, d, p, a, b, s->beta != 0, c);
 }
 
-/* A column-major B of two vectors of columns at most, which are transposed. */
+/* Transposes a column-major B of at most two vectors of columns, and computes the product. */
 static void run_few(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
                     const struct scale *s, void *c, void *copy) {
     struct gemm_product q = *p;
@@ -184,8 +185,8 @@ static void run_few(const struct gemm_small *w, const struct gemm_product *p, co
     run_order(w, GEMM_AT_ONCE, w->kernels, &q, a, copy, s, c);
 }
 
-/* A column-major B, as many columns at a time as the plan says; has_kernel: there is room for whole vectors
- * of them. */
+/* Transposes a column-major B, as many columns at a time as the plan says, and computes each part.
+ * has_kernel: the copy has room for whole vectors, which the kernel stores. */
 static void run_transposed(const struct gemm_small *w, const struct gemm_product *p, bool has_kernel,
                            const void *a, const void *b, const struct scale *s, void *c, void *copy) {
     const struct gemm_type *t = p->type;
@@ -228,7 +229,7 @@ __attribute__((noinline)) static void run_copied_on_stack(const struct gemm_smal
     run_copied(w, p, a, b, &own, c, copy);
 }
 
-/* Without a workspace, or if the copy leaves no room for scratch: fewer columns at a time, on the stack. */
+/* Computes the product without a workspace: transposes fewer columns of B at a time, on the stack. */
 __attribute__((noinline)) static void run_narrow(const struct gemm_product *p, const void *a, const void *b,
                                                  const struct scale *s, void *c) {
     char copy[GEMM_COPY_ON_STACK] __attribute__((aligned(64)));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products whose m or n is 1: inner products along contiguous rows of the matrix, or sums of contiguous rows.
- * Their time is that of loading the matrix, of which each element is used once. */
+/* The path of products whose m or n is 1: inner products along contiguous rows of the matrix, or sums of
+ * contiguous rows. Each element of the matrix is used once, so that the time is that of loading it. */
 #include <math.h>
 #include "pack.h"
 #include "small.h"
 
-/* Whether the vector is multiplied along contiguous rows. */
+/* True for inner products along contiguous rows of the matrix, false for sums of contiguous rows. */
 static bool is_along(const struct gemm_product *p) {
     return p->m == 1 ? p->b_columns || p->ldb == 1 : !p->a_columns || p->lda == 1;
 }
@@ -22,7 +22,7 @@ static bool stays_in(const struct gemm_product *p, int cache) {
     return p->k * results(p) * p->type->size <= p->type->machine->cache[cache].size;
 }
 
-/* Bytes a cycle that the matrix is loaded with. */
+/* Bytes per cycle at which the matrix is loaded. */
 static double bytes_a_cycle(const struct gemm_product *p) {
     const struct uk_machine *m = p->type->machine;
 
@@ -44,8 +44,9 @@ static enum uk_status plan_vector(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const bool along = is_along(p), x_is_contiguous = p->m == 1 ? !p->a_columns : p->b_columns || p->ldb == 1;
 
-    /* Kernels of one or two vectors of columns have more sums each, and so another order of sums: no part of
-     * a longer row may be so short. */
+    /* A kernel computes a part of only one or two vectors of columns with several sums each, in another
+     * order. So that results do not depend on the number of threads, no part of a longer row may be so short.
+     */
     plan->nc = along ? kernel_of(p)->mr : GEMM_VECTOR;
     plan->row_tasks =
         uk_max(1, uk_min(gemm_threads(plan), uk_ceil_div(results(p), plan->nc) / (along ? 1 : 2)));
@@ -54,12 +55,13 @@ static enum uk_status plan_vector(struct gemm_plan *plan) {
     return UK_OK;
 }
 
-/* The prefetch distance: 0 if the matrix can stay in L2. */
+/* The prefetch distance in elements; 0 if the matrix can stay in L2. */
 static int64_t ahead_in(const struct gemm_product *p) {
     return stays_in(p, UK_L2) ? 0 : p->type->prefetch_ahead / p->type->size;
 }
 
-/* The whole product; x is copied to the workspace if it is not contiguous and has to be. */
+/* The whole product. The plan has a workspace (b_block) if the vector is not contiguous: x is then a copy in
+ * it. */
 static struct gemm_vector whole_vector(const struct gemm_task *t) {
     const struct gemm_product *p = &t->plan->product;
     const struct gemm_operands *o = t->o;
@@ -104,7 +106,7 @@ static void run_vector(void *context, int64_t index, int64_t thread) {
     (along ? plan->product.type->vector_n : plan->product.type->vector_t)(&v);
 }
 
-/* Copies x so that it is contiguous. */
+/* Copies the vector to x, contiguous. */
 static void pack_vector(const struct gemm_product *p, const struct gemm_operands *o, void *x) {
     const struct gemm_type *t = p->type;
 

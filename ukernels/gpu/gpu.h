@@ -22,16 +22,16 @@
  *
  * - Units: bytes, unless a function says otherwise.
  * - Addresses of a device are numbers that the host cannot dereference; an address plus an offset is an
- * address too. 0 is no address.
+ *   address too. 0 is no address.
  * - Order: a device executes copies, fills and launches one after another, in the order of the calls. A
- * launch returns before the kernel has finished. Downloads and uk_gpu_wait return after everything before
- * them has finished, and report its errors. The host memory of an upload may be reused as soon as the call
- * returns.
+ *   launch returns before the kernel has finished. Downloads and uk_gpu_wait return after everything before
+ *   them has finished, and report its errors. The host memory of an upload may be reused as soon as the
+ *   call returns.
  * - Ownership: closing a device frees its memory, modules and events.
- * - Threads: one thread at a time uses an open device. Several devices, or one device opened several times,
- * may be used by several threads. A child after fork cannot use the parent's devices.
+ * - Threads: one thread at a time uses an open device. Several devices, or one device opened several
+ *   times, may be used by several threads. A child after fork cannot use the parent's devices.
  * - Errors: as in ukernels.h; uk_gpu_message has the text. After a call has returned UK_DEVICE (the device
- * failed), uk_gpu_close may be the only call that works.
+ *   failed), uk_gpu_close may be the only call that works.
  */
 #ifndef UK_GPU_H
 #define UK_GPU_H
