@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many products of one shape: threads take whole products if there are enough of them, else tiles of each
- * product. */
+/* Runs batches, many products of one shape: threads compute whole products if there are enough of them, else
+ * parts of each product. */
 #include "batch.h"
 
 static struct gemm_operands item(const struct gemm_batch *t, int64_t i) {
@@ -17,14 +17,15 @@ static struct gemm_operands item(const struct gemm_batch *t, int64_t i) {
     return o;
 }
 
-/* The plan's prepared calls, or NULL. */
+/* The function that runs the plan's prepared calls; NULL: it has none. */
 static uk_small_run *resolved_in(const struct gemm_prepared *p) {
     const int is_double = p->plan.product.type->element == UK_ELEMENT_F64;
 
     return (p->plan.swapped ? p->resolved_swapped : p->resolved)[is_double];
 }
 
-/* A share of the products, one after another. Workspace and operands have been checked: nothing can fail. */
+/* Computes a share of the products, one after another. Operands have been checked and memory allocated:
+ * nothing can fail. */
 static void run_group(void *context, int64_t index, int64_t thread) {
     const struct gemm_batch *t = context;
     const int64_t begin = index * t->count / t->groups, end = (index + 1) * t->count / t->groups;
@@ -43,7 +44,7 @@ static void run_group(void *context, int64_t index, int64_t thread) {
     }
 }
 
-/* A workspace for each group; false: there is no memory. */
+/* Allocates a workspace for each group; false: out of memory. */
 static bool take_workspace(struct gemm_batch *t) {
     const size_t one = uk_gemm_workspace_of(&t->prepared.plan), lines = one / 64 + (one % 64 != 0);
     size_t all;
@@ -55,18 +56,18 @@ static bool take_workspace(struct gemm_batch *t) {
     return !all || t->workspace;
 }
 
-/* Whether the first and the last of `count` items lie further apart than a matrix may be large. */
+/* True if the first and the last of `count` matrices are further apart than the size limit of a matrix. */
 static bool is_far(int64_t stride, int bytes, int64_t count) {
     int64_t span, most;
-    ptrdiff_t last; /* where addresses have 32 bits, so has this */
+    ptrdiff_t last; /* has as many bits as addresses, which may be 32 */
 
     return __builtin_mul_overflow(stride, count - 1, &span) ||
            __builtin_mul_overflow(span, GEMM_PANEL_GROWTH * bytes, &most) ||
            __builtin_mul_overflow(span, bytes, &last);
 }
 
-/* Pointers, or matrices at strides, within the addresses there are; and no two matrices C that begin in one
- * another's first line. */
+/* True if the arrays of pointers, or the matrices at strides, may lie within the address space; and, for
+ * strides, if no C begins within the first row or column of another. */
 static bool has_places(const struct gemm_batch *t, const struct gemm_shape *shape, int64_t count) {
     const int64_t line = shape->layout == UK_ROW_MAJOR ? shape->n : shape->m;
     const int size = t->prepared.plan.product.type->size;

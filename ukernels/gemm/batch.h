@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many products of one shape. */
+/* Batches: many products of one shape. */
 #ifndef GEMM_BATCH_H
 #define GEMM_BATCH_H
 

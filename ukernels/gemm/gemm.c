@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products: what the calls of all types share, the shortcut of the smallest products, and then the
- * functions that programs call. */
+/* Functions of matrix products that programs call; before them what those of all types share, and the
+ * shortcut of the smallest products. */
 #include <math.h>
 #include "batch.h"
 #include "pack.h"
@@ -10,7 +10,7 @@ static enum uk_status run(const struct gemm_plan *plan, double alpha, const void
                           double beta, void *c, struct gemm_epilogue *e, void *workspace) {
     struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
 
-    if (e && e->scale == 0) /* what is scaled is not read */
+    if (e && e->scale == 0) /* A, B and C are then not read */
         o.alpha = o.beta = 0;
     if (e && plan->swapped)
         *e = gemm_transposed_epilogue(e);
@@ -45,9 +45,9 @@ enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const 
 
 /* ---- the shortcut: products for which checking and planning would take a good part of the time ----
  *
- * Those that the path of small products computes by one call of each of its kernels on one thread, with a
- * column-major B of few columns after its transpose on the stack. What does not hold here is left to a plan,
- * which computes the same bits. */
+ * The shortcut computes products that the path of small products would compute by one call of each kernel, on
+ * one thread; a column-major B of few columns is transposed on the stack first. Other products are left to a
+ * plan. Results are the same bits. */
 
 __attribute__((noinline)) static void run_transposed(const struct gemm_type *t, const struct gemm_direct *d,
                                                      const struct gemm_product *p, const void *a,
@@ -59,7 +59,7 @@ __attribute__((noinline)) static void run_transposed(const struct gemm_type *t, 
     gemm_run_direct(t, d, p, a, copy, k->mr, adds, c, p->ldc);
 }
 
-/* Products with a column-major B, of fewer k iterations than inner products have; false: nothing has been
+/* Computes a product with a column-major B if k is less than that of inner products; false: nothing has been
  * done. */
 __attribute__((noinline)) static bool run_b_columns(const struct gemm_type *t, const struct gemm_direct *d,
                                                     const struct gemm_product *p, const void *a,
@@ -74,7 +74,7 @@ __attribute__((noinline)) static bool run_b_columns(const struct gemm_type *t, c
     return true;
 }
 
-/* Computes a product if it is so small and its arguments are valid; false: nothing has been done. */
+/* Computes a product if the shortcut applies and its arguments are valid; false: nothing has been done. */
 static inline __attribute__((always_inline)) bool run_smallest(const struct gemm_type *t,
                                                                struct gemm_product p, const void *a,
                                                                const void *b, int adds, void *c) {
@@ -147,8 +147,8 @@ __attribute__((noinline)) static enum uk_status call_by_plan(bool is_double, enu
         alpha, a, b, beta, c);
 }
 
-/* The smallest products take some ten cycles: a function that begins amid a line of code costs one or two of
- * them. */
+/* Aligned to a cache line: the smallest products take some ten cycles, and a function that does not begin at
+ * one takes one or two more. */
 __attribute__((aligned(64))) enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta,
                                                      enum uk_transpose tb, int64_t m, int64_t n, int64_t k,
                                                      float alpha, const float *a, int64_t lda, const float *b,
@@ -171,7 +171,7 @@ __attribute__((aligned(64))) enum uk_status uk_dgemm(enum uk_layout layout, enum
                : call_by_plan(true, layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/* What the caller's epilogue means; false: a flag is unknown, or missing where there is a value. */
+/* Sets *e to the caller's epilogue; false: a flag is unknown, or a value is given whose flag is missing. */
 static bool epilogue_given(unsigned flags, double scale, double low, double high, const void *row_bias,
                            const void *column_bias, struct gemm_epilogue *e) {
     const bool scales = flags & UK_EPILOGUE_SCALE, clamps = flags & UK_EPILOGUE_CLAMP;
@@ -186,7 +186,7 @@ size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
     return gemm_is_plan(gemm_plan_in(plan)) ? uk_gemm_workspace_of(gemm_plan_in(plan)) : 0;
 }
 
-/* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */
+/* ---- packing beforehand; the caller's A is the product's B if the plan is swapped ---- */
 
 static enum gemm_side side_of(const struct gemm_plan *plan, bool is_b) {
     return is_b != plan->swapped ? GEMM_RIGHT : GEMM_LEFT;
@@ -248,7 +248,7 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
     return t.length;
 }
 
-/* ---- each element type's other calls ---- */
+/* ---- the other calls, per element type ---- */
 
 #define ELEMENT float
 #define BITS uint32_t

@@ -14,7 +14,7 @@ static int32_t add(int32_t a, int32_t b) {
     return (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/* c = beta c; not read where beta is 0. */
+/* c = beta c; c is not read if beta is 0. */
 static void scale_tile(int64_t m, int64_t n, int32_t beta, int32_t *c, int64_t ldc) {
     for (int64_t i = 0; i < m; i++, c += ldc)
         for (int64_t j = 0; j < n; j++)
@@ -26,7 +26,7 @@ static void call(const struct gemm_tile_row *s, const int8_t *b, int32_t *c, int
     ((panels_function *)s->kernel->function)(s->k, s->a, b, c, ldc, adds, s->rows, nr);
 }
 
-/* One tile of a column-major C. */
+/* Computes one tile of a column-major C. */
 __attribute__((noinline)) static void transposed_tile(const struct gemm_tile_row *s, const int8_t *b,
                                                       int32_t *c, int64_t nr) {
     int32_t scratch[GEMM_TILE_MOST] __attribute__((aligned(64)));
@@ -66,7 +66,7 @@ static void scale(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const
         scale_tile(m, n, (int32_t)beta, c, ldc);
 }
 
-/* By groups of terms: along the lines of the operand, or across them. */
+/* Packs groups of terms, which are contiguous in the lines of the operand (step == 1) or across them. */
 static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
                  int64_t across, int w, void *to) {
     const struct uk_kernel *kernel = step == 1 ? t->pack_t[0] : t->pack_n[0];
@@ -81,7 +81,7 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
 struct gemm_type uk_gemm_i32 = {
     .name = "igemm",
     .element = UK_ELEMENT_U8_I8,
-    .group = UK_ELEMENT_U8, /* zeros are zeros in all types of a byte */
+    .group = UK_ELEMENT_U8, /* kernels that pack u8 serve i8 too: they move bytes and fill up with 0 */
     .size = 1,
     .c_size = sizeof(int32_t),
     .is_mixed = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products of bytes: the functions that programs call. */
+/* Functions of products of bytes that programs call. */
 #include "batch.h"
 
 enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,

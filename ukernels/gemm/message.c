@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was wrong with the last call of a thread that failed. */
+/* The message of the last failed call of each thread. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "plan.h"

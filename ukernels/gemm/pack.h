@@ -5,8 +5,8 @@
 
 #include "plan.h"
 
-/* The row stride of a copy of rows of n elements. Long ones are an odd number of lines: they use all sets of
- * a cache, and vectors that are stored to them cross no lines. */
+/* The row stride in elements of a copy of rows of n elements. For long rows it is an odd number of cache
+ * lines: rows then use all sets of a cache, and vectors that are stored to them cross no lines. */
 int64_t uk_gemm_leading(int64_t n, int size);
 /* A and B of the product. */
 enum gemm_side { GEMM_LEFT, GEMM_RIGHT };
@@ -21,15 +21,16 @@ static inline struct uk_lattice gemm_in_place(const struct gemm_product *p, enum
     return side == GEMM_LEFT ? uk_lattice_matrix(element, p->m, p->k, gemm_a_row(p), gemm_a_step(p))
                              : uk_lattice_matrix(element, p->n, p->k, gemm_b_column(p), gemm_b_step(p));
 }
-/* Its copy for tiles: n lines of k elements; a panel has `taken` lines. */
+/* The copy of an operand for tiles: n lines of k elements (lines of struct uk_lattice); a panel has `taken`
+ * lines. */
 struct uk_lattice uk_gemm_copy(const struct gemm_type *type, const struct gemm_tile *tile,
                                enum gemm_side side, enum uk_lattice_kind kind, int64_t n, int64_t k,
                                int64_t taken);
-/* The copy of one block of an operand that the plan copies. */
+/* The copy of one block of an operand, for plans that copy it. */
 struct uk_lattice uk_gemm_block(const struct gemm_plan *plan, enum gemm_side side);
-/* The whole operand in the order in which the plan's path packs it. */
+/* The copy of a whole operand, as the plan's path packs it. */
 struct uk_lattice uk_gemm_packed(const struct gemm_plan *plan, enum gemm_side side);
-/* Its bytes; 0: the path packs nothing. */
+/* Bytes of that copy; 0: the path packs nothing. */
 size_t uk_gemm_packed_bytes(const struct gemm_plan *plan, enum gemm_side side);
 
 /* A rectangle to copy: elements [k, k + iterations) of lines [line, line + n). They become lines 0 to n and

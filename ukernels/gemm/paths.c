@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of paths, products without terms or elements, and running a plan. */
+/* The table of paths; the path of products without terms or elements; runs plans. */
 #include "plan.h"
 #include <math.h>
 
@@ -63,7 +63,7 @@ bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_opera
     return p->m && p->n && (!o->c || (p->k && o->alpha != 0 && (!o->a || !o->b)));
 }
 
-/* A workspace of few bytes. */
+/* Runs a plan with a small workspace on the stack. */
 __attribute__((noinline)) static void run_on_stack(const struct gemm_plan *plan,
                                                    const struct gemm_operands *o) {
     char memory[GEMM_WORK_ON_STACK] __attribute__((aligned(64)));

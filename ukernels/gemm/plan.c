@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments are checked, the product is normalized, and its path is chosen; the last plans are remembered. */
+/* Makes plans: checks arguments, normalizes the product, chooses its path. Each thread remembers its last
+ * plans. */
 #include "plan.h"
 #include <math.h>
 #include <string.h>
 
 /* ---- arguments ---- */
 
-/* Whether an operand of `lines` rows (columns, if it is column-major) may exceed the addresses that there
- * are, packed or not: panels of few lines are as wide as a tile. */
+/* True if an operand of `lines` rows (columns, if it is column-major) may exceed the address space, as it is
+ * or packed: panels are as wide as a tile, however few lines there are. */
 static bool is_too_large(int64_t lines, int64_t ld, int size) {
     int64_t elements, bytes;
-    ptrdiff_t last; /* where addresses have 32 bits, so has this */
+    ptrdiff_t last; /* has as many bits as addresses, which may be 32 */
 
     return __builtin_mul_overflow(lines, ld, &elements) ||
            __builtin_mul_overflow(elements, GEMM_PANEL_GROWTH * size, &bytes) ||
            __builtin_mul_overflow(elements, size, &last);
 }
 
-/* An operand of `lines` rows or columns (what), each of `length` elements, `ld` apart. */
+/* Checks an operand of `lines` rows or columns (`what` says which), of `length` elements each, `ld` apart. */
 static enum uk_status check_operand(char name, const char *what, int64_t lines, int64_t length, int64_t ld,
                                     int size) {
     if (ld < 1 || ld < length)
@@ -62,7 +63,7 @@ static enum uk_status check(const struct gemm_type *type, const struct gemm_shap
     return check_operand('c', line[rows], rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size);
 }
 
-/* Whether the caller's A and B are the product's B and A. */
+/* True if the caller's A and B are the product's B and A. */
 static bool is_swapped(const struct gemm_arguments *x) {
     return x->shape.layout != UK_ROW_MAJOR && !x->type->is_mixed;
 }
@@ -121,7 +122,7 @@ static enum uk_status plan_whole_tiles(const struct gemm_product *p, struct gemm
     return plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_UNSUPPORTED;
 }
 
-/* The plan by the path with the least cycles; of equal ones the last. */
+/* Makes a plan by the path with the fewest cycles; ties: the last path. */
 static enum uk_status choose(const struct gemm_product *p, struct gemm_plan *plan) {
     *plan = plan_without_path(p);
     plan->cycles = HUGE_VAL;
@@ -177,16 +178,16 @@ static enum uk_status plan_new(const struct gemm_arguments *x, const struct gemm
     return status;
 }
 
-/* ---- plans that are remembered: an estimate takes as long as a product of 60 cubed ---- */
+/* ---- remembered plans, because an estimate takes as long as a product of 60 cubed ---- */
 
 enum { REMEMBERED = 8 };
 static _Thread_local struct {
-    unsigned last, oldest; /* entries: used last, to be replaced next */
+    unsigned last, oldest; /* indices of the entry that was used last, and of the one to be replaced next */
     struct gemm_arguments arguments[REMEMBERED];
     struct gemm_plan plan[REMEMBERED];
 } memory;
 
-/* Without branches: one call after another has the same arguments. */
+/* True if the arguments are the same. Without branches between fields, as they mostly are. */
 static inline bool is_same(const struct gemm_arguments *x, const struct gemm_arguments *y) {
     const struct gemm_shape *s = &x->shape, *t = &y->shape;
     const int64_t sizes = (s->m ^ t->m) | (s->n ^ t->n) | (s->k ^ t->k) | (s->lda ^ t->lda) |
@@ -198,7 +199,7 @@ static inline bool is_same(const struct gemm_arguments *x, const struct gemm_arg
     return !(sizes | others) && x->type == y->type;
 }
 
-/* The entry of these arguments; -1: there is none. */
+/* The index of the entry with these arguments; -1: none. */
 static int find_entry(const struct gemm_arguments *x) {
     for (int i = 0; i < REMEMBERED; i++)
         if (is_same(&memory.arguments[i], x))
@@ -206,7 +207,7 @@ static int find_entry(const struct gemm_arguments *x) {
     return -1;
 }
 
-/* Checks and plans arguments that are not remembered. */
+/* Checks arguments that are not remembered, and adds an entry with their plan. */
 __attribute__((noinline)) static enum uk_status add_entry(const struct gemm_arguments *x) {
     struct gemm_plan plan;
     enum uk_status status = check(x->type, &x->shape);

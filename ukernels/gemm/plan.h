@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: what is decided of a product, and how it runs.
+ * Plans: the decisions about a product that are made before it runs.
  *
- * A path is a way to compute products; paths.c has the table. plan.c compares the cycles that each path is
- * estimated to take on one thread, and takes the least. The order in which the terms of an element are added
- * follows from that choice, so the cycles depend on the product's sizes and strides and on the machine's row,
- * not on threads or on what has been packed. A chosen path that can use neither leaves the product to tiles,
- * which then add the terms in the same order.
+ * A path is an algorithm for products; paths.c has the table. plan.c chooses the path with the fewest
+ * estimated cycles on one thread. The path determines the order in which the terms of an element are added.
+ * Results must not depend on threads, or on operands that were packed beforehand; so neither do the
+ * estimates, only on sizes, strides and the machine's row. If the chosen path cannot use several threads or
+ * packed operands, tiles compute the product, and add the terms in the order of that path.
  */
 #ifndef GEMM_PLAN_H
 #define GEMM_PLAN_H
@@ -14,20 +14,25 @@
 #include "runtime/runtime.h"
 #include "types.h"
 
-/* How the calls of a small product's kernels go over C: all rows and columns in one call each; blocks of rows
- * one after another, of which the next ones are prefetched; blocks of columns, all rows of each in one call;
- * a few rows at a time, along C's rows. */
+/*
+ * Orders of the calls of a small product's kernels:
+ *
+ *     GEMM_AT_ONCE              each kernel computes all rows of its columns in one call
+ *     GEMM_BLOCKS_OF_ROWS       blocks of rows one after another; the next ones are prefetched
+ *     GEMM_BLOCKS_OF_COLUMNS    blocks of columns one after another, all rows of each in one call
+ *     GEMM_ALONG_ROWS           a few rows at a time, along C's rows
+ */
 enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
-/* What is copied of B: nothing; the transpose of all columns, which are few, or of some at a time. */
+/* Copies of B: none; the transpose of all columns, which are few; the transpose of some columns at a time. */
 enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
 
 /* How a small product is computed. */
 struct gemm_small {
     const struct gemm_direct *kernels; /* of all columns, or of a block of them */
-    int64_t columns, ldb;              /* of B, or of its copy, at a time */
+    int64_t columns, ldb;              /* columns of B, or of its copy at a time; leading dimension */
     int64_t bytes;                     /* of the copy, or 0 */
     int width;                         /* columns of a block; 0: there are no blocks of columns */
-    unsigned char order, last_order;   /* of the last columns, if they are fewer */
+    unsigned char order, last_order;   /* enum gemm_order; last_order: of the last `columns`, if fewer */
     unsigned char copies;
     bool prefetches; /* C */
 };
@@ -55,9 +60,9 @@ struct gemm_plan {
     bool is_wanted;                  /* the caller named the path, however many cycles it takes */
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     struct pthreadpool *pool;        /* NULL: the library's */
-    int64_t a_block, b_block;        /* elements of the copies of a task, or of all tasks */
-    struct gemm_small small;         /* where that is the path */
-    /* Tiles; inner products have way.kc. */
+    int64_t a_block, b_block;        /* elements of the copies of A and B: tiles: of one task; else of all */
+    struct gemm_small small;         /* if the path is that of small products */
+    /* Fields of the path of tiles. That of inner products uses way.kc. */
     struct gemm_way way;
     int64_t mc, nc;                       /* blocks of rows and of columns */
     int64_t a_padding;                    /* elements before the panels of A, for a first panel that is copied
@@ -68,13 +73,13 @@ struct gemm_plan {
     unsigned char tail_form;
 };
 
-/* What uk_sgemm_plan writes into the caller's struct uk_gemm_plan, whose size is part of the ABI and leaves
- * room for more. */
+/* The contents of the caller's struct uk_gemm_plan, which uk_sgemm_plan writes. That struct's size is part of
+ * the ABI, and larger, so that fields can be added here. */
 struct gemm_prepared {
     struct uk_small_call call[GEMM_COLUMN_SPLITS]; /* of the kernels of a small product; first, as it is
                                                       passed on */
-    /* Computes a product of floats, or of doubles, by `call` alone, where alpha is 1 and beta 0 or 1; NULL:
-     * that is not possible. And the same where A and B are exchanged. */
+    /* Functions that compute a product of floats, [0], or of doubles, [1], by `call` alone, if alpha is 1 and
+     * beta 0 or 1; NULL: not possible. resolved_swapped: if the caller's A is the product's B. */
     uk_small_run *resolved[2];
     uk_small_run *resolved_swapped[2];
     struct gemm_plan plan;
@@ -91,14 +96,14 @@ static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *ca
     return callers ? &gemm_prepared_in(callers)->plan : NULL;
 }
 
-/* Whether the plan is filled in, and not NULL. */
+/* True if the plan is not NULL and has been filled in. */
 static inline bool gemm_is_plan(const struct gemm_plan *plan) {
     return plan && plan->product.type;
 }
 
 /* ---- paths ---- */
 
-/* A text that grows as long as there is room. */
+/* A text that grows in a buffer of `size` bytes. `length` counts what does not fit, too. */
 struct gemm_text {
     char *buffer;
     size_t size, length;
@@ -109,17 +114,17 @@ enum gemm_packs {
     GEMM_PACKS_NOTHING,
     GEMM_PACKS_PANELS,
     GEMM_PACKS_ALONG_K,  /* rows of A, and columns of B */
-    GEMM_PACKS_AS_STORED /* in its order, rows uk_gemm_leading apart */
+    GEMM_PACKS_AS_STORED /* in the order of the source, rows uk_gemm_leading apart */
 };
 
 struct gemm_path {
     const char *name;
     enum gemm_packs packs;
-    /* Estimated cycles on one thread of a plan that has only its product; HUGE_VAL if the path does not
-     * apply. May set what the path decides in the plan. */
+    /* Estimated cycles on one thread of a plan in which only the product is set; HUGE_VAL if the path does
+     * not apply. May set fields of the path in the plan. */
     double (*cycles)(struct gemm_plan *plan);
-    /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path uses neither,
-     * and tiles compute the product with k in one block. */
+    /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path cannot use
+     * them, and tiles compute the product with k in one block. */
     enum uk_status (*plan)(struct gemm_plan *plan);
     /* Computes the product; alpha is not 0. The workspace has as many bytes as uk_gemm_workspace_of says;
      * NULL: memory could not be allocated, which only the path of small products accepts. */
@@ -131,7 +136,7 @@ extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_g
 /* All paths; then NULL. */
 extern const struct gemm_path *const uk_gemm_paths[];
 
-/* How many threads are worth waking: as many as have GEMM_TASK cycles each. */
+/* The number of threads that are worth waking: each has at least GEMM_TASK cycles of work. */
 static inline int64_t gemm_threads(const struct gemm_plan *p) {
     const double worth = p->cycles / GEMM_TASK;
 
@@ -147,14 +152,14 @@ static inline void *gemm_at_written(const struct gemm_plan *plan, void *base, in
     return (char *)base + index * plan->product.type->c_size;
 }
 
-/* Argument of a task of a path, which computes a part of the product. */
+/* The context of a path's tasks (uk_gemm_parallel), each of which computes a part of the product. */
 struct gemm_task {
     const struct gemm_plan *plan;
     const struct gemm_operands *o;
     char *work;
 };
 
-/* The task's share of `count` panels of `size` of the `whole`. */
+/* Sets [*begin, *end) to a task's share of `whole` elements: tasks get whole panels of `size` elements. */
 static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_t size, int64_t *begin,
                               int64_t *end) {
     *begin = 0;
@@ -169,14 +174,14 @@ static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_
 
 /* ---- plan.c ---- */
 
-/* A path that a caller names instead of the one with the least cycles, and of tiles a kernel's symbol and the
- * length of blocks of k; NULL and 0: the best ones. */
+/* A path that a caller wants instead of the one with the fewest cycles; for tiles also the symbol of the
+ * kernel and the length of blocks of k. NULL or 0: the best. */
 struct gemm_wanted {
     const char *path, *kernel;
     int64_t kc;
 };
 
-/* A call's arguments, and what else its plan depends on. */
+/* Everything that the plan of a call depends on. */
 struct gemm_arguments {
     const struct gemm_type *type;
     struct gemm_shape shape;
@@ -189,8 +194,8 @@ static inline int gemm_call_threads(void) {
     return atomic_load_explicit(&uk_threads, memory_order_relaxed);
 }
 
-/* The plan of a call, whose type's tables are ready: from the memory of this thread if it was among the last
- * ones. Valid until the next call on this thread. */
+/* Sets *plan to the plan of a call, whose type's tables are ready. Each thread remembers its last plans.
+ * Valid until the next call on this thread. */
 enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
 /* The plan whose panels operands of `plan` are packed in: its own, or, as small products are read in place,
  * that of the same product with packed operands. */
@@ -199,53 +204,54 @@ enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_pl
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 #pragma GCC visibility push(default)
-/* The same as uk_sgemm_plan, or uk_dgemm_plan, by the path that is wanted. UK_INVALID_ARGUMENT: no path has
- * that name; UK_NO_MATCH: it cannot compute this product. For uk gemm and tests: programs do not have this
- * header. */
+/* Makes a plan as uk_sgemm_plan or uk_dgemm_plan does, by the path that is wanted. UK_INVALID_ARGUMENT: no
+ * path has that name. UK_NO_MATCH: it cannot compute this product. For uk gemm and tests: this header is not
+ * installed. */
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
                                const struct uk_gemm_options *options, const struct gemm_wanted *wanted);
 #pragma GCC visibility pop
 
 /* ---- prepare.c ---- */
 
-/* The same as uk_gemm_resolve for a plan that the caller keeps, whose small kernels' calls are prepared. */
+/* Makes a plan as uk_gemm_resolve does, for a caller who keeps it, and prepares calls of small products'
+ * kernels. */
 enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 
 /* ---- plan_tiles.c ---- */
 
-/* Takes the i-th of all ways instead of the best, with the kernel and blocks that are wanted, in a plan by
- * any path whose product is not exchanged: for measuring what the best one is. UK_NO_MATCH: that one is none
- * for this product; UK_INVALID_ARGUMENT: there are fewer. */
+/* Replaces *p, a plan by any path whose product is not that of the transposes, by one with the i-th of all
+ * ways of tiles, with the kernel and blocks that are wanted: for measuring which way is the best.
+ * UK_NO_MATCH: this way does not apply to the product. UK_INVALID_ARGUMENT: i is beyond the last way. */
 enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted);
-/* The best one of them, or UK_NO_MATCH. */
+/* The same with the way of the fewest cycles. UK_NO_MATCH: none applies. */
 enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted);
 
 /* ---- paths.c ---- */
 
-/* `workspace` may be NULL. */
+/* Runs a plan. `workspace` may be NULL: memory is then taken from runtime/. */
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* Bytes; 0: none. */
+/* Bytes of workspace that a plan needs; 0: none. */
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
-/* Whether an operand that would be read or written is NULL. */
+/* True if an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 
 /* ---- message.c ---- */
 
-/* Keeps the text for uk_last_message; returns the status. */
+/* Stores the message that uk_last_message returns, and returns the status. */
 enum uk_status uk_gemm_refuse(enum uk_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- verbose.c ---- */
 
-/* Whether calls say what they do, once kernels have been looked up. */
+/* True if each call prints a line (UK_VERBOSE=1). Set when kernels have been looked up. */
 extern bool uk_gemm_is_verbose;
-/* Sets uk_gemm_is_verbose, and says what all calls have in common. */
+/* Sets uk_gemm_is_verbose, and prints what all calls have in common. */
 void uk_gemm_begin_verbose(void);
-/* The same as uk_gemm_run, and says so. */
+/* The same as uk_gemm_run, and prints a line. */
 enum uk_status uk_gemm_run_verbose(const struct gemm_plan *plan, const struct gemm_operands *o,
                                    void *workspace);
-/* Says that a batch has run since `begin`, of uk_microseconds. */
+/* Prints a line about a batch that began at the time `begin` of uk_microseconds. */
 void uk_gemm_say_batch(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count,
                        int64_t threads, double begin);
 
@@ -257,7 +263,7 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
                       int64_t count);
 void uk_gemm_add(struct gemm_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- gemm.c: what the calls of all types share; a, b: as the caller has them ---- */
+/* ---- gemm.c: shared by the calls of all types; a and b are the caller's, not the product's ---- */
 
 /* Computes a product by the plan of its arguments. */
 enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,

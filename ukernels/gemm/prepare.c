@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans that callers keep: the calls of a small product's kernels are prepared once. */
+/* Makes plans that callers keep: the calls of a small product's kernels are prepared once. */
 #include <stddef.h>
 #include "plan.h"
 
-/* Runs a resolved call of several kernels; s is the first field of the plan. */
+/* Runs the prepared calls of several kernels; s is the first field of struct gemm_prepared. */
 static int run_column_splits(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const struct gemm_prepared *prepared =
         (const void *)((const char *)s - offsetof(struct gemm_prepared, call));

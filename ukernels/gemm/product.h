@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product: as a caller describes it, and as every path sees it. */
+/* A product, as a caller describes it and as all paths see it. */
 #ifndef GEMM_PRODUCT_H
 #define GEMM_PRODUCT_H
 
@@ -19,8 +19,9 @@ struct gemm_shape {
     int64_t m, n, k, lda, ldb, ldc;
 };
 
-/* A checked product C[m, n] = A[m, k] B[k, n], and how many threads may compute it. A column-major product is
- * represented by the row-major product of the transposes, C' = B' A', unless A and B have different types. */
+/* A checked product C[m, n] = A[m, k] B[k, n], and the number of threads that may compute it. A column-major
+ * product is represented by the row-major product of the transposes, C' = B' A', unless A and B have
+ * different types. */
 struct gemm_product {
     const struct gemm_type *type;
     int64_t m, n, k;
@@ -47,21 +48,22 @@ static inline int64_t gemm_b_column(const struct gemm_product *p) {
     return p->b_columns ? p->ldb : 1;
 }
 
-/* Whether a leading dimension is less than `length`, or so large that small products leave it to a plan. */
+/* True if a leading dimension is less than `length`, or exceeds it by 2^30 or more, which small products
+ * leave to a plan. */
 static inline bool gemm_leading_is_invalid(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }
 
-/* Whether a column-major B is row-major as well: a single column, or a row whose elements are contiguous. */
+/* True if a column-major B is row-major as well: a single column, or a row whose elements are contiguous. */
 static inline bool gemm_b_is_rows(const struct gemm_product *p) {
     return (p->n == 1 && !gemm_leading_is_invalid(p->ldb, p->k)) || (p->k == 1 && p->ldb == 1);
 }
 
-/* A line of a cache. */
+/* Bytes of a cache line. */
 enum { GEMM_LINE = 64 };
 
-/* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's
- * type. */
+/* The last operation on each element of C: min(max(scale * c + biases, low), high), in the product's own
+ * layout. Biases are of the product's element type; NULL: none. */
 struct gemm_epilogue {
     double scale, low, high;
     const void *row_bias, *column_bias;

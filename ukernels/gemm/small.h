@@ -1,74 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products: a few kernels, each with all rows of its columns, that read A and B in place.
+ * The path of small products: a few kernels, each of which computes all rows of its columns in one call,
+ * and reads A and B in place.
  *
- * Which products. Nothing is packed, and only the calls are paid besides the multiply-adds, if
- *   - k <= 128, so that the columns of B and the rows of A that are multiplied together stay in L1 and L2; or
- *     columns are few and all operands stay in half of L2, or the estimate (small_cost.c) says that tiles
- *     take longer;
- *   - those rows do not share sets of L1 (gemm_rows_share_sets);
- *   - rows of B are contiguous, as a kernel loads vectors of them. A may be row-major or column-major. A
- *     column-major B is transposed, as many columns at a time as stay in L1;
- *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory and summed in an
- *     order of their own. Their kernels, which start with more sums, are faster from GEMM_VECTOR_MOST
- *     elements on, and from GEMM_VECTOR_ITERATIONS k iterations on if the vector is along k or B is
- *     column-major: a sum waits 4 cycles for each k iteration. With AVX2, transposing such a B takes longer
- *     than inner products from GEMM_TRANSPOSE_LANE bytes along k on.
- * One thread has to be enough for small.c; else tiles share the work.
+ * A product is computed so if all of these hold:
  *
- * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from
- * kernels.def.
+ *   - k <= 128, so that the columns of B and the rows of A that are multiplied together stay in L1 and L2.
+ *     Or columns are few, and all operands stay in half of L2 or tiles take longer by the estimate
+ *     (small_cost.c).
+ *   - Rows of A do not share sets of L1 (gemm_rows_share_sets).
+ *   - Rows of B are contiguous, as a kernel loads vectors of them. A may be row-major or column-major. A
+ *     column-major B is transposed, as many columns at a time as stay in L1.
+ *   - It is not a long matrix-vector product, m = 1 or n = 1. Those are bound by memory, and have kernels
+ *     with more sums, which are faster from GEMM_VECTOR_MOST multiply-adds on, and from
+ *     GEMM_VECTOR_ITERATIONS k iterations on if the vector is along k or B is column-major: a sum waits 4
+ *     cycles per k iteration. With AVX2, transposing such a B takes longer than inner products from
+ *     GEMM_TRANSPOSE_LANE bytes along k on.
+ *   - One thread is enough. Otherwise tiles divide the work.
  *
- * Every element is one sum in the order of k, to which C is added last, as in all tiles of a block of k.
+ * direct.c chooses the kernels for each number of columns, once, by estimates from kernels.def.
+ *
+ * Each element is one sum in the order of k, to which C is added last, as in tiles with k in one block.
  */
 #ifndef GEMM_SMALL_H
 #define GEMM_SMALL_H
 
 #include "plan.h"
 
-/* Bytes: of a vector; of the columns that are computed together where there are many. */
+/* Bytes of a vector, and of a row of a block of columns if there are many columns. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
-/* Whether columns of B are transposed two vectors at a time, the vectors being of GEMM_VECTOR bytes. */
+/* True if the kernel transposes two vectors of columns of B at a time, vectors of GEMM_VECTOR bytes. */
 static inline bool gemm_transposes_wide(const struct gemm_type *t) {
     return t->transpose->mr * t->size > GEMM_VECTOR;
 }
 
-/* The kernel that transposes n columns of B, of one or two vectors of them. */
+/* The kernel that transposes n columns of B, which are at most two vectors. */
 static inline const struct uk_kernel *gemm_few_transpose(const struct gemm_type *t, int64_t n) {
     return t->transpose_few[n > t->transpose_few[0]->mr];
 }
 
-/* The kernels of n columns, or of the widest part of them. */
+/* The kernels for n columns; if these are many, for a block of them. */
 static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t, bool a_columns, int64_t n) {
     return &t->direct[a_columns][n < t->blocked_columns ? n : GEMM_WIDE / t->size];
 }
 
-/* The same for that many rows. */
+/* The kernels for m rows and n columns. */
 static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t, bool a_columns, int64_t m,
                                                         int64_t n) {
     return n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS ? &t->direct_few_rows[a_columns][n]
                                                           : gemm_direct_at(t, a_columns, n);
 }
 
-/* Those kernels, or the ones for that many rows and k iterations. */
+/* The kernels d, or those that replace them for as many rows and k iterations. */
 static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
     return d->many_rows && m >= d->many_rows_from && k >= d->many_iterations_from ? d->many_rows : d;
 }
 
 /* ---- dots.c ---- */
 
-/* Whether inner products take the least time of all orders in which the product's terms can be added. */
+/* True if inner products take fewer cycles than the paths that add the terms in another order. */
 bool uk_gemm_suits_dots(const struct gemm_product *p);
 
 /* ---- small.c ---- */
 
-/* Whether a product of k >= GEMM_WIDTHS may be a small one. */
+/* True if a product of k >= GEMM_WIDTHS may be a small one. */
 bool uk_gemm_may_be_long(const struct gemm_type *t, const struct gemm_product *p);
 
 /* ---- small_cost.c ---- */
 
-/* Cycles of one core for the product as planned; copying B is not among them. */
+/* Cycles of one core for the product as planned, without those of copying B. */
 double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small *w);
 
 /* ---- small_run.c ---- */
@@ -79,14 +80,15 @@ void uk_gemm_run_small(const struct gemm_small *w, const struct gemm_product *p,
 
 /* ---- direct.c ---- */
 
-/* Cycles of the instructions of m rows and the kernels' own columns; rows of B are ldb elements apart. */
+/* Cycles of the instructions for m rows and all columns of the kernels d; rows of B are ldb elements apart.
+ */
 double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct *d, int64_t m, int64_t ldb,
                              int64_t k);
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);
 
-/* Returns 0 where the condition does not hold. One test after another: compilers would combine several in
- * vectors, which takes longer than the smallest products. */
+/* Returns 0 from the calling function unless the condition holds. The asm keeps tests apart: compilers would
+ * combine several by vector instructions, which takes longer than the smallest products. */
 #define GEMM_REQUIRE(condition) \
     do {                        \
         if (!(condition))       \
@@ -94,8 +96,8 @@ void uk_gemm_direct_fill(struct gemm_type *t);
         __asm__ volatile("");   \
     } while (0)
 
-/* Whether the product is a small one, but for what an estimate has to say of many multiply-adds or a long k.
- * Depends on shapes, strides and the machine's row alone. t: the product's type, whose tables are ready. */
+/* True if the product is a small one, or may be: for many multiply-adds or a long k an estimate decides.
+ * Depends on shapes, strides and the machine's row only. t: the product's type, whose tables are ready. */
 static inline __attribute__((always_inline)) bool gemm_is_small(const struct gemm_type *t,
                                                                 const struct gemm_product *p) {
     const int64_t n = p->n, k = p->k, m = p->m;
@@ -129,7 +131,8 @@ static inline __attribute__((always_inline)) bool gemm_is_small(const struct gem
     return true;
 }
 
-/* Computes C = A B, or C += A B, by these kernels in one call each. t->size is a constant where t is. */
+/* Computes C = A B, or C += A B, by the kernels d in one call each. Inlined, so that t->size is a constant if
+ * t is. */
 static inline __attribute__((always_inline)) void
 gemm_run_direct(const struct gemm_type *t, const struct gemm_direct *d, const struct gemm_product *p,
                 const void *a, const void *b, int64_t ldb, int adds, void *c, int64_t ldc) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over a plan's tasks, and texts. */
+/* Parallel loops over a plan's tasks, and growing texts. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "plan.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products by tiles: blocks, and what the ways to compute them are estimated to take, in cycles of one core
- * (cost.c says how). */
+/* The path of tiles: sizes of blocks, and estimates of the ways to compute a product, in cycles of one core
+ * (cost.c explains them). */
 #ifndef GEMM_TILES_H
 #define GEMM_TILES_H
 
@@ -8,12 +8,12 @@
 
 /* ---- blocks.c ---- */
 
-/* Rows of a panel: panels are about equally high, and none is higher than the kernel's tile. */
+/* Rows of a panel of A: panels have about equal heights, at most that of the kernel's tile. */
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
-/* Length of the blocks of k, about equally long; L2 has room for at least four tiles of B. */
+/* Length of the blocks of k, which are about equal: half of L2 has room for at least four tiles of B. */
 int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t);
-/* Columns of a block of B: blocks of the n columns are about equally wide. `parts`: tasks that share a core's
- * L2. */
+/* Columns of a block of B: blocks of the n columns have about equal widths. `parts`: number of tasks that
+ * share a core's L2. */
 int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts);
 
 /* ---- cost.c ---- */
@@ -21,6 +21,7 @@ int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, 
 /* The dimensions of a product. */
 enum { GEMM_M, GEMM_N, GEMM_K };
 
+/* Cycles of a product by a way. */
 double uk_gemm_way_cost(const struct gemm_product *p, const struct gemm_way *w);
 /* Cycles of transposing C when it is stored: each tile passes through scratch. */
 double uk_gemm_transposed_c_cost(const struct gemm_product *p, const struct gemm_way *w);
@@ -29,15 +30,15 @@ double uk_gemm_transposed_b_cost(const struct gemm_product *p, int64_t columns);
 /* Cycles of one group of terms, for a kernel that reads groups. */
 double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k);
 
-/* Can the first row of tiles pack B while it computes? Independent of operands packed beforehand, as the
- * order of sums must be. */
+/* True if the first row of tiles can pack B while it computes. Does not depend on operands packed beforehand,
+ * so that the order of sums does not either. */
 bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile *t, enum uk_lattice_kind a);
 
-/* Among the tiles with the widest vectors the one with the least cycles per row for n columns; in_place: of
- * those that read B in place. NULL: none. */
+/* The tile with the fewest cycles per row for n columns, among those with the widest vectors; in_place: and
+ * whose kernels read B in place. NULL: none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
 
-/* ---- plan_tiles.c: the path, as plan.h has it ---- */
+/* ---- plan_tiles.c: functions of struct gemm_path ---- */
 
 double uk_gemm_tiles_cycles(struct gemm_plan *plan);
 enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan);

@@ -28,7 +28,7 @@ struct gemm_tile {
     const struct uk_vectors *vectors;                 /* the core's vectors of that width */
     const struct uk_kernel *kernel[GEMM_FORMS];       /* by form; NULL: none */
     const struct uk_variant *prefetching[GEMM_FORMS]; /* variants that prefetch for later tiles; or NULL */
-    const struct uk_variant *packing; /* variant of PANELS that packs rows of the next micro-panel; or NULL */
+    const struct uk_variant *packing; /* variant of PANELS, packs rows of the next micro-panel; or NULL */
 };
 
 /*
@@ -43,7 +43,7 @@ enum { GEMM_PREFETCHED_ROWS = 3 };
 struct gemm_next {
     const struct uk_variant *prefetching; /* of the tile's kernel */
     const void *part;
-    int64_t on;    /* elements from part to part */
+    int64_t on;    /* elements from one part to the next */
     int64_t parts; /* remaining parts; if rows are packed, remaining rows */
     int64_t stride;
     int64_t step; /* PANELS: the stride from one k iteration's prefetch to the next */
@@ -58,7 +58,7 @@ struct gemm_tile_row {
     const void *a;
     int64_t a_row, a_step;
     const void *b;
-    int64_t b_step, b_tile; /* from row to row, from tile to tile */
+    int64_t b_step, b_tile; /* elements from row to row, and from tile to tile */
     void *packed;           /* RAP: destination of B's micro-panels, one per tile */
     int64_t packed_k;       /* k iterations of each */
     void *c;
@@ -113,8 +113,8 @@ struct gemm_direct {
                         int64_t n);
         int columns; /* the last kernel takes the remaining columns */
     } column_split[GEMM_COLUMN_SPLITS];
-    int column_splits; /* 0: no such kernels */
-    /* Other kernels for products of at least so many rows and k iterations; NULL: none. */
+    int column_splits; /* kernels in use; 0: none computes so many columns */
+    /* Kernels that replace these for products of at least so many rows and k iterations; NULL: none. */
     int many_rows_from, many_iterations_from;
     const struct gemm_direct *many_rows;
 };
@@ -123,7 +123,7 @@ struct gemm_direct {
 struct gemm_type {
     const char *name;        /* "sgemm" */
     enum uk_element element; /* of its kernels in the registry */
-    enum uk_element group;   /* is_mixed: of the kernels that pack A and B */
+    enum uk_element group;   /* if is_mixed: element type of the kernels that pack A and B */
     int size, c_size;        /* of an element of A and B, and of C */
     bool is_mixed;           /* A and B have different types; kernels read groups of kr terms */
     int kr;                  /* terms of a group; 1 unless is_mixed */
@@ -154,8 +154,8 @@ struct gemm_type {
     /* The best tile for n < GEMM_WIDTHS columns. */
     const struct gemm_tile *for_columns[GEMM_WIDTHS];
     const struct gemm_tile *in_place_for_columns[GEMM_WIDTHS]; /* of tiles that read B in place; or NULL */
-    /* Kernels of any number of rows, for a row-major and for a column-major A; those of n columns; and those
-     * of n columns and few rows. */
+    /* Kernels of small products, for a row-major A, [0], and for a column-major A, [1]: all of them; the
+     * choice for n columns; the choice for n columns and few rows. */
     const struct uk_kernel *small_kernel[2][GEMM_TILES_MOST];
     int small_kernels[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few_rows[2][GEMM_FEW_COLUMNS + 1];
@@ -193,8 +193,8 @@ static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
     return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
 }
 
-/* Do so many rows of a row-major operand evict each other from L1? Rows that are a multiple of a way apart
- * map to the same sets; half of the ways are left to the other operands. */
+/* True if so many rows of a row-major operand evict each other from L1. Rows that are a multiple of a way
+ * apart map to the same sets, of which they may take half of the ways; the rest is for the other operands. */
 static inline bool gemm_rows_share_sets(const struct gemm_type *t, int64_t rows, int64_t leading) {
     return !(leading * t->size & (t->l1_way_bytes - 1)) && rows > t->l1_ways / 2;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UK_VERBOSE=1: a line for each call, with what the caller gave, what was decided, and the time that it took.
- */
+/* UK_VERBOSE=1: prints a line per call, with its arguments, its plan, and the time that it took. */
 #include <stdio.h>
 #include <string.h>
 #include "plan.h"
@@ -20,7 +19,7 @@ void uk_gemm_begin_verbose(void) {
         uk_say_line("ukernels: UK_NUM_THREADS is no number from 1 to %d; it is ignored", UK_MAX_POOL_THREADS);
 }
 
-/* The symbol of the kernel of most of the product, from the plan in words; "". */
+/* Sets `symbol` to that of the main kernel, from the plan in words; "" if that names none. */
 static void find_kernel(const struct gemm_plan *plan, char *symbol, size_t size) {
     char text[GEMM_WORK_ON_STACK];
     struct gemm_text t = {text, sizeof text, 0};
@@ -32,8 +31,8 @@ static void find_kernel(const struct gemm_plan *plan, char *symbol, size_t size)
     snprintf(symbol, size, "%.*s", found ? (int)strcspn(found + 2, "\n,") : 0, found ? found + 2 : "");
 }
 
-/* Arguments are those of the caller, but for operands that are row-major and column-major at once, which are
- * said to be row-major. */
+/* Prints a line. Arguments are those of the caller, except that an operand that is row-major and column-major
+ * at once is printed as row-major. */
 static void say(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count, int64_t threads,
                 enum uk_status status, double microseconds) {
     const struct gemm_product *p = &plan->product;
