@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions that programs call with a plan, and batches, of one element type: included by gemm.c with
- * ELEMENT, BITS (the integer of its size), TYPE (its gemm_type), LOOKED_UP, which returns the type's tables,
- * UK and LOCAL(name) for the names. */
+/*
+ * Functions of one element type that programs call: with plans, and batches. gemm.c includes this file with
+ *
+ *     ELEMENT                float or double
+ *     BITS                   the unsigned integer of its size
+ *     TYPE                   its gemm_type
+ *     LOOKED_UP              returns that type with its tables
+ *     UK(name), LOCAL(name)  names of public and of local functions
+ */
 
 static inline BITS LOCAL(bits)(ELEMENT x) {
     union {
@@ -12,14 +18,14 @@ static inline BITS LOCAL(bits)(ELEMENT x) {
     return u.bits;
 }
 
-/* Nonzero if beta is 1, zero if it is 0, which are the only values here: without a comparison, from bits of
- * the exponent. */
+/* Not 0 if beta is 1, 0 if it is 0; other values do not occur. Without a floating-point comparison, from bits
+ * of the exponent. */
 static inline int LOCAL(adds)(ELEMENT beta) {
     return (int)(LOCAL(bits)(beta) >> (8 * sizeof beta - 32));
 }
 
-/* Whether a call needs nothing but the plan's resolved kernels. Numbers are compared as bits, which is one
- * comparison even where they may be NaN. */
+/* True if a call needs only the plan's prepared kernels. Numbers are compared as bits, by a single comparison
+ * even if they may be NaN. */
 static inline bool LOCAL(is_resolved)(uk_small_run *resolved, ELEMENT alpha, const ELEMENT *a,
                                       const ELEMENT *b, ELEMENT beta, const ELEMENT *c,
                                       const void *epilogue) {

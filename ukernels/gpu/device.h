@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the room: an open device. */
+/* Private to this folder: an open device. */
 #ifndef UK_GPU_DEVICE_H
 #define UK_GPU_DEVICE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public functions: check arguments, once for all drivers, and call the driver. */
+/* The public functions: they check arguments, for all drivers, and call the driver. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -72,7 +72,7 @@ static const struct uk_gpu_driver *load_simulator(char *why) {
     return d;
 }
 
-/* The kinds, "hip, cuda and sim". */
+/* Writes the names of all kinds: "hip, cuda and sim". */
 static void list_kinds(char *text, size_t size) {
     size_t length = 0;
 
@@ -104,7 +104,7 @@ static enum uk_status open_with(const struct uk_gpu_driver *d, int ordinal, stru
     return status;
 }
 
-/* Opens the device with the first driver that has it. */
+/* Opens the device by hip or, if that fails, by cuda. */
 static enum uk_status open_any(int ordinal, struct uk_gpu **gpu, char *why) {
     char first[UK_GPU_MESSAGE], second[UK_GPU_MESSAGE];
     enum uk_status status = open_with(&uk_gpu_hip, ordinal, gpu, first);
@@ -173,7 +173,8 @@ enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address) {
     return address ? gpu->driver->free(gpu->device, address, gpu->message) : UK_OK;
 }
 
-/* Is there anything to copy or fill? If not, *status is the result of the call. */
+/* True if there are bytes to copy or fill, and arguments are valid. Otherwise *status is the result of the
+ * call. */
 static bool copies(struct uk_gpu *gpu, const char *name, uk_gpu_address device, const void *host,
                    size_t bytes, enum uk_status *status) {
     *status = UK_OK;
@@ -236,7 +237,8 @@ enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, con
     return gpu->driver->find(gpu->device, module, name, kernel, gpu->message);
 }
 
-/* Checks a grid. UK_OK with *count == 0: an empty grid, nothing to launch. */
+/* Checks a grid and its blocks, and converts them to unsigned. UK_OK with *empty: the grid has no blocks,
+ * nothing is to be launched. */
 static enum uk_status check_shape(struct uk_gpu *gpu, const int64_t grid[3], const int64_t block[3],
                                   unsigned small_grid[3], unsigned small_block[3], bool *empty) {
     static const int64_t most[3] = {INT32_MAX, UINT16_MAX, UINT16_MAX};

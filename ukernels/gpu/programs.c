@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For compiled programs: loads an image once per device, and keeps the workspace for the next call. */
+/* Functions for compiled programs: load an image once per device, and keep the workspace for the next call.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"

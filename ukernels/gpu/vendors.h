@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drivers of this room: AMD's HIP and NVIDIA's CUDA. */
+/* The built-in drivers: AMD's HIP and NVIDIA's CUDA. */
 #ifndef UK_GPU_VENDORS_H
 #define UK_GPU_VENDORS_H
 

@@ -12,7 +12,7 @@ enum {
     UK_ARCH_any
 };
 
-/* Can this build call the architecture's kernels? A constant expression. */
+/* True if this build can call the architecture's kernels. A constant expression. */
 #define UK_IS_HERE(arch) (UK_ARCH_##arch == UK_ARCH_HERE || UK_ARCH_##arch == UK_ARCH_any)
 
 #endif

@@ -9,7 +9,7 @@
 #include "machine.h"
 #include "ukernels.h"
 
-/* Weakest first, as in archs.def. Rows of other architectures have an empty name. */
+/* Instruction sets, weakest first, as in archs.def. Those of other architectures have an empty name. */
 static const struct isa {
     const char *name, *features, *private;
 } isas[] = {
@@ -19,16 +19,22 @@ static const struct isa {
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* State, set once by read_environment: the number of rows of isas that UK_ISA leaves visible, and the error
- * in it; the private features to assume, as no system reports them; and for each feature of isas whether it
- * may be used: the CPU has it, and the weakest row that needs it is visible. */
+/*
+ * State, set once by read_environment:
+ *
+ *     visible            number of rows of isas that UK_ISA leaves visible
+ *     taken              private features, which no system reports, that the CPU is taken to have
+ *     known              the features of isas; `has`: the CPU has it, and the weakest row that needs it is
+ *                        visible
+ *     status, message    the error in UK_ISA; or a note about private features
+ */
 static int visible = ISAS;
 #ifndef UK_CPU_HAS
 #define UK_CPU_HAS "" /* the build's option cpu_has */
 #endif
 static const char *taken = UK_CPU_HAS;
 static struct feature {
-    const char *name; /* up to a comma, or the end */
+    const char *name; /* ends at a comma, or at the end */
     size_t length;
     bool has;
 } known[24];
@@ -121,7 +127,7 @@ static void read_isa(void) {
     }
 }
 
-/* If the strongest visible row has a feature that no system reports: sets `message` to whether it is used. */
+/* If the strongest visible row has a private feature: sets `message` to a note that says if it is used. */
 static void explain_private(void) {
     const struct isa *strongest = NULL;
 

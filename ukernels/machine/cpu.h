@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the room: detection of features, in cpu_<arch>.c. */
+/* Private to this folder: detection of features, in cpu_<arch>.c. */
 #ifndef UK_CPU_H
 #define UK_CPU_H
 
 #include <stdbool.h>
 
-/* Do this CPU and its operating system support the feature (LLVM's name)? False for unknown names. */
+/* True if this CPU and its operating system support the feature (LLVM's name); false for unknown names. */
 bool uk_hardware_has(const char *feature);
 
 #endif

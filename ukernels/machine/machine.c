@@ -52,7 +52,7 @@ bool uk_core_has(const struct uk_core *core, const char *isa) {
            (all[wanted].arch == UK_ARCH_any || all[wanted].arch == core->arch);
 }
 
-/* One core's share of each cache: shared ones are divided evenly. */
+/* Sets `cache` to one core's share of each cache: shared ones are divided evenly. */
 static void divide(struct uk_machine *m) {
     m->cache[UK_L1] = m->core.l1;
     m->cache[UK_L2] = m->core.l2;
@@ -83,10 +83,10 @@ double uk_ports_rate(const struct uk_ports *p) {
     return p->ports ? __builtin_popcount(p->ports) / p->cycles : 0;
 }
 
-/* ---- this process's ---- */
+/* ---- the machine of this process ---- */
 
-/* Does a row's `cpus`, after the vendor ("19:00-0f,20-2f,1a:00-ff" or "d0c", hexadecimal), contain the family
- * and model? A part number of Arm's is a model of family 0. */
+/* True if a row's `cpus`, after the vendor ("19:00-0f,20-2f,1a:00-ff" or "d0c", hexadecimal), contain the
+ * family and model. A part number of Arm's is a model of family 0. */
 static bool lists(const char *list, unsigned family, unsigned model) {
     unsigned long of = 0, low, high;
     char *end;
@@ -162,8 +162,8 @@ static char message[640];
 static bool refused;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The row that UK_MACHINE names. NULL if this architecture has none of that name; the message lists those
- * that it has. */
+/* The row that UK_MACHINE names. NULL: this architecture has none of that name; the message lists those that
+ * it has. */
 static const struct uk_core *row_named(const char *name) {
     const struct uk_core *row = uk_core_find(name);
     int n;
@@ -181,8 +181,8 @@ static const struct uk_core *row_named(const char *name) {
 }
 
 /* Sets *c to one core's share of the cache that cpuinfo found, and returns the number of cores that share it.
- * Virtual machines may report any size: one outside of low .. high is ignored (0 is returned), and the row's
- * stays. */
+ * Virtual machines may report any size: if the share is outside of low .. high bytes, the row's size stays,
+ * and 0 is returned. */
 static int take(struct uk_cache *c, const struct cpuinfo_cache *found, uint32_t threads, int64_t low,
                 int64_t high) {
     if (!found)

@@ -23,15 +23,15 @@
 extern "C" {
 #endif
 
-/* In C they are calls where nothing is optimized: inline, each has variables of its own there, thousands in a
- * kernel. */
+/* In C the functions are not always_inline: without optimization each inlined copy would have variables of
+ * its own, thousands in a kernel. */
 #ifdef UK_IN_C
 #define UK_RVP_INLINE __attribute__((unused)) static inline
 #else
 #define UK_RVP_INLINE __attribute__((always_inline)) static inline
 #endif
 
-/* Lane i of v, of w bits (at most 32), with and without sign. */
+/* Lane i of v, of w bits (at most 32): zero-extended and sign-extended. */
 UK_RVP_INLINE uint64_t uk_rvp_unsigned(uint64_t v, int w, int i) {
     return v >> (w * i) & (~UINT64_C(0) >> (64 - w));
 }
@@ -46,7 +46,7 @@ UK_RVP_INLINE int64_t uk_rvp_max(int64_t v, int64_t w) {
     return v > w ? v : w;
 }
 
-/* v brought into [low, high]; *ov is set if it was not in there. */
+/* v clamped to [low, high]; *ov is set if it was outside. */
 UK_RVP_INLINE int64_t uk_rvp_clip(int64_t v, int64_t low, int64_t high, uint64_t *ov) {
     const int64_t r = v < low ? low : v > high ? high : v;
 
@@ -69,8 +69,8 @@ UK_RVP_INLINE int64_t uk_rvp_round(int64_t v, uint64_t amount) {
 }
 
 /*
- * v, of 32 bits, shifted left with saturation by the amount's low 6 bits, a signed number; to the right by
- * its negative, where 32 counts as 31.
+ * v, of 32 bits, shifted by the low 6 bits of the amount, a signed number: left with saturation if it is
+ * positive, else right by its absolute value, of which 32 counts as 31.
  */
 UK_RVP_INLINE int64_t uk_rvp_kslra(int64_t v, uint64_t amount, int rounded, uint64_t *ov) {
     const int64_t left = uk_rvp_signed(amount, 6, 0), right = uk_rvp_min(-left, 31);
@@ -80,7 +80,7 @@ UK_RVP_INLINE int64_t uk_rvp_kslra(int64_t v, uint64_t amount, int rounded, uint
     return rounded ? uk_rvp_round(v, (uint64_t)right) : v >> right;
 }
 
-/* The sum of word x's four products of bytes, signed or not; it is exact modulo 2^64. */
+/* The sum of the four products of bytes of word x, signed or not, modulo 2^64. */
 UK_RVP_INLINE uint64_t uk_rvp_dot(uint64_t a, uint64_t b, int x, int a_signed, int b_signed) {
     uint64_t sum = 0;
 
@@ -91,7 +91,8 @@ UK_RVP_INLINE uint64_t uk_rvp_dot(uint64_t a, uint64_t b, int x, int a_signed, i
     return sum;
 }
 
-/* The sum of word x's two products of halves: upper with upper and lower with lower, or crossed. */
+/* The sum of the two products of halves of word x: upper by upper and lower by lower; crossed: upper by
+ * lower. */
 UK_RVP_INLINE int64_t uk_rvp_pair(uint64_t a, uint64_t b, int x, int crossed) {
     return uk_rvp_signed(a, 16, 2 * x + 1) * uk_rvp_signed(b, 16, 2 * x + !crossed) +
            uk_rvp_signed(a, 16, 2 * x) * uk_rvp_signed(b, 16, 2 * x + crossed);
@@ -144,9 +145,13 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #undef U32
 
 /*
- * The functions. Of their bodies DECLARED declares rd where it is no parameter; TEXT is the instruction's
- * word, MODE rd's constraint, the next argument the inputs beside rs1 (with a comma in front); D and B are
- * the operands of the form in C.
+ * The functions. Arguments of the macro UK_RVP_BODY:
+ *
+ *     declared    a declaration of rd, if it is not a parameter
+ *     d, b        the operands d and b of the function in C
+ *     text        the instruction's word
+ *     mode        the constraint of rd
+ *     ...         the inputs except rs1, with a comma before them
  */
 #define UK_RVP_FUNCTION(name, parameters, body)       \
     UK_RVP_INLINE uint64_t uk_rvp_##name parameters { \
@@ -162,9 +167,9 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #define UK_RVP_OPCODE 0x77
 #endif
 /*
- * For other asm statements: the word of an instruction of three registers, with their ABI names or as
- * operands (%[sum]). UK_RVP_NAMES stands once before, and the word is aligned. UK_RVP_WORD is it with
- * operands 0 and 1 and the content of the field rs2.
+ * For other asm statements: UK_RVP_TEXT is the word of an instruction of three registers, given by their ABI
+ * names or as operands (%[sum]). UK_RVP_NAMES must precede the first, and the word must be aligned to 4
+ * bytes. UK_RVP_WORD is both, for operands 0 and 1 and a field rs2.
  */
 #if UK_RVP_OPCODE == 0x77
 #define UK_RVP_NAMES
@@ -173,7 +178,8 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #define UK_RVP_NAME(r) r
 #define UK_RVP_FIELD(number) "x" number
 #elif UK_RVP_OPCODE == 0x7f
-/* To assemblers 0x7f begins a longer instruction: so the word is data, made from the registers' numbers. */
+/* Assemblers take 0x7f for the beginning of a longer instruction, so the word is data, made of register
+ * numbers. */
 #define UK_RVP_NAMES                                                                                       \
     ".equ uk_rvp_zero, 0\n.equ uk_rvp_ra, 1\n.equ uk_rvp_sp, 2\n.equ uk_rvp_gp, 3\n.equ uk_rvp_tp, 4\n"    \
     ".equ uk_rvp_t0, 5\n.equ uk_rvp_t1, 6\n.equ uk_rvp_t2, 7\n.equ uk_rvp_s0, 8\n.equ uk_rvp_fp, 8\n"      \
@@ -203,7 +209,7 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #else
 #define UK_RVP_BODY(name, saturates, declared, d, b, text, mode, ...) UK_RVP_IN_C(name, d, b)
 #endif
-/* Without optimization an inline function's immediate is no constant. */
+/* Without optimization the immediate of an inline function is not a constant: it is computed in C. */
 #ifdef __OPTIMIZE__
 #define UK_RVP_IMMEDIATE(...) UK_RVP_BODY(__VA_ARGS__)
 #else
@@ -242,8 +248,8 @@ UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
 #include "rvp.def"
 #undef UK_RVP
 
-/* The lower words of both, that of rs1 below, and the upper ones: instructions of P that have the opcode of
- * B's. */
+/* pack joins the lower words of rs1 and rs2, packu the upper ones; that of rs1 becomes the lower. These
+ * instructions of P have the opcode of the extension B. */
 #if defined __riscv && __riscv_xlen == 64 && !defined UK_IN_C && UK_RVP_OPCODE == 0x77
 #define UK_RVP_PACK(funct7, value)                                                                   \
     uint64_t rd;                                                                                     \

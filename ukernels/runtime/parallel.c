@@ -43,8 +43,8 @@ static void forget_pool(void) {
     pthread_mutex_init(&lock, NULL);
 }
 
-/* CPUs that the process may run on, at most its CPU quota: more threads than that are stopped for a part of
- * each period, while others wait for them. */
+/* CPUs that the process may run on, at most its CPU quota. If there are more threads than that, the system
+ * stops them for a part of each period, while others wait for them. */
 static int cpus(void) {
     cpu_set_t set;
     const int quota = uk_cpu_quota("");
@@ -94,8 +94,8 @@ static void *wait_for(void *held) {
     return NULL;
 }
 
-/* Can the system create the threads of a pool? pthreadpool would wait forever for threads that it could not
- * create. Tries twice as many, since limits still count a thread shortly after its end. */
+/* True if the system can create the threads of a pool: pthreadpool would wait forever for threads that it
+ * could not create. Tries twice as many, since limits count a thread for a short time after its end. */
 static bool are_threads_left(int threads) {
     pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
     const int most = 2 * (threads - 1);
@@ -161,8 +161,8 @@ static void leave_team(struct team *t) {
         end_team(t);
 }
 
-/* pthreadpool synchronizes the caller with its workers where ThreadSanitizer cannot see it. Accesses of this
- * variable before and after a loop tell it. */
+/* Tells ThreadSanitizer, by accesses of a variable before and after a loop, that pthreadpool synchronizes the
+ * caller with its workers, which it cannot see. */
 static void show_order(void) {
     static atomic_int passed;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CPU quota of the process's control groups, versions 1 and 2 (cgroups(7)). A quota of a group limits all
- * groups below it, so each is read from that of the process up to the root. In a container the path in
- * /proc/self/cgroup may be that of the host, of which only the root is mounted.
+ * Finds the CPU quota of the process's control groups, versions 1 and 2 (cgroups(7)). The quota of a group
+ * limits all groups below it, so that those from the process's group up to the root are read. In a container
+ * the path in /proc/self/cgroup may be the host's, although only the container's root is mounted.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
