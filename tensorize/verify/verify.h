@@ -49,9 +49,10 @@ enum uk_placement {
     UK_PLACEMENTS
 };
 
+/* `at` and `length` are in bytes, from the begin of the operand's address range. `kept` is the offset of
+ * these bytes in the copies, which hold all spans one after the other. */
 struct uk_span {
-    size_t at, length; /* in bytes, from the begin of the operand's address range */
-    size_t kept;       /* offset of these bytes in the copies, which hold all spans one after the other */
+    size_t at, length, kept;
 };
 
 struct uk_memory {
@@ -148,8 +149,8 @@ struct uk_verifier {
     int cases;     /* total number of cases; before uk_verify_plan the number of random ones */
     int edges;     /* number of cases with combinations of edges; not all of them if there are too many */
     int far_sizes; /* number of extents that are no edges, and can be far */
-    /* When two extents are far together and the operands are too large, they are reduced: 0: except the first
-     * one; 1: except the second one; 2: both. */
+    /* Far extents are reduced if the operands are too large. Of two that are far together one may stay far:
+     * 0: the first; 1: the second; 2: neither. */
     int stays_far;
     int again;         /* number of attempts at this case so far, if it is a far one, that could not be run */
     int64_t all_edges; /* number of combinations of edges, each with odd and with even other sizes */
@@ -171,8 +172,9 @@ struct uk_verifier {
     int kept, kept_tensor;
     int kept_dim[UK_VERIFY_REDUCED];
     int64_t kept_at[UK_VERIFY_KEPT][UK_VERIFY_REDUCED];
-    bool left_is_zero;                      /* UK_ROUNDED: the elements of the output are 0 before the call */
-    bool is_long;                           /* the sum has so many terms that factors are only 1 or -1 */
+    /* left_is_zero: UK_ROUNDED: the elements of the output are 0 before the call. is_long: the sum has so
+     * many terms that factors are only 1 or -1. */
+    bool left_is_zero, is_long;
     bool has_small_exponents, keeps_normal; /* UK_ROUNDED: exponents are small; no number is subnormal */
     enum uk_type narrowest; /* UK_ROUNDED: the float type with the fewest exponents that is computed in */
     int budget; /* a reduction by product, of floats: bits that its factors may still use in all */
