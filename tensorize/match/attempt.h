@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the matcher: one attempt to see an intrinsic in a nest. */
+/* An attempt to match an intrinsic with a nest: what the files of the matcher share.
+ *
+ * In comments here "the kernel" is the intrinsic and "a declared tensor" one of its declaration's. Functions
+ * that return bool return false if the two sides differ, which uk_differ has recorded, or if they fail, which
+ * the context has recorded; unless their comment says "True if". */
 #ifndef UK_ATTEMPT_H
 #define UK_ATTEMPT_H
 
 #include "match.h"
 
-/* UK_UNPACK, as a panel's width in advice: the kernel reads no panel there. */
+/* UK_UNPACK: a value of uk_panel.width in advice: the operand is packed, but the kernel reads no panels. */
 enum { UK_MAX_AXES = 2 * UK_MAX_DIMS, UK_UNPACK = -1 };
 
-/* An access of the declaration, and the operand of the nest that stands in its place. */
+/* An access of the declaration with the nest's operand in the same place of the expression. */
 struct uk_pair {
-    int tensor;   /* of the declaration, by number */
+    int tensor;   /* number of the declared tensor */
     int declared; /* operand of the declaration's stage */
-    int operand;  /* of the nest's stage */
+    int operand;  /* operand of the nest's stage */
 };
 
-/* How well loops go with the kernel's axes; the least effort wins, then the longest sum. */
+/* The quality of an assignment of loops to axes: the least effort wins, then the largest sum. */
 struct uk_rank {
-    int effort;
-    double sum; /* the estimated extent of the summed axes */
+    int effort; /* a weighted count of packed operands, unused axes and extents that do not fit */
+    double sum; /* product of the estimated trip counts of the summed axes */
 };
 
 struct uk_attempt {
@@ -26,116 +30,151 @@ struct uk_attempt {
     struct uk_stage *st;
     int tile;
     const struct uk_intrinsic *k;
-    const struct uk_statement *ks;
-    /* The declaration as a stage: axis a is the loop with the id a, and where a layout divides it, its
-     * remainder is the loop with the id axes + a. */
+    const struct uk_statement *ks; /* the declaration's statement that is matched */
+    /* The declaration as a stage: axis a is the loop with the id a. If a layout divides the axis (p / 4,
+     * p % 4), this loop is the quotient, and the remainder is the loop with the id axes + a. */
     struct uk_stage *declared;
     int64_t divisor[UK_MAX_AXES]; /* of a divided axis, else 0 */
-    /* st, with the loops of divided axes split in the same way. */
+    /* st, or a copy of it in which the loops for divided axes are split in the same way. */
     struct uk_stage *view;
-    const struct uk_loop *quotient[UK_MAX_AXES], *remainder[UK_MAX_AXES];
+    const struct uk_loop *quotient[UK_MAX_AXES], *remainder[UK_MAX_AXES]; /* loops of view, by divided axis */
     struct uk_match m;
-    struct uk_fit *fit; /* not NULL: operands may be packed, and this says which */
-    bool whole;         /* loops may stay outside */
-    bool advising;      /* what is packed may be packed in another way */
+    struct uk_fit *fit; /* not NULL: operands may be packed; says which */
+    bool whole;         /* the nest is the whole stage: loops that are no axis stay outside the tile */
+    bool advising;      /* looks for a fit only for advice: packed operands may be packed differently */
     int pairs;
     struct uk_pair pair[2 * UK_MAX_OPERANDS];
-    int first[UK_MAX_OPERANDS]; /* the pair that gives a tensor's origin, by tensor number */
-    bool padded[UK_MAX_OPERANDS];
-    unsigned swap; /* which commutative nodes to swap */
+    /* By number of the declared tensor: the pair whose access is at the tensor's origin; -1: none yet. */
+    int first[UK_MAX_OPERANDS];
+    bool padded[UK_MAX_OPERANDS]; /* by number of the declared tensor: it is read under pad */
+    unsigned swap;                /* bit n: the operands of the n-th commutative node are swapped */
+    /* node: number of commutative nodes met. score: number of parts of the declaration found in the nest so
+     * far. best: the score of the difference that *why describes; -1: none. */
     int node, score, best;
-    int tries;                /* of assigning axes */
-    struct uk_chosen *chosen; /* a fit: the best axes so far */
+    int tries;                /* number of loops that were tried as axes */
+    struct uk_chosen *chosen; /* whole: the best axes so far; else NULL */
     struct uk_text *why;
 };
 
-/* attempt.c: the stage's operand that is this expression, or -1. */
+/* ---- attempt.c ---- */
+
+/* The stage's operand that is this expression, or -1. */
 int uk_match_operand_of(const struct uk_stage *st, const struct uk_expr *e);
-/* Does the value change with the loop? */
+/* True if the value depends on the loop. */
 bool uk_match_depends(struct uk_attempt *t, const struct uk_expr *e, const struct uk_loop *l);
+/* True if a value that is bound to a scalar of the kernel depends on the loop. */
 bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l);
-/* Notes the difference if this attempt got further than the others; false. */
+/* Puts the difference into *why if the score is above t->best. Returns false. */
 bool uk_differ(struct uk_attempt *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* match_declared.c: both sides with the same loops. False: it differs, or failed. */
+/* ---- match_declared.c ---- */
+
+/* Makes t->declared. */
 bool uk_match_declare(struct uk_attempt *t);
-/* view with loop l split for the divided axis. */
+/* Splits loop l, which is to be the divided axis, in a new t->view. */
 bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l);
+/* True if an axis is divided. */
 bool uk_match_is_divided(const struct uk_attempt *t);
-/* May a kernel read up to so many elements on along the loop, beyond the operand's last one: in a buffer of
- * ours that it is alone in. uk_match_read_on makes room for them. */
+/* True if the kernel may read elements past the operand's last one, along the loop: the operand is contiguous
+ * there, in a buffer that the program does not share. */
 bool uk_match_may_read_on(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l);
+/* Extends that buffer, so that `elements` elements past the last one may be read. False: no memory. */
 bool uk_match_read_on(const struct uk_attempt *t, const struct uk_operand *o, int64_t elements);
-/* May the extent along a summed axis be raised to a multiple: are the elements that this adds 0? */
+/* True if the extent of a summed axis may be rounded up to the multiple, because the terms that this adds are
+ * 0 and their elements are in memory. */
 bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple);
 
-/* Does another statement of the declaration have the tensor, and this one not? */
+/* True if only other statements of the declaration than ks access the declared tensor. */
 bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x);
 
-/* match_expr.c */
-bool uk_match_expression(struct uk_attempt *t);
-/* Does a value that is bound to a scalar of the declaration depend on the loop? */
+/* ---- match_expr.c ---- */
 
-/* match_axis.c */
+/* Compares the expressions; sets the pairs, and the scalars of t->m. */
+bool uk_match_expression(struct uk_attempt *t);
+
+/* ---- match_axis.c ---- */
+
+/* Assigns loops to axes, binds strides, and checks the origins of the pairs. */
 bool uk_match_axes(struct uk_attempt *t);
-/* Of the axes that t->m has now, in a fit. */
+/* The rank of the axes that t->m has; requires t->fit. */
 struct uk_rank uk_match_rank(const struct uk_attempt *t);
+/* True if a is better than b. */
 bool uk_match_is_better(struct uk_rank a, struct uk_rank b);
-/* The axis' largest extent: a number in the declaration, or `I <= 14` among its assumptions. */
+/* The maximum extent of the axis: a number in the declaration, or 14 if it assumes `I <= 14`; 0: not
+ * limited. */
 int64_t uk_match_most(const struct uk_attempt *t, int axis);
 
-/* How far one step along the loop moves the operand's address; terms < 0: not always as far. */
+/* The distance, in elements, by which one step along the loop moves the operand's address; terms < 0: it is
+ * not the same for all steps. */
 struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l);
-/* p with the strides that are bound so far. */
+/* p with the values of the strides that are bound so far. */
 struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *p);
 
-/* match_advice.c */
+/* ---- match_advice.c: texts for messages, in the schedule's arena ---- */
+
 const char *uk_poly_text(struct uk_attempt *t, const struct uk_poly *p);
-/* Notes that one step along loop l is another than the declaration's along `axis`; `step` would change that.
- * */
+/* Records, by uk_differ, that one step along loop l moves the operand by `have`, but one along the kernel's
+ * axis by `want`. step: the step that would change that, or "". */
 bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
                          const struct uk_poly *want, const struct uk_poly *have, const char *step);
-/* Notes the first difference under the axes of t->m, and the packs of t->fit that would remove all. */
+/* Records the first difference in the steps along the axes of t->m, with all pack steps that t->fit asks
+ * for. */
 void uk_match_advise(struct uk_attempt *t);
-/* "pack A at mo panel 14" for an operand, at a loop where pack can be put; "": no pack would do. */
+/* The text "pack A at mo panel 14" for an operand, with a loop at which it can be packed; "": packing does
+ * not help. */
 const char *uk_pack_step(struct uk_attempt *t, int operand, const struct uk_panel *panel);
-/* "cache_read A at ko in shared layout .." for an operand that is in shared and has not the groups that the
- * kernel reads; "": nothing is known to do. */
+/* The text "cache_read A at ko in shared layout .." for an operand in shared memory without the groups that
+ * the kernel reads; "": no such step is known. */
 const char *uk_shared_step(struct uk_attempt *t, const struct uk_pair *p);
+/* True if uk_group_layout can describe the panel of the operand. */
 bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_panel *p);
-/* (k, n) -> [n / 16, k / 4, n % 16, k % 4] for a panel of groups; NULL: no memory. */
+/* The layout (k, n) -> [n / 16, k / 4, n % 16, k % 4] of panels of 16 lanes in groups of 4; NULL: no
+ * memory. */
 struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct uk_panel *panel);
 
-/* match_scope.c: does the operand lie where the kernel's tensor does? */
+/* ---- match_scope.c ---- */
+
+/* Checks that the operand is in the memory scope (global, shared, register) of the declared tensor. */
 bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int operand);
 
-/* match_forms.c: has the kernel the form that the nest needs? */
+/* ---- match_forms.c ---- */
+
+/* Checks that the kernel has the forms (compute, reset, update) that the nest needs; sets t->m.first. */
 bool uk_match_forms(struct uk_attempt *t);
 
-/* match_tile.c: what must hold for every tile, once axes and operands are known. */
+/* ---- match_tile.c: conditions on every tile, once axes and operands are known ---- */
+
+/* Finds the role of each of the kernel's sizes. */
 bool uk_match_roles(struct uk_attempt *t);
+/* Checks that every tile is a box with extents that the kernel takes, that its assumptions hold, and that
+ * what it reads is in memory and aligned. */
 bool uk_match_tiles(struct uk_attempt *t);
 
-/* match_memory.c: do the pads that the program wrote have nothing to do in this nest? */
+/* ---- match_memory.c ---- */
+
+/* Checks that operands which the program reads under pad, and the kernel without, are inside their tensors.
+ */
 bool uk_match_pads(struct uk_attempt *t);
-/* Is all in memory that the kernel reads of the operand beyond the tile? */
+/* Checks that the elements which the kernel reads beyond the tile (`over`) are in memory. */
 bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
-/* Is every tile of the declaration's tensor aligned as it says? */
+/* Checks that every tile of the declared tensor has the alignment that the declaration requires. */
 bool uk_match_aligned(struct uk_attempt *t, int tensor);
 
-/* match_valid.c: the index that the size ends, where it is a sum of several axes, which a stage's loops have
- * too. */
+/* ---- match_valid.c: operands of copies, which are read under pad ---- */
+
+/* Size v is the extent of a padded dimension that the sum of coefficient[a] * axis a indexes: sets
+ * uk_size_binding.sum if more than one of these axes has a loop. */
 bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64_t *coefficient);
-/* Does one of the operand's sizes end the sum that the bound holds? */
+/* True if `bound`, a form of the operand's `within`, is a multiple of the sum that such a size bounds. */
 bool uk_match_ends_sum(const struct uk_attempt *t, int operand, const struct uk_affine *bound);
-/* How much of an operand that is read under pad is there, along an axis or a sum of axes. */
+/* The value of a size of role UK_SIZE_VALID for the tile at `value`. */
 struct uk_index *uk_match_valid(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                 const struct uk_size_binding *size, struct uk_index *const *value);
-/* Where a copy's source has no element, the kernel stores 0 if that is what its `pad` says of this axis; any
- * other such place must be outside of every tile. */
+/* Checks the places at which a copy's source has no element: they are outside every tile, or the kernel
+ * stores the value of its pad there because a size of role UK_SIZE_VALID says so. */
 bool uk_match_within(struct uk_attempt *t, int operand);
 
-/* The declaration's access and the nest's operand that give a tensor's origin. */
+/* The declaration's operand, and the nest's, that give a declared tensor's origin. */
 static inline const struct uk_operand *uk_match_declared(const struct uk_attempt *t, int tensor) {
     return &t->declared->operand[t->pair[t->first[tensor]].declared];
 }

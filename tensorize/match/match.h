@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room match: the proof that a nest is what a kernel computes; which kernels there are, what they cost, and
- * why one does not fit; all steps in order, tensorize among them. It uses schedule, registry and cost. Data:
- * struct uk_match, uk_fit, uk_packing, uk_candidate, uk_reason.
+ * Room match: proves that a nest of loops computes what a kernel declares; lists the candidates, their costs,
+ * and the reasons why kernels do not fit; applies the steps of a schedule. It uses schedule, registry and
+ * cost. Data: struct uk_match, uk_fit, uk_packing, uk_candidate, uk_reason.
+ *
+ * Words: the *declaration* is the program of an intrinsic; its iterators are the kernel's *axes*. The *nest*
+ * is a stage's loops from position `tile` on; the *tile* is one execution of the nest, computed by one call.
  */
 #ifndef UK_MATCH_H
 #define UK_MATCH_H
@@ -11,125 +14,139 @@
 
 /* ---- apply.c ---- */
 
+/* Applies the steps in order, and appends a copy of each to s->applied. */
 enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
 
 /* ---- match.c ---- */
 
-/* What a size of the declaration stands for in a call. */
+/* Meaning of a size of the declaration in a call. */
 enum uk_size_role {
-    UK_SIZE_EXTENT,
-    UK_SIZE_VALID,
-    UK_SIZE_STRIDE,
-    UK_SIZE_LOOSE,
-    UK_SIZE_ELSEWHERE, /* only other statements of the declaration have it */
+    UK_SIZE_EXTENT, /* extent of an axis */
+    UK_SIZE_VALID,  /* number of indices, along an axis or a sum of axes, that are inside a padded tensor */
+    UK_SIZE_STRIDE, /* stride of an operand */
+    UK_SIZE_LOOSE,  /* stride along which the nest makes no step: any value would do */
+    UK_SIZE_ELSEWHERE, /* used only by other statements of the declaration than the one matched */
 };
 
-/* What a size of the declaration is bound to. */
 struct uk_size_binding {
     enum uk_size_role role;
-    int axis;    /* EXTENT: of this axis; VALID: its part inside the pad of operand */
-    int operand; /* LOOSE: the declaration's tensor, whose dimension `axis` has this stride, never used */
-    bool bound;
-    const struct uk_affine
-        *sum;             /* VALID: of the declaration's axes, the sum that it ends; NULL: of one axis */
-    struct uk_poly value; /* STRIDE */
+    int axis;    /* EXTENT, VALID: number of the axis; LOOSE: the stored dimension with this stride */
+    int operand; /* VALID: the padded operand of the stage; LOOSE: number of the declaration's tensor */
+    bool bound;  /* STRIDE: `value` is set */
+    /* VALID: the sum of axes that indexes the padded dimension, by axis; NULL: it is the axis alone. */
+    const struct uk_affine *sum;
+    struct uk_poly value; /* STRIDE: the stride in the nest, in elements */
 };
 
+/* A proof: how calls of a kernel compute a nest. Arrays are indexed by the numbers of the declaration's axes,
+ * tensors, scalars and sizes. */
 struct uk_match {
     struct uk_intrinsic *intrinsic;
     int axes;
-    struct uk_loop
-        *axis[2 * UK_MAX_DIMS];        /* the declaration's iterator -> loop of the nest; NULL: extent 1 */
-    int64_t most[2 * UK_MAX_DIMS];     /* the axis' largest extent in one call; 0: any */
-    int64_t fixed[2 * UK_MAX_DIMS];    /* the extent, where the declaration has a number; else 0 */
-    bool always[2 * UK_MAX_DIMS];      /* ... and every tile has it */
-    int64_t multiple[2 * UK_MAX_DIMS]; /* the extent is raised to one; 0: it is not */
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the nest's loop for the axis; NULL: none, its extent is 1 */
+    int64_t most[2 * UK_MAX_DIMS];         /* maximum extent in one call; 0: not limited */
+    int64_t fixed[2 * UK_MAX_DIMS];        /* the extent, if the declaration has a number; else 0 */
+    bool always[2 * UK_MAX_DIMS];          /* every tile has the fixed extent */
+    int64_t multiple[2 * UK_MAX_DIMS];     /* extents are rounded up to a multiple of it; 0: they are not */
     int tensors, sizes, scalars;
-    int operand[UK_MAX_OPERANDS]; /* the declaration's tensor (by number) -> operand of the stage */
-    struct uk_operand *at;        /* where these are general forms, the same without the tile's loops */
-    const struct uk_expr *scalar[UK_MAX_SCALARS]; /* by the declaration's number: a value of the statement */
-    struct uk_size_binding size[UK_MAX_SIZES];    /* the declaration's size, by number */
-    bool partial;            /* some tiles do not have a fixed extent: those run as plain loops */
-    bool first;              /* the nest starts the sums: compute where the outer reductions are at 0 */
-    struct uk_position step; /* that asked for the kernel */
+    int operand[UK_MAX_OPERANDS]; /* the stage's operand that is passed for the tensor; -1: none */
+    /* By tensor: operands whose affine forms give the tile's origin. Not NULL if the match has split loops,
+     * which the stage's own forms do not show. */
+    struct uk_operand *at;
+    const struct uk_expr *scalar[UK_MAX_SCALARS]; /* the value in the statement that is passed */
+    struct uk_size_binding size[UK_MAX_SIZES];
+    bool partial; /* some tiles may lack a fixed extent; they run as plain loops */
+    /* The kernel begins the sums: tiles at which all outer reduction loops are 0 call its compute form, or
+     * reset and update, and no loops initialize the output. */
+    bool first;
+    struct uk_position step; /* of the tensorize step */
 };
-/* Tiles that a kernel of two statements computes: it makes the copy too that the others read. */
+/* A kernel of two statements, copy and product, that makes a copy's panel while it computes the first tile
+ * that reads it. */
 struct uk_packing {
-    struct uk_match *match; /* as the stage's own; `at` holds all operands */
-    int loops;              /* the tiles where these are at 0 */
+    struct uk_match *match; /* of its second statement; `at` has all operands */
+    int loops;              /* it is called for the tiles at which all these loops are 0 */
     struct uk_loop *loop[UK_MAX_LOOPS];
 };
 
-/* Is the nest from loop position `tile` on what the intrinsic computes? `why` receives the first difference.
- */
+/* Matches the nest that begins at loop position `tile`. UK_NO_MATCH: the intrinsic does not compute it, for
+ * the reason *why, the difference that the furthest attempt met. */
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why);
-/* The same for one of the declaration's statements: operands and sizes that only others have are left out. */
+/* uk_match for the declaration's statement ks alone; operands and sizes of other statements stay unbound. */
 enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
                                   struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
                                   struct uk_text *why);
-/* The value of the declaration's size for the tile at `value`. */
+/* The value of the declaration's size number `size` in the call for the tile at value[id] of the outer
+ * loops. */
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                int size, struct uk_index *const *value);
-/* How many values the axis has in the tile: uk_extent less uk_first. */
+/* The trip count of the loop in the tile: uk_extent less uk_first. */
 struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                 struct uk_index *const *value);
+/* Position of the tensor in the program's list, or -1. */
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
 
-/* match_scope.c: turns a stage with operands in shared or in register into what one thread of a full block
- * computes; *kept is the stage as it was, to be put back, or NULL. */
+/* ---- match_scope.c ---- */
+
+/* Turns a stage with operands in shared memory or registers into what one thread of a full block computes.
+ * *kept: a copy of the original stage, which the caller has to restore; NULL: the stage is unchanged. */
 enum uk_status uk_match_as_thread(struct uk_schedule *s, struct uk_stage *st, struct uk_stage **kept);
-/* Once registers are each thread's own and pipelines have their slots: the matches of such stages, as they
- * are now. */
+/* Matches such tensorized stages again, after all steps: buffers in registers have become each thread's, and
+ * pipelined buffers have slots. Refuses if a kernel no longer computes its nest. */
 enum uk_status uk_match_locals(struct uk_schedule *s);
 
-/* How an operand is packed for a kernel. */
+/* How an operand is packed for a kernel: in panels of `width` adjacent elements, the lanes. */
 struct uk_panel {
-    int64_t width; /* 0: in place */
-    int along;     /* dimension of the operand's tensor */
-    int lane;      /* the axis along that dimension */
-    int64_t group; /* elements along the axis `of` that lie side by side; 0: it is not divided */
+    int64_t width; /* 0: it is read in place, not packed */
+    int along;     /* the tensor's dimension that is cut into panels */
+    int lane;      /* the axis that runs over the lanes */
+    int64_t group; /* adjacent elements of axis `of` per lane; 0: one */
     int of;
-    struct uk_map *layout; /* in groups: the map for pack */
+    struct uk_map *layout; /* if group is not 0: the layout for the step pack */
 };
 
-/* How a whole stage would be tiled for an intrinsic: which loop is which axis, how far each axis reaches, and
- * which operands it wants in panels. */
+/* How a whole stage can be tiled for an intrinsic. */
 struct uk_fit {
     struct uk_intrinsic *intrinsic;
-    int axes;
-    struct uk_loop *axis[2 * UK_MAX_DIMS];
-    int64_t most[2 * UK_MAX_DIMS];          /* the axis' largest extent in one call; 0: any */
-    int units;                              /* axes of the kernel for which there is no loop, */
-    int64_t unit[2 * UK_MAX_DIMS];          /* and their largest extents */
+    int axes;                              /* number of the kernel's axes that have a loop */
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop of each */
+    int64_t most[2 * UK_MAX_DIMS];         /* maximum extent in one call; 0: not limited */
+    int units;                             /* number of the kernel's axes without a loop: their extent is 1 */
+    int64_t unit[2 * UK_MAX_DIMS];         /* maximum extent in one call of each of these; 0: not limited */
     struct uk_panel panel[UK_MAX_OPERANDS]; /* by operand of the stage */
-    bool any_strides[UK_MAX_OPERANDS];      /* the kernel takes all strides of the operand */
+    /* By operand of the stage: the kernel takes any strides of it, also along the innermost dimension. */
+    bool any_strides[UK_MAX_OPERANDS];
     const struct uk_map *transposed; /* the layout of a buffer that holds the output's tiles; or NULL */
 };
+/* UK_NO_MATCH: no tiling of the stage makes it the intrinsic's; *why as for uk_match. */
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why);
-/* Does the kernel have an axis for the loop? */
+/* True if the loop is that of an axis of the fit. */
 bool uk_is_axis(const struct uk_fit *f, const struct uk_loop *l);
 
 /* ---- first_tile.c ---- */
 
-/* A kernel that makes the copy while it computes the first of the tiles that read it; NULL: there is none. */
+/* Finds a kernel that makes the copy while it computes the first of the tiles of *reader that read it; *out
+ * NULL: there is none. */
 enum uk_status uk_find_packing(struct uk_schedule *s, struct uk_stage *copy, struct uk_stage **reader,
                                struct uk_packing **out);
-/* Before anything is packed: is there such a kernel, of the fit's tile? */
+/* Sets *has if a kernel with the same tile as the fit's could pack its only packed operand; nothing has to be
+ * packed yet. */
 enum uk_status uk_has_packing(struct uk_schedule *s, const struct uk_fit *fit, bool *has);
-/* Gives the copy to a kernel that makes it while it computes, and drops the stage, if there is such a kernel.
- * */
+/* If uk_find_packing finds a kernel, sets it in the reader and removes the copy's stage. */
 enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy);
 
 /* ---- candidates.c ---- */
 
-/* A kernel that was considered, and what is said of it. */
+/* A kernel that was considered, and what uk explain or a message says about it. */
 struct uk_reason {
     const char *kernel, *text;
     bool fits;
-    double cycles;       /* of one that fits */
-    int reached, number; /* of one that does not: s->reached; place in the list */
+    double cycles; /* fits: its cost, in cycles per element of the tile */
+    /* reached: if it does not fit, uk_schedule.reached after the attempt. number: the position in the list
+     * before it was sorted. */
+    int reached, number;
 };
 
 /* Zero-initialize; lives in the schedule's arena. */
@@ -140,32 +157,39 @@ struct uk_reasons {
 
 void uk_reason_add(struct uk_schedule *s, struct uk_reasons *r, const char *kernel, const char *text,
                    bool fits, double cycles);
-/* Those that fit, by their cost, then the nearest first. */
+/* Sorts the kernels that fit by increasing cost; after them those that do not, the best match first. */
 void uk_reasons_sort(struct uk_reasons *r);
-/* The first ten, or all if the options say so, a line each, and how many there are besides. */
+/* Sorts, and puts a line for each of the first ten, or for all if the options say so, and the number of the
+ * others. in_message: for the end of an error message, else for uk explain. */
 void uk_reasons_put(const struct uk_schedule *s, struct uk_reasons *r, struct uk_text *t, bool in_message);
-/* Goes through the program's intrinsics, then the registry's rows; zero-initialize. */
+/* An iteration over the program's intrinsics, then the registry's rows. Zero-initialize; `reasons` may be set
+ * before the first call. */
 struct uk_candidate {
     bool started;
-    struct uk_intrinsic *own;
+    struct uk_intrinsic *own; /* the current one of the program; NULL: the registry's turn */
+    /* row: number of the next row of the registry. seen: number of kernels so far that are for the target's
+     * architecture or have the wanted name. */
     int row, seen;
     struct uk_intrinsic *intrinsic; /* NULL: there are no more */
-    char refused[256];              /* the last one that the target cannot run */
-    struct uk_reasons *reasons;     /* where those are added; or NULL */
+    char refused[256];              /* a sentence about the last one that the target cannot run; or "" */
+    struct uk_reasons *reasons;     /* where kernels that the target cannot run are added; or NULL */
 };
-/* The next one that the target can run, of the name `only` if that is not NULL. The others are added to the
- * reasons. */
+/* Advances to the next kernel that the target can run; only: considers only the kernel of that name; NULL:
+ * all, except those that were made for other cores. */
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c);
-/* The first feature that the target lacks, or NULL. */
+/* A feature, execution scope or memory that the intrinsic needs and the target lacks, as text; or NULL. */
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i);
+/* Tensorizes the nest from position `tile` on by the kernel of that name, or by the cheapest one for "auto".
+ * UK_NO_MATCH: no kernel computes it. */
 enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
                                   struct uk_position at);
-/* Cycles of the inner loop per step of k, of groups a part (per call, if there is no k), and the flop/cycle
- * that follow. */
+/* Estimated cycles of the kernel's inner loop per step of k, by its instruction counts: of an iteration over
+ * kr steps, one kr-th; per call if the kernel has no k. */
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k);
+/* The flop/cycle that follow from that for a full tile. */
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
 
-/* The registry's declarations that the target can run and whose op is in use, parsed once per context. */
+/* The declaration of the registry's row, parsed on first use; it lives as long as the context. */
 enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row,
                                     struct uk_intrinsic **out);
 
