@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that a nest of loops is what an intrinsic declares, or says where they differ.
+ * Proves that a nest of loops computes what an intrinsic declares, or finds the first difference.
  *
- * The operands are paired by the expression trees, up to commutativity. An axis of the declaration is a loop
- * of the nest if, for every operand, one step of either moves the address by the same amount; strides that
- * the declaration names are bound to what stands here. Coefficients are polynomials over the sizes, compared
- * exactly. What is left are facts about all tiles (extents, alignment, memory read past the box): those that
- * a split makes obvious are read off, the rest is proved by isl.
+ * The operands are paired by comparing the expression trees, up to commutativity. A loop of the nest can be
+ * an axis of the declaration if, for every operand, one step along either moves the address by the same
+ * amount; strides that the declaration names are bound to those of the nest. Coefficients are polynomials
+ * over the sizes, compared exactly. Conditions on all tiles remain (extents, alignment, memory read past the
+ * box): those that follow directly from a split are recognized, the others are proved by isl.
  */
 #include <limits.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static bool pair_with(struct uk_attempt *t, const struct uk_match *empty, unsign
     return uk_match_expression(t) && uk_match_axes(t);
 }
 
-/* The first way to pair the expressions under which the axes agree; of fits, the best one. */
+/* Tries all ways to swap the operands of commutative nodes. Keeps the first one with which axes are found;
+ * for a fit, the one of the best rank. */
 static bool unify(struct uk_attempt *t) {
     struct uk_match empty = t->m;
     struct uk_rank best = {0};
@@ -47,7 +48,7 @@ static bool unify(struct uk_attempt *t) {
     return any && pair_with(t, &empty, chosen);
 }
 
-/* What packing would make of the nest, if that is all it needs. */
+/* If packing would be enough to make the nest the kernel's, records that as advice. Always returns false. */
 static bool advise(struct uk_attempt *t, const struct uk_match *empty) {
     struct uk_fit fit = {.intrinsic = (struct uk_intrinsic *)t->k};
     int best = t->best;
@@ -67,7 +68,8 @@ static bool advise(struct uk_attempt *t, const struct uk_match *empty) {
     return false;
 }
 
-/* The innermost loops may be as many of the output and of the sum as the kernel has axes. */
+/* Records that the nest has more loops than the kernel has axes. Suggests a loop to begin at if as many inner
+ * loops have the right kinds (output, reduced), else loops to reorder. */
 static bool too_many_loops(struct uk_attempt *t) {
     const int axes = t->ks->iterators, first = t->st->loops - axes;
     int reduced = 0;
@@ -96,7 +98,8 @@ static bool prove(struct uk_attempt *t) {
     return uk_match_roles(t) && uk_match_tiles(t);
 }
 
-/* The declaration's stage is one for all attempts, and older than what they use. */
+/* Marks the arena, to release what a failed attempt allocates. The declaration's stage, which all attempts
+ * share, is allocated before the mark. */
 static struct uk_mark mark_scratch(struct uk_schedule *s) {
     if (!s->declared)
         s->declared = uk_alloc(s->arena, sizeof *s->declared);
@@ -136,8 +139,8 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
     return UK_OK;
 }
 
-/* Where loops were divided, the operands' forms of the view, with the parts at 0. The other loops of the tile
- * keep their place in them: guards may let them begin later. */
+/* Sets m.at if loops were divided: the operands of the view, without the parts of divided loops, which begin
+ * at 0 in every tile. The tile's other loops stay in the forms, since guards may let them begin later. */
 static enum uk_status keep_operands(struct uk_attempt *t) {
     if (t->view == t->st)
         return UK_OK;
@@ -155,7 +158,7 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
     return UK_OK;
 }
 
-/* Undoes what a match that failed has used. */
+/* Releases what a failed match has used. */
 static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const struct uk_attempt *t,
                               int all_loops) {
     s->all_loops = all_loops;
@@ -166,7 +169,7 @@ static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const 
     return UK_NO_MATCH;
 }
 
-/* A kernel of several statements computes no stage alone. */
+/* False, with the reason: the kernel has several statements, so it cannot compute a single stage. */
 static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i, struct uk_text *why) {
     if (i->declaration->statements == i->computes)
         return true;
@@ -216,7 +219,7 @@ enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, in
     return status;
 }
 
-/* The dimension that the loop indexes, one by one and alone; -1: there is none. */
+/* The dimension whose index has this loop alone, with coefficient 1; -1: there is none. */
 static int panel_dimension(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l) {
     int found = -1;
 
@@ -235,7 +238,7 @@ static int panel_dimension(const struct uk_attempt *t, const struct uk_operand *
     return found;
 }
 
-/* Along which dimension the operand is packed; its axes are those of the fit. */
+/* Completes the operand's panel: its dimension, the numbers of its axes in the fit, and the layout. */
 static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     const struct uk_operand *o = &t->st->operand[operand];
     struct uk_panel *p = &t->fit->panel[operand];
@@ -255,8 +258,9 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     return true;
 }
 
-/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end, or in a
- * buffer that a kernel may read on in. */
+/* A kernel that reads groups along a summed axis needs whole groups. Checks that the extent is a multiple of
+ * the group; or that each operand there is packed, which adds zeros, or in a buffer past whose end the kernel
+ * may read. */
 static bool check_multiples(struct uk_attempt *t) {
     struct uk_arena *a = t->s->arena;
 
@@ -288,7 +292,7 @@ static bool check_multiples(struct uk_attempt *t) {
     return true;
 }
 
-/* Does the kernel take the operand at any strides, each of two axes or more? */
+/* True if the kernel takes the operand, of two dimensions or more, with any stride in each of them. */
 static bool takes_any_strides(const struct uk_attempt *t, int operand) {
     bool any = false;
 
@@ -304,7 +308,7 @@ static bool takes_any_strides(const struct uk_attempt *t, int operand) {
     return any;
 }
 
-/* The axes that have a loop, the others as units; and along which dimension each operand is packed. */
+/* Fills the fit: axes with and without a loop, and the panels. */
 static bool describe_fit(struct uk_attempt *t) {
     struct uk_fit *f = t->fit;
     int axis[UK_MAX_AXES];
@@ -348,7 +352,7 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     if (!fits)
         return give_up(s, mark, t, all_loops);
     s->all_loops = all_loops;
-    if (!uk_match_is_divided(t)) /* whose maps stay */
+    if (!uk_match_is_divided(t)) /* the fit refers to maps of divided axes */
         uk_arena_release(s->arena, mark);
     return UK_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which loop of the nest is which axis of the declaration: for every operand, one step of either moves the
- * address by the same amount. Strides that the declaration names are bound to what stands here; an axis for
- * which the nest has no loop has the extent 1.
+ * Assigns loops of the nest to the axes of the declaration: for every operand, one step along either has to
+ * move the address by the same amount. Strides that the declaration names are bound to those of the nest; an
+ * axis without a loop has the extent 1.
  */
 #include <string.h>
 #include "attempt.h"
@@ -11,7 +11,6 @@ enum { MOST_TRIES = 4096 };
 
 /* ---- what the declaration says ---- */
 
-/* p with the strides that are bound so far. */
 struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *p) {
     struct uk_poly sum = {0};
 
@@ -33,7 +32,7 @@ struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *
     return sum;
 }
 
-/* A single size, which is to be bound. */
+/* The size that p consists of, if it is a stride that is not bound yet; else NULL. */
 static const struct uk_var *free_stride(const struct uk_attempt *t, const struct uk_poly *p) {
     if (p->terms != 1 || p->term[0].factor != 1 || p->term[0].atoms != 1)
         return NULL;
@@ -56,7 +55,7 @@ int64_t uk_match_most(const struct uk_attempt *t, int axis) {
     return least;
 }
 
-/* The declaration's step along one of its loops, if it is a number; -1: it is none. */
+/* The constant coefficient of one of the declaration's loops; -1: it is not constant. */
 static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
     struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
     int64_t c;
@@ -64,7 +63,7 @@ static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
     return uk_poly_is_int(&p, &c) ? c : -1;
 }
 
-/* Does the declaration take any step along its loop? */
+/* True if the declaration allows any coefficient of its loop: it is a size. */
 static bool takes_any_step(const struct uk_attempt *t, int tensor, int loop) {
     struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
 
@@ -72,9 +71,11 @@ static bool takes_any_step(const struct uk_attempt *t, int tensor, int loop) {
            p.term[0].atom[0]->op == UK_I_VAR && p.term[0].atom[0]->var->kind == UK_VAR_SIZE;
 }
 
-/* The panel that the declaration reads, if it is one that pack makes: steps 1 and w over two axes, or, in
- * groups of f, 1 and w * f over the two parts of a divided axis and f over another. From panel to panel there
- * may be another axis, with any step. */
+/* The panel that the declaration reads, if the step pack can make it; else width is 0. The coefficients of
+ * its axes are
+ * - 1 (lanes) and w, for panels of width w
+ * - f (lanes), and w * f and 1 for quotient and remainder of a divided axis, for panels in groups of f
+ * and any size for an axis over the panels. */
 static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     struct uk_panel p = {.lane = -1, .of = -1};
     int64_t most = 0;
@@ -99,7 +100,8 @@ static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     return p.lane >= 0 && p.width > 1 && t->m.operand[tensor] != 0 ? p : (struct uk_panel){0};
 }
 
-/* Would a copy of the operand in panels have the declared steps? */
+/* True if a copy of the operand in panels would have the declared coefficients; records that panel in the
+ * fit. */
 static bool may_be_packed(struct uk_attempt *t, const struct uk_pair *p, const struct uk_poly *want,
                           const struct uk_poly *have) {
     bool packed = t->view->operand[p->operand].tensor->kind == UK_TENSOR_PACKED;
@@ -127,7 +129,8 @@ struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l
     return sum;
 }
 
-/* One step along the declaration's loop `declared`, and along loop l of the view. */
+/* Compares one step along the declaration's loop `declared` with one along loop l of the view; binds the
+ * stride if it is free. */
 static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declared, const struct uk_loop *l) {
     const struct uk_operand *o = &t->view->operand[p->operand];
     struct uk_poly want = uk_coefficient(&t->declared->operand[p->declared], declared);
@@ -146,7 +149,7 @@ static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declare
     return true;
 }
 
-/* The sum has one group at most: whatever the step from one to the next, none is made. */
+/* True if the sum has at most one group, so that the step between groups does not matter. */
 static bool has_one_group(const struct uk_attempt *t, int axis) {
     return t->divisor[axis] && !t->fit && uk_constant_extent(t->view, t->quotient[axis]) == 1;
 }
@@ -184,7 +187,8 @@ static int units(const struct uk_attempt *t, int axes) {
     return n;
 }
 
-/* An axis of the output whose extent is an argument of the kernel, or that has one element. */
+/* True if the axis may be without a loop: it is one of the output, and its extent is an argument of the
+ * kernel or the constant 1. */
 static bool may_be_one(const struct uk_attempt *t, int axis) {
     const struct uk_index *e = t->ks->extent[axis];
     int inner = t->st->loops - t->tile;
@@ -222,7 +226,7 @@ struct uk_chosen {
     struct uk_rank rank;
 };
 
-/* Guards and bounds in which two of the axes stand: tiles would not be boxes. */
+/* The number of bounds with two or more of the axes, with which tiles are not boxes. */
 static int coupled(const struct uk_attempt *t) {
     int n = 0;
 
@@ -236,8 +240,8 @@ static int coupled(const struct uk_attempt *t) {
     return n;
 }
 
-/* Of a sum: what the kernel takes exactly so many of, and there may be another number, is split, with plain
- * loops at its edge. */
+/* The number of summed axes whose extent in the kernel is a constant that the loop may not have: the loop is
+ * split, and its remainder runs as plain loops. */
 static int inexact(const struct uk_attempt *t) {
     int n = 0;
     int64_t exact;
@@ -266,7 +270,8 @@ bool uk_match_is_better(struct uk_rank a, struct uk_rank b) {
     return a.effort != b.effort ? a.effort < b.effort : a.sum > b.sum;
 }
 
-/* All axes have a loop. Of a fit, this is kept if it is the best so far, and the search goes on. */
+/* Called when all axes are assigned. True: the search ends. If the best assignment is wanted, keeps this one
+ * if it is the best so far, and lets the search continue. */
 static bool complete(struct uk_attempt *t) {
     if (!t->chosen)
         return true;
@@ -281,7 +286,8 @@ static bool complete(struct uk_attempt *t) {
     return false;
 }
 
-/* Has the loop of a whole stage as many values as the kernel takes exactly of the axis, or more? */
+/* False, recorded: the stage's loop is shorter than the constant extent of the axis, so that no split gives a
+ * full tile. */
 static bool has_enough(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     int64_t exact, n = uk_constant_extent(t->st, l);
 
@@ -291,18 +297,18 @@ static bool has_enough(struct uk_attempt *t, int axis, const struct uk_loop *l) 
                      (long long)exact, t->ks->iterator[axis]->name, l->var->name, (long long)n);
 }
 
-/* Axes one after the other, each with a loop whose steps agree; backs up where several agree. */
+/* Assigns the axes from `axis` on, each to a loop whose steps agree, by backtracking. */
 static bool assign_axes(struct uk_attempt *t, int axis) {
     if (axis == t->ks->iterators)
         return complete(t);
     bool reduced = axis >= t->ks->left_iterators, found = false;
 
     for (int i = t->st->loops - 1; i >= t->tile - may_be_one(t, axis);
-         i--) { /* of equals, the innermost: loops that are left stay outside */
+         i--) { /* innermost first, since unassigned loops stay outside the tile */
         struct uk_loop *l = i < t->tile ? NULL : t->st->loop[i];
 
         if (l && (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced ||
-                  (t->whole && uk_is_prefix_of_copy(t->s, t->st, i)))) /* which cannot be split any more */
+                  (t->whole && uk_is_prefix_of_copy(t->s, t->st, i)))) /* such a loop cannot be split */
             continue;
         struct uk_match saved = t->m;
         struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
@@ -326,7 +332,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
     return found ? false : no_loop(t, axis, reduced);
 }
 
-/* The first axes that agree; of a whole stage, which a tiling follows, the best ones. */
+/* Assigns the first axes that agree; for a whole stage, which a tiling follows, those of the best rank. */
 static bool choose_axes(struct uk_attempt *t) {
     struct uk_chosen chosen = {0};
 
@@ -345,7 +351,7 @@ static bool choose_axes(struct uk_attempt *t) {
 
 /* ---- accesses of one tensor ---- */
 
-/* Address at the start of the tile, without what the loops before it add. */
+/* The constant part of the operand's address: that at which all loops are 0. */
 static struct uk_poly offset_of(const struct uk_operand *o) {
     struct uk_poly sum = {0};
 
@@ -359,8 +365,8 @@ static struct uk_poly offset_of(const struct uk_operand *o) {
     return sum;
 }
 
-/* The pair that gives the origin is one whose access begins at the declared tensor's origin; the others lie
- * as far from it as the declaration says. */
+/* Sets t->first to pairs whose access is at the declared tensor's origin, and checks that the other accesses
+ * of a tensor have the declared distance from it. */
 static bool check_offsets(struct uk_attempt *t) {
     for (int i = 0; i < t->pairs; i++) {
         int n = t->pair[i].tensor;
@@ -399,8 +405,8 @@ static bool check_offsets(struct uk_attempt *t) {
     return true;
 }
 
-/* Constant strides may be those of panels by themselves. Then the operand is read in place if whole panels
- * are in memory, and else packed; where guards let tiles begin inside a panel, neither. */
+/* An operand whose constant strides happen to be those of panels is read in place if whole panels are in
+ * memory, else packed. False: guards let tiles begin inside a panel, so neither works. */
 static bool check_in_place(struct uk_attempt *t) {
     for (int i = 0; i < t->pairs && t->whole; i++) {
         const struct uk_pair *p = &t->pair[i];

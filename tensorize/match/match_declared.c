@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a match with the same loops. The declaration becomes a stage whose loops are its axes; an
- * axis that a layout divides (p / 4, p % 4) becomes two, and the nest's loop for it is split in the same way,
- * so that addresses are sums of loops on both sides.
+ * Gives both sides of a match the same loops. The declaration becomes a stage whose loops are its axes. An
+ * axis that a layout divides (p / 4, p % 4) becomes two loops, and the nest's loop for it is split in the
+ * same way, so that addresses are sums of loops on both sides.
  */
 #include <string.h>
 #include "attempt.h"
@@ -16,7 +16,7 @@ static int axis_of(const struct uk_statement *s, const struct uk_index *e) {
     return -1;
 }
 
-/* Notes by what each axis is divided. */
+/* Sets t->divisor of the axes that e divides. */
 static bool find_divisors(struct uk_attempt *t, const struct uk_index *e) {
     int64_t f;
 
@@ -138,7 +138,7 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     if (!(v = uk_alloc(s->arena, sizeof *v)))
         return uk_out_of_memory(s->context), false;
     *v = *t->view;
-    v->kept_ids |= (uint64_t)1 << l->id; /* forms of the stage itself have it */
+    v->kept_ids |= (uint64_t)1 << l->id; /* forms of the original stage still use it */
     if (!uk_loop_divide(s, v, at, l->var->name, l->var->name))
         return false;
     struct uk_loop *outer = v->loop[at], *inner = v->loop[at + 1];
@@ -156,7 +156,7 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
         for (int d = 0; d < v->operand[o].tensor->stored_dims; d++)
             if (!uk_affine_split(s, &v->operand[o].index[d], l, f, outer, inner))
                 return false;
-    /* A loop that stays at 0 moves no address. */
+    /* A loop with the single value 0 does not change addresses. */
     for (int o = 0; o < v->operands && !t->fit && uk_constant_extent(v, outer) == 1; o++)
         for (int d = 0; d < v->operand[o].tensor->stored_dims; d++)
             v->operand[o].index[d].coefficient[outer->id] = 0;
@@ -176,7 +176,7 @@ bool uk_match_is_divided(const struct uk_attempt *t) {
 
 /* ---- zero extension ---- */
 
-/* Some stored dimension holds all remainders of the axis, so that whole groups are in memory. */
+/* True if some stored dimension holds all remainders of the axis, so that whole groups are in memory. */
 static bool has_whole_groups(const struct uk_operand *o, const struct uk_loop *remainder, int64_t f) {
     for (int d = 0; d < o->tensor->stored_dims; d++) {
         bool alone = !o->index[d].rest && o->index[d].coefficient[remainder->id] == 1;
@@ -220,7 +220,7 @@ bool uk_match_read_on(const struct uk_attempt *t, const struct uk_operand *o, in
     return true;
 }
 
-/* What bounds the loop also bounds what was copied; beyond it the copy is 0. */
+/* True if the loop's bound is also one of the copy's source, beyond which the copy holds the pad's value. */
 static bool copy_ends_with(const struct uk_stage *copy, const struct uk_bound *b) {
     for (int i = 0; i < copy->operand[1].valid; i++)
         if (uk_index_equal(copy->operand[1].within[i].upper, b->upper))
@@ -228,7 +228,8 @@ static bool copy_ends_with(const struct uk_stage *copy, const struct uk_bound *b
     return false;
 }
 
-/* Is the operand a copy that holds 0 where the loop would go on? */
+/* True if the operand is a copy that holds 0 for the values of loop l from its end up to the next multiple of
+ * f. */
 static bool is_zero_beyond(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l,
                            int64_t f) {
     const struct uk_stage *c = t->s->stages;
@@ -254,7 +255,7 @@ static bool is_zero_beyond(const struct uk_attempt *t, const struct uk_operand *
     return true;
 }
 
-/* Is e 0 where the access is? */
+/* True if e is 0 wherever the access is 0, since the access is a factor of it. */
 static bool is_factor(const struct uk_expr *e, const struct uk_expr *access) {
     if (e == access)
         return true;
