@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a schedule, in order: each by the function of its row in steps.def, which room schedule has;
- * tensorize and import are here. */
+/* Applies the steps of a schedule in order, each by the function that its row of steps.def names. Those of
+ * tensorize and import are here, the others in room schedule. */
 #include "match.h"
 
 enum uk_status uk_apply_tensorize_step(struct uk_schedule *s, struct uk_step *step) {
@@ -17,7 +17,7 @@ enum uk_status uk_apply_tensorize_step(struct uk_schedule *s, struct uk_step *st
     return uk_apply_tensorize(s, st, position, step->subject, step->at);
 }
 
-/* The linker takes imports from the program, wherever they stand. */
+/* Does nothing: the linker reads imports from the program. */
 enum uk_status uk_apply_import(struct uk_schedule *s, struct uk_step *step) {
     (void)s;
     (void)step;

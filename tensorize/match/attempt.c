@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of an attempt share: the reason that it fails for, and what values depend on. */
+/* Helpers of all parts of an attempt: the reason of its failure, and the loops that values depend on. */
 #include <stdio.h>
 #include "attempt.h"
 
-/* Keeps the reason of the attempt that got furthest. */
 bool uk_differ(struct uk_attempt *t, const char *format, ...) {
     va_list ap;
     char text[512];

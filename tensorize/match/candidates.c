@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels may compute a nest: the program's own intrinsics, then every row of the registry. */
+/* The candidates for a nest, and the choice among them: the program's own intrinsics, then every row of the
+ * registry. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/base.h"
@@ -52,7 +53,7 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
     return NULL;
 }
 
-/* Whether the row was made for cores, of which the target's is none. */
+/* True if the row names the cores that it was made for, and the target's is not among them. */
 static bool is_for_others(const struct uk_target *t, const struct uk_kernel *row) {
     const size_t length = strlen(t->row);
 
@@ -109,7 +110,7 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
 
 /* ---- cost ---- */
 
-/* Of a step by the row's instruction counts; 0: it states none. */
+/* Cycles of an iteration of the inner loop by the row's instruction counts; 0: it states none. */
 static double counted_cycles(const struct uk_target *t, const struct uk_kernel *k) {
     const struct uk_counts n = {
         .fma = uk_kernel_fma(k), .load = uk_kernel_loads(k), .other = uk_kernel_other(k)};
@@ -120,12 +121,12 @@ static double counted_cycles(const struct uk_target *t, const struct uk_kernel *
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
     double most = counted_cycles(t, k);
 
-    /* Portable C's counts are of one compiler on one machine, with vectors of 16 bytes: a kernel that was
-     * made for the target wins a tie, and a target without such vectors takes an instruction for each of four
-     * elements at least. */
+    /* The counts of portable C are those of one compiler on one machine with 16-byte vectors. A factor
+     * of 1.05 lets a kernel that was made for the target win a tie; a target without such vectors needs four
+     * scalar instructions for one of a vector. */
     if (!strcmp(uk_kernel_arch(k), "any"))
         most *= t->vectors.bytes < 16 ? 4 : 1.05;
-    /* Portable C may state no counts: one element at a time. */
+    /* Portable C may state no counts: a cycle per element of the tile. */
     return most > 0 ? most / uk_kernel_kr(k) : (double)uk_kernel_mr(k) * uk_kernel_nr(k);
 }
 
@@ -161,7 +162,8 @@ int64_t uk_l2_share(const struct uk_schedule *s) {
 
 /* ---- tensorize L auto | KERNEL ---- */
 
-/* Of the kernel's extent `most`, the tiles use n; what it computes for each element of them. */
+/* Elements that the kernel computes along an axis per element of a tile with extent n; 1: nothing is
+ * wasted. */
 static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
     int64_t step =
         most == uk_kernel_mr(row) && uk_kernel_row_step(row) > 0 ? (int64_t)uk_kernel_row_step(row) : most;
@@ -169,7 +171,7 @@ static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
     return most <= 0 || n <= 0 || n >= most ? 1 : (double)((n + step - 1) / step * step) / (double)n;
 }
 
-/* The same for all axes of a match. */
+/* The product of this waste over all axes of a match. */
 static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
     double all = 1;
 
@@ -178,7 +180,7 @@ static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
     return all;
 }
 
-/* Cycles per element that the tile has; what the user brought goes first. */
+/* Cycles per element of the tile and step of k. 0 for the program's own intrinsics, which are preferred. */
 static double cost(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m) {
     const struct uk_kernel *row = m->intrinsic->row;
 
@@ -249,7 +251,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         best->step = at;
         status = UK_OK;
     } else if (!c.seen && any) {
-        /* Loops that a note names, or that are refused where kernels are required. */
+        /* The stage runs as plain loops, with a note, unless kernels are required. */
         st->plain_why = uk_format(s->arena, "the target %s has no kernels", s->target->name);
         status = st->plain_why ? UK_OK : uk_out_of_memory(s->context);
     } else if (!c.seen) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to say when a nest is no kernel: both sides, and a step that brings them together. */
+/* Messages for a nest that no kernel computes: both sides of the difference, and a step that would remove
+ * it. */
 #include <string.h>
 #include "attempt.h"
 
@@ -24,7 +25,7 @@ static const struct uk_stage *copy_of(const struct uk_attempt *t, const struct u
     return c;
 }
 
-/* The kernel reads no panels there. */
+/* The advice for a packed operand of which the kernel reads no panels. */
 static const char *unpack_step(const struct uk_attempt *t, const struct uk_tensor *x) {
     const struct uk_stage *c = copy_of(t, x);
     const char *text =
@@ -33,7 +34,8 @@ static const char *unpack_step(const struct uk_attempt *t, const struct uk_tenso
     return text ? text : "";
 }
 
-/* "split so that each thread has I == 8, J == 16", of a kernel whose tile has one size. */
+/* The text "split so that each thread has I == 8, J == 16" for a kernel that assumes constant extents; or
+ * "". */
 static const char *tile_step(struct uk_attempt *t) {
     const char *text = "";
 
@@ -72,7 +74,7 @@ bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis
 
 /* ---- groups in shared memory ---- */
 
-/* The dimension of what was copied with which loop l moves in the copy; -1: none. */
+/* The source's dimension that loop l moves along in the copy, operand o; -1: none. */
 static int copied_dimension(const struct uk_stage *c, const struct uk_operand *o, const struct uk_loop *l) {
     const struct uk_buffer_layout *layout = &c->copied->layout;
     const int slots = o->tensor->stored_dims - layout->stored;
@@ -86,8 +88,9 @@ static int copied_dimension(const struct uk_stage *c, const struct uk_operand *o
     return -1;
 }
 
-/* (m, k) -> [k, m / 4 % 2, m / 8, m % 4]: of each thread's `extent` elements along dimension d the groups,
- * each beside those of the neighbours. */
+/* Puts a layout such as (m, k) -> [k, m / 4 % 2, m / 8, m % 4], here for extent 8 and group 4. It divides
+ * each thread's `extent` elements along dimension d into groups, and puts the groups of the same number of
+ * all threads next to each other. */
 static void put_groups(struct uk_text *t, const struct uk_access *a, int dims, int d, int64_t group,
                        int64_t extent) {
     const char *before = "(";
@@ -143,7 +146,8 @@ const char *uk_shared_step(struct uk_attempt *t, const struct uk_pair *p) {
 
 /* ---- where to pack ---- */
 
-/* Inside the first `prefix` loops, the operand's part is a box: every index has its fine steps there. */
+/* True if the part of the operand that is accessed inside the first `prefix` loops is a box: in every index,
+ * the inner loops have smaller coefficients than the prefix loops. */
 static bool is_box_inside(const struct uk_stage *st, const struct uk_operand *o, int prefix) {
     for (int d = 0; d < o->tensor->stored_dims; d++) {
         int64_t coarsest = 0, finest = INT64_MAX;
@@ -162,7 +166,8 @@ static bool is_box_inside(const struct uk_stage *st, const struct uk_operand *o,
     return true;
 }
 
-/* The innermost loop outside of the tile with which the operand changes, NULL: root. */
+/* The loop at which to pack: the innermost one outside the tile along which the operand moves; NULL: at
+ * root. */
 static const struct uk_loop *place_of(const struct uk_attempt *t, const struct uk_operand *o) {
     for (int i = t->tile - 1; i >= 0; i--)
         if (uk_steps_along(o, t->st->loop[i]) && is_box_inside(t->st, o, i + 1))
@@ -170,7 +175,7 @@ static const struct uk_loop *place_of(const struct uk_attempt *t, const struct u
     return NULL;
 }
 
-/* " along d", where pack would not find the lane's dimension by itself. */
+/* The text " along d" if the step pack would not choose the lane's dimension d by itself; else "". */
 static const char *along(struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *lane) {
     int candidates = 0, want = -1;
 
@@ -188,6 +193,7 @@ static const char *along(struct uk_attempt *t, const struct uk_operand *o, const
     return candidates > 1 ? uk_format(t->s->arena, " along %d", want) : "";
 }
 
+/* The advice for a packed operand whose panels do not have the kernel's width. */
 static const char *repack(struct uk_attempt *t, const struct uk_operand *o, int64_t width,
                           const struct uk_loop *lane) {
     const struct uk_stage *c = copy_of(t, o->tensor);
@@ -203,7 +209,7 @@ static const char *repack(struct uk_attempt *t, const struct uk_operand *o, int6
                      (long long)width, (long long)w);
 }
 
-/* The tensor's dimension with which the loop moves; -1: none. */
+/* The tensor's dimension along which the loop moves; -1: none. */
 static int dimension_of(const struct uk_operand *o, const struct uk_loop *l) {
     for (int d = 0; l && d < o->tensor->stored_dims; d++)
         if (o->index[d].coefficient[l->id])
@@ -211,7 +217,7 @@ static int dimension_of(const struct uk_operand *o, const struct uk_loop *l) {
     return -1;
 }
 
-/* The one iterator with which the dimension moves; -1: none, or several. */
+/* The only iterator that occurs in the dimension's index; -1: none, or several. */
 static int iterator_of(const struct uk_attempt *t, const struct uk_operand *o, int d) {
     int found = -1;
 

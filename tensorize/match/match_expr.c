@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The expression of a declaration in that of a nest: which operand stands for which tensor, which value for
- * which scalar. */
+/* Compares the expression of a declaration with that of a nest: pairs accesses with operands, and binds
+ * scalars to values. */
 #include <string.h>
 #include "attempt.h"
 
@@ -36,7 +36,8 @@ static const char *operation_name(const struct uk_expr *e) {
 
 /* ---- operands ---- */
 
-/* The declaration's operand in the place of `operand`; a tensor that stands twice is one tensor here too. */
+/* Pairs an access of the declaration with an operand. Two accesses of one declared tensor must be accesses of
+ * one tensor in the nest too. */
 static bool pair(struct uk_attempt *t, int declared, int operand) {
     const struct uk_tensor *want = t->declared->operand[declared].tensor;
     const struct uk_operand *o = &t->st->operand[operand];
@@ -85,7 +86,7 @@ static double value_of(const struct uk_expr *number) {
     return number->is_integer ? (double)number->integer : number->number;
 }
 
-/* Both of the nest. */
+/* True if two expressions of the nest have the same value. */
 static bool same_value(const struct uk_stage *st, const struct uk_expr *a, const struct uk_expr *b) {
     if (a->op != b->op || a->type != b->type)
         return false;
@@ -107,7 +108,8 @@ static bool same_value(const struct uk_stage *st, const struct uk_expr *a, const
     }
 }
 
-/* A value that one call can take: no pad, whose element may not exist, and nothing that the nest writes. */
+/* True if the value can be read once before a call: it is no pad, whose element may not exist, and the nest
+ * does not write it. */
 static bool is_fixed(const struct uk_attempt *t, const struct uk_expr *e) {
     if (e->op == UK_E_PAD || (e->op == UK_E_ACCESS && e->access.tensor == t->st->operand[0].tensor))
         return false;
@@ -152,7 +154,7 @@ static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, cons
 
 /* ---- trees ---- */
 
-/* A pad whose outside adds nothing to the sum: guards are all that is left of it. */
+/* True if guards express the pad, which adds nothing to the sum outside, or it is not needed at all. */
 static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
     int o = uk_match_operand_of(st, pad->arg[0]);
 

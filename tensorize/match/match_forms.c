@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a kernel's forms a nest needs: C =, C +=, and where a sum begins. */
+/* The forms of a kernel that a nest needs: for `C =`, for `C +=`, and for the first tile of a sum. */
 #include "attempt.h"
 
 static const char *reduction_name(enum uk_reduce r) {
@@ -36,7 +36,7 @@ bool uk_match_forms(struct uk_attempt *t) {
                                             : "a `where` has relations that are not bounds of loops");
     if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
         t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
-        return true; /* one term of a sum, which is started by loops of our own */
+        return true; /* the kernel adds one term; plain loops initialize the sum */
     if (p->reduce != t->ks->reduce)
         return uk_differ(t, "the kernel computes %s, this stage %s", reduction_name(t->ks->reduce),
                          reduction_name(p->reduce));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel reads for every tile of a match: whether it is there, where the kernel may read beyond, and
- * aligned. */
+/* Conditions on the memory that a kernel reads, for every tile of a match: it exists, also beyond the tile,
+ * and is aligned. */
 #include "attempt.h"
 
-/* Elements [0, over) along the axis are in memory: the lanes of a packed panel. */
+/* True if the elements [0, over) along the axis are in memory, as the lanes of a packed panel are. */
 static bool has_room(const struct uk_attempt *t, const struct uk_operand *o, int axis, int64_t over) {
     int64_t room;
 
@@ -56,7 +56,8 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* Is p * bytes a multiple of `of` for all sizes? A factor may be one by assumption. */
+/* True if p * bytes is a multiple of `of` for all sizes. In each term the constant factor is, or an atom that
+ * assumptions make a multiple of what is missing. */
 static bool is_multiple(struct uk_attempt *t, const struct uk_poly *p, int64_t bytes, int64_t of) {
     struct uk_arena *a = t->s->arena;
 
@@ -76,7 +77,8 @@ static bool is_multiple(struct uk_attempt *t, const struct uk_poly *p, int64_t b
     return p->terms >= 0;
 }
 
-/* Where the index of a stored dimension is general, nothing is known of it: its stride must be aligned. */
+/* True if steps along the loop keep the alignment. An index that is not affine may have any value; its stride
+ * is checked by is_aligned_at_zero. */
 static bool is_aligned_along(struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l,
                              int64_t bytes, int64_t want) {
     struct uk_poly sum = {0};
@@ -131,7 +133,8 @@ bool uk_match_aligned(struct uk_attempt *t, int tensor) {
         o->tensor->name, (long long)want, (long long)want);
 }
 
-/* A pad that the program wrote has no such bounds: it must have nothing to do. */
+/* A pad of the program, unlike that of a copy, has no bounds that a kernel could take as sizes, so it must be
+ * inside everywhere. */
 static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
     struct uk_arena *a = t->s->arena;
     struct uk_index *value[UK_MAX_LOOPS] = {0};

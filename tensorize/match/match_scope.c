@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands in shared memory and in registers. Where an operand lies is a part of the match. A kernel is
- * called by one thread: of a buffer in registers it sees the thread's part, and inside a block every tile is
- * full.
+ * Operands in shared memory and in registers. The memory scope of each operand must be the declared one. Each
+ * thread calls the kernel by itself: in registers it sees only its own part of a buffer, and inside a block
+ * every tile is full.
  */
 #include <string.h>
 #include "attempt.h"
@@ -11,7 +11,8 @@ static const char *const places[] = {[UK_SCOPE_GLOBAL] = "global memory",
                                      [UK_SCOPE_SHARED] = "shared memory",
                                      [UK_SCOPE_REGISTER] = "registers"};
 
-/* The innermost loop outside of the tile that is over no threads and, if `blocks`, over blocks. */
+/* The name of the innermost loop outside the tile that is not over threads or, with `blocks`, that is over
+ * blocks; NULL: there is none. */
 static const char *place_outside(const struct uk_attempt *t, bool blocks) {
     for (int i = t->tile; i-- > 0;) {
         const struct uk_loop *l = t->st->loop[i];
@@ -22,7 +23,7 @@ static const char *place_outside(const struct uk_attempt *t, bool blocks) {
     return NULL;
 }
 
-/* The step that would put the operand there. */
+/* The advice that would put the operand into the memory scope of `want`, or "". */
 static const char *scope_step(struct uk_attempt *t, int operand, const struct uk_tensor *want) {
     const struct uk_tensor *x = t->st->operand[operand].tensor;
     const char *at = place_outside(t, want->scope == UK_SCOPE_REGISTER && !operand), *step = NULL;

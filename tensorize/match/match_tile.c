@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold for every tile of a match: it is a box that the kernel takes. */
+/* Conditions on every tile of a match: it is a box with extents that the kernel takes. */
 #include <string.h>
 #include "attempt.h"
 
-/* operand: whose bounds these are; 0: the nest's own. */
+/* Checks that no bound has two of the tile's loops. operand: the operand to which the bounds belong; 0: they
+ * are those of the nest. */
 static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bounds, int operand) {
     for (int b = 0; b < bounds; b++) {
         const struct uk_loop *first = NULL;
@@ -22,6 +23,7 @@ static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bound
     return true;
 }
 
+/* Gives the loops outside the tile their variables as values. */
 static void outer_values(const struct uk_attempt *t, struct uk_index **value) {
     for (int i = 0; i < t->tile; i++)
         value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
@@ -62,7 +64,7 @@ static struct uk_index *extent_at(struct uk_schedule *s, const struct uk_stage *
     return uk_index_op(s->arena, UK_I_MUL, uk_index_op(s->arena, UK_I_DIV, e, n), n);
 }
 
-/* A stride that no step of the nest uses: the rows lie next to each other. */
+/* The value for a stride along which the nest makes no step: that of contiguous rows. */
 static struct uk_index *contiguous(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                    int tensor, int dim, struct uk_index *const *value) {
     const struct uk_tensor *t = m->intrinsic->declaration->tensors;
@@ -91,7 +93,8 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
     }
 }
 
-/* The size is the extent of an iterator, or of an index under a pad. */
+/* Binds a size that is the extent of an axis, or of a dimension that is read under pad. False: it is
+ * neither. */
 static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
     for (int a = 0; a < t->ks->iterators; a++)
         if (t->ks->extent[a]->op == UK_I_VAR && t->ks->extent[a]->var == v) {
@@ -119,7 +122,7 @@ static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
     return false;
 }
 
-/* The size is a stride along which the nest makes no step. */
+/* Binds a size that is a stride along which the nest makes no step. False: it is not. */
 static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
     for (int i = 0; i < t->pairs; i++) {
         const struct uk_operand *o = &t->declared->operand[t->pair[i].declared];
@@ -155,7 +158,7 @@ bool uk_match_roles(struct uk_attempt *t) {
     return true;
 }
 
-/* Has the loop, but for ranges of the program that are shorter, exactly n values: was it split by n? */
+/* True if the loop was split by n: it has n values, except where the program's extents end earlier. */
 static bool is_split_by(const struct uk_attempt *t, const struct uk_loop *l, int64_t n) {
     for (int b = 0; b < t->st->bounds; b++) {
         const struct uk_bound *of = &t->st->bound[b];
@@ -198,7 +201,8 @@ static bool check_extents(struct uk_attempt *t) {
     return true;
 }
 
-/* min(.., c', ..) - max(0, ..) <= c, seen without isl */
+/* True if e <= c because e is a number at most c, or a minimum with such an operand, less a maximum with a
+ * number >= 0; without asking isl. */
 static bool least_is_at_most(const struct uk_index *e, int64_t c) {
     int64_t n;
 
@@ -209,8 +213,8 @@ static bool least_is_at_most(const struct uk_index *e, int64_t c) {
     return e->op == UK_I_MIN && (least_is_at_most(e->a, c) || least_is_at_most(e->b, c));
 }
 
-/* The size that a relation `1 <= I` or `I >= 1` is about, if it is the extent of a loop: every tile has an
- * instance. */
+/* True if the relation is `1 <= I` or `I >= 1` for the extent I of an axis, which holds because every tile
+ * has an instance. *of_sum: the axis is summed. */
 static bool is_trivial(const struct uk_attempt *t, const struct uk_index *r, bool *of_sum) {
     const struct uk_index *v = r->op == UK_I_LE ? r->b : r->op == UK_I_GE ? r->a : NULL;
     const struct uk_index *one = r->op == UK_I_LE ? r->a : r->b;
@@ -223,7 +227,7 @@ static bool is_trivial(const struct uk_attempt *t, const struct uk_index *r, boo
     return true;
 }
 
-/* The summed axis that a relation `P % c == 0` is about, or -1. */
+/* The summed axis whose extent P a relation `P % c == 0` constrains, or -1. */
 static int divisible_axis(const struct uk_attempt *t, const struct uk_index *r, int64_t *c) {
     int64_t zero;
 
@@ -234,7 +238,7 @@ static int divisible_axis(const struct uk_attempt *t, const struct uk_index *r, 
     return axis >= t->ks->left_iterators ? axis : -1;
 }
 
-/* Where what is added is 0, the extent is raised to the next multiple. */
+/* Fulfils such a relation by rounding the extent up, if the terms that this adds are 0. */
 static bool extend(struct uk_attempt *t, const struct uk_index *r) {
     int64_t c;
     int axis = divisible_axis(t, r, &c);
@@ -245,8 +249,8 @@ static bool extend(struct uk_attempt *t, const struct uk_index *r) {
     return true;
 }
 
-/* What the kernel's sizes in the relation are: the relation itself, of them; or, if that is a number, each by
- * name. */
+/* Puts the relation with the nest's values in it; or, if that is only a number, the value of each size in
+ * it. */
 static void put_sizes(struct uk_attempt *t, const struct uk_index *want, const struct uk_index *have,
                       struct uk_index *const *value, struct uk_text *text) {
     const char *before = "";
@@ -308,7 +312,7 @@ static bool check_assumptions(struct uk_attempt *t) {
         if (elsewhere)
             continue;
         if (is_trivial(t, a->relation, &of_sum)) {
-            t->m.first &= !of_sum; /* an empty sum would be a call with 0 */
+            t->m.first &= !of_sum; /* the kernel cannot initialize an empty sum, a call with 0 */
             continue;
         }
         struct uk_index *r = bind_sizes(t->s, t->st, &t->m, a->relation, value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a copy reads under pad, and how much of it there is: along an axis, or along the sum of axes that a
- * declaration reads there, s[i, 8*g + p]. A bound on that sum makes no difference to whether the tile is a
- * box: the kernel stores the pad.
+ * Sources of copies, which are read under pad: the number of indices inside the source along an axis, or
+ * along a sum of axes by which a declaration indexes it, as in s[i, 8*g + p]. A bound on that sum does not
+ * keep the tile from being a box, because the kernel stores the pad's value beyond it.
  */
 #include <string.h>
 #include "attempt.h"
@@ -11,7 +11,7 @@ static int64_t factor_of(const struct uk_affine *f, const struct uk_loop *l) {
     return l ? f->coefficient[l->id] : 0;
 }
 
-/* Does the bound hold the sum of axes that the size ends, or a multiple of it? */
+/* True if the form of a bound is the sum of axes that the size bounds, or a positive multiple of it. */
 static bool bounds_sum(const struct uk_match *m, const struct uk_size_binding *size,
                        const struct uk_affine *bound) {
     const int64_t f = factor_of(bound, m->axis[size->axis]);
@@ -30,7 +30,7 @@ bool uk_match_ends_sum(const struct uk_attempt *t, int operand, const struct uk_
     return false;
 }
 
-/* As many as the tile has of the sum. */
+/* The number of values of the sum in the tile: 1 + the sum of coefficient * (extent - 1). */
 static struct uk_index *extent_of_sum(struct uk_schedule *s, const struct uk_stage *st,
                                       const struct uk_match *m, const struct uk_affine *sum,
                                       struct uk_index *const *value) {
@@ -57,7 +57,7 @@ struct uk_index *uk_match_valid(struct uk_schedule *s, const struct uk_stage *st
         valid = uk_extent_within(s, st, o->within, o->valid, l, value);
         return valid && all ? uk_index_op(s->arena, UK_I_MIN, all, valid) : all;
     }
-    /* A sum that goes on behind the tile's last step makes no difference to the kernel. */
+    /* The value may exceed the tile's last index; the kernel stops at its extents. */
     for (int b = 0; b < o->valid; b++)
         if (bounds_sum(m, size, &o->within[b].form)) {
             struct uk_index *x = uk_extent_within(s, st, &o->within[b], 1, l, value);

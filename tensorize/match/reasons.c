@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that were considered, and why those that do not fit do not: the nearest first, ten of them. */
+/* The list of kernels that were considered, with the reasons why some do not fit. */
 #include <stdlib.h>
 #include <string.h>
 #include "match.h"
 
-enum { SHOWN = 10 };
+enum { SHOWN = 10 }; /* kernels listed, unless all are asked for */
 
 void uk_reason_add(struct uk_schedule *s, struct uk_reasons *r, const char *kernel, const char *text,
                    bool fits, double cycles) {
@@ -13,7 +13,7 @@ void uk_reason_add(struct uk_schedule *s, struct uk_reasons *r, const char *kern
         struct uk_reason *list = uk_alloc(s->arena, sizeof *list * (size_t)room);
 
         if (!list)
-            return; /* the arena remembers */
+            return; /* arena.failed is set */
         if (r->count)
             memcpy(list, r->list, sizeof *list * (size_t)r->count);
         r->list = list;
@@ -30,7 +30,7 @@ void uk_reason_add(struct uk_schedule *s, struct uk_reasons *r, const char *kern
     r->count += copy != NULL;
 }
 
-/* What fits by its cost, then by how late the first difference was found, then as listed. */
+/* Kernels that fit first, by cost; the others by decreasing score; ties in the order of the list. */
 static int compare(const void *x, const void *y) {
     const struct uk_reason *a = x, *b = y;
 
