@@ -1,54 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room auto: automatic schedules: a stage's kernel, tiles, blocks and copies by the cost rule, and the space
- * of changes that a search draws from. It uses match. Data: struct tiling (tiling.h), uk_draft (space.h).
+ * Room auto: automatic schedules. Chooses a stage's kernel, tiles, blocks and copies by estimated cycles, and
+ * offers random changes of a schedule to a search. It uses match. Data: struct tiling (tiling.h), uk_draft
+ * (space.h).
  */
 #ifndef UK_AUTO_H
 #define UK_AUTO_H
 
 #include "match/match.h"
 
-/* The names of drafts, besides kernels': what precedes the choice of a kernel, rows that are one and copies
- * of what is read; and the loops as the statement has them. */
+/* Names of drafts (struct uk_draft_name) other than kernels; uk explain prints them. Before a kernel is
+ * chosen: fused rows, copies of operands. Without a kernel: vectorized sums; loops as the statement has them.
+ */
 #define UK_DRAFT_ROWS "rows that are one"
 #define UK_DRAFT_COPIES "copies of what it reads"
 #define UK_DRAFT_SUMS "plain loops, a row in vectors"
 #define UK_AS_WRITTEN "plain loops"
-/* Of a GPU: the kernel of a product's tile; several threads for a sum; neighbours of a row in a vector, and
- * sums in registers. */
+/* On GPUs: a kernel for each thread's tile of a product; several threads for each sum; vectors of adjacent
+ * elements, with sums in registers. */
 #define UK_DRAFT_KERNEL "the kernel of its tile"
 #define UK_DRAFT_SHARED_SUMS "several threads for each sum"
 #define UK_DRAFT_SPREAD "vectors and registers of a thread"
 
-/* refused.c. Why the stage's draft was refused; NULL: it was not. */
+/* ---- refused.c ---- */
+
+/* The reason why the stage's draft was refused; NULL: it was not. */
 const char *uk_refusal(const struct uk_schedule *s, const char *stage, const char *draft);
-/* Has the stage no draft left but the loops of the statement? */
+/* True if the only draft left for the stage is UK_AS_WRITTEN. */
 bool uk_is_as_written(const struct uk_schedule *s, const char *stage);
-/* Why it has none: of its first draft that was refused; NULL: it had none. */
+/* The reason for that: of the first draft of the stage that was refused; NULL: none was. */
 const char *uk_why_as_written(struct uk_schedule *s, const char *stage);
-/* What follows is done to the stage by that draft. */
+/* Names the draft that the following steps on the stage belong to. */
 enum uk_status uk_begin_draft(struct uk_schedule *s, struct uk_stage *st, const char *name);
-/* After an automatic schedule was refused: notes whose draft that was, and forgets the message. False: no
- * other is left. */
+/* To be called when an automatic schedule was refused: lists the draft at fault as refused, and discards the
+ * recorded error. False: the status is no refusal, or no other draft is left. */
 bool uk_draft_again(struct uk_schedule *s, enum uk_status status);
-/* The same where its loops were made, and no code of them: which stage's is at fault is not known, and those
- * of kernels go first. */
+/* uk_draft_again after loops were made but code generation refused them. The stage at fault is unknown, so
+ * all drafts with kernels are listed first, then all drafts. */
 bool uk_draft_other_code(struct uk_schedule *s, enum uk_status status);
-/* What uk explain prints of it. */
+/* Adds the lines of uk explain about refused drafts to the report. */
 void uk_report_refused(const struct uk_schedule *s);
 
+/* Applies an automatic schedule to all stages. */
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
-/* The same where the target is a GPU: every nest becomes a kernel. */
+/* uk_auto_schedule for a GPU: every nest becomes a GPU kernel. */
 enum uk_status uk_auto_device(struct uk_schedule *s);
-/* tune_space.c: the next schedule that a search starts from in which one statement takes another kernel, or
- * none; *steps is NULL after the last one. */
+/* tune_space.c: sets *steps to the next schedule for a search to start from, the automatic one except that
+ * one statement takes another kernel, or plain loops. NULL after the last one. *cursor: 0 before the first
+ * call. */
 enum uk_status uk_start_with_kernel(struct uk_program *p, const struct uk_options *options, int *cursor,
                                     char **steps);
 enum { UK_CHEAP_REUSE = 32 };
-/* Does copying that many elements, one by one, take little time beside the stage's computation? */
+/* True if copying that many elements, one by one, takes little time compared to the stage's computation: each
+ * is used at least UK_CHEAP_REUSE times. */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
+/* tiling.c: tiles the stage for the fit's kernel. */
 enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);
-/* Bytes of the second-level cache for each of the threads. */
+/* Bytes of the second-level cache per thread. */
 int64_t uk_l2_share(const struct uk_schedule *s);
 
 #endif

@@ -9,20 +9,21 @@
 struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
                            struct uk_loop *const *loops, int n);
 enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
-/* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
+/* Splits l into outer and inner loop, the inner one of `factor` values; *l becomes the inner loop. *outer
+ * NULL: the loop has no more values than that and is left as it is. */
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                            const char *suffix, struct uk_loop **outer);
-/* uk_split_by, however short the loop is. */
+/* uk_split_by without that exception. */
 enum uk_status uk_split_always(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                                const char *suffix, struct uk_loop **outer);
 
-/* auto_copy.c: applies a pack or cache_read of the operand; step->layout or the panel is there already.
- * place: NULL is the whole program. A copy that another stage has made is taken again, or will be by stages
- * that follow: `place` is none then. */
+/* auto_copy.c: applies `step`, a pack or cache_read of operand o whose panel or layout is set, at the loop
+ * `place` (NULL: at root, once for the whole program). If an earlier stage has made the same copy, the stage
+ * shares it; if a later stage will want it, the copy is made at root. */
 enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
                                struct uk_step *step);
-/* The step's copy is for operand o alone: it names its subscripts if the stage reads the tensor at others
- * too. */
+/* Makes the step's copy one of operand o alone: if the stage reads the tensor at other subscripts too, names
+ * those of o. */
 void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step);
 
 #endif
