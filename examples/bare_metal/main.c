@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MobileNet_v1 0.25/96 on bytes without a system: an image is classified, and the scores go to the serial
- * port. net.h and the object are made by uk compile of net.onnx; build.sh does all of it. */
+/* Classifies an image with a quantized MobileNet_v1 0.25/96, without an operating system, and writes the
+ * scores to the serial port. uk compile makes net.h and the object from net.onnx; build.sh runs all steps. */
 #include <string.h>
 #include "bare.h"
 #include "net.h"
 
 enum { SIDE = 96, CHANNELS = 3, CLASSES = 1000 };
 
-/* The board has its memory from 0x80000000 on, and 128 MiB of it; what lies behind the image is free
+/* The board has 128 MiB of memory from 0x80000000; the program may use what follows its own image
  * (bare.ld). */
 #define MEMORY_END UINT64_C(0x88000000)
 extern unsigned char uk_rvp_bss_end[];
@@ -23,7 +23,7 @@ static void put_number(unsigned n) {
     uk_rvp_put(at);
 }
 
-/* In place of a camera. */
+/* Takes the place of a camera. */
 static void take_image(float *image) {
     for (unsigned i = 0; i < CHANNELS * SIDE * SIDE; i++)
         image[i] = (float)(i * 37 % 251) / 128 - 1;

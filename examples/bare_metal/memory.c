@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compilers call in place of loops, and no C library is there for. Compile it with -fno-builtin, or they
- * would call themselves. */
+/* Functions that compilers call in place of loops, for use without a C library. Compile with -fno-builtin,
+ * else they would call themselves. */
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel's bitcode inlined into plain C by clang: no library of ours is linked, and no call is left.
+ * Inlines a kernel's bitcode into plain C with clang: none of our libraries is linked, and no call remains.
  *
  *     bitcode=build/stage/lib/ukernels/bitcode/x86_64-avx2/uk_sgemm_6x16_avx2_asm.bc
  *     flags="-O2 -mavx2 -mfma"       # the features that kernels.json lists
@@ -19,7 +19,8 @@
 
 enum { M = 31, N = 50, K = 17, MR = 6, NR = 16 };
 
-/* Panels of MR rows of A, [k][MR], and of NR columns of B, [k][NR]; what the last ones lack is never used. */
+/* Packed panels: of A [k][MR], of NR columns of B [k][NR]. Missing rows and columns of the last panels are
+ * never used. */
 static void pack(const float a[M][K], const float b[K][N], float ap[][K][MR], float bp[][K][NR]) {
     for (int p = 0; p < K; p++) {
         for (int i = 0; i < M; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A generated object in a plain C program: neither LLVM nor libuktensorize is linked.
+ * Calls a generated object from plain C: neither LLVM nor libuktensorize is linked.
  *
  *     uk compile ../matmul.uk --emit=object -o matmul.o
  *     uk compile ../matmul.uk --emit=header -o matmul.h
@@ -18,5 +18,5 @@ int main(void) {
         return status;
     for (int i = 0; i < M; i++)
         printf("%g %g\n", c[i][0], c[i][1]);
-    return matmul(M, N, K, K - 1, N, N, a[0], b[0], c[0]) == 0; /* rows that overlap are refused */
+    return matmul(M, N, K, K - 1, N, N, a[0], b[0], c[0]) == 0; /* overlapping rows are refused */
 }

@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 class Network:
-    """Nodes one after the other; values are names. Weights are normal, of variance 2 / fan-in."""
+    """A network under construction: nodes in order, values by name. Weights are normal with variance 2 / fan-in."""
 
     def __init__(self, name, seed=1):
         self.name = name
@@ -270,7 +270,7 @@ MAKERS = {f.__name__: f for f in (mobilenet_v1, mobilenet_v2, resnet50, inceptio
 
 
 def quantize(source, target, net):
-    """By ONNX Runtime, with two random images to calibrate."""
+    """Quantizes by ONNX Runtime, calibrated on two random images."""
     import onnxruntime.quantization as q
 
     class Images(q.CalibrationDataReader):

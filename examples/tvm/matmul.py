@@ -37,7 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def cpu_features():
-    """What this CPU has, under the names that compilers know. TVM does not check that its target fits the kernel."""
+    """The CPU's features, by compilers' names. TVM does not check that its target has the kernel's features."""
     for line in open("/proc/cpuinfo", encoding="ascii"):
         if line.startswith("flags"):
             return set(line.split(":")[1].split())
@@ -45,7 +45,7 @@ def cpu_features():
 
 
 def choose_kernel(bitcode, name):
-    """The row of kernels.json that is asked for, or the widest sgemm in assembly that this CPU runs."""
+    """The row of kernels.json with this name, or the largest sgemm that this CPU runs, preferably in assembly."""
     rows = json.loads((bitcode / "kernels.json").read_text(encoding="utf-8"))
     rows = [row for row in rows if row["arch"] == "x86_64"]
     have = cpu_features()
@@ -63,7 +63,7 @@ def choose_kernel(bitcode, name):
 
 
 def register(row, depth):
-    """The kernel's declaration for panels of this depth, and its call, under the kernel's name."""
+    """Registers a TensorIntrin of the kernel's name: its declaration for panels of this depth, and its call."""
     symbol, mr, nr = row["symbol"], row["mr"], row["nr"]
 
     @T.prim_func(s_tir=True)
@@ -81,7 +81,7 @@ def register(row, depth):
                     C[vi, vj] = C[vi, vj] + A[vk, vi] * B[vk, vj]
 
     # void SYMBOL(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr):
-    # the types must be these, an int32 in place of an int64 would leave a call.
+    # the types must match exactly; an int32 in place of an int64 would prevent inlining.
     @T.prim_func(s_tir=True)
     def call(
         A: T.Buffer((depth, mr), "float32", offset_factor=1),
@@ -102,7 +102,7 @@ def register(row, depth):
 
 
 def product(M, N, K, mr, nr):
-    """C in tiles, of panels of A and B whose last one is filled with zeros."""
+    """Computes C in tiles from panels of A and B; the last panels are padded with zeros."""
     A = te.placeholder((M, K), name="A")
     B = te.placeholder((K, N), name="B")
     tiles_m, tiles_n = -(-M // mr), -(-N // nr)
@@ -132,9 +132,9 @@ def second_level_cache():
 
 
 def schedule(M, N, K, mr, nr, row, bitcode):
-    """Tiles inside blocks of rows whose panels of A take half of the second-level cache: each panel of B that comes from
-    beyond it serves a whole block. A tile's sums stay in a buffer of one tile until they are written to C. With a row,
-    the kernel computes a tile; without, TVM's own code does."""
+    """Tiles inside blocks of rows whose panels of A take half of the L2 cache, so that each panel of B that is loaded from
+    beyond L2 serves a whole block. A tile's sums stay in a buffer of one tile until they are written to C. The kernel
+    computes the tiles if `row` is given, else TVM's own code."""
     s = Schedule(product(M, N, K, mr, nr))
     m, n = s.get_loops(s.get_sblock("C"))
     mo, mi = s.split(m, [None, mr])
@@ -174,7 +174,7 @@ def compile_by_tvm(module, row):
 
 
 def compile_by_uk(stage, folder):
-    """The same product as a shared object; its arguments: sizes, distances between rows, tensors."""
+    """Compiles the same product to a shared object; its function's arguments: sizes, row strides, tensors."""
     path = folder / "matmul.so"
     subprocess.run(
         [stage / "bin/uk", "compile", ROOT / "examples/matmul.uk", "--emit=shared", "-o", path], check=True
@@ -190,7 +190,7 @@ def check_calls(code, symbol):
 
 
 def check_result(name, run, a, b, c):
-    """Integers, so that every order of the sums gives the same."""
+    """Compares with numpy on integers, for which every order of summation gives the same result."""
     rng = np.random.default_rng(1)
     for operand in (a, b):
         operand[:] = rng.integers(-4, 5, operand.shape)
@@ -209,7 +209,7 @@ def seconds(run, times):
 
 
 def compare(runs, operations):
-    """Medians of rounds in which each takes its turn, and of each round's ratios."""
+    """Times the functions in alternation; medians over rounds of the times and of the ratios within a round."""
     first = next(iter(runs))
     times = max(1, int(0.01 / max(seconds(runs[first], 2), 1e-7)))
     rounds = [{name: seconds(run, times) for name, run in runs.items()} for _ in range(25)]

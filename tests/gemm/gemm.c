@@ -253,7 +253,7 @@ static void nothing_outside_the_smallest(void **state) {
  * - 1500 x 1028 x 100: the first rows pack B and the last columns are few, for both types with AVX2 and
  *   AVX-512
  * - 16 x 1003 x 300: C is transposed if B is stored by columns
- * - 1024 x 80 x 2048: 16 of the 80 columns could be summed in another order
+ * - 80 columns: 16 of them could be summed in another order
  * - next, inner products whose rows and columns are contiguous, or with one operand transposed
  * - the last: A's rows collide in L1 sets and are packed, fewer per panel than a tile has
  */

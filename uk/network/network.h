@@ -99,7 +99,7 @@ int uk_net_count(struct uk_net_job *j);
  * memory. Its argument is LAYER@FILE, where LAYER is an index or one of
  *
  * - UK_NET_ALL: runs all layers
- * - UK_NET_SIZE: reports the file's size
+ * - UK_NET_SIZE: sets the file's size
  * - UK_NET_EACH: times each layer; the number of repetitions follows
  */
 enum { UK_NET_HEAD = 4096, UK_NET_ALL = -1, UK_NET_SIZE = -2, UK_NET_EACH = -3 };
