@@ -296,7 +296,7 @@ static void few_last_columns(void **state) {
         const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
         const bool rows = i % 3;
         const enum uk_transpose transposed =
-            i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* of the operand whose rows are A's */
+            i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* A if row-major, else B */
         const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
                                 rows ? transposed : UK_NO_TRANSPOSE,
                                 rows ? UK_NO_TRANSPOSE : transposed,

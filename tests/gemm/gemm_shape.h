@@ -31,7 +31,8 @@ static int64_t part(void) {
     return getenv("UK_GEMM_PART") ? atoll(getenv("UK_GEMM_PART")) : 1;
 }
 
-/* Halves the largest of m, n, k until at most `millions` / UK_GEMM_PART million multiply-adds remain. */
+/* With UK_GEMM_PART, halves the largest of m, n, k until at most `millions` / UK_GEMM_PART million
+ * multiply-adds remain. */
 static void shrink(int64_t size[3], int64_t millions) {
     while (part() > 1 && size[0] * size[1] * size[2] > (millions << 20) / part())
         size[size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2] /= 2;

@@ -16,9 +16,8 @@ enum { HEIGHT = 9, WIDTH = 11, CHANNELS = 12, GROUP = 4, WINDOW = 3, ELEMENTS = 
 
 struct image {
     bool channels_last;
-    bool mirrored,
-        /* mirrored: a row's last pixel is its first line; flipped: a window's last column is its first */
-        flipped;
+    /* mirrored: a row's last pixel is its first line; flipped: a window's last column is its first */
+    bool mirrored, flipped;
     int64_t channels, first; /* channels that the product uses */
     int64_t stride, dilation, border, rows, columns;
 };

@@ -18,8 +18,8 @@ enum { K = 528 };
 enum { TAPS = 9 };
 /* For kernels that read each element once: columns of the matrix, its bytes, and half of them. */
 enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
-/* Defaults for sizes that a declaration does not bound, in operations that do not multiply: of tiles, of
- * other sizes. */
+/* SOME: extent of sizes without an upper bound in operations that do not multiply. OTHERS: extent of sizes
+ * peculiar to an operation, or their unit in the former case. */
 enum { SOME = 64, OTHERS = 4 };
 
 struct call {
@@ -56,10 +56,9 @@ static void run_stream(void *user) {
 
 struct result {
     const struct uk_kernel *kernel;
-    struct bench_contender time,
-        /* time: the kernel. stream: the comparison loop, if there is one; its ratio is the kernel's share of
-         * the loop's speed. */
-        stream;
+    /* time: the kernel. stream: the comparison loop, if there is one; its ratio is the kernel's share of
+     * the loop's speed. */
+    struct bench_contender time, stream;
     struct bench_plan plan;
     double bytes;
 };

@@ -140,10 +140,9 @@ struct uk_timing {
 struct uk_board_times {
     double seconds, fastest, slowest, percent,
         peak; /* medians over the rounds, except fastest and slowest; peak in operations per second */
-    double cost,
-        /* cost: seconds x operations per second of the peak loop run next to them, which cancels changes of
-         * frequency. interval: relative uncertainty of cost. */
-        interval;
+    /* cost: seconds x operations per second of the peak loop run next to them, which cancels changes of
+     * frequency. interval: relative uncertainty of cost. */
+    double cost, interval;
     int threads, rounds, cpu, fell; /* fell: rounds in which the frequency fell */
     long before, after; /* kHz, in the first round in which the frequency fell, else in the last round */
     char governor[32];  /* "": unknown */
