@@ -106,8 +106,8 @@ static int is_refused(const struct run *r, int status) {
         return UK_EXIT_OK;
     if (status == UK_INVALID_SIZE && uk_program_check_sizes(r->job.program, &r->job.options, r->sizes))
         uk_job_failed(&r->job, UK_INVALID_SIZE);
-    if (r->module && status != UK_INVALID_SIZE &&
-        *uk_context_message(r->job.context)) /* message of the interpreter */
+    /* The interpreter has left a message. */
+    if (r->module && status != UK_INVALID_SIZE && *uk_context_message(r->job.context))
         return uk_job_failed(&r->job, (enum uk_status)status);
     return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
                        uk_status_text((enum uk_status)status));

@@ -12,8 +12,8 @@ enum { MOST_OUTPUT = 4, MOST_REDUCED = 3, MOST_OPERANDS = 3, ITERATORS = MOST_OU
 static const char names[] = "abcdefg";
 
 struct kind {
-    const char *operand[MOST_OPERANDS],
-        *result; /* types; operands of another type than the result are converted */
+    /* types; operands of another type than the result are converted */
+    const char *operand[MOST_OPERANDS], *result;
 };
 static const struct kind kinds[] = {
     {{"f32", "f32", "f32"}, "f32"},    {{"f32", "f32", "f32"}, "f32"}, {{"f64", "f64", "f64"}, "f64"},

@@ -295,8 +295,8 @@ static void few_last_columns(void **state) {
     for (int64_t i = 0; i < part_of(400); i++) {
         const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
         const bool rows = i % 3;
-        const enum uk_transpose transposed =
-            i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* A if row-major, else B */
+        /* Transposes A if row-major, else B. */
+        const enum uk_transpose transposed = i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE;
         const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
                                 rows ? transposed : UK_NO_TRANSPOSE,
                                 rows ? UK_NO_TRANSPOSE : transposed,

@@ -15,8 +15,8 @@ struct check {
     struct arena arena[OPERANDS];
     /* contents of the arenas before the call; for an output, after the reference */
     unsigned char *before[OPERANDS];
-    unsigned char
-        *magnitude[OPERANDS]; /* contents of an output's arena after the reference on absolute values */
+    /* contents of an output's arena after the reference on absolute values */
+    unsigned char *magnitude[OPERANDS];
     struct rows_apart {
         struct arena space;
         struct operand of;

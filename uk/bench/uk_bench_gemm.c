@@ -30,8 +30,8 @@ struct session {
     double peak;              /* an estimate, later the median of the peaks measured next to the samples */
     double *peaks;            /* per shape measured */
     double bandwidth, l1, l2; /* bytes per second that one thread reads from memory, L1, L2 */
-    double deadline,
-        printed; /* deadline: in bench_seconds(), 0: none; printed: time of the last progress line */
+    /* deadline: in bench_seconds(), 0: none; printed: time of the last progress line */
+    double deadline, printed;
     struct bench_library library[ALL];
     struct bench_shapes shapes;
     int chosen, done; /* numbers of shapes */

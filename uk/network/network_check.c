@@ -14,8 +14,8 @@ enum { SOME = 4096 }; /* elements compared per layer, unless all are requested *
 
 struct checked {
     int layers;
-    double equal, within,
-        unknown;  /* elements required to be equal, elements with a tolerance, elements without one */
+    /* elements required to be equal, elements with a tolerance, elements without one */
+    double equal, within, unknown;
     double share; /* largest fraction of a tolerance that was used */
     int layer;    /* the layer with that fraction */
 };
@@ -86,8 +86,8 @@ static bool compare(struct checked *c, int layer, double got, double expected, d
     else
         c->equal++;
     if (same_bytes || got == expected || (isnan(got) && isnan(expected)))
-        return !(bound == 0 && !same_bytes &&
-                 fabs(got) > 0x1p53); /* i64 values that double cannot represent */
+        /* i64 values that double cannot represent */
+        return !(bound == 0 && !same_bytes && fabs(got) > 0x1p53);
     if (bound > 0 && apart / bound > c->share) {
         c->share = apart / bound;
         c->layer = layer;

@@ -41,8 +41,8 @@ static void read_needs(const char *elf, size_t length, const Elf64_Shdr *needs, 
         for (int k = 0; k < need.vn_cnt && is_inside(length, aux, sizeof one); k++, aux += one.vna_next) {
             memcpy(&one, elf + aux, sizeof one);
             if (one.vna_name < names->sh_size && is_inside(length, names->sh_offset, names->sh_size))
-                raise_to(version,
-                         elf + names->sh_offset + one.vna_name); /* the file's text ends with a NUL */
+                /* the file's text ends with a NUL */
+                raise_to(version, elf + names->sh_offset + one.vna_name);
         }
     }
 }

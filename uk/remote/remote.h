@@ -138,8 +138,8 @@ struct uk_timing {
     double flops;         /* operations per call; 0: no comparison with the peak */
 };
 struct uk_board_times {
-    double seconds, fastest, slowest, percent,
-        peak; /* medians over the rounds, except fastest and slowest; peak in operations per second */
+    /* medians over the rounds, except fastest and slowest; peak in operations per second */
+    double seconds, fastest, slowest, percent, peak;
     /* cost: seconds x operations per second of the peak loop run next to them, which cancels changes of
      * frequency. interval: relative uncertainty of cost. */
     double cost, interval;
