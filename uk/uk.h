@@ -45,15 +45,15 @@ struct uk_arguments {
     int bindings;
     const char *target, *device, *emit, *out, *schedule, *workspace, *name, *isa;
     const char *layers; /* networks only */
-    const char *form;   /* of uk show: "doc", "asm", ... */
+    const char *form;   /* uk show: "doc", "asm", ... */
     int64_t threads;    /* 0: not given */
     int64_t seed;       /* seed of random choices */
     const char *log;
     int64_t time_limit, trial_limit, trials;                              /* 0: not given */
-    const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
+    const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* uk bench */
     bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, is_static, completion;
     bool check_all, count_layers, sweep;
-    bool list, measure;                                    /* of uk machine */
+    bool list, measure;                                    /* uk machine */
     const char *layout, *ta, *tb, *machine, *way;          /* uk gemm */
     const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards, see uk/remote/ */
     bool remote_keep;

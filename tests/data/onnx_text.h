@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models of ONNX from a text of lines, each of which is split at blanks:
+ * Models of ONNX, written as text. Each line is split at blanks:
  *
- *     opset 17 [DOMAIN]                  else 17; said once or more often
- *     input x f32 1,3,batch,4            extents, or names of them; "-" none, "?" no shape
- *     init w i64 2 = 1 2                 raw data; ":" in place of "=": in the list of its type; "~":
- *                                        repeated until there are as many as the shape has, fewer than 2^20
+ *     opset 17 [DOMAIN]                  17 if there is no such line; there may be several
+ *     input x f32 1,3,batch,4            extents or their names; "-": none, "?": no shape
+ *     init w i64 2 = 1 2                 as raw data; ":" in place of "=": in the list of the type; "~":
+ *                                        repeated up to the shape's number of elements, fewer than 2^20
  *     file w f32 2 weights.bin 0         external data, with an offset
  *     meta key value
  *     Conv[@DOMAIN][#NAME] x w _ -> y a=i:1 b=I:1,2 c=f:0.5 d=F:1,2 e=s:text g=t:f32:2:1,2 h=g: k=z:
- *                                        a node; "_": left out; an attribute that is an int, ints, a float,
- *                                        floats, a text, a tensor
- *                                        (type, shape, numbers), a graph, or of type 14
+ *                                        a node; "_": omitted value. Attributes: int (i), ints (I),
+ *                                        float (f), floats (F), text (s), tensor (t: type, shape,
+ *                                        numbers), graph (g), of the unknown type 14 (z)
  *     output y
  *
- * Types are by their names in ONNX's order ("f32"), or numbers. In names %XX is the byte of that value. Lines
- * that begin with anything else are nodes; nothing is checked.
+ * Types are named in ONNX's order ("f32"), or numbers. In names, %XX is the byte with that value. Lines that
+ * begin with any other word are nodes. Nothing is checked.
  */
 #ifndef ONNX_TEXT_H
 #define ONNX_TEXT_H
