@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room codegen: converts the loop IR to LLVM IR. It uses language, target, stages, fused expressions of lower,
- * and of interpret the arithmetic of constants. Data: struct uk_build (one compilation); struct uk_codegen
- * (generator.h).
+ * Room codegen: converts the loop IR to LLVM IR. It uses language, target, stages, fused expressions of
+ * lower, and of interpret the arithmetic of constants. Data: struct uk_build (one compilation); struct
+ * uk_codegen (generator.h).
  */
 #ifndef UK_CODEGEN_H
 #define UK_CODEGEN_H

@@ -314,7 +314,7 @@ END
 { "$source/ukernels/machine/archs.py" libraries && printf '%s ld.lld lld-%s\n' aarch64-neon "${UK_LLVM:?}" riscv64-p "${UK_LLVM:?}"; } >"$work/libraries"
 while read -r target file package; do
     HIDDEN=$file LD_PRELOAD=$work/hide.so refuses 1 \
-        "^uk: error: target $target: there is no .*$file.*; install Debian's $package$" matmul.uk --target="$target"
+        "^uk: error: target $target: .* is missing .*$file.*; install Debian's $package$" matmul.uk --target="$target"
 done <"$work/libraries"
 
 # uk kernels passes on what the library of a machine says of instructions that its system does not report.
