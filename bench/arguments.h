@@ -77,7 +77,8 @@ struct bench_sizes {
 
 /* `rows` rows of `length` elements, `stride` elements apart. The values that the call uses are the first
  * `used` of each row. The others of an input, and its `over` elements after the last row, may be read but
- * must not affect the result; the others of an output are neither read nor written. */
+ * must not affect the result; the others of an output are neither read nor written. `over` is a number of
+ * elements here, while bench_dim.over is an extent. */
 struct bench_operand {
     const struct bench_tensor *tensor;
     int64_t rows, length, used, stride, over;

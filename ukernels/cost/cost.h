@@ -73,9 +73,9 @@ struct uk_nest_loop {
     int64_t extent, by[3];
 };
 
-/* The part of an operand that the body accesses: `elements` elements of each of `lines` lines (lines of
- * struct uk_lattice). `line` is the index in uk_nest_loop.by of the dimension that counts lines, `k` that of
- * the dimension that counts elements of a line. */
+/* The part of an operand, `view`, that the body accesses: `elements` elements of each of `lines` lines (lines
+ * of struct uk_lattice). `line` is the index in uk_nest_loop.by of the dimension that counts lines, `k` that
+ * of the dimension that counts elements of a line. */
 struct uk_nest_access {
     const struct uk_lattice *view;
     int line, k;

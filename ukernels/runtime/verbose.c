@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines to standard error if UK_VERBOSE is 1: the only case in which the library prints. */
+/* Lines to standard error if UK_VERBOSE is 1: the only case in which libukernels prints. */
 #define _GNU_SOURCE /* secure_getenv */
 #include <pthread.h>
 #include <stdarg.h>

@@ -137,8 +137,8 @@ static inline struct uk_lattice uk_lattice_matrix(enum uk_element element, int64
  */
 struct uk_lattice uk_lattice_panels(enum uk_element element, int64_t n, int64_t k, int64_t taken, int width,
                                     int group);
-/* Elements from one line to the next, and from one element of a line to the next, as far as the last of the
- * loops goes. */
+/* Elements from one line to the next, and from one element of a line to the next, within the last of the
+ * loops. uk_lattice_step is a stride in the array, not the field `step` of a loop. */
 static inline int64_t uk_lattice_across(const struct uk_lattice *m) {
     return m->line[m->lines - 1].stride;
 }
