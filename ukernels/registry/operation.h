@@ -70,7 +70,8 @@ enum uk_op_form {
     UK_OP_DEPTHWISE_ROW,      /* all columns share the weights */
     UK_OP_DEPTHWISE_WINDOW,   /* a window of weights slides over a plane */
     UK_OP_DEPTHWISE_CHANNELS, /* each column has its own window of weights */
-    UK_OP_WINDOW,             /* maximum or sum of a window */
+    /* Maximum or sum of a window: */
+    UK_OP_WINDOW,
 };
 
 struct uk_operation {
