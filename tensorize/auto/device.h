@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the automatic schedules for GPUs: each nest becomes a kernel in the normal form, loops over blocks
- * outside, then serial ones, then those over threads.
+ * Inside the automatic schedules for GPUs. Each nest becomes a GPU kernel in the normal form: loops over
+ * blocks outermost, then serial ones, then those over threads.
  */
 #ifndef UK_DEVICE_H
 #define UK_DEVICE_H
@@ -9,38 +9,39 @@
 #include "auto.h"
 #include "cost/cost.h"
 
-/* device_steps.c: steps, applied as if they had been written. */
+/* ---- device_steps.c: steps, applied as if they had been written ---- */
 
-/* l -> outer, inner; *l becomes the inner loop, of `factor` values, and *outer is the other one. */
+/* Splits l; *l becomes the inner loop, of `factor` values, and *outer is the other one. */
 enum uk_status uk_device_split(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                                const char *outer_suffix, const char *inner_suffix, struct uk_loop **outer);
 enum uk_status uk_device_order(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order,
                                int n);
 enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l, const char *kind,
                               int axis);
-/* Up to UK_AXES loops over blocks: the one with the most values gets x, whose grid has no limit that matters.
- * */
+/* Binds up to UK_AXES loops to blocks. The one with the most values gets axis x, whose limit is by far the
+ * largest. */
 enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *loop,
                                      int n);
-/* What the stage computes inside the loop is in registers until then. */
+/* Keeps the elements that the stage computes inside the loop `place` in registers, and stores them after it
+ * (step cache_write). */
 enum uk_status uk_device_keep(struct uk_schedule *s, struct uk_stage *st, const struct uk_loop *place);
-/* The step if it is legal; one that is refused leaves everything as it was. */
+/* Applies the step if it is legal, and sets *done; a refused step changes nothing. */
 enum uk_status uk_device_try(struct uk_schedule *s, struct uk_step *step, bool *done);
 
-/* Is it one of the stage's own loops, and do its iterations not depend on each other? */
+/* True if the loop is one of the stage's own, and its iterations do not depend on each other. */
 bool uk_device_is_free(const struct uk_stage *st, int position);
-/* Are neighbours along the loop neighbours in memory? */
+/* True if adjacent iterations of the loop access adjacent elements of the operand. */
 bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l);
-/* The least power of two that is n at least. */
+/* The smallest power of two that is at least n. */
 int64_t uk_device_power(double n);
 
-/* auto_device.c: a thread for each element, or for a few neighbours. */
+/* auto_device.c: a thread per element, or per few adjacent elements. */
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);
-/* device_sum.c: several threads for each sum, and those of a block or wave add up what each has. done: else
- * it is spread. */
+/* device_sum.c: several threads for each sum; then those of a block or wave add their partial sums. *done
+ * false: not scheduled, to be spread instead. */
 enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
-/* device_product.c: tiles of products, and what follows element by element. done: the stage is one, and large
- * enough. */
+/* device_product.c: tiles for a product, and the elementwise stage after it. *done false: the stage is no
+ * product, or too small. */
 enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done);
 
 #endif

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside room auto: sums: loops that become one, and what no kernel computes. */
+/* Inside room auto: fusion of the loops of sums, and sums that no kernel computes. */
 #ifndef UK_SUMS_H
 #define UK_SUMS_H
 
 #include "auto.h"
 
-/* auto_long_sums.c: the loop at `position` and the next one become one. */
+/* ---- auto_long_sums.c ---- */
+
+/* Fuses the loop at `position` with the next one. */
 enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
-/* Are the loop at `position` and the next one of a sum of products, along which an operand is contiguous, and
- * is the first one's extent a constant? */
+/* True if the loops at `position` and the next one are summed over, the stage is a sum of products, an
+ * operand is contiguous along them, and the first one's extent is a constant. */
 bool uk_is_long_sum(const struct uk_stage *st, int position);
-/* Such loops that are one in all that is read become one. */
+/* Fuses such loops if every operand is addressed by them as by a single loop. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);
 
-/* auto_sums.c: sums that no kernel computes. The loop over a row of the output goes inside of the sum's,
- * where that makes vectors. */
+/* ---- auto_sums.c: sums that no kernel computes ---- */
+
+/* Moves the loop over a row of the output inside the sum's loops, if that gives vectors. */
 enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st);
-/* How many loops of the sum's nest the reader shares with it if it follows row by row; 0: it cannot. */
+/* The number of loops of the sum's nest that the reader shares with it if it runs after each row; 0: it
+ * cannot do so. */
 int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader);
-/* The sum right before the stage, of whose nest the stage can be a part; NULL: there is none. */
+/* The sum immediately before the stage, if the stage can join its nest; NULL: there is none. */
 struct uk_stage *uk_sum_before(const struct uk_schedule *s, const struct uk_stage *st);
 
 #endif

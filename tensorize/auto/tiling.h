@@ -9,26 +9,29 @@ struct tiling {
     struct uk_schedule *s;
     struct uk_stage *st;
     const struct uk_fit *fit;
-    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
-    struct uk_loop *order[UK_MAX_LOOPS];
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* by the fit's axis: the loop inside the tile */
+    struct uk_loop *order[UK_MAX_LOOPS];   /* the final order, outermost first */
     int loops;
-    int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
-    int rows, columns;          /* the axes of the output's tile; -1: there is none */
-    int packs;
-    bool window;
+    /* Positions in `order`, at which the loops over blocks, those over tiles, and those of the tile begin;
+     * the loops before `outside` are no axis of the kernel. */
+    int outside, blocks, tiles;
+    int rows, columns; /* the fit's axes of the output's tile; -1: there is none */
+    int packs;         /* not used */
+    bool window;       /* uk_is_window */
     struct uk_blocks blocked;
-    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that the threads take */
+    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that threads share */
 };
 
-/* tiling.c: the length of blocks that are all about as long, none longer than most. */
+/* tiling.c: the length of blocks that divide n about evenly, a multiple of 8; `most` if n is at most that. */
 int64_t uk_even_blocks(int64_t n, int64_t most);
 
-/* tiling_window.c: sums over more than the kernel's, and rows of several loops */
+/* ---- tiling_window.c: stages with loops that are no axis of the kernel: other sums, other rows ---- */
+
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c);
-/* Tiles of each thread, at least: then one thread has at most a quarter more than another. */
+/* Minimum number of tiles per thread: then a thread has at most a quarter more work than another. */
 enum { UK_TILES_A_THREAD = 4 };
-/* The fit's axes of the output's tile; -1: there is none. */
+/* Finds the fit's axes of the output's tile; -1: there is none. */
 void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns);
 
 #endif
