@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of operands by the automatic schedule. A tensor that a stage reads at several subscripts is copied
- * for each of them; one that several stages read in the same way is copied once, for the whole program.
+ * Copies operands for the automatic schedule. A tensor that a stage reads at several subscripts is copied
+ * once for each of them; one that several stages read in the same way is copied once, for the whole program.
  */
 #include <string.h>
 #include "steps.h"
 
-/* Does the stage's access to the tensor have its iterators where x has them: output by place, summed over
- * likewise? */
+/* True if a's access to the tensor has iterators in the same subscripts as b's: output iterators at the same
+ * position, or summed ones. */
 static bool reads_alike(const struct uk_stage *a, const struct uk_access *x, const struct uk_stage *b,
                         const struct uk_access *y) {
     const struct uk_statement *s = a->statement, *t = b->statement;
@@ -26,7 +26,8 @@ static bool reads_alike(const struct uk_stage *a, const struct uk_access *x, con
     return true;
 }
 
-/* Will a stage that follows want the same copy: does it compute the same from operands of the same types? */
+/* True if a later stage will want the same copy, because it computes the same from operands of the same
+ * types. */
 static bool is_wanted_again(const struct uk_stage *st, int o) {
     const struct uk_operand *x = &st->operand[o];
 
@@ -44,7 +45,7 @@ static bool is_wanted_again(const struct uk_stage *st, int o) {
     return false;
 }
 
-/* The whole program's copy of the tensor that a stage before has made; NULL: there is none. */
+/* The copy of the tensor at root that an earlier stage has made; NULL: there is none. */
 static struct uk_stage *find_copy(const struct uk_schedule *s, const struct uk_tensor *t) {
     for (struct uk_stage *c = s->stages; c; c = c->next)
         if (c->copied && !c->prefix && c->operand[1].tensor == t)
@@ -64,7 +65,8 @@ void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step) {
         }
 }
 
-/* `root` alone is of the last stage that was named, or of the only one that reads the tensor. */
+/* True if a step at `root` has to name the stage: else it is for the last stage named, or the only one that
+ * reads the tensor. */
 static bool must_name_stage(const struct uk_schedule *s, const struct uk_stage *st,
                             const struct uk_tensor *t) {
     for (const struct uk_stage *e = s->stages; e && s->last != st; e = e->next)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a stage costs by a kernel, and what of it is known before its loops are blocked. */
+/* Estimated cycles of a stage, with a kernel or in plain loops, as far as they do not depend on blocks. */
 #include <math.h>
 #include "registry/operation.h"
 #include "copies.h"
 #include "tiling.h"
 
-/* An element costs about 2 cycles, and a kernel computes 16 terms a cycle or more: up to a quarter of the
- * time. */
+/* Copying an element takes about 2 cycles, and a kernel computes at least 16 terms per cycle: a copy that
+ * passes takes less than the computation. */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied) {
     double terms = 1;
 
@@ -15,8 +15,8 @@ bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double 
     return copied * UK_CHEAP_REUSE < terms;
 }
 
-/* LLVM vectorizes plain loops where there are vectors; else a term of a sum is two loads, a product and a
- * sum. */
+/* With vectors, LLVM vectorizes plain loops; without, a term of a sum is two loads, a multiplication and an
+ * addition. */
 double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st) {
     double cycles = s->target->vectors.bytes >= 16 ? AUTO_PLAIN : 4 / s->target->machine.core.issue;
 
@@ -25,7 +25,8 @@ double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st) {
     return cycles;
 }
 
-/* Windows are read where they are: rows of A in panels would be copied once for each place in the window. */
+/* True if rows of A, the windows, would be packed although they overlap: each element would be copied once
+ * for each position in the window. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_loop *columns = NULL;
 
@@ -58,7 +59,7 @@ bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f) {
     return has_channels(f) && uk_channel_axis(st, f) < 0;
 }
 
-/* How often the kernel is called if its sum is not split. */
+/* The number of calls of the kernel if its sum is not split. */
 static double calls(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     double n = 1;
 
@@ -90,7 +91,7 @@ double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const
     struct uk_blocks blocks;
 
     if (!f->intrinsic->row)
-        return 0; /* what the user brought goes first */
+        return 0; /* the program's own kernels are preferred */
     uk_costing_begin(&c, s, st, f, by_first_tile);
     return uk_is_window(st, f) ? uk_window_cycles(&c) : uk_find_blocks(&c, &blocks);
 }

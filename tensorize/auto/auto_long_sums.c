@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products summed over several loops that are one: where everything that a stage reads lies one after the
- * other along two of them, as the pixels of a row of a window do with channels innermost, a kernel takes both
- * as one long sum, and stores its tile once.
+ * Fuses loops of sums of products. If everything that a stage reads along two of them is addressed as by one
+ * loop (the pixels of a window's row, with channels innermost), a kernel computes both as one long sum, and
+ * stores its tile once.
  */
 #include "steps.h"
 #include "sums.h"
@@ -32,7 +32,7 @@ bool uk_is_long_sum(const struct uk_stage *st, int position) {
            uk_is_reduced(st, st->loop[position]) && uk_is_reduced(st, st->loop[position + 1]);
 }
 
-/* From the innermost pair on: what one fusion makes may be one with the loop outside of it. */
+/* Begins with the innermost pair, since a fused loop may be fused with the next outer one. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st) {
     if (st->statement->reduce != UK_REDUCE_SUM)
         return UK_OK;

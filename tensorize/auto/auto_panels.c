@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands that a kernel takes at any strides, as weights of a convolution in NCHW: read where they are, each
- * element of a tile is in a cache line of its own; in panels of the tile's rows they lie one after the other.
+ * Panels for operands that a kernel takes with any strides, such as the weights of a convolution in NCHW. In
+ * place, each element of a tile is in another cache line; in panels of the tile's rows they are adjacent.
  */
 #include "copies.h"
 #include "steps.h"
 #include "costing.h"
 
-/* A copy goes by so many terms of the sum: their cache lines, which hold all places of the window, stay near.
- * */
+/* Terms of the sum that a copy handles at a time, for all positions of the window: their cache lines stay in
+ * the first-level cache. */
 enum { NEAR_TERMS = 32 };
 
 static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
@@ -32,7 +32,7 @@ static bool is_step_of_one(const struct uk_operand *o, const struct uk_loop *l) 
     return uk_poly_is_int(&p, &c) && c == 1;
 }
 
-/* Is no axis of the operand contiguous? */
+/* True if no axis of the operand is contiguous. */
 static bool is_scattered(const struct uk_stage *st, const struct uk_fit *f, int o) {
     int rows = rows_of(st, f, o), sum = sum_of(st, f, o);
 
@@ -80,7 +80,7 @@ static struct uk_map *panel_map(struct uk_schedule *s, const struct uk_operand *
     return m;
 }
 
-/* The dimension that the loop alone indexes; -1: there is none. */
+/* The dimension whose index has this loop alone; -1: there is none. */
 static int dimension_of(const struct uk_stage *st, const struct uk_operand *o, const struct uk_loop *l) {
     int found = -1;
 
@@ -117,8 +117,8 @@ enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, 
     return UK_OK;
 }
 
-/* A panel of all of the tensor has its dimensions in their order, and the kernel reads its sum's along lines.
- * */
+/* The usual panels keep the order of the tensor's dimensions, but the kernel reads the sum's along a panel.
+ */
 enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
     enum uk_status status = UK_OK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schedule of a program that has none: element-wise stages go into their only reader, the others get a
- * kernel and tiles, and what follows a sum element by element is done tile by tile, as soon as a tile is
+ * Schedules a program without steps: inlines elementwise stages into their only reader, gives the others a
+ * kernel and tiles, and computes elementwise stages that follow a sum tile by tile, as soon as a tile is
  * complete.
  */
 #include <string.h>
@@ -57,8 +57,8 @@ struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_sta
     return reader;
 }
 
-/* bias, activation and the like become one expression. A sum keeps its operands as they are: kernels read
- * them from memory. */
+/* Bias, activation and similar stages become one expression. Nothing is inlined into a sum, since kernels
+ * read their operands from memory. */
 enum uk_status uk_inline_stages(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages, *next; st; st = next) {
         const struct uk_stage *reader = uk_is_elementwise(st) ? uk_only_reader(s, st) : NULL;
@@ -75,10 +75,10 @@ enum uk_status uk_inline_stages(struct uk_schedule *s) {
     return UK_OK;
 }
 
-/* ---- loops that are one ---- */
+/* ---- fusion of rows ---- */
 
-/* st, and what reads its output element by element, directly or not, as the list in_group: all that runs tile
- * by tile. */
+/* Makes the list in_group: st and the elementwise stages that read its output, directly or not, and can run
+ * tile by tile. */
 static void find_group(const struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage *last = st;
 
@@ -98,7 +98,7 @@ static void find_group(const struct uk_schedule *s, struct uk_stage *st) {
     }
 }
 
-/* The position of the loop that indexes dimension d of the stage's output, alone; -1: there is none. */
+/* The position of the only loop in the index of dimension d of the stage's output; -1: there is none. */
 static int loop_of_dimension(const struct uk_stage *st, int d) {
     const struct uk_affine *f = &st->operand[0].index[d];
     int found = -1;
@@ -119,7 +119,8 @@ static bool can_fuse(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
     return position >= 0 && next == position + 1 && uk_fuse_is_view(s, st, position);
 }
 
-/* Has the stage one loop for both dimensions already, as another sum's follower? */
+/* True if the stage has one loop for both dimensions already, because it was fused with another sum's group.
+ */
 static bool is_fused(const struct uk_stage *st, int d, int e) {
     const struct uk_affine *f = &st->operand[0].index[d];
     int64_t zero = 0;
@@ -131,8 +132,8 @@ static bool is_fused(const struct uk_stage *st, int d, int e) {
            loop_of_dimension(st, e) >= 0;
 }
 
-/* Rows that lie one after the other in everything that is accessed are one row: the pixels of a 1x1
- * convolution are the rows of a product. */
+/* Fuses the loops over rows that are contiguous to each other in everything that is accessed: all pixels of a
+ * 1x1 convolution become the rows of one product. */
 static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
     int inner = st->operand[0].tensor->dims - 1;
 
@@ -160,9 +161,9 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
     return UK_OK;
 }
 
-/* ---- what follows a tile ---- */
+/* ---- stages after a tile ---- */
 
-/* Bytes of the output's rows in a tile, as wide as the loop at `position` makes them. */
+/* Bytes of the output that a tile's rows have inside the loop at `position`. */
 static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *st, int position) {
     const struct uk_operand *y = &st->operand[0];
     const struct uk_affine *last = &y->index[y->tensor->dims - 1];
@@ -180,8 +181,8 @@ static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *s
     return rows * width * (double)uk_type_bytes(y->tensor->type);
 }
 
-/* On a target without vectors a small tile that a kernel's C computes can stay in registers (codegen/work.c),
- * if what follows it does so at once. */
+/* True on targets without vectors for a small tile of a kernel in C: it can stay in registers
+ * (codegen/work.c), if the next stage runs immediately after it. */
 static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_match *m = st->match;
     int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
@@ -196,7 +197,8 @@ static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) 
     return bytes <= UK_VARIABLE_BYTES;
 }
 
-/* A tile that is a row of pixels itself: what follows it keeps what a channel needs for all of them. */
+/* True if a tile is a whole row of pixels: the next stage then loads the values of a channel once for all of
+ * them. */
 static bool is_row_of_pixels(const struct uk_stage *st) {
     const struct uk_kernel *row = st->match->intrinsic->row;
 
@@ -204,11 +206,12 @@ static bool is_row_of_pixels(const struct uk_stage *st) {
 }
 
 /*
- * How many loops what follows the tiles shares with them. Without vectors, it follows each tile: it then
- * keeps what it needs for each column, a bias and a scale, in registers for all rows, and no core of this
- * kind runs ahead of a store. Else, what a tile has stored can be read only when its last sums are complete,
- * and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
- * first-level cache, measured.
+ * The number of loops that the stages after the tiles share with them.
+ *
+ * Without vectors they run after each tile: values per column, a bias and a scale, stay in registers for all
+ * rows, and such a core does not execute ahead of a store anyway. With vectors they run after a row of tiles,
+ * because stored sums can only be read when the tile's last ones are complete, and the next tile would wait
+ * meanwhile; if the row is at most twice the first-level cache (measured).
  */
 static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
@@ -248,7 +251,7 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
     return UK_OK;
 }
 
-/* The draft by which what reads the stage follows it; NULL: no memory. */
+/* The name of the draft with which readers are attached to the stage; NULL: no memory. */
 static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *st) {
     static const char end[] = ", and what follows its tiles";
     const char *draft = st->draft ? st->draft->name : UK_AS_WRITTEN;
@@ -256,8 +259,8 @@ static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *
     return strstr(draft, end) ? draft : uk_format(s->arena, "%s%s", draft, end);
 }
 
-/* What reads the output of st element by element runs after its tiles or rows, and what reads that after it.
- * */
+/* Attaches the elementwise stages that read the output of st, directly or not, to run after its tiles or
+ * rows. */
 static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
     const char *draft = followed_draft(s, st);
 
@@ -284,7 +287,7 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
     return UK_OK;
 }
 
-/* Makes a sum that no kernel computes a part of the nest before it, if that is legal. */
+/* Attaches a sum that no kernel computes to the nest before it, if that is legal. */
 static enum uk_status join_nest(struct uk_schedule *s, struct uk_stage *st, bool *done) {
     struct uk_stage *before = uk_sum_before(s, st);
     const char *draft = before ? followed_draft(s, before) : NULL;
@@ -302,7 +305,7 @@ static enum uk_status join_nest(struct uk_schedule *s, struct uk_stage *st, bool
     return status || !*done ? status : attach_readers(s, before);
 }
 
-/* A sum that no kernel computes, and is no part of another nest. */
+/* Schedules a sum that no kernel computes and that is not attached. */
 static enum uk_status schedule_sum(struct uk_schedule *s, struct uk_stage *st) {
     enum uk_status status = uk_order_sum(s, st);
 

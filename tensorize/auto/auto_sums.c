@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that no kernel computes. Where neighbours in the output are neighbours in what is read, their loop
- * goes inside of the sum's: vectors of them are added up. What follows the sum runs row by row, so that a row
- * of it is stored, and not all.
+ * Sums that no kernel computes. If adjacent elements of the output need adjacent elements of the operands,
+ * their loop moves inside the sum's loops, so that vectors are added. The stages after the sum run row by
+ * row, so that only a row of it has to be stored.
  */
 #include "auto_stage.h"
 #include "steps.h"
 #include "sums.h"
 
-/* Elements of a row that is added up: of a shorter one, vectors would be nearly empty. A longer one is taken
- * in parts, of which the sums and as many of what is read stay in a quarter of the first-level cache. */
+/* Minimum number of elements of such a row: in a shorter one vectors would be nearly empty. A long row is
+ * split into parts whose sums, with as many operands, fit into a quarter of the first-level cache. */
 enum { SHORTEST_ROW = 8 };
 
 static int64_t longest_row(const struct uk_schedule *s, const struct uk_stage *st) {
@@ -20,7 +20,7 @@ static bool has_vectors(const struct uk_schedule *s) {
     return s->target->vectors.bytes >= 16;
 }
 
-/* How many loops are outside of the sum's. */
+/* The number of loops outside the sum's. */
 static int outside_of_sum(const struct uk_stage *st) {
     int n = 0;
 
@@ -36,7 +36,8 @@ static bool is_at(const struct uk_operand *o, const struct uk_loop *l, int64_t s
     return !uk_is_gathered(o) && uk_poly_is_int(&p, &c) && c == step;
 }
 
-/* Are neighbours along the loop neighbours in the output and in what is read, or the same element there? */
+/* True if adjacent iterations of the loop access adjacent elements of the output, and adjacent elements of
+ * each operand or the same one. */
 static bool is_row(const struct uk_stage *st, const struct uk_loop *l) {
     bool row = is_at(&st->operand[0], l, 1), any = false;
 
@@ -47,7 +48,7 @@ static bool is_row(const struct uk_stage *st, const struct uk_loop *l) {
     return row && any;
 }
 
-/* Does the reader, if it is to follow the sum row by row, go along the same rows? */
+/* True if the reader, which is to follow the sum row by row, has a loop along the same rows. */
 static bool reads_rows(const struct uk_stage *reader, const struct uk_operand *row, const struct uk_loop *l) {
     const struct uk_loop *inner = reader->loops ? reader->loop[reader->loops - 1] : NULL;
 
@@ -84,7 +85,7 @@ enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st) {
     return uk_apply_one(s, uk_step_on(s, UK_STEP_REORDER, st, order, loops));
 }
 
-/* ---- what follows ---- */
+/* ---- stages after the sum ---- */
 
 static bool is_one(const struct uk_stage *st, const struct uk_loop *l) {
     return uk_constant_extent(st, l) == 1;
@@ -140,7 +141,7 @@ static bool follows(const struct uk_schedule *s, const struct uk_stage *sum, int
     return any;
 }
 
-/* Bytes of what the reader goes through inside the first loops of the sum. */
+/* Bytes that the reader accesses inside the first `prefix` loops of the sum. */
 static double bytes_inside(const struct uk_schedule *s, const struct uk_stage *sum, int prefix,
                            const struct uk_stage *reader) {
     double bytes = 1;
@@ -155,7 +156,7 @@ static double bytes_inside(const struct uk_schedule *s, const struct uk_stage *s
     return bytes;
 }
 
-/* Longer rows make longer vectors and loops, while they stay in the first-level cache. */
+/* Prefers long rows, for long loops and vectors, as long as they stay in the first-level cache. */
 int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader) {
     int n = outside_of_sum(sum);
 

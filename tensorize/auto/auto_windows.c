@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows that move by more than one pixel at a time along rows that a kernel reads as its columns, as in a
- * convolution of stride 2 in NCHW: no two columns of the tile are neighbours in memory. A copy with the
- * pixels of one remainder next to each other, [.., w % 2, w / 2], has them in a row again; it holds the
- * padding too.
+ * Strided windows along a row whose pixels are the kernel's columns, as in a convolution of stride 2 in NCHW:
+ * columns of the tile are not adjacent in memory. A copy with the layout [.., w % 2, w / 2] makes pixels with
+ * the same remainder adjacent; it also holds the padding.
  *
- * The copy runs as plain loops: it is made where it is cheap beside the sums.
+ * The copy runs as plain loops, so it is made only if it is cheap compared to the sums.
  */
 #include "copies.h"
 #include "steps.h"
@@ -32,8 +31,8 @@ static bool is_read_once(const struct uk_stage *st, int operand) {
     return true;
 }
 
-/* Every other loop of the dimension goes by multiples of `apart`, or by a divisor of it, so that a split
- * makes it so. */
+/* True if the coefficient of every other loop of the dimension is a multiple of `apart`, or a divisor of it,
+ * with which a split makes a multiple. */
 static bool can_part(const struct windows *w) {
     const struct uk_affine *f = &w->st->operand[w->operand].index[w->dimension];
 
@@ -68,7 +67,8 @@ static bool find_windows(struct windows *w) {
     return false;
 }
 
-/* Is the operand's element of one loop's value that of others too? Copies go outside of such loops. */
+/* True if windows of successive iterations of the loop overlap in the operand. Copies go outside such loops.
+ */
 static bool is_windowed(const struct uk_stage *st, int operand, const struct uk_loop *l) {
     const struct uk_operand *x = &st->operand[operand];
 
@@ -91,7 +91,7 @@ struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const stru
     return place;
 }
 
-/* Loops whose steps are no multiples of `apart` are split so that those of the outer one are. */
+/* Splits loops whose coefficients are no multiples of `apart`, so that those of the outer loops are. */
 static enum uk_status split_loops(struct windows *w) {
     for (int i = 0; i < w->st->loops; i++) {
         struct uk_loop *l = w->st->loop[i], *outer;
