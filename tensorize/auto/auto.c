@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The automatic schedule of a stage: the cheapest kernel, then its tiling (tiling.c). */
+/* Schedules a stage automatically: chooses the cheapest kernel, then tiles for it (tiling.c). */
 #include <float.h>
 #include <limits.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct plan {
     int constants;      /* that are packed, before the program runs */
 };
 
-/* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time. */
+/* True if the kernel's tile would be mostly padding, so that plain loops, if allowed, are faster. */
 static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
     return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > uk_plain_cycles(s, st);
 }
@@ -41,8 +41,8 @@ static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const stru
     uk_text_free(t.text);
 }
 
-/* Of kernels of one operation and tile, the first in the table stands for all but those that save much on
- * edges. What any machine has stands for no kernel of this one's own. */
+/* True if kernel p need not be considered after `first`, of the same operation and tile: it does not save
+ * much on partial tiles. Generic C never shadows a native kernel. */
 static bool stands_in(const struct plan *first, const struct plan *p) {
     const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
                            *y = p->fit.intrinsic->row;
@@ -91,7 +91,7 @@ static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
     return uk_kernel_mr(row) == p->width || (uk_kernel_mr(row) == 1 && uk_kernel_nr(row) == p->width);
 }
 
-/* Is there a kernel that fills such panels? */
+/* Looks for a kernel that fills such panels. */
 static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, const struct uk_panel *p,
                                    bool *found) {
     struct uk_candidate c = {0};
@@ -187,7 +187,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     return pack_if_cheaper(s, st, p);
 }
 
-/* A plan that no plain loops fill panels for goes first. */
+/* Plans whose panels kernels fill, not plain loops, are preferred. */
 static bool is_better(const struct plan *p, const struct plan *than) {
     if (p->fills_plainly != than->fills_plainly)
         return than->fills_plainly;
@@ -295,7 +295,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
     return UK_OK;
 }
 
-/* The plan with the output's tiles transposed, if there is one. */
+/* Chooses a plan with transposed output tiles, if there is one. */
 static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *st, struct plan *p) {
     struct uk_transposing transposing;
     bool packs = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stage costs by a kernel, blocked in some way: the loops around the kernel's calls, its own k
- * iterations, and the copies into panels, as loop nests of which ukernels/cost counts the cycles. All
- * operands are affine in the loops, so where their lines lie, and how often they come from which cache,
- * follows from their strides; sizes that are not known are estimated.
+ * Estimates the cycles of a stage with a kernel and given levels. The loops around the kernel's calls, its
+ * own k iterations, and the copies into panels become loop nests, of which ukernels/cost counts the cycles.
+ * All operands are affine in the loops, so their strides determine which cache lines they touch, and how
+ * often these come from which cache. Unknown sizes are estimated.
  */
 #include <math.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "costing.h"
 #include "minmax.h"
 
-/* So many loops of a nest; those outside of them repeat it. */
+/* Maximum number of loops in a nest; the loops outside repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };
 
 /* Of a row whose groups fill a register: its address, its sum, the halves of that added and stored. */
 enum { GROUP_END = 6 };
 
-/* ---- what does not depend on blocks ---- */
+/* ---- costs that do not depend on blocks ---- */
 
-/* Bytes that a value of the loop moves the operand by; an index that is not affine is taken for the same
- * element. */
+/* Bytes by which one step along the loop moves the operand; an index that is not affine counts as constant.
+ */
 static int64_t stride_of(const struct uk_schedule *s, const struct uk_operand *o, const struct uk_loop *l) {
     struct uk_poly c = uk_coefficient(o, l->id);
     int64_t n;
@@ -35,7 +35,7 @@ static int64_t stride_of(const struct uk_schedule *s, const struct uk_operand *o
     return n * (int64_t)uk_type_bytes(o->tensor->type);
 }
 
-/* One row of a tile has so few sums that the latency of a multiply-add shows: so many rows cost the same. */
+/* The number of rows needed to hide the latency of a multiply-add; fewer rows cost as much. */
 static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage *st,
                               const struct uk_kernel *row) {
     const struct uk_target *t = s->target;
@@ -45,7 +45,7 @@ static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage
     return uk_max_real(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
 }
 
-/* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
+/* The cost of n iterations in tiles of `most`: the last tile counts with its length rounded up to `step`. */
 static double rounded(double n, double most, double step) {
     if (most <= 0 || step <= 0)
         return n;
@@ -54,7 +54,7 @@ static double rounded(double n, double most, double step) {
     return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
 }
 
-/* A register of channels takes as long if it is not full. */
+/* The factor for channels: a register that is not full takes as long as a full one. */
 static double waste_of_channels(const struct uk_schedule *s, const struct uk_stage *st,
                                 const struct uk_fit *f) {
     const int v = uk_channel_axis(st, f);
@@ -64,7 +64,7 @@ static double waste_of_channels(const struct uk_schedule *s, const struct uk_sta
     return n > 0 ? (double)(int64_t)((n + nr - 1) / nr) * nr / n : 1;
 }
 
-/* k iterations of whole tiles that take as long as all tiles do, by the kernel's instruction counts and edges
+/* The number of k iterations of full tiles that take as long as all tiles of the stage; partial tiles are
  * rounded up. */
 static double iterations_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
@@ -142,7 +142,7 @@ static int place_of(const struct uk_costing *c, const struct uk_loop *l) {
     return i;
 }
 
-/* How many values of the loop an iteration of the first `levels` levels has. */
+/* The number of the loop's values in one iteration of the first `levels` levels. */
 static int64_t range_in(const struct uk_costing *c, const struct uk_levels *l, int levels, int loop) {
     int64_t n = c->size[loop];
 
@@ -245,8 +245,8 @@ static void set_body(const struct uk_costing *c, const struct uk_levels *l, int 
     }
 }
 
-/* Loads of vectors that lie across two lines, where a k iteration reads a run of them in place and lines of
- * the operand do not begin with cache lines. */
+/* The number of vector loads across two cache lines, for operands that are read in place and whose rows do
+ * not begin at cache lines. */
 static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n) {
     const struct uk_target *t = c->s->target;
     double splits = 0;
@@ -264,7 +264,7 @@ static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n
     return splits;
 }
 
-/* The tiles, and the copies' places among the loops around them. */
+/* The cycles of the tiles. */
 static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) {
     const struct uk_stage *st = c->st;
     const struct uk_fit *f = c->fit;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows whose output has pixels of a row as neighbours, as a convolution in NCHW: the columns of its tile
- * are pixels, and a row of 7 or 14 fills a kernel's vectors badly. Transposed, with channels as columns, all
- * of a tile is used: it is computed in a buffer in which channels are neighbours, and stored to its place
- * once its sums are complete.
+ * Transposed tiles, for windows whose output has adjacent pixels, as in a convolution in NCHW: the columns of
+ * the tile are pixels, and rows of 7 or 14 leave vectors partly empty. With channels as columns the whole
+ * tile is used. It is computed in a buffer in which channels are adjacent, and stored to the output once its
+ * sums are complete.
  */
 #include <string.h>
 #include "copies.h"
@@ -33,8 +33,8 @@ static bool is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
     return false;
 }
 
-/* The output's dimension that becomes the last: of channels, which only the weights have. -1: there is none.
- * */
+/* The output's dimension that becomes the last one, that of channels, which only the weights share; -1: there
+ * is none. */
 static int channels_of(const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
     int last = y->tensor->stored_dims - 1;
@@ -55,7 +55,7 @@ static int channels_of(const struct uk_stage *st) {
     return -1;
 }
 
-/* Where dimension i goes when d becomes the last. */
+/* The new position of dimension i when d becomes the last one. */
 static int place_of(int i, int dims, int d) {
     return i < d ? i : i > d ? i - 1 : dims - 1;
 }
@@ -81,7 +81,7 @@ static struct uk_map *transposing_map(struct uk_schedule *s, int dims, int d) {
     return m;
 }
 
-/* The operand as if its dimension d were the last. */
+/* Moves the operand's dimension d to the end. */
 static bool transpose_operand(struct uk_schedule *s, struct uk_operand *o, int d) {
     struct uk_tensor *t = uk_alloc(s->arena, sizeof *t);
     const struct uk_operand old = *o;
@@ -103,8 +103,8 @@ static bool transpose_operand(struct uk_schedule *s, struct uk_operand *o, int d
     return dims < 2 || t->stride[0];
 }
 
-/* The weights, if channels are not neighbours in them: the kernel gets them in panels. 0: they are; -1: no
- * way. */
+/* The operand of the weights, which the kernel needs in panels, if channels are not adjacent in it. 0: they
+ * are adjacent; -1: transposing is not possible. */
 static int find_weights(const struct uk_stage *st, const struct uk_loop *channels, int *dimension) {
     for (int o = 1; o < st->operands; o++) {
         const struct uk_operand *x = &st->operand[o];
@@ -145,7 +145,7 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
     return UK_OK;
 }
 
-/* The buffer holds the tiles that wait for their sums: it is made outside of the first loop of them. */
+/* The buffer holds all tiles whose sums are incomplete, so its place is outside the first loop of the sum. */
 enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
                                     int tiles) {
     struct uk_loop *place = NULL;

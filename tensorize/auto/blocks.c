@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks of a product: of several orders and lengths those that cost least by the lines that they move.
- * An analysis such as that of Low, Igual, Smith and Quintana-Orti ("Analytical modeling is enough for
- * high-performance BLIS", 2016) gives the lengths where nothing but the sizes of caches matters; here sets
- * that lines share, pages, copies and few rows matter as well, so that lengths are compared.
+ * Chooses the blocks of a product: estimates several orders and lengths by the cache lines that they move,
+ * and takes the cheapest. An analysis such as that of Low, Igual, Smith and Quintana-Orti ("Analytical
+ * modeling is enough for high-performance BLIS", 2016) gives the lengths where nothing but the sizes of
+ * caches matters; here sets that lines share, pages, copies and few rows matter as well, so that lengths are
+ * compared.
  *
  * Rows outside: a block of B, kc x nc, from which the tiles of all rows stream it. Columns outside: a panel
  * of B, kc x nr, used by all rows of a block of A, mc x kc.
@@ -11,7 +12,7 @@
 #include <float.h>
 #include "tiling.h"
 
-/* Lengths that are compared: SHORTEST, and from twice as many on powers of two and once and a half those. */
+/* The lengths that are compared: SHORTEST, then 2, 3, 4, 6, 8, 12, .. times as much. */
 enum { SHORTEST = 32, LENGTHS = 12, CHOICES = LENGTHS + 1 };
 
 void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns) {
@@ -65,7 +66,7 @@ static int64_t values_of(const struct uk_costing *c, int axis) {
     return axis < 0 ? 1 : (int64_t)uk_values_estimate(c->s, c->st, c->fit->axis[axis]);
 }
 
-/* After how many of the loops the copies are made. */
+/* Sets the number of levels around each copy. */
 static void place_copies(const struct search *x, const struct uk_blocks *b, int blocks, struct uk_levels *l) {
     for (int o = 1; o < x->c->operands; o++) {
         const struct uk_operand *operand = &x->c->st->operand[o];
@@ -79,7 +80,7 @@ static void place_copies(const struct search *x, const struct uk_blocks *b, int 
     }
 }
 
-/* The loops as tiling.c makes them. */
+/* Sets the levels as tiling.c makes the loops. */
 static void set_levels(const struct search *x, const struct uk_blocks *b, struct uk_levels *l) {
     const struct uk_costing *c = x->c;
     const struct uk_fit *f = c->fit;
@@ -115,7 +116,8 @@ static void compare(struct search *x, struct uk_blocks b) {
     }
 }
 
-/* The least of the lengths that holds so many, and as many as a call of other sizes may have; or 0. */
+/* The smallest of the lengths that is at least n and at least GEMM_KC, for calls with other sizes; 0: none
+ * is. */
 static int64_t covering(int64_t n) {
     for (int i = 0; i < LENGTHS; i++)
         if (length_at(i) >= n && length_at(i) >= GEMM_KC)
@@ -123,9 +125,9 @@ static int64_t covering(int64_t n) {
     return 0;
 }
 
-/* Blocks of whole tiles, about equally long where their number is known; for threads that share them, as many
- * for each. An extent that is only estimated is blocked in any case: what a block takes of a cache, and
- * copies of memory, is bounded whatever the call's sizes are. */
+/* Chooses candidate lengths along an axis: whole tiles, in blocks of about equal length if the extent is
+ * known, and as many for each thread if threads share them. An extent that is only estimated is always
+ * blocked, so that the cache that a block takes, and the memory of copies, are bounded for all sizes. */
 static void choose_lengths(const struct search *x, int axis, int threads, struct choices *out) {
     const int64_t all = values_of(x->c, axis);
     const int64_t tile = axis < 0 || !x->c->fit->most[axis] ? 1 : x->c->fit->most[axis];
@@ -156,7 +158,7 @@ static void compare_rows_outside(struct search *x, bool near_rows) {
                     (struct uk_blocks){.kc = x->k.length[i], .nc = x->n.length[j], .near_rows = near_rows});
 }
 
-/* Blocks of rows first, then of columns. */
+/* Compares all lengths with columns outside: blocks of rows in the outer loop, then of columns. */
 static void compare_columns_outside(struct search *x) {
     const double before = x->least;
 
@@ -198,7 +200,7 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
         choose_lengths(&x, x.sum, 1, &x.k);
         choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);
         choose_lengths(&x, x.rows, 1, &x.m);
-        /* The fewest loops first: others have to save enough. */
+        /* The variant with the fewest loops is first; others have to save enough. */
         compare(&x, (struct uk_blocks){.kc = x.k.length[0], .nc = x.n.length[0]});
         compare(&x,
                 (struct uk_blocks){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drafts that were refused. An automatic schedule is made of one draft for each stage: a kernel with its
- * tiles, a form of loops over blocks and threads, at last the loops as the statement has them. A step, the
+ * Refused drafts. An automatic schedule consists of one draft for each stage: a kernel with its tiles, a
+ * pattern of loops over blocks and threads, or, as the last one, the loops as the statement has them. A step,
  * lowering or a limit of the target may refuse one; the program is then scheduled again without it.
  */
 #include <string.h>
@@ -44,7 +44,7 @@ enum uk_status uk_begin_draft(struct uk_schedule *s, struct uk_stage *st, const 
     return UK_OK;
 }
 
-/* The draft that made the stage what it is: that of the nest that it is in, or of what reads the copy. */
+/* The draft that determined the stage: that of its nest or, for a copy, of the stage that reads it. */
 static const struct uk_draft_name *draft_of(const struct uk_stage *st) {
     for (int i = 0; st && i < 2; i++) {
         while (st->parent && !st->draft)
@@ -81,7 +81,7 @@ static bool add(struct uk_schedule *s, const struct uk_draft_name *d, const char
     return true;
 }
 
-/* What the message says behind the place of the error. */
+/* The recorded message without the position of the error. */
 static const char *reason(struct uk_schedule *s) {
     static const char mark[] = "error: ";
     const char *text = uk_context_message(s->context), *at = strstr(text, mark);
@@ -92,13 +92,13 @@ static const char *reason(struct uk_schedule *s) {
     return line;
 }
 
-/* Is the status a refusal, with a message? Not memory that ran out, nor a defect. */
+/* True if the status is a refusal with a message, not a lack of memory or an internal error. */
 static bool is_refusal(const struct uk_schedule *s, enum uk_status status) {
     return (status == UK_REFUSED || status == UK_UNSUPPORTED || status == UK_NO_MATCH || status == UK_LINK) &&
            !s->arena->failed && !s->context->arena.failed && s->context->message;
 }
 
-/* The drafts of all stages. */
+/* Lists the drafts of all stages as refused. */
 static bool add_all(struct uk_schedule *s, const char *why, bool *failed) {
     bool any = false;
 
@@ -107,7 +107,8 @@ static bool add_all(struct uk_schedule *s, const char *why, bool *failed) {
     return any;
 }
 
-/* The drafts of all stages that kernels compute; kernels that copy belong to what reads the copy. */
+/* Lists the drafts of all stages that kernels compute, except copies, which belong to their readers' drafts.
+ */
 static bool add_kernels(struct uk_schedule *s, const char *why, bool *failed) {
     bool any = false;
 
@@ -126,7 +127,8 @@ static bool is_last(const struct uk_schedule *s, enum uk_status status) {
     return !s->is_automatic || s->as_written || !is_refusal(s, status);
 }
 
-/* What was refused is in the list, if there was anything; the schedule that follows is without it. */
+/* Prepares the next schedule, after the refused drafts were listed; without any draft left to refuse, it has
+ * no steps. */
 static bool follow(struct uk_schedule *s, bool any, bool failed) {
     if (failed)
         return false;
