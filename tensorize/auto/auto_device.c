@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schedule for a GPU of a program that has none, or one for CPUs. Element-wise stages go into their only
- * reader; each other statement is a kernel: products in tiles (device_product.c), sums over what is
- * contiguous by several threads (device_sum.c), all else a thread for each element, or for four neighbours,
- * which are one vector in memory.
+ * Schedules a program for a GPU if it has no steps, or only steps for CPUs. Elementwise stages are inlined
+ * into their only reader. Each other statement becomes a GPU kernel: products in tiles (device_product.c),
+ * sums over contiguous elements by several threads each (device_sum.c), others with a thread per element, or
+ * per few adjacent elements, a vector in memory.
  */
 #include "device.h"
 #include "auto_stage.h"
@@ -42,8 +42,8 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 
 /* ---- which loops are whose ---- */
 
-/* What neighbouring threads go along: what is contiguous in the output, else in an operand, else the
- * innermost. */
+/* The loop along which threads are adjacent: one that is contiguous in the output, else in an operand, else
+ * the innermost. */
 static struct uk_loop *lane_loop(const struct uk_stage *st) {
     struct uk_loop *last = NULL;
 
@@ -65,7 +65,7 @@ static struct uk_loop *next_loop(const struct uk_stage *st, const struct uk_loop
     return last;
 }
 
-/* The free loop with the most values that is none of the n. */
+/* The free loop with the most values that is not among the n given. */
 static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const *but, int n) {
     struct uk_loop *most = NULL;
 
@@ -81,8 +81,8 @@ static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const 
     return most;
 }
 
-/* How many neighbours along the loop a thread takes: a vector of 16 bytes at most, where all that is accessed
- * are vectors too or one element for all. */
+/* The number of adjacent elements along the loop that a thread computes: a vector of at most 16 bytes, if
+ * every operand is accessed by vectors too, or at one element for all. */
 static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
     const int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
 
@@ -96,7 +96,7 @@ static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
     return bytes * MOST_ELEMENTS > VECTOR_BYTES ? VECTOR_BYTES / bytes : MOST_ELEMENTS;
 }
 
-/* Of a block: fewer where a sum is long and there are few, so that more compute units take part. */
+/* The threads of a block: fewer if there are few, long sums, so that more compute units are used. */
 static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_device *d = &s->target->machine.core.device;
     double elements = 1;
@@ -201,7 +201,7 @@ static bool is_scheduled(const struct uk_stage *st) {
     return st->parent || st->match || uk_has_no_output(st);
 }
 
-/* The last draft of all: no loop is bound, and each statement is a kernel of one thread. */
+/* The last draft: binds no loop, so that each statement is a GPU kernel of one thread. */
 static enum uk_status leave_alone(struct uk_schedule *s) {
     enum uk_status status = UK_OK;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of a schedule by one choice: a split's factor, a split more or less, the order of two loops, where
- * something is packed or computed, which loop is parallel, vector or unrolled, which kernel of one shape is
- * called. A change only rewrites steps and the names in the later ones; applying them shows whether it is
+ * Changes of one choice in a schedule: the factor of a split, a split more or less, the order of two loops,
+ * the place of a copy or of a stage, the kind of a loop (parallel, vector, unrolled), the kernel among those
+ * of one shape. A change only rewrites steps and the names in later ones; applying them shows whether it is
  * legal.
  */
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on GPUs: blocks of threads that each have a tile of the output in registers, and share blocks of
- * both operands, which all of them copy to shared memory, one block of k ahead. What reads a product element
- * by element takes the tile from the registers.
+ * Products on GPUs. Each thread of a block has a tile of the output in registers. The threads share blocks of
+ * both operands, which they copy together to shared memory, one block of k ahead. An elementwise stage that
+ * reads the product takes the tile from registers.
  */
 #include <float.h>
 #include <string.h>
@@ -44,7 +44,7 @@ struct tile {
 
 /* ---- is it a product? ---- */
 
-/* The operand that the factor is, or is converted from, also under pad; 0: none. */
+/* The operand that a factor reads, perhaps converted or under pad; 0: it is something else. */
 static int factor(const struct uk_stage *st, const struct uk_expr *e) {
     while (e->op == UK_E_CAST || e->op == UK_E_PAD)
         e = e->arg[0];
@@ -58,8 +58,8 @@ static bool is_longer(const struct product *p, const struct uk_loop *l, const st
     return !than || uk_values_estimate(p->s, p->st, l) > uk_values_estimate(p->s, p->st, than);
 }
 
-/* The longest loop of the output that moves one operand alone; what is contiguous in the output goes first.
- * */
+/* The longest loop of the output that moves only one of the operands; one that is contiguous in the output is
+ * preferred. */
 static struct uk_loop *axis_of(const struct product *p, int o, int other) {
     const struct uk_stage *st = p->st;
     struct uk_loop *found = NULL;
@@ -118,12 +118,12 @@ static double ceiling(double n, double of) {
     return whole * of < n ? whole + 1 : whole;
 }
 
-/* Registers of a sum. */
+/* Number of registers of a sum. */
 static int words_of(const struct uk_stage *st) {
     return (int)(uk_type_bytes(st->operand[0].tensor->type) + sizeof(float) - 1) / (int)sizeof(float);
 }
 
-/* Registers of a thread. */
+/* Number of registers that a thread needs. */
 static int registers_of(const struct uk_device *d, const struct uk_stage *st, const struct tile *t) {
     const int read = t->rows + t->columns, words = words_of(st);
     const int n =
@@ -142,7 +142,7 @@ static int64_t register_bytes_of(const struct product *p, const struct tile *t) 
     return (int64_t)(uk_type_bytes(st->operand[0].tensor->type) * (size_t)(t->rows * t->columns) + ahead);
 }
 
-/* Of shared memory, in two slots. */
+/* Bytes of shared memory for both operands, in two slots. */
 static int64_t bytes_of(const struct product *p, const struct tile *t) {
     const size_t step = uk_type_bytes(p->st->operand[p->a].tensor->type) * (size_t)t->rows +
                         uk_type_bytes(p->st->operand[p->b].tensor->type) * (size_t)t->columns;
@@ -154,7 +154,7 @@ static int waves_of(const struct uk_device *d, const struct tile *t) {
     return (t->threads * t->threads + d->lanes - 1) / d->lanes;
 }
 
-/* Blocks that a compute unit has at a time. */
+/* Number of blocks resident on a compute unit. */
 static int resident(const struct product *p, const struct tile *t) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const int waves = d->registers / registers_of(d, p->st, t), most = waves < d->waves ? waves : d->waves;
@@ -167,8 +167,8 @@ static int resident(const struct product *p, const struct tile *t) {
                                       : by_registers;
 }
 
-/* Cycles of the whole product, its blocks on all compute units: of arithmetic, or of reading what it needs,
- * if that is more. */
+/* Estimated cycles of the product with its blocks on all compute units: the larger of arithmetic and reads.
+ */
 static double estimate(const struct product *p, const struct tile *t, int most) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;

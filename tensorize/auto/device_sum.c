@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over what is contiguous in memory. The threads of a row, a wave or a block, have its terms
- * alternately, so that neighbours read neighbours; what each of them has lies in shared memory. About a
- * square root of the threads add that up, and one of them what those have. So three stages, from two
- * rfactors, in one kernel.
+ * Sums over contiguous elements on GPUs. The threads of a row, a wave or a block, take its terms in turn, so
+ * that adjacent threads read adjacent elements, and put their partial sums into shared memory. About the
+ * square root of the number of threads add these up, and one thread adds their results. These are three
+ * stages, made by two rfactor steps, in one GPU kernel.
  */
 #include "device.h"
 #include "steps.h"
@@ -31,8 +31,8 @@ static double footprint(const struct uk_schedule *s, const struct uk_stage *st, 
     return n;
 }
 
-/* The loop of the sum along which the largest operand is contiguous; NULL: it is along another one, or short.
- * */
+/* The loop of the sum along which the largest operand is contiguous; NULL: it is contiguous along another
+ * loop, or this one is short. */
 static struct uk_loop *find_terms(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_operand *most = NULL;
     struct uk_loop *found = NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles, blocks and packs of one statement for one kernel, as steps that are applied as if they had been
- * written. The blocks are those that blocks.c finds.
+ * Tiles, blocks and packs one statement for one kernel, by steps that are applied as if they had been
+ * written. blocks.c finds the blocks.
  */
 #include <string.h>
 #include "copies.h"
 #include "steps.h"
 #include "tiling.h"
 
-/* Narrow panels are packed by so many rows of B at a time: a page holds a row's part of all. */
+/* Rows of B that a copy into narrow panels handles at a time, for all panels: a row's part of all of them is
+ * on one page. */
 enum { PACK_ROWS = 32 };
 
 /* ---- a stage's tiling, built step by step ---- */
@@ -82,7 +83,7 @@ static enum uk_status order_tile(struct tiling *t) {
     return UK_OK;
 }
 
-/* Does another stage read the output where it is? */
+/* True if another stage reads the output in place. */
 static bool is_followed(const struct tiling *t) {
     for (const struct uk_stage *e = t->s->stages; e; e = e->next)
         for (int o = 1; o < e->operands && e != t->st; o++)

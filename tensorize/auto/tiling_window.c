@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of loops for sums over more than the kernel sums itself, as in a convolution: rows of A are
- * windows of the input, read where they are.
+ * Orders the loops of sums of which the kernel computes only some loops, as in a convolution: rows of A are
+ * windows of the input, read in place.
  *
- * A panel of B, kc x nr, is used by all rows of an image before the next one is read, as long as the tiles of
- * C that wait for the rest of their sum stay near; else the whole sum is finished tile by tile. Of the orders
- * the one is taken that costs least by the lines that it moves.
+ * Either a panel of B, kc x nr, is used by all rows of an image before the next one is read, while the tiles
+ * of C, whose sums are incomplete, stay in a cache; or the whole sum is completed tile by tile. The order
+ * with the least cost by the cache lines that it moves is taken.
  */
 #include <float.h>
 #include "steps.h"
 #include "tiling.h"
 
-/* Terms of the sum between two visits to a tile of C that are compared, besides all of them: GEMM_KC, which
- * stands for all where they are not known, and its halves. */
+/* Number of candidates for the terms of the sum between two visits to a tile of C, besides all terms:
+ * GEMM_KC, which is also used if their number is unknown, and its halves, quarters, .. */
 enum { LENGTHS = 5 };
 
 static const struct uk_operand *operand_of_columns(const struct uk_stage *st, const struct uk_fit *f) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schedules that a search goes through: what it starts from besides the automatic schedule (the automatic
- * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its
- * kernels could make it.
+ * The search space of schedules: starting points besides the automatic schedule (the automatic tiling for
+ * every other kernel that fits), legal changes of one choice, and a lower bound of a schedule's time by its
+ * kernels.
  */
 #include <string.h>
 #include "space.h"
