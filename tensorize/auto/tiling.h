@@ -16,7 +16,6 @@ struct tiling {
      * the loops before `outside` are no axis of the kernel. */
     int outside, blocks, tiles;
     int rows, columns; /* the fit's axes of the output's tile; -1: there is none */
-    int packs;         /* not used */
     bool window;       /* uk_is_window */
     struct uk_blocks blocked;
     struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that threads share */

@@ -49,7 +49,7 @@ static uint64_t take_vbr(struct bits *b, unsigned n) {
 
     for (unsigned shift = 0; shift < 64; shift += n - 1) {
         chunk = take(b, n);
-        v |= (chunk & ((1u << (n - 1)) - 1)) << shift;
+        v |= (chunk & ((UINT64_C(1) << (n - 1)) - 1)) << shift;
         if (!(chunk >> (n - 1)) || b->failed)
             return v;
     }
@@ -115,6 +115,8 @@ static size_t record(struct bits *b, const struct abbreviation *a, uint64_t *val
         uint64_t count = array ? take_vbr(b, 6) : 1;
 
         i += array;
+        if (array && count > b->end - b->at) /* elements of no bits, which no LLVM writes */
+            b->failed = true;
         for (; count && !b->failed; count--, n++) {
             uint64_t v = take_part(b, a, i);
 

@@ -33,8 +33,13 @@ char *uk_read_all(int fd, size_t most, size_t *length) {
     while (bytes && have < (size_t)st.st_size) {
         ssize_t n = pread(fd, bytes + have, (size_t)st.st_size - have, (off_t)have);
 
-        if (n <= 0)
-            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) { /* an error, or the file has become shorter */
+            errno = n ? errno : EIO;
+            free(bytes);
+            return NULL;
+        }
         have += (size_t)n;
     }
     if (bytes)
