@@ -151,6 +151,7 @@ enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const 
 
     if (message)
         uk_put(&t, "%s", message);
+    free(c->message);
     c->failed = true;
     c->status = status;
     c->message = t.text;

@@ -125,7 +125,7 @@ static int time_in_turns(struct tune_bench *b, struct uk_emulation *candidate, s
                          struct tune_report *r) {
     enum { TURNS = 4, ROUNDS = 5 };
     double mine[TURNS], its[TURNS];
-    struct uk_board_times times;
+    struct uk_board_times times = {0};
     int status = UK_EXIT_OK;
 
     for (int i = 0; i < TURNS && !status; i++) {
