@@ -22,8 +22,8 @@
 #include "sums.h"
 #include "costing.h"
 
-/* The outer one of two loops of the sum that could be one if the operand were read from a copy that holds its
- * zeros; or NULL. */
+/* The outer one of two loops of the sum that could be fused if the operand were read from a copy that holds
+ * its zeros; or NULL. */
 static const struct uk_loop *joined(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     struct uk_stage *trial = uk_alloc(s->arena, sizeof *trial);
     int kept = 0;
@@ -68,8 +68,7 @@ static bool multiplies(const struct uk_stage *st, enum uk_element e) {
                                       (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
 }
 
-/* The least groups of terms that kernels of this architecture take, whose rows are in place; 0: there is
- * none. */
+/* The smallest group of terms among this architecture's kernels that read rows in place; 0: there is none. */
 static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_candidate c = {0};
     int64_t least = 0;
@@ -84,7 +83,8 @@ static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     return least;
 }
 
-/* Is the operand contiguous along the loop, whatever others do: its channels, and no pixels of a window? */
+/* True if the operand is contiguous along the loop and the loop alone has that dimension: channels, not
+ * pixels of a window. */
 static bool is_line(const struct uk_stage *st, int operand, const struct uk_loop *l) {
     const struct uk_operand *x = &st->operand[operand];
     struct uk_poly c = uk_coefficient(x, l->id);
@@ -97,7 +97,7 @@ static bool is_line(const struct uk_stage *st, int operand, const struct uk_loop
     return uk_poly_is_int(&c, &step) && step == 1;
 }
 
-/* Is the loop's extent times `more` a multiple of the group for all sizes? */
+/* True if the loop's extent times `more` is a multiple of the group for all sizes. */
 static bool is_whole(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l, int64_t more,
                      int64_t group) {
     struct uk_arena *a = s->arena;
@@ -107,7 +107,7 @@ static bool is_whole(struct uk_schedule *s, const struct uk_stage *st, const str
     return n && uk_proves(s, st, 0, uk_index_op(a, UK_I_EQ, n, uk_index_int(a, 0)));
 }
 
-/* Has it windows or steps, so that it cannot be packed in panels? */
+/* True if the operand is indexed by windows or with strides, so that it cannot be packed in panels. */
 static bool has_windows(const struct uk_stage *st, int operand) {
     const struct uk_operand *x = &st->operand[operand];
 
@@ -196,7 +196,7 @@ static double part_inside(const struct uk_schedule *s, const struct uk_stage *st
     return inside / (n * places);
 }
 
-/* Calls that longer sums save, of the cycles of all calls, against products with the zeros. */
+/* True if the calls that longer sums save are worth more cycles than the products with zeros. */
 static bool pay(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls, double cycles) {
     const struct uk_operand *x = &st->operand[operand];
     const struct uk_loop *l = joined(s, st, operand);
@@ -259,7 +259,7 @@ bool uk_may_take_zeros(const struct uk_stage *st) {
     return false;
 }
 
-/* Does what the sum reads beside the operand stay in the second-level cache? */
+/* True if the sum's other operands stay in the second-level cache. */
 static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, int operand) {
     double bytes = 0;
 
@@ -278,7 +278,8 @@ static bool has_rows_inside(const struct uk_stage *st, int operand, int position
     return false;
 }
 
-/* The last loop that chooses an image, and leaves a kernel its rows; NULL: there is none. */
+/* The innermost loop that selects an image and still leaves the kernel a loop over rows; NULL: there is none.
+ */
 static struct uk_loop *image_of_rows(const struct uk_stage *st, int operand) {
     struct uk_loop *image = uk_image_loop(st, operand, NULL);
     int position = image ? uk_loop_position(st, image) : -1;
