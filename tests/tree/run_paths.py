@@ -40,14 +40,14 @@ def run_paths(readelf, file):
 
 def check_itself():
     """Good and bad entries."""
-    build = pathlib.Path("/work/build")
-    for entry, word in (("$ORIGIN", None), ("$ORIGIN/../lib", None), ("/usr/lib/llvm-19/lib", None), ("/work/builds/lib", None),
+    build = pathlib.Path("/somewhere/build")
+    for entry, word in (("$ORIGIN", None), ("$ORIGIN/../lib", None), ("/usr/lib/llvm-19/lib", None), ("/somewhere/builds/lib", None),
                         ("XXXXXXX", "current"), ("", "current"), ("lib", "current"), ("$ORIGINAL", "current"), ("./$ORIGIN", "current"),
-                        ("/work/build", "is in /work"), ("/work/build/stage/lib", "is in /work")):
+                        ("/somewhere/build", "is in /somewhere"), ("/somewhere/build/stage/lib", "is in /somewhere")):
         found = fault(entry, build)
         if (word is None) != (found is None) or (word and word not in found):
             sys.exit(f"the entry '{entry}' is answered with {found}")
-    if fault("/usr/lib", pathlib.Path("/")) is None or fault("/work/build", None):
+    if fault("/usr/lib", pathlib.Path("/")) is None or fault("/somewhere/build", None):
         sys.exit("BUILD is not as it was given")
 
 
