@@ -252,7 +252,7 @@ enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
                          const char *cast, const char *behind_a, const char *behind_b);
 
-/* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` stands for:
+/* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` selects:
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
 void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);
 

@@ -69,7 +69,7 @@ static double waste_of_channels(const struct uk_schedule *s, const struct uk_sta
 static double iterations_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     const double few = row ? rows_of_latency(s, st, row) : 1;
-    /* A matrix times a vector has any number of rows in a call, so many at a time. */
+    /* A call of matrix times vector takes any number of rows; the kernel computes mr of them at a time. */
     const double at_once = row && uk_kernel_operation(row)->form == UK_OP_GEMV_N ? uk_kernel_mr(row) : 1;
     double work = 1, size = 1;
 
@@ -219,8 +219,8 @@ static double cost_of(const struct uk_schedule *s, const struct loops *l, struct
     return times * uk_cost_nest(&s->target->machine, n);
 }
 
-/* What a k iteration of a tile accesses in place: neighbours along one of the tile's axes as a run, the other
- * axis' elements as so many runs. */
+/* Sets what a k iteration of a tile accesses in place: elements adjacent along one of the tile's axes are a
+ * run, and each element of the other axis begins another run. */
 static void set_body(const struct uk_costing *c, const struct uk_levels *l, int o,
                      struct uk_loop_operand *out) {
     const struct uk_fit *f = c->fit;

@@ -10,7 +10,7 @@
 
 enum {
     LONG_ROW =
-        4 * AUTO_BLOCK_THREADS, /* from so many terms on a row has the threads of a block, not of a wave, */
+        4 * AUTO_BLOCK_THREADS, /* terms from which on a row gets the threads of a block, not of a wave, */
     FEW_ROWS = 4 /* or from the threads of a block on, if there are no more rows for each compute unit */
 };
 

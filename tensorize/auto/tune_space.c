@@ -160,8 +160,8 @@ static const struct uk_statement *statement_number(const struct uk_program *p, i
     return t;
 }
 
-/* A text without a step would mean the automatic schedule: a step that changes nothing, or little, stands for
- * it. */
+/* A step that changes little or nothing, for a schedule without steps: a text without a step would mean the
+ * automatic schedule. */
 static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_step *step = uk_alloc(s->arena, sizeof *step);
     struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(st->loops + 1));

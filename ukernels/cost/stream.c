@@ -129,7 +129,7 @@ static double misses_of(const struct uk_loop_nest *n, const struct footprints *f
     return misses - there;
 }
 
-/* The same for pages, in a TLB of so many entries, which is fully associative. */
+/* The same for pages, in a fully associative TLB of `entries` entries. */
 static double misses_of_pages(const struct uk_loop_nest *n, const struct footprints *f, int o, int entries) {
     const double pages = f->of[0][o].pages, kept = kept_in(entries, f->pages[0]);
     const int first = n->loops - n->operand[o].held;

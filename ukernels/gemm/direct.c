@@ -88,7 +88,7 @@ static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k, int
     return GEMM_CALL + step + (rows <= step ? step - 1 : 0);
 }
 
-/* True if a kernel that is one vector narrower suffices for so many columns: all vectors of a kernel except
+/* True if a kernel that is one vector narrower suffices for the columns: all vectors of a kernel except
  * the last must be full. */
 static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;

@@ -97,7 +97,7 @@ static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t 
 }
 
 /* The leading dimension of the transpose. An odd number of vectors, so that its rows do not share a few sets
- * of L1; unless so many rows fill the cache anyway. */
+ * of L1, unless its k rows fill the cache anyway. */
 static int64_t transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
     const int64_t lanes = GEMM_VECTOR / t->size;
 
@@ -118,7 +118,7 @@ static void set_transposed(const struct gemm_product *p, bool along_rows, struct
     set_default(p, w);
 }
 
-/* True if all operands fit into so many quarters of L2. */
+/* True if all operands fit into this number of quarters of L2. */
 static bool fits(const struct gemm_product *p, int quarters) {
     return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * p->type->l2_quarter;
 }

@@ -113,8 +113,8 @@ struct gemm_direct {
                         int64_t n);
         int columns; /* the last kernel takes the remaining columns */
     } column_split[GEMM_COLUMN_SPLITS];
-    int column_splits; /* kernels in use; 0: none computes so many columns */
-    /* Kernels that replace these for products of at least so many rows and k iterations; NULL: none. */
+    int column_splits; /* kernels in use; 0: no kernel computes this many columns */
+    /* Kernels that replace these from these numbers of rows and k iterations on; or NULL. */
     int many_rows_from, many_iterations_from;
     const struct gemm_direct *many_rows;
 };
@@ -160,8 +160,7 @@ struct gemm_type {
     int small_kernels[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few_rows[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct many_rows[2][GEMM_WIDTHS]; /* targets of direct[][].many_rows */
-    int blocked_columns; /* products of at least so many columns take several blocks of columns; <=
-                            GEMM_WIDTHS */
+    int blocked_columns; /* fewest columns that are computed in several blocks of columns; <= GEMM_WIDTHS */
     const struct uk_kernel *transpose;        /* of columns of B; NULL: none, or no small kernels */
     const struct uk_kernel *transpose_few[2]; /* pack_t of one vector of columns, and of two; or NULL */
     const struct uk_kernel *transpose_rows;   /* of any rows; or NULL */
@@ -169,8 +168,7 @@ struct gemm_type {
     int l1_ways;
     int64_t l2_quarter;     /* elements */
     int64_t prefetch_ahead; /* bytes */
-    int64_t work_most; /* multiply-adds that take 2 * GEMM_TASK cycles: products of at most so many use one
-                          thread */
+    int64_t work_most; /* multiply-adds that take 2 * GEMM_TASK cycles; smaller products use one thread */
     const struct uk_vectors *vectors; /* the widest of its tiles */
     double fma_cycles;                /* throughput of multiply-adds of the widest vectors */
     int fma_latency;                  /* cycles */
@@ -193,8 +191,9 @@ static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
     return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
 }
 
-/* True if so many rows of a row-major operand evict each other from L1. Rows that are a multiple of a way
- * apart map to the same sets, of which they may take half of the ways; the rest is for the other operands. */
+/* True if this number of rows of a row-major operand evict each other from L1. Rows that are a multiple of a
+ * way apart map to the same sets. They may take half of the ways there; the rest is for the other operands.
+ */
 static inline bool gemm_rows_share_sets(const struct gemm_type *t, int64_t rows, int64_t leading) {
     return !(leading * t->size & (t->l1_way_bytes - 1)) && rows > t->l1_ways / 2;
 }
