@@ -14,9 +14,12 @@ enum { MOST_TILES = 32 };
 struct plan {
     struct uk_fit fit;
     double cycles;
-    bool fills_plainly; /* panels, by plain loops: no kernel fills such */
-    bool is_wasted;     /* plain loops take less time */
-    int constants;      /* that are packed, before the program runs */
+    /* no kernel packs these panels: plain loops fill them */
+    bool fills_plainly;
+    /* plain loops are faster */
+    bool is_wasted;
+    /* number of constant operands in panels, packed before the program runs */
+    int constants;
 };
 
 /* True if the kernel's tile would be mostly padding, so that plain loops, if allowed, are faster. */
@@ -41,8 +44,8 @@ static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const stru
     uk_text_free(t.text);
 }
 
-/* True if kernel p need not be considered after `first`, of the same operation and tile: it does not save
- * much on partial tiles. Generic C never shadows a native kernel. */
+/* True if kernel p of the same operation and tile as `first` is not worth considering: it is not faster by
+ * AUTO_MARGIN. A kernel in generic C and a native one are never compared. */
 static bool stands_in(const struct plan *first, const struct plan *p) {
     const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
                            *y = p->fit.intrinsic->row;
@@ -61,8 +64,8 @@ static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
     return n;
 }
 
-/* Constants in panels take no time here, and are read line after line whatever the sizes are: that is worth a
- * little. */
+/* Compares cycles, with a margin for the plan that packs more constants: these are packed before the program
+ * runs, and panels are read as contiguous lines whatever the sizes are. */
 static bool is_cheaper(const struct plan *p, const struct plan *than) {
     if (p->constants == than->constants)
         return p->cycles < than->cycles;
@@ -84,14 +87,15 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
     return UK_OK;
 }
 
-/* Rows of the registry that fill groups do so in panels of any width; the others have a width each. */
+/* True if the kernel packs panels of this layout: kernels that pack groups of terms handle any panel width,
+ * the others only their own. */
 static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
     if (p->group || uk_kernel_kr(row) > 1)
         return uk_kernel_kr(row) == p->group;
     return uk_kernel_mr(row) == p->width || (uk_kernel_mr(row) == 1 && uk_kernel_nr(row) == p->width);
 }
 
-/* Looks for a kernel that fills such panels. */
+/* Sets *found if some kernel packs such panels. */
 static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, const struct uk_panel *p,
                                    bool *found) {
     struct uk_candidate c = {0};
@@ -107,7 +111,8 @@ static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, con
     return status;
 }
 
-/* Kernels read groups out of lines of the sum, or of the panel. */
+/* True if the operand is contiguous along the panel or along the sum, which kernels that pack groups
+ * require. */
 static bool is_contiguous(const struct uk_operand *o, const struct uk_fit *f) {
     bool any = false;
 
@@ -120,7 +125,7 @@ static bool is_contiguous(const struct uk_operand *o, const struct uk_fit *f) {
     return any;
 }
 
-/* Panels that no kernel fills are filled by plain loops, where these are allowed. */
+/* Checks the panels of the plan: each is filled by a kernel, or by plain loops where these are allowed. */
 static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st, struct plan *plan,
                                    struct uk_text *why) {
     const struct uk_fit *f = &plan->fit;
@@ -148,15 +153,16 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
     return UK_OK;
 }
 
-/* A plan by this kernel. UK_NO_MATCH: `why` says why there is none. */
+/* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct plan *p, struct uk_text *why) {
     bool by_first_tile;
     enum uk_status status = uk_fits(s, st, i, &p->fit, why);
 
     p->is_wasted = false;
+    /* the declaration matches the stage: no later mismatch is reported */
     if (!status)
-        s->reached = INT_MAX; /* the declaration is what the stage computes */
+        s->reached = INT_MAX;
     if (!status && p->fit.axes == 0) {
         why->length = 0;
         uk_put(why, "no loop of the stage is an axis of it");
@@ -194,7 +200,8 @@ static bool is_better(const struct plan *p, const struct plan *than) {
     return is_cheaper(p, than);
 }
 
-/* What the note about the stage says: of the nearest kernel, or of one that is slower than plain loops. */
+/* Sets the note of a stage in plain loops: the closest kernel, or the one (`wasted`) that is slower than they
+ * are. */
 static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r, const char *wasted) {
     uk_reasons_sort(r);
     st->plain_why =
@@ -204,7 +211,8 @@ static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reaso
                    : "no kernel matches it";
 }
 
-/* With tiles transposed, kernels that do not fit are not listed: they are for the stage as it is. */
+/* Reports the kernels. With transposed tiles those that do not fit are not listed: the list of the stage as
+ * written has them. */
 static void report(struct uk_schedule *s, const struct uk_stage *st, bool transposed, const struct plan *best,
                    struct uk_reasons *r) {
     if (!s->report || (transposed && !best->fit.intrinsic))
@@ -221,7 +229,8 @@ static void report(struct uk_schedule *s, const struct uk_stage *st, bool transp
 static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st, struct uk_reasons *r) {
     struct uk_text all = {0};
 
-    if (!s->report) /* which says it too */
+    /* the report has the reasons otherwise */
+    if (!s->report)
         uk_reasons_put(s, r, &all, true);
     enum uk_status status = uk_fail(
         s->context, UK_NO_MATCH, st->statement->at,
@@ -231,7 +240,7 @@ static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st
     return status;
 }
 
-/* The draft's name. */
+/* The name of the draft that uses this kernel. */
 static const char *draft_by(struct uk_schedule *s, const struct uk_intrinsic *i, bool transposed) {
     return transposed ? uk_format(s->arena, "%s with its tiles transposed", i->name) : i->name;
 }
@@ -324,8 +333,9 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-/* The best plan, or none, as if all that is read under such a pad were in memory; nothing of it is reported.
- * Transposed tiles have loops outside of the images', so that a copy of each image has no place. */
+/* Chooses the best plan, or none, as if operands with this pad were in memory beyond their bounds; reports
+ * nothing. Transposed tiles have loops outside the images' loop, which leaves no place for a copy per
+ * image. */
 static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st, enum uk_pad pad,
                                      struct plan *p) {
     struct uk_bound *bound = uk_alloc(s->arena, sizeof st->bound);
@@ -357,8 +367,8 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
 }
 
-/* A kernel that takes the windows of many pixels is worth a copy with a border of zeros: those at the border
- * have fewer terms, and would be a call each, whose cost is that of many products. */
+/* True if the kernel computes several windows per call: then a copy with a border of zeros pays off. Windows
+ * at the border have fewer terms, so that without the copy each would be a call of its own. */
 static bool takes_windows(const struct plan *p) {
     const struct uk_kernel *row = p->fit.intrinsic ? p->fit.intrinsic->row : NULL;
 
@@ -377,8 +387,8 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
     return status;
 }
 
-/* Copies that a kernel is to read. Transposed tiles read pixels one by one, however far apart they are: only
- * others want one of strided windows. */
+/* Copies operands that a kernel should read from a copy: borders, and strided windows. Kernels with
+ * transposed tiles read pixels one by one at any distance, and need no copy of strided windows. */
 static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {
     const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
     bool borders = copies && uk_has_borders(s, st), windows = copies && uk_may_take_zeros(st);
@@ -399,9 +409,9 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, s
     return status || transposed->fit.intrinsic || !copies ? status : uk_part_windows(s, st);
 }
 
-/* A tile of such a kernel has all of a row's pixels and channels. What follows it element by element wants so
- * few channels that what it needs for each stays in registers over all pixels. Vectors that fewer channels
- * would leave a part of empty are no gain. */
+/* Limits the channels of a tile, which otherwise is a row of pixels with all channels, if an elementwise
+ * stage follows: the values that this stage has per channel then stay in registers for all pixels. Not if a
+ * tile would end in a partly empty vector. */
 static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
     const struct uk_stage *reader = uk_only_reader(s, st);
     const int v = uk_channel_axis(st, f);
@@ -416,7 +426,8 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     struct plan p = {0}, transposed = {0};
 
-    if (uk_is_empty(st)) /* loops of our own set what is left to 0 */
+    /* the loops that set the output to 0 are all that runs */
+    if (uk_is_empty(st))
         return uk_begin_draft(s, st, UK_AS_WRITTEN);
     enum uk_status status = copy_windows(s, st, &transposed);
     if (status)

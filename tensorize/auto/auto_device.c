@@ -14,12 +14,14 @@ enum { VECTOR_BYTES = 16, MOST_ELEMENTS = 4 };
 struct spreading {
     struct uk_schedule *s;
     struct uk_stage *st;
-    struct uk_loop *blocks[UK_AXES], *x, *y, *vector; /* of the threads; y, vector: or NULL */
+    /* x, y: the threads' loops; y, vector: may be NULL */
+    struct uk_loop *blocks[UK_AXES], *x, *y, *vector;
     int axes;
-    bool plain; /* a thread for each element, which is all */
+    /* one thread per element, without fused rows or vectors */
+    bool plain;
 };
 
-/* ---- element-wise: rows that lie one after the other are one row ---- */
+/* ---- elementwise: contiguous rows become one ---- */
 
 static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
     for (int i = st->loops - 2; i >= 0; i--) {
@@ -40,7 +42,7 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
     return UK_OK;
 }
 
-/* ---- which loops are whose ---- */
+/* ---- loops of threads and of blocks ---- */
 
 /* The loop along which threads are adjacent: one that is contiguous in the output, else in an operand, else
  * the innermost. */
@@ -56,7 +58,7 @@ static struct uk_loop *lane_loop(const struct uk_stage *st) {
     return last;
 }
 
-/* The innermost of the others. */
+/* The innermost free loop besides `lane`. */
 static struct uk_loop *next_loop(const struct uk_stage *st, const struct uk_loop *lane) {
     struct uk_loop *last = NULL;
 
@@ -65,7 +67,7 @@ static struct uk_loop *next_loop(const struct uk_stage *st, const struct uk_loop
     return last;
 }
 
-/* The free loop with the most values that is not among the n given. */
+/* The free loop with the highest trip count that is none of the n given. */
 static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const *but, int n) {
     struct uk_loop *most = NULL;
 
@@ -96,7 +98,7 @@ static int64_t vector_of(const struct uk_stage *st, const struct uk_loop *l) {
     return bytes * MOST_ELEMENTS > VECTOR_BYTES ? VECTOR_BYTES / bytes : MOST_ELEMENTS;
 }
 
-/* The threads of a block: fewer if there are few, long sums, so that more compute units are used. */
+/* Threads per block: one wave if sums are too few to occupy all compute units with larger blocks. */
 static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_device *d = &s->target->machine.core.device;
     double elements = 1;
@@ -149,7 +151,7 @@ static bool is_chosen(const struct spreading *w, const struct uk_loop *l) {
     return is;
 }
 
-/* Blocks, loops of other axes, threads, what is added up. */
+/* Orders the loops: blocks, other axes of the output, threads, the sum. */
 static enum uk_status order(const struct spreading *w) {
     struct uk_loop *order[UK_MAX_LOOPS];
     const struct uk_stage *st = w->st;
@@ -201,7 +203,7 @@ static bool is_scheduled(const struct uk_stage *st) {
     return st->parent || st->match || uk_has_no_output(st);
 }
 
-/* The last draft: binds no loop, so that each statement is a GPU kernel of one thread. */
+/* The last draft: no loop is bound, so each statement is a GPU kernel of one thread. */
 static enum uk_status leave_alone(struct uk_schedule *s) {
     enum uk_status status = UK_OK;
 

@@ -27,7 +27,7 @@ bool uk_is_long_sum(const struct uk_stage *st, int position) {
 
         contiguous |= uk_poly_is_int(&c, &step) && step == 1;
     }
-    /* what follows the sum has to know its end, which is that of a multiple of a size */
+    /* Stages after the sum run where the sum ends, which lowering finds only if the extent is a constant. */
     return st->operands > 2 && contiguous && uk_constant_extent(st, st->loop[position]) >= 0 &&
            uk_is_reduced(st, st->loop[position]) && uk_is_reduced(st, st->loop[position + 1]);
 }

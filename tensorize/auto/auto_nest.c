@@ -14,7 +14,8 @@
 /* Maximum number of loops in a nest; the loops outside repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };
 
-/* Of a row whose groups fill a register: its address, its sum, the halves of that added and stored. */
+/* Operations at the end of a row of sums, for kernels whose group of terms fills a register: an address,
+ * loading the sum, adding the halves of the register, storing. */
 enum { GROUP_END = 6 };
 
 /* ---- costs that do not depend on blocks ---- */
@@ -54,7 +55,7 @@ static double rounded(double n, double most, double step) {
     return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
 }
 
-/* The factor for channels: a register that is not full takes as long as a full one. */
+/* Factor by which partly filled vectors of channels raise the time: they take as long as full ones. */
 static double waste_of_channels(const struct uk_schedule *s, const struct uk_stage *st,
                                 const struct uk_fit *f) {
     const int v = uk_channel_axis(st, f);
@@ -79,8 +80,8 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
 
         const bool rows = row && most == uk_kernel_mr(row);
 
-        if (at_once > 1 && v < f->axes &&
-            uk_is_reduced(st, f->axis[v])) /* a group takes as long if it is not full */
+        /* a partial group takes as long as a full one */
+        if (at_once > 1 && v < f->axes && uk_is_reduced(st, f->axis[v]))
             n = ceil(n / uk_kernel_kr(row)) * uk_kernel_kr(row);
         if (v >= f->axes && rows && (double)most >= few)
             n = few;
@@ -92,8 +93,8 @@ static double iterations_of(const struct uk_schedule *s, const struct uk_stage *
     return work / size / at_once * waste_of_channels(s, st, f);
 }
 
-/* Kernels whose vectors lie along the sum add up their lanes in the end, of as many rows at once as they
- * have; those whose groups fill a register, for each row and call. */
+/* Cycles for horizontal sums: kernels whose vectors lie along the sum add their lanes at the end, for mr rows
+ * at a time; those whose group fills a register, for each row of each call. */
 static double lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     const enum uk_op_form form = uk_kernel_operation(row)->form;
@@ -120,7 +121,8 @@ void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const s
     *c = (struct uk_costing){.s = s, .st = st, .fit = f, .by_first_tile = by_first_tile};
     c->operands = st->operands < UK_NEST_OPERANDS ? st->operands : UK_NEST_OPERANDS;
     c->iterations = iterations;
-    if (row) { /* of the program's own kernel nothing is known */
+    /* nothing is known of a kernel that the program declares */
+    if (row) {
         c->instructions = iterations * uk_kernel_cycles(s->target, row) + lanes_cycles(s, st, f);
         c->loads =
             iterations * uk_kernel_loads(row) / uk_kernel_kr(row) / uk_ports_rate(&s->target->vectors.load);
@@ -142,7 +144,7 @@ static int place_of(const struct uk_costing *c, const struct uk_loop *l) {
     return i;
 }
 
-/* The number of the loop's values in one iteration of the first `levels` levels. */
+/* The number of values that the loop takes within one iteration of the first `levels` levels. */
 static int64_t range_in(const struct uk_costing *c, const struct uk_levels *l, int levels, int loop) {
     int64_t n = c->size[loop];
 
@@ -152,15 +154,18 @@ static int64_t range_in(const struct uk_costing *c, const struct uk_levels *l, i
     return n;
 }
 
-/* Where an operand's copy has an element: bytes from one value of a loop to the next. */
+/* Layout of an operand's panels. */
 struct panels {
-    int64_t width, bytes;         /* elements of a panel's line; of an element */
-    int lane;                     /* the loop along a line */
-    int64_t stride[UK_MAX_LOOPS]; /* of the lane: of one element, if panels follow one another as its elements
-                                     do */
+    /* elements of a line; bytes of an element */
+    int64_t width, bytes;
+    /* the loop along a line */
+    int lane;
+    /* bytes between successive values of each loop; for the lane, of one element, averaged over panels */
+    int64_t stride[UK_MAX_LOOPS];
 };
 
-/* Panels hold lines of `width`, a line for each term of the sum; the loops of no sum go outside. */
+/* Lays out panels: lines of `width` elements, one per term of the sum; other loops of the output are outside
+ * the panels. */
 static void find_panels(const struct uk_costing *c, const struct uk_levels *l, int o, struct panels *p) {
     const struct uk_panel *panel = &c->fit->panel[o];
     const struct uk_operand *x = &c->st->operand[o];
@@ -201,7 +206,7 @@ static void add_loop(struct loops *n, int64_t extent, const int64_t *stride, int
     memcpy(n->loop[n->count++].stride, stride, sizeof *stride * (size_t)operands);
 }
 
-/* The innermost loops as the nest; the others repeat it. */
+/* Costs the innermost loops as a nest, times the iterations of the loops outside. */
 static double cost_of(const struct uk_schedule *s, const struct loops *l, struct uk_loop_nest *n) {
     const int first = l->count > NEST_LOOPS ? l->count - NEST_LOOPS : 0;
     double times = 1;
@@ -264,7 +269,7 @@ static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n
     return splits;
 }
 
-/* The cycles of the tiles. */
+/* Estimates the cycles of all tiles, without copies. */
 static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) {
     const struct uk_stage *st = c->st;
     const struct uk_fit *f = c->fit;
@@ -308,7 +313,8 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
             add_loop(&loops, range_in(c, l, l->levels, at), stride, c->operands);
         }
     }
-    n.operand[0].held = loops.count - first; /* the tile's sums are in registers */
+    /* the tile's sums stay in registers */
+    n.operand[0].held = loops.count - first;
     const double splits = splits_of(c, &n);
     n.loads = c->loads + splits * c->s->target->machine.core.split;
     n.instructions = uk_max_real(c->instructions + splits * c->s->target->vectors.split, n.loads);
@@ -317,9 +323,8 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
     return cost_of(c->s, &loops, &n);
 }
 
-/* Instructions of a copy: vectors that are loaded and stored; where lines become columns, a shuffle of a
- * vector for each doubling of a square of vectors; or elements one by one. A copy that a kernel makes while
- * it computes stores only. */
+/* Instructions of a copy: vector loads and stores; if lines become columns, log2(lanes) shuffles per vector;
+ * without vectors, single elements. A copy that the kernel makes while it computes needs only the stores. */
 static double copy_instructions(const struct uk_costing *c, int o, const struct panels *p, int64_t next,
                                 double elements, double *loads) {
     const struct uk_target *t = c->s->target;

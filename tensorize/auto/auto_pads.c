@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that read outside of a tensor, as in a convolution with a border. Under a pad with 0 the terms outside
- * are left out, and kernels run on what is inside. Any other value has to be read: a copy holds it as a
- * border, and kernels read the copy. A copy holds zeros too where two loops of the sum are one in it, so that
- * a kernel takes more of the sum at once; and where a kernel takes the windows of many pixels in a call:
- * those at the border have fewer terms, and would be a call each.
+ * Copies for sums that read outside a tensor, as in a convolution with a border. If the value outside is 0,
+ * the terms outside can be left out, and kernels run on the others. Any other value has to be in memory: a
+ * copy holds it as a border, and kernels read the copy. Zeros are copied as a border, too,
  *
- * The copy is one of each image, or of the rows of the image that a row of windows, or a few, read, which
- * stay in the cache: if it is cheap to copy each row as often as windows hold it, and if what the sum reads
- * beside the image stays in the second-level cache, from which each row of windows reads it again. Windows of
- * channels of their own, whose few terms make copies a larger part, have rows too: a second image would be
- * most of what a network's layers have in memory. Where the other operand is no constant it may have to be
- * packed, outside of the loops over rows and images: then a copy is made only if the value demands one, of
- * each image.
+ * - if two loops of the sum can be fused in the copy, so that a kernel call has more terms;
+ * - if the kernel computes windows of many pixels per call: windows at the border have fewer terms, and each
+ *   would be a call of its own.
+ *
+ * The copy holds an image or, so that it stays in the cache, only the rows of the image that a row of windows
+ * reads (or a few rows of windows). Rows are used if it is cheap to copy each one for every window row that
+ * reads it, and if the sum's other operands stay in the second-level cache, because each row of windows reads
+ * them again. Depthwise convolutions, whose few terms make copies expensive, use rows too: a second image
+ * would dominate the memory of a network. If the other operand is not constant, it may have to be packed
+ * outside the loops over rows and images: then only a copy that the value requires is made, of each image.
  */
 #include <math.h>
 #include <string.h>
@@ -22,8 +23,8 @@
 #include "sums.h"
 #include "costing.h"
 
-/* The outer one of two loops of the sum that could be fused if the operand were read from a copy that holds
- * its zeros; or NULL. */
+/* The outer one of two loops of the sum that could be fused if the operand were read from a copy with a
+ * border of zeros; NULL: there are none. */
 static const struct uk_loop *joined(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     struct uk_stage *trial = uk_alloc(s->arena, sizeof *trial);
     int kept = 0;
@@ -68,7 +69,8 @@ static bool multiplies(const struct uk_stage *st, enum uk_element e) {
                                       (a == UK_U8 || b == UK_U8) && (a == UK_I8 || b == UK_I8);
 }
 
-/* The smallest group of terms among this architecture's kernels that read rows in place; 0: there is none. */
+/* The smallest group of terms among this architecture's kernels that read rows in place; 0: there are no such
+ * kernels. */
 static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_candidate c = {0};
     int64_t least = 0;
@@ -83,7 +85,7 @@ static int64_t least_group(struct uk_schedule *s, const struct uk_stage *st) {
     return least;
 }
 
-/* True if the operand is contiguous along the loop and the loop alone has that dimension: channels, not
+/* True if the operand is contiguous along the loop, and no other loop indexes that dimension: channels, not
  * pixels of a window. */
 static bool is_line(const struct uk_stage *st, int operand, const struct uk_loop *l) {
     const struct uk_operand *x = &st->operand[operand];
@@ -127,8 +129,8 @@ static bool has_windows(const struct uk_stage *st, int operand) {
     return false;
 }
 
-/* Would kernels refuse sums of windows in place because they are no whole groups, or need not be? They read
- * on in a copy. `apart`: before two loops of the sum are one. */
+/* True if no kernel takes the sum in place because its length is not known to be a multiple of a group; in a
+ * copy a kernel may read past the end. `apart`: before two loops of the sum are fused. */
 static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
     const struct uk_loop *outer = apart ? NULL : joined(s, st, operand), *last = NULL;
     int64_t group, of_outer = outer ? uk_constant_extent(st, outer) : 1;
@@ -146,12 +148,11 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
     return group > 1 && !is_whole(s, st, last, of_outer, group);
 }
 
-/* Cycles of an element that is copied in a row that may be too short for vectors: it is loaded, stored, and
- * counted. */
+/* Cycles per element of a copy by rows too short for vectors: a load, a store and the loop's counter. */
 enum { SHORT_ROWS = 3 };
 
-/* Does a copy make the sums longer, or their groups whole? Without the latter no kernel takes windows: a copy
- * is cheap too if it takes less than half the time of plain loops. */
+/* True if a copy makes sums longer, or a multiple of a group. Without the latter no kernel takes windows, so
+ * a copy then also counts as cheap if it takes less than half the time of plain loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
     const struct uk_operand *x = &st->operand[operand];
     const double copied = elements(s, x->tensor);
@@ -172,7 +173,8 @@ static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int ope
             ((pad == UK_PAD_NONE || zeros == UK_ZEROS_FOR_SUMS) && helps_sums(s, st, operand, false)));
 }
 
-/* Which part of the terms is inside along dimension d: of a window's places r at each of its positions i. */
+/* The fraction of terms inside the tensor along dimension d, over all positions i of a window and its
+ * elements r. */
 static double part_inside(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *x,
                           int d) {
     const struct uk_affine *f = &x->index[d];
@@ -196,7 +198,7 @@ static double part_inside(const struct uk_schedule *s, const struct uk_stage *st
     return inside / (n * places);
 }
 
-/* True if the calls that longer sums save are worth more cycles than the products with zeros. */
+/* True if the calls that longer sums save cost more cycles than the additional products with zeros. */
 static bool pay(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls, double cycles) {
     const struct uk_operand *x = &st->operand[operand];
     const struct uk_loop *l = joined(s, st, operand);
@@ -219,8 +221,8 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
 
 bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st) {
     for (int o = 1; o < st->operands && st->statement->reduce == UK_REDUCE_SUM; o++) {
-        const bool apart =
-            st->operand[o].pad == UK_PAD_VALUE; /* which hides that loops of the sum could be one */
+        /* a border of another value hides that loops could be fused */
+        const bool apart = st->operand[o].pad == UK_PAD_VALUE;
 
         if (helps_sums(s, st, o, apart) && lacks_groups(s, st, o, apart))
             return true;
@@ -235,7 +237,8 @@ bool uk_has_borders(struct uk_schedule *s, const struct uk_stage *st) {
     return false;
 }
 
-/* A loop over neighbours in memory that every operand has: over channels of their own, or a pool's pixels. */
+/* True if a loop of the output is contiguous in all operands, such as the channels of a depthwise convolution
+ * or the pixels of a pool. */
 static bool has_common_neighbours(const struct uk_stage *st, int operand) {
     const struct uk_operand *x = &st->operand[operand];
 
@@ -259,7 +262,7 @@ bool uk_may_take_zeros(const struct uk_stage *st) {
     return false;
 }
 
-/* True if the sum's other operands stay in the second-level cache. */
+/* True if the sum's other operands fit in this stage's share of the second-level cache. */
 static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, int operand) {
     double bytes = 0;
 
@@ -269,8 +272,8 @@ static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, 
     return bytes <= (double)uk_l2_share(s);
 }
 
-/* Does another loop of the output, inside of the one at `position`, go over the operand: the rows of a
- * kernel's tile? */
+/* True if a loop of the output inside the one at `position` moves the operand; it can be the rows of a
+ * kernel's tile. */
 static bool has_rows_inside(const struct uk_stage *st, int operand, int position) {
     for (int i = position + 1; i < st->loops; i++)
         if (!uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[operand], st->loop[i]))
@@ -278,8 +281,8 @@ static bool has_rows_inside(const struct uk_stage *st, int operand, int position
     return false;
 }
 
-/* The innermost loop that selects an image and still leaves the kernel a loop over rows; NULL: there is none.
- */
+/* The innermost loop that selects an image and has a loop over rows inside it, for the kernel; NULL: there is
+ * none. */
 static struct uk_loop *image_of_rows(const struct uk_stage *st, int operand) {
     struct uk_loop *image = uk_image_loop(st, operand, NULL);
     int position = image ? uk_loop_position(st, image) : -1;
@@ -289,8 +292,8 @@ static struct uk_loop *image_of_rows(const struct uk_stage *st, int operand) {
     return position < 0 ? NULL : st->loop[position];
 }
 
-/* The loop over rows of windows, the first one that chooses no image, if another one goes along a row; NULL:
- * there is none, or copies of its rows do not pay. */
+/* The loop over rows of windows: the first one inside `image`, if another one goes along the row; NULL: there
+ * is none, or copying rows does not pay. */
 static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct uk_stage *st, int operand,
                                        const struct uk_loop *image) {
     const struct uk_operand *x = &st->operand[operand];
@@ -318,10 +321,11 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
 }
 
 /*
- * Several rows of windows at once share the rows that are copied, of which one row alone needs more than one
- * in all: 3 of them for a row of 3x3, 6 for 4 rows. Of windows of channels of their own, whose copies are a
- * larger part; the copy stays in the second-level cache. Where a row is short the tensors are small, too, and
- * the copy would be a large part of their memory. *place is then the loop over such parts.
+ * Splits the loop over rows of windows, so that ROWS of them share a copy: a row of 3x3 windows reads 3 rows,
+ * 4 rows of windows read 6. Only for operands contiguous in a loop that all operands have (depthwise
+ * convolutions, pools), whose copies are a larger part of the time. The copy has to fit in the second-level
+ * cache. Tensors with short rows are left alone: the copy would be a large part of their memory. Sets *place
+ * to the outer loop.
  */
 static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int operand,
                                 struct uk_loop **place) {
@@ -370,7 +374,8 @@ enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool 
         if (!step)
             return uk_out_of_memory(s->context);
         status = uk_copy_operand(s, st, o, place, step);
-        if (status == UK_REFUSED) /* the value differs from element to element, for instance */
+        /* for example, the value outside differs between elements */
+        if (status == UK_REFUSED)
             return uk_context_forget(s->context), UK_OK;
         if (status)
             return status;

@@ -7,8 +7,8 @@
 #include "steps.h"
 #include "costing.h"
 
-/* Terms of the sum that a copy handles at a time, for all positions of the window: their cache lines stay in
- * the first-level cache. */
+/* Terms of the sum per pass of a copy, over all positions of the window; their cache lines stay in the
+ * first-level cache. */
 enum { NEAR_TERMS = 32 };
 
 static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
@@ -53,7 +53,8 @@ double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int
     return st->operand[o].tensor->is_constant ? 0 : elements(s, st, o) * uk_element_cycles(s);
 }
 
-/* (o, c, r, s) -> [o / 14, r, s, c, o % 14]: rows by panels, the kernel's sum last. */
+/* Maps (o, c, r, s) -> [o / width, r, s, c, o % width]: panels of rows outermost, the kernel's sum next to
+ * the panel's lines. */
 static struct uk_map *panel_map(struct uk_schedule *s, const struct uk_operand *o, int rows, int sum,
                                 int64_t width) {
     struct uk_map *m = uk_alloc(s->arena, sizeof *m);
@@ -80,7 +81,7 @@ static struct uk_map *panel_map(struct uk_schedule *s, const struct uk_operand *
     return m;
 }
 
-/* The dimension whose index has this loop alone; -1: there is none. */
+/* The dimension that is indexed by this loop alone; -1: there is none. */
 static int dimension_of(const struct uk_stage *st, const struct uk_operand *o, const struct uk_loop *l) {
     int found = -1;
 
@@ -117,8 +118,8 @@ enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, 
     return UK_OK;
 }
 
-/* The usual panels keep the order of the tensor's dimensions, but the kernel reads the sum's along a panel.
- */
+/* Packs constants with the sum's dimensions reordered: usual panels keep the order of the tensor's
+ * dimensions, but the kernel has to read the sum along a panel. */
 enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
     enum uk_status status = UK_OK;
 

@@ -57,8 +57,8 @@ struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_sta
     return reader;
 }
 
-/* Bias, activation and similar stages become one expression. Nothing is inlined into a sum, since kernels
- * read their operands from memory. */
+/* Inlines bias, activation and similar stages into one expression. Nothing is inlined into a sum, since
+ * kernels read their operands from memory. */
 enum uk_status uk_inline_stages(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages, *next; st; st = next) {
         const struct uk_stage *reader = uk_is_elementwise(st) ? uk_only_reader(s, st) : NULL;
@@ -77,8 +77,8 @@ enum uk_status uk_inline_stages(struct uk_schedule *s) {
 
 /* ---- fusion of rows ---- */
 
-/* Makes the list in_group: st and the elementwise stages that read its output, directly or not, and can run
- * tile by tile. */
+/* Sets the list in_group: st and the elementwise stages that read its output, directly or through others, and
+ * can run tile by tile. */
 static void find_group(const struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage *last = st;
 
@@ -163,7 +163,7 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 
 /* ---- stages after a tile ---- */
 
-/* Bytes of the output that a tile's rows have inside the loop at `position`. */
+/* Bytes of output that a row of tiles writes inside the loop at `position`. */
 static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *st, int position) {
     const struct uk_operand *y = &st->operand[0];
     const struct uk_affine *last = &y->index[y->tensor->dims - 1];
@@ -217,7 +217,8 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
     const struct uk_operand *y = &st->operand[0];
     int columns = st->tile - 1, last = y->tensor->dims - 1;
 
-    if (!st->match) /* nothing to add up */
+    /* a stage without a kernel has no sums to wait for */
+    if (!st->match)
         return st->loops && !uk_is_reduced(st, st->loop[0]);
     if (columns < 1 || last < 1 || s->target->vectors.bytes < 16 || y->tensor->layout ||
         y->index[last].general || is_variable(s, st) || is_row_of_pixels(st))
@@ -239,7 +240,8 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
     enum uk_status status = try_step(s, step, done);
     if (status || !*done)
         return status;
-    e->draft = NULL; /* a refusal of it is one of st's draft */
+    /* a refusal counts against the draft of st */
+    e->draft = NULL;
     if ((status = uk_begin_draft(s, st, draft)))
         return status;
     if (s->report)
@@ -251,7 +253,7 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
     return UK_OK;
 }
 
-/* The name of the draft with which readers are attached to the stage; NULL: no memory. */
+/* The draft's name if readers are attached to the stage; NULL: out of memory. */
 static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *st) {
     static const char end[] = ", and what follows its tiles";
     const char *draft = st->draft ? st->draft->name : UK_AS_WRITTEN;
@@ -305,7 +307,7 @@ static enum uk_status join_nest(struct uk_schedule *s, struct uk_stage *st, bool
     return status || !*done ? status : attach_readers(s, before);
 }
 
-/* Schedules a sum that no kernel computes and that is not attached. */
+/* Schedules a sum that no kernel computes and that joins no earlier nest. */
 static enum uk_status schedule_sum(struct uk_schedule *s, struct uk_stage *st) {
     enum uk_status status = uk_order_sum(s, st);
 

@@ -8,8 +8,8 @@
 #include "steps.h"
 #include "sums.h"
 
-/* Minimum number of elements of such a row: in a shorter one vectors would be nearly empty. A long row is
- * split into parts whose sums, with as many operands, fit into a quarter of the first-level cache. */
+/* Minimum elements of such a row: vectors of a shorter one would be nearly empty. A long row is split so that
+ * its sums, and as many elements of an operand, take at most a quarter of the first-level cache. */
 enum { SHORTEST_ROW = 8 };
 
 static int64_t longest_row(const struct uk_schedule *s, const struct uk_stage *st) {
@@ -91,8 +91,9 @@ static bool is_one(const struct uk_stage *st, const struct uk_loop *l) {
     return uk_constant_extent(st, l) == 1;
 }
 
-/* What the first loops of the sum's nest choose of a tensor that is written there, the reader's first loops
- * go over: then it runs once in the order that it has. In *rest, whether loops remain inside. */
+/* True if the reader's outer loops traverse the tensor `written` in the order in which the first `prefix`
+ * loops of the sum's nest write it, so that both nests can share these loops. Sets *rest if the reader has
+ * loops left inside. */
 static bool leads(const struct uk_stage *sum, int prefix, const struct uk_operand *written,
                   const struct uk_stage *reader, const struct uk_operand *read, bool *rest) {
     bool chosen[UK_MAX_LOOPS] = {false};
@@ -122,7 +123,7 @@ static bool leads(const struct uk_stage *sum, int prefix, const struct uk_operan
     return last >= 0;
 }
 
-/* As above, of all that the reader reads of the nest. */
+/* True if that holds for all tensors of the nest that the reader reads, and loops remain inside. */
 static bool follows(const struct uk_schedule *s, const struct uk_stage *sum, int prefix,
                     const struct uk_stage *reader) {
     bool any = false, rest;
@@ -156,7 +157,8 @@ static double bytes_inside(const struct uk_schedule *s, const struct uk_stage *s
     return bytes;
 }
 
-/* Prefers long rows, for long loops and vectors, as long as they stay in the first-level cache. */
+/* The loops of the sum that the reader shares. Fewer make longer rows, which suit vectors: as few as possible
+ * while the row stays in the first-level cache. */
 int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader) {
     int n = outside_of_sum(sum);
 

@@ -10,7 +10,7 @@
 #include "steps.h"
 #include "costing.h"
 
-/* The only loop in the index, if it is alone there. */
+/* The only loop in the index, if its coefficient is 1; NULL otherwise. */
 static const struct uk_loop *loop_alone(const struct uk_stage *st, const struct uk_affine *f) {
     const struct uk_loop *found = NULL;
 
@@ -33,8 +33,8 @@ static bool is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
     return false;
 }
 
-/* The output's dimension that becomes the last one, that of channels, which only the weights share; -1: there
- * is none. */
+/* The dimension of the output that becomes the last one: channels, whose loop only the weights share; -1:
+ * there is none. */
 static int channels_of(const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
     int last = y->tensor->stored_dims - 1;
@@ -103,8 +103,8 @@ static bool transpose_operand(struct uk_schedule *s, struct uk_operand *o, int d
     return dims < 2 || t->stride[0];
 }
 
-/* The operand of the weights, which the kernel needs in panels, if channels are not adjacent in it. 0: they
- * are adjacent; -1: transposing is not possible. */
+/* Finds the weights' operand if channels are not adjacent in it, so that the kernel needs panels. 0: they are
+ * adjacent; -1: transposing is impossible. */
 static int find_weights(const struct uk_stage *st, const struct uk_loop *channels, int *dimension) {
     for (int o = 1; o < st->operands; o++) {
         const struct uk_operand *x = &st->operand[o];
@@ -145,7 +145,8 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
     return UK_OK;
 }
 
-/* The buffer holds all tiles whose sums are incomplete, so its place is outside the first loop of the sum. */
+/* Stores tiles through a transposed buffer. It holds all tiles whose sums are incomplete, so its place is
+ * outside the first loop of the sum. */
 enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
                                     int tiles) {
     struct uk_loop *place = NULL;

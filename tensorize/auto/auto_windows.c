@@ -14,7 +14,8 @@ struct windows {
     struct uk_stage *st;
     int operand, dimension;
     const struct uk_loop *columns;
-    int64_t apart; /* how far one column is from the next */
+    /* elements between adjacent columns */
+    int64_t apart;
 };
 
 static bool is_step(const struct uk_operand *o, const struct uk_loop *l, int64_t step) {
@@ -31,8 +32,8 @@ static bool is_read_once(const struct uk_stage *st, int operand) {
     return true;
 }
 
-/* True if the coefficient of every other loop of the dimension is a multiple of `apart`, or a divisor of it,
- * with which a split makes a multiple. */
+/* True if every other loop of the dimension has a coefficient that is a multiple of `apart`, or a divisor,
+ * which a split of the loop turns into a multiple. */
 static bool can_part(const struct windows *w) {
     const struct uk_affine *f = &w->st->operand[w->operand].index[w->dimension];
 
@@ -91,7 +92,7 @@ struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const stru
     return place;
 }
 
-/* Splits loops whose coefficients are no multiples of `apart`, so that those of the outer loops are. */
+/* Splits each loop whose coefficient is not a multiple of `apart`, so that the outer loop's is. */
 static enum uk_status split_loops(struct windows *w) {
     for (int i = 0; i < w->st->loops; i++) {
         struct uk_loop *l = w->st->loop[i], *outer;

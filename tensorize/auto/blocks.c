@@ -80,7 +80,7 @@ static void place_copies(const struct search *x, const struct uk_blocks *b, int 
     }
 }
 
-/* Sets the levels as tiling.c makes the loops. */
+/* Sets the levels to the loops that tiling.c will create. */
 static void set_levels(const struct search *x, const struct uk_blocks *b, struct uk_levels *l) {
     const struct uk_costing *c = x->c;
     const struct uk_fit *f = c->fit;
@@ -116,8 +116,8 @@ static void compare(struct search *x, struct uk_blocks b) {
     }
 }
 
-/* The smallest of the lengths that is at least n and at least GEMM_KC, for calls with other sizes; 0: none
- * is. */
+/* The smallest candidate length that is at least n and at least GEMM_KC, so that calls with larger sizes are
+ * blocked well; 0: none is. */
 static int64_t covering(int64_t n) {
     for (int i = 0; i < LENGTHS; i++)
         if (length_at(i) >= n && length_at(i) >= GEMM_KC)
@@ -126,8 +126,9 @@ static int64_t covering(int64_t n) {
 }
 
 /* Chooses candidate lengths along an axis: whole tiles, in blocks of about equal length if the extent is
- * known, and as many for each thread if threads share them. An extent that is only estimated is always
- * blocked, so that the cache that a block takes, and the memory of copies, are bounded for all sizes. */
+ * known; if threads share the axis, a number of blocks that is a multiple of theirs. An extent that is only
+ * estimated is always blocked, which bounds a block's part of the cache, and the memory of copies, for all
+ * sizes. */
 static void choose_lengths(const struct search *x, int axis, int threads, struct choices *out) {
     const int64_t all = values_of(x->c, axis);
     const int64_t tile = axis < 0 || !x->c->fit->most[axis] ? 1 : x->c->fit->most[axis];
@@ -200,7 +201,7 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
         choose_lengths(&x, x.sum, 1, &x.k);
         choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);
         choose_lengths(&x, x.rows, 1, &x.m);
-        /* The variant with the fewest loops is first; others have to save enough. */
+        /* The variant with the fewest loops is first; a later one wins only by a margin. */
         compare(&x, (struct uk_blocks){.kc = x.k.length[0], .nc = x.n.length[0]});
         compare(&x,
                 (struct uk_blocks){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a schedule's splits: another factor, a split less, a split more. */
+/* Random changes of a schedule's splits, for tuning: another factor, one split less, one more. */
 #include <string.h>
 #include "space.h"
 
@@ -10,7 +10,7 @@ static bool has_factor(const struct uk_step *step) {
            (uk_step_arguments(step->kind, UK_STEP_ARGUMENT_factor_or_parts) && !step->parts);
 }
 
-/* The iterator that the loop of step k comes from, through the splits before it. */
+/* The iterator that a loop of step k descends from, traced back through earlier splits. */
 static const char *source(const struct uk_draft *d, int k, int which) {
     const char *stage = d->step[k]->loop[which].stage, *loop = d->step[k]->loop[which].loop;
 
@@ -22,7 +22,8 @@ static const char *source(const struct uk_draft *d, int k, int which) {
     return loop;
 }
 
-/* What a factor should be a multiple of: the largest of the smaller factors along the same iterator. */
+/* The granule of a factor: the largest smaller factor along the same iterator, of which it should be a
+ * multiple. */
 static int64_t granule(const struct uk_draft *d, int k, int which) {
     const char *from = source(d, k, which);
     int64_t largest = 1;
@@ -36,7 +37,7 @@ static int64_t granule(const struct uk_draft *d, int k, int which) {
     return largest;
 }
 
-/* The factor that splits the iterator into as many parts, all of about one size. */
+/* The factor that gives as many parts as `factor`, but of about equal size. */
 static int64_t balanced(const struct uk_draft *d, int k, int which, int64_t factor) {
     const struct uk_stage *st = uk_stage_find(d->s, d->step[k]->loop[which].stage);
     const char *from = source(d, k, which);
@@ -76,7 +77,7 @@ enum uk_status uk_change_factor(struct uk_draft *d, uint64_t *random) {
     return UK_OK;
 }
 
-/* ---- splits less and more ---- */
+/* ---- one split less or more ---- */
 
 static bool is_split(const struct uk_step *step) {
     return step->kind == UK_STEP_SPLIT;
@@ -90,7 +91,8 @@ static struct uk_loop_name around(const struct uk_stage *st, const char *name) {
     return (struct uk_loop_name){.loop = "root"};
 }
 
-/* Loop i of step k was the outer one of a split that is gone. */
+/* Removes loop i of step k, the outer one of a removed split: from a list of loops, or by moving the place
+ * outside. False: the step needs it. */
 static bool forget_loop(struct uk_draft *d, int k, int i, struct uk_loop_name outside) {
     struct uk_step *step = d->step[k];
 
@@ -142,8 +144,8 @@ double uk_loop_values(const struct uk_draft *d, const struct uk_stage *st, const
     return n >= 0 && (double)n < estimate ? (double)n : estimate;
 }
 
-/* Later steps mean the inner loop; where they are put in order, the outer one stands somewhere outside of it.
- * */
+/* Renames the split loop in later steps to the inner loop; a reorder also gets the outer one, at a random
+ * position outside it. */
 static enum uk_status rename_after(struct uk_draft *d, int k, const char *loop, uint64_t *random) {
     const struct uk_step *split = d->step[k];
 

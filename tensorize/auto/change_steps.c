@@ -18,7 +18,7 @@ static bool of_plain_loops(const struct uk_stage *st) {
     return of_statement(st) && !st->match;
 }
 
-/* One of the stage's own loops before its tile, or NULL. */
+/* A random loop of the stage's own outside its tile; NULL: there is none. */
 static const struct uk_loop *pick_loop(const struct uk_stage *st, uint64_t *random) {
     return st->tile > st->prefix
                ? st->loop[st->prefix + (int)uk_draw(random, (uint64_t)(st->tile - st->prefix))]
@@ -41,7 +41,7 @@ static int before_tensorize(const struct uk_draft *d, const struct uk_stage *st)
 
 /* ---- order ---- */
 
-/* All loops of the stage in their order, as a step that follows its splits. */
+/* A reorder of all loops of the stage in their present order, inserted after its splits. */
 static struct uk_step *reorder_all(struct uk_draft *d, const struct uk_stage *st) {
     const char *loop[UK_MAX_LOOPS];
     int n = 0;
@@ -51,7 +51,7 @@ static struct uk_step *reorder_all(struct uk_draft *d, const struct uk_stage *st
     return uk_draft_insert(d, uk_draft_after_splits(d, st), UK_STEP_REORDER, st, loop, n);
 }
 
-/* Leading loops of a reorder that are not in the stage's tile. */
+/* The number of leading loops of a reorder that are outside the stage's tile. */
 static int movable(const struct uk_step *step, const struct uk_stage *st) {
     int n = 0;
 
@@ -100,7 +100,7 @@ static bool has_place(const struct uk_step *step) {
     return (uk_step_copies(step) || uk_step_attaches(step)) && step->loops;
 }
 
-/* The stage whose loops a step's place is one of. */
+/* The stage that has the loop at which the step places a copy or stage. */
 static const struct uk_stage *place_stage(const struct uk_draft *d, const struct uk_step *step) {
     if (step->loop[0].stage)
         return uk_stage_find(d->s, step->loop[0].stage);
@@ -129,7 +129,7 @@ static enum uk_status replace(struct uk_draft *d, uint64_t *random) {
     return UK_OK;
 }
 
-/* One statement inside another's loops, or no longer. */
+/* Attaches a statement's stage to a random loop of another one, or detaches it. */
 static enum uk_status attach(struct uk_draft *d, uint64_t *random) {
     int k = uk_draft_pick_step(d, random, uk_step_attaches);
 
@@ -187,10 +187,11 @@ static enum uk_status unroll(struct uk_draft *d, uint64_t *random) {
     const struct uk_loop *l = st ? pick_loop(st, random) : NULL;
     if (!l || uk_draft_is_full(d))
         return UK_REFUSED;
+    /* refuses a loop that is unrolled or vectorized already */
     for (int i = 0; i < d->steps; i++)
         if (is_hint(d->step[i]) && uk_is_on_stage(d->step[i], st->name) &&
             uk_same_name(d->step[i]->loop[0].loop, l->var->name))
-            return UK_REFUSED; /* it is one already */
+            return UK_REFUSED;
     enum uk_step_kind kind = uk_draw(random, 2) ? UK_STEP_UNROLL : UK_STEP_VECTORIZE;
     return uk_draft_insert(d, d->steps, kind, st, &l->var->name, 1) ? UK_OK : UK_OUT_OF_MEMORY;
 }
@@ -223,7 +224,7 @@ static bool is_tensorize(const struct uk_step *step) {
     return step->kind == UK_STEP_TENSORIZE;
 }
 
-/* Another implementation of the same tile. */
+/* True if kernel k computes the same operation in a tile of the same size as `now`. */
 static bool is_alike(const struct uk_draft *d, const struct uk_kernel *k, const struct uk_kernel *now) {
     return k != now && uk_target_takes(d->s->target, k) && uk_same_name(uk_kernel_op(k), uk_kernel_op(now)) &&
            uk_kernel_mr(k) == uk_kernel_mr(now) && uk_kernel_nr(k) == uk_kernel_nr(now);

@@ -12,39 +12,53 @@
 #include "registry/operation.h"
 
 enum {
-    K_BLOCK = 8, /* of the sum in shared memory: long enough that a block of k hides the loads of the next */
-    LARGE = 8,   /* rows and columns of a thread's tile where there is no kernel */
-    GROUP = 4, /* neighbours along an axis that a thread has: 16 bytes of f32, one access to shared memory */
-    AT_LEAST = 8, /* rows and columns: fewer are sums, of which tiles would be nearly empty */
-    SPARE = 10,   /* registers besides sums, what is read of shared memory at a time, and copies */
-    A_COPY = 4,   /* registers for each element that a thread copies: with its part of addresses, measured */
-    WAVES = 2,    /* of a SIMD, at least: one computes while the other waits */
-    LANES_A_CYCLE = 16,  /* whose arithmetic a SIMD does */
-    MORE_DIMENSIONS = 3, /* of a copy: groups, what is in them, slots */
+    /* terms of the sum in shared memory: enough work to hide the loads of the next block */
+    K_BLOCK = 8,
+    /* rows and columns of a thread's tile if the target has no kernels */
+    LARGE = 8,
+    /* adjacent rows or columns of a thread: 16 bytes of f32, one access to shared memory */
+    GROUP = 4,
+    /* minimum rows and columns of a product: in smaller ones most of a tile would be empty */
+    AT_LEAST = 8,
+    /* registers besides sums, operands read from shared memory, and copies in flight */
+    SPARE = 10,
+    /* registers for each element that a thread copies, its share of addresses included; measured */
+    A_COPY = 4,
+    /* minimum waves per SIMD: one computes while another waits */
+    WAVES = 2,
+    /* lanes of a wave that a SIMD computes per cycle */
+    LANES_A_CYCLE = 16,
+    /* dimensions added to an operand's copy: two by groups_of, and the slots of the pipeline */
+    MORE_DIMENSIONS = 3,
+    /* threads along either axis of a block: MANY or FEW */
     MANY = 16,
-    FEW = 8, /* threads along either axis of a block */
+    FEW = 8,
 };
 
 struct product {
     struct uk_schedule *s;
     struct uk_stage *st;
-    int a, b;                             /* operands: of rows, of columns */
-    struct uk_loop *rows, *columns, *sum; /* that are tiled */
-    struct uk_loop *place, *k_blocks,
-        *k_inner;      /* around a block's tile; over blocks of k; within a block of k */
-    const char *draft; /* its name without a pipeline */
+    /* the operands that move with rows and with columns */
+    int a, b;
+    /* the tiled loops */
+    struct uk_loop *rows, *columns, *sum;
+    /* place: innermost around a block's tile; k_blocks: over blocks of k; k_inner: inside one */
+    struct uk_loop *place, *k_blocks, *k_inner;
+    /* name of the draft, if it has no pipeline */
+    const char *draft;
 };
 
-/* A block's tile: `threads` squared threads, each with a tile of rows x columns; of a block of k, the
- * instructions for that. */
+/* The tile of a block: `threads` x `threads` threads, each with rows x columns elements. `instructions`: per
+ * thread and k iteration, for arithmetic. */
 struct tile {
     int rows, columns, threads;
     double instructions;
 };
 
-/* ---- is it a product? ---- */
+/* ---- detection of products ---- */
 
-/* The operand that a factor reads, perhaps converted or under pad; 0: it is something else. */
+/* The operand that a factor of the product reads, possibly converted or padded; 0: the factor is another
+ * expression. */
 static int factor(const struct uk_stage *st, const struct uk_expr *e) {
     while (e->op == UK_E_CAST || e->op == UK_E_PAD)
         e = e->arg[0];
@@ -58,8 +72,8 @@ static bool is_longer(const struct product *p, const struct uk_loop *l, const st
     return !than || uk_values_estimate(p->s, p->st, l) > uk_values_estimate(p->s, p->st, than);
 }
 
-/* The longest loop of the output that moves only one of the operands; one that is contiguous in the output is
- * preferred. */
+/* The longest loop of the output that moves operand o and not `other`; a loop that is contiguous in the
+ * output takes precedence. */
 static struct uk_loop *axis_of(const struct product *p, int o, int other) {
     const struct uk_stage *st = p->st;
     struct uk_loop *found = NULL;
@@ -110,7 +124,7 @@ static bool find_axes(struct product *p) {
            uk_values_estimate(p->s, st, p->columns) >= AT_LEAST;
 }
 
-/* ---- its tile ---- */
+/* ---- choice of the tile ---- */
 
 static double ceiling(double n, double of) {
     const double whole = (double)(int64_t)(n / of);
@@ -118,7 +132,7 @@ static double ceiling(double n, double of) {
     return whole * of < n ? whole + 1 : whole;
 }
 
-/* Number of registers of a sum. */
+/* Number of registers of one sum. */
 static int words_of(const struct uk_stage *st) {
     return (int)(uk_type_bytes(st->operand[0].tensor->type) + sizeof(float) - 1) / (int)sizeof(float);
 }
@@ -132,7 +146,8 @@ static int registers_of(const struct uk_device *d, const struct uk_stage *st, co
     return (n + d->granule - 1) / d->granule * d->granule;
 }
 
-/* What a thread's buffers have: the sums, and what is loaded a block of k ahead. */
+/* Bytes of a thread's buffers, which have to stay in registers: the sums, and the elements that are loaded
+ * one block of k ahead. */
 static int64_t register_bytes_of(const struct product *p, const struct tile *t) {
     const struct uk_stage *st = p->st;
     const size_t ahead = (uk_type_bytes(st->operand[p->a].tensor->type) * (size_t)t->rows +
@@ -167,8 +182,8 @@ static int resident(const struct product *p, const struct tile *t) {
                                       : by_registers;
 }
 
-/* Estimated cycles of the product with its blocks on all compute units: the larger of arithmetic and reads.
- */
+/* Estimates the cycles of the product on all compute units: the larger of arithmetic and memory accesses, for
+ * rounds of at most `most` resident blocks per unit. */
 static double estimate(const struct product *p, const struct tile *t, int most) {
     const struct uk_device *d = &p->s->target->machine.core.device;
     const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;
@@ -205,7 +220,7 @@ static const char *name_of(const struct product *p, const struct tile *t) {
                      t->threads * t->threads);
 }
 
-/* In blocks of many threads and of few. */
+/* Considers this tile in blocks of MANY and of FEW threads, and updates *best. */
 static void offer(const struct product *p, int rows, int columns, double instructions, struct choice *best) {
     for (int threads = MANY; threads >= FEW; threads /= 2) {
         const struct tile t = {rows, columns, threads, instructions};
@@ -218,8 +233,8 @@ static void offer(const struct product *p, int rows, int columns, double instruc
     }
 }
 
-/* The tiles of the target's kernels; a small one where none would be full. Where there are no kernels, LLVM
- * has tiles as large. */
+/* Chooses among the tiles of the target's kernels; a small one if the output fills none of these. Without
+ * kernels LLVM compiles tiles of about their size. */
 static bool choose_tile(const struct product *p, struct tile *out) {
     const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
     const double m = uk_values_estimate(p->s, p->st, p->rows),
@@ -251,7 +266,7 @@ static bool choose_tile(const struct product *p, struct tile *out) {
 
 /* ---- the loops ---- */
 
-/* l -> over blocks, threads, what a thread has */
+/* The three loops that a loop is split into: over blocks, over threads, and within a thread's tile. */
 struct parts {
     struct uk_loop *block, *thread, *inner;
 };
@@ -263,8 +278,8 @@ static enum uk_status part(struct product *p, struct uk_loop *l, int each, int t
     return status ? status : uk_device_split(p->s, p->st, &out->inner, each, "t", "i", &out->thread);
 }
 
-/* Blocks, others, what else is summed over, the sum in blocks of k, threads, a block of k, a thread's tile.
- * */
+/* Orders the loops: blocks, other loops of the output, other loops of the sum, blocks of k, threads, k within
+ * a block, a thread's tile. */
 static enum uk_status order(struct product *p, const struct tile *t) {
     struct uk_loop *blocks[UK_AXES], *order[UK_MAX_LOOPS], *z = NULL;
     struct uk_stage *st = p->st;
@@ -310,7 +325,7 @@ static enum uk_status order(struct product *p, const struct tile *t) {
 
 /* ---- shared memory ---- */
 
-/* The dimension of the operand that the iterator of the loop alone moves, by 1; -1: there is none. */
+/* The dimension whose index is the iterator alone; -1: there is none. */
 static int dimension_of(const struct uk_stage *st, int o, int iterator) {
     const struct uk_operand *x = &st->operand[o];
     const struct uk_var *v = st->statement->iterator[iterator];
@@ -328,8 +343,8 @@ static int dimension_of(const struct uk_stage *st, int o, int iterator) {
     return found;
 }
 
-/* [the sum, other dimensions, groups of a thread, threads, rows of a group]: the groups of neighbouring
- * threads lie side by side. */
+/* The layout [sum, other dimensions, groups of a thread, threads, elements of a group]. Groups of adjacent
+ * threads are adjacent, which avoids bank conflicts. */
 static struct uk_map *groups_of(const struct product *p, int o, int along, int sum, int each) {
     struct uk_arena *arena = p->s->arena;
     struct uk_map *m = uk_alloc(arena, sizeof *m);
@@ -360,7 +375,8 @@ static struct uk_map *groups_of(const struct product *p, int o, int along, int s
     return m;
 }
 
-/* What is contiguous in global memory is the innermost loop, of which each thread has a vector. */
+/* Makes the loop that is contiguous in global memory the innermost one; each thread copies a vector along
+ * it. */
 static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
     struct uk_loop *order[UK_MAX_LOOPS];
     int n = 0;
@@ -372,7 +388,8 @@ static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
     return uk_device_order(p->s, copy, order, n);
 }
 
-/* Where neighbouring threads copy neighbours of the sum, room between its rows keeps them from one bank. */
+/* Pads the rows of the copy by a group if adjacent threads copy adjacent terms of the sum: these would be in
+ * the same bank otherwise. */
 static void set_strides(const struct product *p, const struct tile *t, int o, int each,
                         struct uk_step *step) {
     const int64_t threads = (int64_t)GROUP * t->threads, all = (int64_t)each * t->threads;
@@ -388,7 +405,8 @@ static void set_strides(const struct product *p, const struct tile *t, int o, in
     step->stride[step->strides++] = 1;
 }
 
-/* The operand's part of a block of k; along the iterator `axis` a thread has `each`. */
+/* Copies the operand's part of a block of k to shared memory. A thread's tile has `each` elements along the
+ * iterator `axis`. */
 static enum uk_status share(struct product *p, const struct tile *tile, int o, int axis, int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
     struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->k_blocks, 1);
@@ -411,10 +429,10 @@ static enum uk_status share(struct product *p, const struct tile *tile, int o, i
     return copy ? order_copy(p, copy) : status;
 }
 
-/* ---- what follows ---- */
+/* ---- elementwise stages, pipeline, kernel ---- */
 
-/* The only stage that reads the temp that the product is, element by element, runs on the tile while that is
- * in registers. */
+/* Attaches an elementwise stage that is the only reader of the product: it runs while the tile is in
+ * registers. */
 static enum uk_status follow(struct product *p) {
     struct uk_stage *e = uk_only_reader(p->s, p->st);
     struct uk_step *step = uk_step_on(p->s, UK_STEP_REVERSE_COMPUTE_AT, p->st, &p->place, 1);
@@ -440,7 +458,7 @@ static enum uk_status pipeline(struct product *p) {
     return status ? status : uk_apply_one(p->s, step);
 }
 
-/* By a kernel, if there is one for the tile. */
+/* Replaces the tile's loops by a kernel, if there is one. */
 static enum uk_status tensorize(struct product *p) {
     struct uk_step *step = uk_step_on(p->s, UK_STEP_TENSORIZE, p->st, &p->k_inner, 1);
     const char *refusal = uk_refusal(p->s, p->st->name, UK_DRAFT_KERNEL);

@@ -9,18 +9,23 @@
 #include "steps.h"
 
 enum {
-    LONG_ROW =
-        4 * AUTO_BLOCK_THREADS, /* terms from which on a row gets the threads of a block, not of a wave, */
-    FEW_ROWS = 4 /* or from the threads of a block on, if there are no more rows for each compute unit */
+    /* terms of a row from which a block's threads share it, not only a wave's; */
+    LONG_ROW = 4 * AUTO_BLOCK_THREADS,
+    /* with at most this many rows per compute unit, AUTO_BLOCK_THREADS terms suffice */
+    FEW_ROWS = 4
 };
 
 struct summing {
     struct uk_schedule *s;
-    struct uk_loop *terms; /* the loop that a row's threads share */
+    /* the loop whose iterations a row's threads share */
+    struct uk_loop *terms;
     int64_t threads, adders;
-    struct uk_stage *each, *some, *one; /* what all threads, some, and one of a row compute */
-    struct uk_loop *place;              /* of `one`: the innermost around what the row's threads do */
-    struct uk_loop *row;                /* of `one`: the rows of a block */
+    /* the partial sums of all threads; their sums by `adders` threads; the result, by one */
+    struct uk_stage *each, *some, *one;
+    /* the innermost loop of `one` around all work of the row's threads */
+    struct uk_loop *place;
+    /* the loop of `one` over the rows of a block */
+    struct uk_loop *row;
 };
 
 static double footprint(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *o) {
@@ -31,8 +36,8 @@ static double footprint(const struct uk_schedule *s, const struct uk_stage *st, 
     return n;
 }
 
-/* The loop of the sum along which the largest operand is contiguous; NULL: it is contiguous along another
- * loop, or this one is short. */
+/* The loop of the sum along which the largest operand is contiguous; NULL: that operand is contiguous along
+ * another loop, or the loop is short. */
 static struct uk_loop *find_terms(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_operand *most = NULL;
     struct uk_loop *found = NULL;
@@ -55,7 +60,8 @@ static bool can_divide(const struct uk_stage *st) {
     return can;
 }
 
-/* rfactor l -> the stage's name and a suffix */
+/* Splits the sum by rfactor along l. The new stage is named after the output, with the suffix; *rest is the
+ * stage that adds its results. */
 static enum uk_status factor(struct summing *w, struct uk_stage *st, struct uk_loop *l, const char *suffix,
                              struct uk_stage **rest) {
     struct uk_step *step = uk_step_on(w->s, UK_STEP_RFACTOR, st, &l, 1);
@@ -81,7 +87,7 @@ static enum uk_status divide(struct summing *w) {
     return factor(w, w->some, outer, "_some", &w->one);
 }
 
-/* ---- one thread of a row ---- */
+/* ---- the last stage, by one thread per row ---- */
 
 static enum uk_status bind_rows(struct summing *w) {
     struct uk_stage *st = w->one;
@@ -111,9 +117,10 @@ static enum uk_status bind_rows(struct summing *w) {
     return uk_device_keep(w->s, st, w->row);
 }
 
-/* ---- what comes before it in the kernel ---- */
+/* ---- the stages of partial sums, before it ---- */
 
-/* A stage that rfactor made: its loop over parts before what it adds up. */
+/* Orders the loops of a stage that rfactor made: the loop over its partial sums outside of their terms. Sets
+ * *part to it. */
 static enum uk_status order_parts(struct summing *w, struct uk_stage *st, struct uk_loop **part) {
     struct uk_loop *order[UK_MAX_LOOPS];
     int n = 0;

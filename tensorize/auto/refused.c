@@ -8,8 +8,10 @@
 #include "auto.h"
 
 enum {
-    MOST_OF_STAGE = 8, /* drafts of a stage that are tried; then it is as it was written */
-    MOST_TRIES = 32    /* schedules of a program; then all of it is */
+    /* drafts of a stage that are tried before its loops are left as written */
+    MOST_OF_STAGE = 8,
+    /* schedules of a program that are tried before all its loops are left as written */
+    MOST_TRIES = 32
 };
 
 const char *uk_refusal(const struct uk_schedule *s, const char *stage, const char *draft) {
@@ -44,7 +46,7 @@ enum uk_status uk_begin_draft(struct uk_schedule *s, struct uk_stage *st, const 
     return UK_OK;
 }
 
-/* The draft that determined the stage: that of its nest or, for a copy, of the stage that reads it. */
+/* The draft that determined the stage: that of its nest or, for a copy, that of its reader. */
 static const struct uk_draft_name *draft_of(const struct uk_stage *st) {
     for (int i = 0; st && i < 2; i++) {
         while (st->parent && !st->draft)
@@ -64,7 +66,8 @@ static int count(const struct uk_refused *r, const char *stage) {
     return n;
 }
 
-/* Adds the draft; false: it is in the list. Beyond the most of a stage, what it is as written follows. */
+/* Adds the draft to the refused ones; false: it is among them already. After MOST_OF_STAGE of them only the
+ * stage as written remains. */
 static bool add(struct uk_schedule *s, const struct uk_draft_name *d, const char *why, bool *failed) {
     const bool many = count(s->refused, d->stage) >= MOST_OF_STAGE;
     struct uk_refused *r;

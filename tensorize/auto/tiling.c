@@ -8,8 +8,8 @@
 #include "steps.h"
 #include "tiling.h"
 
-/* Rows of B that a copy into narrow panels handles at a time, for all panels: a row's part of all of them is
- * on one page. */
+/* Rows of B that a copy into narrow panels moves per pass over all panels: rows of all panels stay on few
+ * pages. */
 enum { PACK_ROWS = 32 };
 
 /* ---- a stage's tiling, built step by step ---- */
@@ -34,7 +34,7 @@ static enum uk_status block(struct tiling *t, int axis, int64_t size) {
     return status;
 }
 
-/* Blocks of columns, and of rows. */
+/* Splits columns and rows into blocks. */
 static enum uk_status split_output(struct tiling *t) {
     const bool shares = uk_shares_columns(t->s, t->st, t->fit, t->columns);
     int before = t->loops;
@@ -51,7 +51,7 @@ static enum uk_status split_output(struct tiling *t) {
     return status;
 }
 
-/* The loops around the tile. */
+/* Creates the loops around the tile. */
 static enum uk_status split_blocks(struct tiling *t) {
     struct uk_costing c;
     bool by_first_tile;
@@ -72,7 +72,7 @@ static enum uk_status split_blocks(struct tiling *t) {
     return status;
 }
 
-/* The tile's own loops come last. */
+/* Puts the tile's own loops last. */
 static enum uk_status order_tile(struct tiling *t) {
     t->tiles = t->loops;
     for (int v = 0; v < t->fit->axes; v++)
@@ -99,9 +99,9 @@ static bool has_loops(const struct tiling *t) {
     return false;
 }
 
-/* Constant extents that one tile holds, and kernels of any number of rows and columns, leave no loop outside
- * of the tile after which what follows it could run: then there is one, over rows one at a time if the kernel
- * takes any number. */
+/* Splits so that a loop remains outside the tile, where stages after it can run. None would remain if the
+ * extents are constants that one tile holds, or if the kernel takes any number of rows and columns. The loop
+ * is over single rows, if the kernel takes any number of these. */
 static enum uk_status split_one_tile(struct tiling *t) {
     struct uk_loop *outer;
     int first = t->fit->axes, v = first;
@@ -136,7 +136,7 @@ static enum uk_status split_tiles(struct tiling *t) {
     return split_one_tile(t);
 }
 
-/* Rows of B by PACK_ROWS, and in them all panels, instead of one panel after the other through all rows. */
+/* Reorders a copy: all panels for PACK_ROWS rows of B, instead of all rows for one panel after the other. */
 static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
     struct uk_loop *panel = copy->loop[copy->prefix], *rows = copy->loop[copy->prefix + 1], *outer;
     struct uk_loop *lane = copy->loop[copy->loops - 1];
@@ -152,23 +152,24 @@ static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
         t->s, uk_step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
 }
 
-/* A constant is packed for the whole program; another operand inside the innermost block loop that it depends
- * on, or panel by panel just before its use. */
+/* Packs an operand: constants once for the whole program, others inside the innermost loop over blocks that
+ * they depend on, or panel by panel just before their use. */
 static enum uk_status pack_operand(struct tiling *t, int o) {
     const struct uk_operand *operand = &t->st->operand[o];
     bool of_columns = t->columns >= 0 && uk_depends(operand, t->axis[t->columns]);
     struct uk_loop *place = NULL;
     int last = t->blocks;
 
-    if (operand->tensor->kind == UK_TENSOR_PACKED) /* with another operand at the same subscripts */
+    /* packed already, for an operand with the same subscripts */
+    if (operand->tensor->kind == UK_TENSOR_PACKED)
         return UK_OK;
     if (of_columns ? t->blocked.near_columns : t->blocked.near_rows)
         last = t->tiles;
     for (int i = 0; i < last && !operand->tensor->is_constant; i++) {
         if (uk_depends(operand, t->order[i]))
             place = t->order[i];
-        else if (t->fit->transposed) /* the next image uses what was packed for this one */
-            break;
+        else if (t->fit->transposed)
+            break; /* the panels of one image serve the next ones */
     }
     struct uk_step *step = uk_step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
     if (!step)
@@ -178,13 +179,13 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->along = t->fit->panel[o].along;
     step->layout = t->fit->panel[o].layout;
     enum uk_status status = uk_copy_operand(t->s, t->st, o, place, step);
-    /* the operand is the copy's tensor now */
+    /* packing replaced the operand's tensor by the copy */
     return status || !step->layout || t->fit->panel[o].group
                ? status
                : uk_order_map_copy(t->s, uk_stage_find(t->s, operand->tensor->name));
 }
 
-/* Panels of columns that no kernel makes while it computes are copied several at a time. */
+/* Reorders copies into panels of columns, unless a kernel packs them while it computes. */
 static enum uk_status reorder_copies(struct tiling *t) {
     for (int o = 1; o < t->st->operands; o++) {
         const struct uk_operand *operand = &t->st->operand[o];
@@ -203,7 +204,7 @@ static enum uk_status reorder_copies(struct tiling *t) {
     return UK_OK;
 }
 
-/* The first loops of the output in order[from..to), without a loop of the sum between them: up to `most`. */
+/* Lists up to `most` loops of the output in order[from..to) that have no loop of the sum before them. */
 static int find_parallel(const struct tiling *t, int from, int to, int most, struct uk_loop **loop) {
     int n = 0;
 
@@ -223,7 +224,7 @@ static bool packs_inside(const struct tiling *t, const struct uk_loop *l) {
     return false;
 }
 
-/* Blocks in parallel, else rows of tiles; where there are too few for the threads and nothing is packed
+/* Makes blocks parallel, or rows of tiles, or, if these are too few for the threads and nothing is packed in
  * between, all tiles. */
 static enum uk_status parallelize(struct tiling *t) {
     struct uk_loop *loop[2];
@@ -231,7 +232,8 @@ static enum uk_status parallelize(struct tiling *t) {
 
     if (t->window || uk_channel_axis(t->st, t->fit) >= 0) {
         n = find_parallel(t, 0, t->outside, 2, loop);
-        if (n == 2 && !t->window && packs_inside(t, loop[0])) /* an image's copy: rows of pixels */
+        /* each image has its own copy: parallel over rows of pixels only */
+        if (n == 2 && !t->window && packs_inside(t, loop[0]))
             loop[0] = loop[--n];
         return n ? uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n)) : UK_OK;
     }

@@ -11,8 +11,8 @@
 #include "steps.h"
 #include "tiling.h"
 
-/* Number of candidates for the terms of the sum between two visits to a tile of C, besides all terms:
- * GEMM_KC, which is also used if their number is unknown, and its halves, quarters, .. */
+/* Number of candidates for kc besides all terms: GEMM_KC (also used if the number of terms is unknown) and
+ * its halves, quarters, .. */
 enum { LENGTHS = 5 };
 
 static const struct uk_operand *operand_of_columns(const struct uk_stage *st, const struct uk_fit *f) {
@@ -39,15 +39,17 @@ bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
-/* The loops of no axis, those of sums apart; the last ones of the output are inside of the sums. */
+/* Order of the loops that are not axes of the kernel: outer loops of the output, loops of the sum, inner
+ * loops of the output. */
 struct window {
     struct uk_loop *outer[UK_MAX_LOOPS], *sums[UK_MAX_LOOPS], *inside[UK_MAX_LOOPS];
     int outers, sum_count, insides;
-    bool tiles_wait; /* all tiles of the loops inside wait for the sums */
-    int64_t kc;      /* terms between two visits to a tile; 0: all */
+    /* tiles of all loops in `inside` have incomplete sums at once */
+    bool tiles_wait;
+    int64_t kc; /* terms between two visits to a tile; 0: all */
 };
 
-/* Loops of no axis. */
+/* Lists the loops that are no axes of the kernel. */
 static int loops_outside(const struct uk_stage *st, const struct uk_fit *f, struct uk_loop **loop) {
     int n = 0;
 
@@ -57,9 +59,9 @@ static int loops_outside(const struct uk_stage *st, const struct uk_fit *f, stru
     return n;
 }
 
-/* The first of them that may be inside of the sums: copies are made outside of their loops, and another panel
- * of B comes with a loop that it depends on. Transposed tiles wait in a buffer, which stays in the
- * first-level cache if it holds one row of the image. */
+/* The first loop that may be inside the sums. Not those that copies are made in, nor those that select
+ * another panel of B. Transposed tiles wait in a buffer, which should fit in the first-level cache if it
+ * holds one row of the image. */
 static int first_inside(const struct uk_costing *c, struct uk_loop *const *loop, int count) {
     const struct uk_operand *b = operand_of_columns(c->st, c->fit);
     int first = count;
@@ -115,7 +117,8 @@ static double cycles_of(const struct uk_costing *c, const struct window *w) {
     int rows, columns;
 
     uk_tile_axes(c->st, f, &rows, &columns);
-    if (f->transposed) /* so that a panel of the weights serves all images */
+    /* a panel of the weights then serves all images */
+    if (f->transposed)
         add_level(c, &l, f->axis[columns], f->most[columns]);
     add_all(c, &l, w->outer, w->outers);
     if (!f->transposed)
@@ -183,7 +186,8 @@ enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c) {
         (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))
         return status;
-    if (t->fit->transposed) /* so that a panel of the weights serves all images */
+    /* a panel of the weights then serves all images */
+    if (t->fit->transposed)
         put(t, &columns, 1);
     put(t, w.outer, w.outers);
     if (!t->fit->transposed)

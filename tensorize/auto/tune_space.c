@@ -9,9 +9,9 @@
 
 enum { TRIES = 64 };
 
-/* ---- the program while a candidate is looked at ---- */
+/* ---- one candidate at a time, in the program's arena ---- */
 
-/* What is parsed and applied for a candidate lives between the two calls. */
+/* A program that evaluates one candidate: what is allocated between visit_begin and visit_end is released. */
 struct visit {
     struct uk_program *p, saved;
     struct uk_mark mark;
@@ -45,22 +45,24 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
     return status ? status : uk_check_constants(p, uk_target_most_bytes(v->target));
 }
 
-/* Whether memory ran out, whatever the status of the call that met it first: then there is no message. */
+/* True if memory ran out, even if a later status hid it: then there is no message. */
 static bool ran_out(const struct visit *v) {
     return v->p && v->p->context->failed && !v->p->context->message;
 }
 
-/* The status to return. */
+/* Ends the visit; returns the status that the caller should return. */
 static enum uk_status visit_end(struct visit *v, enum uk_status status) {
     if (status && ran_out(v))
         status = UK_OUT_OF_MEMORY;
+    /* visit_begin failed: nothing to restore */
     if (!v->imports_end)
-        return status; /* it did not begin */
+        return status;
     struct uk_arena arena = v->p->arena;
 
     *v->p = v->saved;
     v->p->arena = arena;
-    *v->imports_end = NULL; /* a step may have imported something */
+    /* removes modules that the steps imported */
+    *v->imports_end = NULL;
     uk_arena_release(&v->p->arena, v->mark);
     return status;
 }
@@ -79,7 +81,7 @@ static enum uk_status open_schedule(const struct visit *v, struct uk_schedule **
     return uk_stages_create(s);
 }
 
-/* Applies one step, after giving each of its loops the name of its stage. */
+/* Applies one step; each of its loops is qualified with its stage. */
 static enum uk_status apply_qualified(struct uk_schedule *s, const struct uk_step *step) {
     struct uk_step *one = uk_alloc(s->arena, sizeof *one);
     struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(step->loops + 1));
@@ -104,7 +106,7 @@ static enum uk_status apply_qualified(struct uk_schedule *s, const struct uk_ste
     return uk_apply_steps(s, one);
 }
 
-/* The text's steps, applied. */
+/* Parses and applies the steps of the text. */
 static enum uk_status read_draft(struct visit *v, const char *steps, struct uk_draft *d) {
     enum uk_status status;
 
@@ -136,9 +138,10 @@ static enum uk_status give_steps(const struct uk_schedule *s, char **text) {
     return t.text ? UK_OK : uk_out_of_memory(s->context);
 }
 
-/* ---- starts ---- */
+/* ---- starting points ---- */
 
-/* The program's own, then those of the target's architecture. */
+/* Name of the i-th kernel: the program's own first, then those of the target's architecture; NULL: there are
+ * no more. */
 static const char *kernel_number(const struct visit *v, int i) {
     const struct uk_intrinsic *own = v->p->intrinsics;
     const struct uk_kernel *row;
@@ -160,8 +163,8 @@ static const struct uk_statement *statement_number(const struct uk_program *p, i
     return t;
 }
 
-/* A step that changes little or nothing, for a schedule without steps: a text without a step would mean the
- * automatic schedule. */
+/* Applies a step that changes almost nothing, if the schedule has none: a text without steps would select the
+ * automatic schedule. A reorder names all loops in their order; a single loop is split. */
 static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_step *step = uk_alloc(s->arena, sizeof *step);
     struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(st->loops + 1));
@@ -185,8 +188,8 @@ static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *s
     return st->loops ? uk_apply_steps(s, step) : UK_OK;
 }
 
-/* The automatic schedule in which statement t takes the kernel, or plain loops if that is NULL. *out stays
- * NULL if it cannot. */
+/* Sets *out to the automatic schedule in which statement t is computed by the kernel, or by plain loops if
+ * `kernel` is NULL; NULL: there is no such schedule. */
 static enum uk_status start_with(struct visit *v, const struct uk_statement *t, const char *kernel,
                                  char **out) {
     struct uk_schedule *s;
@@ -208,7 +211,8 @@ static enum uk_status start_with(struct visit *v, const struct uk_statement *t, 
     if (status || !taken) {
         if (status && (status == UK_OUT_OF_MEMORY || ran_out(v)))
             return uk_out_of_memory(v->p->context);
-        uk_context_enter(v->p->context, v->p->file); /* a kernel that does not fit is no error */
+        /* a kernel that does not fit is no error: forget the message */
+        uk_context_enter(v->p->context, v->p->file);
         return UK_OK;
     }
     return give_steps(s, out);
@@ -270,8 +274,9 @@ enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options 
 
         if (tried && (tried == UK_OUT_OF_MEMORY || ran_out(&v)))
             status = uk_out_of_memory(p->context);
+        /* an illegal change is no error: forget the message */
         else if (tried)
-            uk_context_enter(p->context, p->file); /* a change that is illegal is no error */
+            uk_context_enter(p->context, p->file);
         uk_arena_release(&p->arena, mark);
     }
     if (!status && !*changed)
@@ -280,9 +285,9 @@ enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options 
     return visit_end(&v, status);
 }
 
-/* ---- how fast it could be ---- */
+/* ---- lower bound of the time ---- */
 
-/* Multiply-adds of the stage, by the program's `size` items. */
+/* Multiply-adds of the stage, for the sizes that the program's `size` items give. */
 static double terms_of(const struct uk_draft *d, const struct uk_stage *st) {
     double terms = 1;
 
@@ -291,12 +296,13 @@ static double terms_of(const struct uk_draft *d, const struct uk_stage *st) {
     return terms;
 }
 
-/* What the target does at its peak meanwhile: f32 operations of a cycle. */
+/* The target's peak in f32 operations per cycle. */
 static double peak_of(const struct visit *v) {
     return 2 * uk_ports_rate(&v->target->vectors.fma) * v->target->vectors.bytes / 4;
 }
 
-/* Of the stage's kernel, at least; 0: it has none whose instructions are counted. */
+/* Lower bound of the stage's time with its kernel, in f32 operations at peak; 0: it has no kernel with
+ * counted instructions. */
 static double kernel_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
     const struct uk_kernel *row = st->match ? st->match->intrinsic->row : NULL;
 
@@ -305,10 +311,11 @@ static double kernel_operations(const struct visit *v, const struct uk_draft *d,
                : 0;
 }
 
-/* Of a float sum in plain loops, the innermost of which is summed over: each addition waits for the one
- * before, since the order of roundings is kept. */
+/* The same for a float sum in plain loops whose innermost loop is summed over: each addition waits for the
+ * previous one, because roundings keep their order. */
 static double chain_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
-    const double add_cycles = 4; /* from an addition's operand to its result: 3 to 5 on the cores there are */
+    /* latency of an addition: 3 to 5 on the cores in cores.def */
+    const double add_cycles = 4;
     const struct uk_loop *last = st->loops > st->prefix ? st->loop[st->loops - 1] : NULL;
 
     return !st->match && !st->is_copy && !st->is_reset && st->statement->reduce == UK_REDUCE_SUM &&
@@ -319,7 +326,7 @@ static double chain_operations(const struct visit *v, const struct uk_draft *d, 
 
 typedef double count_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st);
 
-/* The sum over the stages of what some of these count. */
+/* Adds up what these functions count over all stages. */
 static enum uk_status sum_operations(struct uk_program *p, const struct uk_options *options,
                                      const char *steps, count_operations *const counts[],
                                      double *operations) {
