@@ -22,7 +22,7 @@ static struct uk_var *left_iterator(struct uk_program *p, const struct uk_index 
     return l && r ? NULL : l ? l : r;
 }
 
-/* Returns whether e contains no iterator except v; *count counts v's occurrences. */
+/* True if e contains no iterator except v; *count counts v's occurrences. */
 static bool only_iterator(const struct uk_index *e, const struct uk_var *v, int *count) {
     if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR) {
         ++*count;
@@ -186,8 +186,8 @@ static const char *extent_text(struct uk_program *p, const struct uk_index *e) {
     return s ? s : "?";
 }
 
-/* Returns whether a statement writes the tensor at an offset along the dimension; then each statement writes
- * a part of it there. */
+/* True if a statement writes the tensor at an offset along the dimension; then each statement writes a part
+ * of it there. */
 static bool is_in_parts(const struct uk_program *p, const struct uk_tensor *t, int d) {
     for (const struct uk_statement *s = p->statements; s; s = s->next)
         if (s->left.tensor == t && (s->left.index[d]->op != UK_I_VAR || s->left.index[d]->is_offset))
@@ -195,7 +195,7 @@ static bool is_in_parts(const struct uk_program *p, const struct uk_tensor *t, i
     return false;
 }
 
-/* Returns whether `where` gives the iterator's range. */
+/* True if `where` gives the iterator's range. */
 static bool is_given(const struct uk_statement *s, const struct uk_var *v) {
     for (int i = 0; i < s->ranges; i++)
         if (s->ranged[i] == v)
@@ -381,7 +381,7 @@ static bool check_where(struct uk_program *p, struct uk_statement *s, const stru
     return uk_check_affine(p, e->a, true) && uk_check_affine(p, e->b, true) && all_known(p, s, e);
 }
 
-/* Returns whether an earlier statement wrote the temp. */
+/* True if an earlier statement wrote the temp. */
 static bool is_written_before(const struct uk_program *p, const struct uk_statement *s,
                               const struct uk_tensor *t) {
     for (const struct uk_statement *w = p->statements; w && w != s; w = w->next)
@@ -426,7 +426,7 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
     return true;
 }
 
-/* Returns whether both steps copy the same tensor for the whole program; then they may share the copy. */
+/* True if both steps copy the same tensor for the whole program; then they may share the copy. */
 static bool may_share(const struct uk_step *a, const struct uk_step *b) {
     return a != b && a->kind == b->kind && uk_step_arguments(a->kind, UK_STEP_ARGUMENT_access) &&
            !strcmp(a->subject, b->subject) && !strcmp(a->loop->loop, "root") &&

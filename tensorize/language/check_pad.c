@@ -8,7 +8,7 @@ static bool has(const struct uk_index *e, const struct uk_index *part) {
     return e && (uk_index_equal(e, part) || has(e->a, part) || has(e->b, part) || has(e->c, part));
 }
 
-/* Returns whether an assumption or a shape mentions both. */
+/* True if an assumption or a shape mentions both. */
 static bool are_related(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b) {
     for (const struct uk_assume *s = p->assumes; s; s = s->next)
         if (has(s->relation, a) && has(s->relation, b))

@@ -26,7 +26,7 @@ static int64_t value_of(const struct uk_var *v, void *user) {
     return g->size ? g->size[v->number] : 1;
 }
 
-/* Returns whether the value is known. An overflow counts as known and sets *overflow. */
+/* True if the value is known. An overflow counts as known and sets *overflow. */
 static bool evaluate(const struct uk_index *e, const int64_t *size, int64_t *value, bool *overflow) {
     struct given g = {size, true};
 

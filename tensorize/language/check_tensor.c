@@ -57,7 +57,7 @@ static bool check_stride(struct uk_program *p, const struct uk_tensor *t, const 
                            t->name);
 }
 
-/* Returns whether extent_of handles e: sums, products with constants >= 0, quotients and remainders. */
+/* True if extent_of handles e: sums, products with constants >= 0, quotients and remainders. */
 static bool has_extent(const struct uk_index *e) {
     int64_t c;
 

@@ -94,7 +94,7 @@ static enum uk_status next_line(struct lexer *x) {
     return UK_OK;
 }
 
-/* Returns whether the item continues in the next line, judging by the last token. */
+/* True if the item continues in the next line, judging by the last token. */
 static bool unfinished(const struct lexer *x) {
     static const char *const open[] = {",",  "=",  "->",   "+",    "-",   "*",  "/",  "%",
                                        "<<", ">>", "<",    "<=",   ">",   ">=", "==", "!=",

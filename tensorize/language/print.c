@@ -69,8 +69,7 @@ static void lose(struct uk_text *t) {
     *t = (struct uk_text){.failed = true};
 }
 
-/* Returns whether e is c * x. The grammar has no products except c * x and x * c, and no factor may follow c
- * * x. */
+/* True if e is c * x. The grammar has no products except c * x and x * c, and no factor may follow c * x. */
 static bool is_scaled(const struct uk_index *e) {
     return e->op == UK_I_MUL && uk_index_is_int(e->a, NULL);
 }

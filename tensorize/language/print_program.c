@@ -162,8 +162,7 @@ static void put_intrinsic(struct uk_text *t, const struct uk_intrinsic *i) {
     uk_put(t, "end\n");
 }
 
-/* Returns whether the sizes in e first appear in the order of their numbers; `expected` is the next new
- * one's. */
+/* True if the sizes in e first appear in the order of their numbers; `expected` is the next new one's. */
 static bool in_order(const struct uk_index *e, int *expected) {
     if (!e)
         return true;
@@ -175,7 +174,7 @@ static bool in_order(const struct uk_index *e, int *expected) {
     return in_order(e->a, expected) && in_order(e->b, expected);
 }
 
-/* Returns whether a `size` item with the first n sizes preserves the order of all sizes. */
+/* True if a `size` item with the first n sizes preserves the order of all sizes. */
 static bool keeps_order(const struct uk_program *p, int n) {
     for (const struct uk_tensor *x = p->tensors; x; x = x->next) {
         for (int i = 0; i < x->dims; i++)

@@ -37,8 +37,8 @@ static void fail_step(struct uk_program *p, const char *what) {
     p->at = before;
 }
 
-/* Returns whether s is a word that may be pasted into a text: letters, digits, _ and the dot of loops and
- * axes. Anything else fails the step. */
+/* True if s is a word that may be pasted into a text: letters, digits, _ and the dot of loops and axes.
+ * Anything else fails the step. */
 static bool is_word(struct uk_program *p, const char *s) {
     if (s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")])
         return true;

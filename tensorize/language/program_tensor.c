@@ -215,7 +215,7 @@ static bool set_reduction(struct uk_program *p, struct uk_statement *s, const st
     return true;
 }
 
-/* Returns whether a stage has that name already. */
+/* True if a stage has that name already. */
 static bool label_is_taken(const struct uk_program *p, const char *label) {
     for (const struct uk_statement *s = p->statements; s; s = s->next)
         if (s->has_label && !strcmp(s->label, label))
@@ -223,7 +223,7 @@ static bool label_is_taken(const struct uk_program *p, const char *label) {
     return false;
 }
 
-/* Returns whether s is a label that the text could have. */
+/* True if s is a label that the text could have. */
 static bool is_label(const char *s) {
     const char *const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     const size_t n = strspn(s, letters);

@@ -21,7 +21,7 @@ static bool is_condition(enum uk_expr_op op) {
     return op >= UK_E_EQ;
 }
 
-/* Returns whether argument i of op must be a condition. */
+/* True if argument i of op must be a condition. */
 static bool takes_condition(enum uk_expr_op op, int i) {
     return op >= UK_E_AND || (op == UK_E_SELECT && i == 0);
 }
@@ -225,7 +225,7 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
     return node(p, UK_E_NEG, 1, &a);
 }
 
-/* Returns whether f takes n arguments: class CHOICE two or more. Fails the program if not. */
+/* True if f takes n arguments: class CHOICE two or more. Fails the program if not. */
 static bool takes(struct uk_program *p, const struct uk_function_row *f, int n) {
     const bool any = f->class == UK_FUNCTION_CHOICE;
 

@@ -87,8 +87,8 @@ static enum uk_status lower_all(struct uk_batch *b) {
     return s;
 }
 
-/* Refuses the schedule of the function whose code was at fault. If that has no alternative, because all were
- * optimized together, refuses that of any function that has one. */
+/* Refuses the schedule of the function whose code was at fault. If that function has no other schedule, since
+ * the code of all was optimized together, refuses that of any function that has one. */
 static bool refuse(struct uk_batch *b, enum uk_status s) {
     const struct uk_function *at_fault = b->context->refused_code;
     bool found = at_fault && uk_refuse_code(at_fault, s);

@@ -393,7 +393,7 @@ enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object
     return s;
 }
 
-/* ---- what is visible ---- */
+/* ---- visible names ---- */
 
 static enum uk_status check_defined(struct uk_build *build, const struct names *exported) {
     for (int i = 0; i < exported->count; i++) {

@@ -22,8 +22,8 @@ static bool has_no_one_result(const struct uk_expr *e) {
     return uk_ulps(e->op) > 0;
 }
 
-/* Returns whether e may consume a product that must be rounded: it adds, subtracts, or makes an integer of
- * its operand. */
+/* True if e may consume a product that must be rounded: it adds, subtracts, or makes an integer of its
+ * operand. */
 static bool needs_rounded(const struct uk_expr *e) {
     if (e->op == UK_E_CAST)
         return !uk_type_is_float(e->type) && uk_type_is_float(e->arg[0]->type);

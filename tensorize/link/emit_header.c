@@ -164,7 +164,7 @@ static bool is_function(const struct uk_batch *b, const char *name) {
     return found;
 }
 
-/* Returns whether `taken` contains the name. Each name is a line of its own, with a newline on both sides. */
+/* True if `taken` contains the name. Each name is a line of its own, with a newline on both sides. */
 static bool is_taken(const struct uk_batch *b, const char *name, const struct uk_text *taken) {
     const size_t n = strlen(name);
 

@@ -291,8 +291,8 @@ enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_pos
 
 /* ---- cache of compiled sources ---- */
 
-/* Returns whether a source may be cached: it includes only <...>. Its own include files may change while its
- * text does not. */
+/* True if a source may be cached: it includes only <...>. Its own include files may change while its text
+ * does not. */
 static bool may_keep(const struct source *s) {
     for (const char *p = s->text; (p = strstr(p, "include"));) {
         p += strlen("include");

@@ -140,7 +140,7 @@ static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const str
     return UK_OK;
 }
 
-/* Links an object, which stays a call; a note says that, and what could not be checked. */
+/* Links an object, whose kernels stay calls. A note says so, and lists what could not be checked. */
 static enum uk_status link_object(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
                                   int count) {
     enum uk_status status = uk_object_gate(b, s);

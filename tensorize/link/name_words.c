@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds names to instructions that LLVM has none for: RISC-V P's, which it prints as .insn or data. */
+/* Adds the names of instructions that LLVM does not know: RISC-V P's, which it prints as .insn or data. */
 #include <string.h>
 #include "names.h"
 #include "link.h"
 
-/* Returns whether the line is this text, except for leading blanks. */
+/* True if the line is this text, except for leading blanks. */
 static bool is(const char *line, size_t n, const char *text) {
     const size_t blanks = strspn(line, " \t");
 

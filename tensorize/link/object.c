@@ -46,7 +46,7 @@ bool uk_is_object(const char *bytes, size_t length) {
     return length >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
 }
 
-/* Returns whether [at, at + n) is inside the bytes and `at` is a multiple of `align`. */
+/* True if [at, at + n) is inside the bytes and `at` is a multiple of `align`. */
 static bool has(const struct elf *e, uint64_t at, uint64_t n, uint64_t align) {
     return at <= e->length && n <= e->length - at && at % align == 0;
 }
@@ -145,7 +145,7 @@ static bool open_object(struct elf *e, const char *bytes, size_t length) {
     return find_symbols(e);
 }
 
-/* Returns whether the symbol is a function that other objects can call. */
+/* True if the symbol is a function that other objects can call. */
 static bool is_function(const struct elf *e, const struct symbol *s) {
     return s->bind != STB_LOCAL && s->section != SHN_UNDEF && s->section < e->sections &&
            (s->type == STT_FUNC || s->type == STT_NOTYPE) && section(e, s->section).flags & SHF_EXECINSTR;

@@ -9,7 +9,7 @@
 #include <llvm-c/BitWriter.h>
 #include "link.h"
 
-/* Returns whether the name is an intrinsic of a machine rather than of LLVM itself. */
+/* True if the name is an intrinsic of a machine rather than of LLVM itself. */
 static bool names_instruction(const char *name) {
     static const char *const machines[] = {"aarch64",   "amdgcn", "arm",  "bpf",  "dx",   "hexagon",
                                            "loongarch", "mips",   "nvvm", "ppc",  "r600", "riscv",

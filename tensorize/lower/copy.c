@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy in plain loops. The right side of a copy is a pad or a value: outside the pad's bounds the other
- * value is stored. */
+/* Lowers copies to plain loops. A copy's right side is x or pad(x, v): outside x's bounds v is stored. */
 #include <string.h>
 #include "lower.h"
 
@@ -69,7 +68,7 @@ bool uk_is_block_copy(const struct uk_stage *st) {
     return ends;
 }
 
-/* If the block's last element exists, all elements do: a version without checks. */
+/* Lowers a block's copy. If the block's last element exists, all do: that version has no checks. */
 struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,
                                     struct uk_index **value) {
     struct uk_operand *from = (struct uk_operand *)source(st);

@@ -97,7 +97,7 @@ static struct uk_index *bytes_in_place(struct uk_schedule *s, const struct uk_te
     return n;
 }
 
-/* for i: form[i] = tensor[i], byte by byte */
+/* Creates the loop form[i] = tensor[i] over the bytes. */
 static struct uk_node *copy_in_place(struct packing *p, struct uk_index *bytes) {
     struct uk_schedule *s = p->s;
     struct uk_tensor *from = make_bytes(s, p->k->tensor->name, 1), *to = make_bytes(s, p->form->name, 1);
@@ -233,7 +233,7 @@ static enum uk_status pack_tensor(struct packing *p, const struct uk_tensor **pl
     return status;
 }
 
-/* Removes these copies from s->stages. They run once, in one thread. */
+/* Removes the copies of constants from s->stages; they run once, in one thread. */
 static struct uk_stage *take_copies(struct uk_schedule *s) {
     struct uk_stage *copies = NULL, **end = &copies;
 
@@ -248,7 +248,8 @@ static struct uk_stage *take_copies(struct uk_schedule *s) {
         end = &st->next;
         if (st->parent) {
             st->parent->attached--;
-            st->is_gone = uk_is_empty(st->parent); /* nothing reads it */
+            /* an empty nest never reads the copy */
+            st->is_gone = uk_is_empty(st->parent);
         }
         st->parent = NULL;
         for (int i = 0; i < st->loops; i++)

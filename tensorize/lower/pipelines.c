@@ -254,7 +254,7 @@ static enum uk_status halve(struct uk_schedule *s, const struct uk_node *fill, s
     return UK_OK;
 }
 
-/* ---- the loop, made ---- */
+/* ---- the transformed loop ---- */
 
 static struct uk_node *if_less(struct uk_schedule *s, const struct uk_node *loop, struct uk_index *at,
                                const struct uk_node *fill) {

@@ -77,7 +77,8 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     return UK_OK;
 }
 
-/* True if an element-by-element stage follows a kernel's tile, which its plain loops find in the cache. */
+/* True if the stage is elementwise and follows a kernel's tile: its plain loops read the tile from the
+ * cache. */
 static bool ends_tile(const struct uk_stage *st) {
     const struct uk_stage *root = uk_root_of(st);
 

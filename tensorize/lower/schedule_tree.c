@@ -36,8 +36,8 @@ static isl_schedule_node *insert_loop(isl_schedule_node *node, struct uk_nest *n
         f = f ? isl_union_pw_aff_union_add(f, u) : u;
     }
     node = isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(f));
-    if (uk_is_bound(l) || l->slots) /* a single loop with conditions inside: a kernel has one grid, a block
-                                       one set of threads */
+    /* keeps this one loop, with conditions inside: a kernel has one grid, and a block one set of threads */
+    if (uk_is_bound(l) || l->slots)
         node = isl_schedule_node_band_member_set_ast_loop_type(node, 0, isl_ast_loop_atomic);
     node = isl_schedule_node_insert_mark(node, isl_id_alloc(n->s->context->isl, "loop", l));
     return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);

@@ -169,7 +169,8 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
                                  struct uk_index *const *value, bool full) {
     const struct uk_match *m = st->match;
     struct uk_node *n = uk_lower_node(s, UK_N_CALL, st);
-    struct uk_index *origin[UK_MAX_LOOPS]; /* of the tile; guards may move its begin */
+    /* origin of the tile; guards may move it */
+    struct uk_index *origin[UK_MAX_LOOPS];
 
     if (!n)
         return NULL;

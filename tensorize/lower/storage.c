@@ -227,7 +227,7 @@ static enum uk_status place_in_tile(struct placing *p) {
     return UK_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all temps ---- */
 
 /* Temps that the scheduler created have a buffer from the beginning. */
 static void drop_buffer(struct uk_schedule *s, const struct uk_tensor *t) {

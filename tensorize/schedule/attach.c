@@ -69,8 +69,7 @@ static enum uk_status find_place(struct uk_attaching *a, bool after) {
     return UK_OK;
 }
 
-/* Returns whether an iterator is not a sum of loops, or accesses differ from the statement's: a fused
- * stage. */
+/* True if an iterator is not a sum of loops, or accesses differ from the statement's: a fused stage. */
 static bool is_fused(const struct uk_stage *st) {
     bool fused = false;
 
@@ -150,8 +149,8 @@ int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, 
     return -1;
 }
 
-/* Returns whether the iterator runs over dimensions [from, d] together; a change of view has set the
- * subscripts of all but the last to 0. */
+/* True if the iterator runs over dimensions [from, d] together; a change of view has set the subscripts of
+ * all but the last to 0. */
 static bool runs_over(const struct uk_attaching *a, const struct uk_index *extent, const struct uk_access *x,
                       int from, int d) {
     struct uk_poly have = uk_poly_of(extent), all = uk_poly_of(x->tensor->shape[d]);

@@ -74,7 +74,7 @@ static enum uk_status check_free(struct uk_schedule *s, const struct uk_stage *s
     return UK_OK;
 }
 
-/* Refuses if a copy in shared memory is inside the loop: it was made as that of one thread. */
+/* Refuses if a copy in shared memory is inside the loop: the copy was placed for a serial loop. */
 static enum uk_status check_copies(struct uk_schedule *s, const struct uk_loop *l,
                                    const struct uk_step *step) {
     for (const struct uk_stage *c = s->stages; c; c = c->next)
@@ -144,7 +144,7 @@ void uk_blocks_of(const struct uk_stage *st, int *host, int *inside) {
         }
 }
 
-/* Returns whether another nest has loops over blocks. */
+/* True if another nest has loops over blocks. */
 static bool others_have_blocks(const struct uk_schedule *s, const struct uk_stage *root) {
     for (struct uk_stage *st = s->stages; st; st = st->next)
         for (int i = 0; i < st->loops; i++)
@@ -153,7 +153,7 @@ static bool others_have_blocks(const struct uk_schedule *s, const struct uk_stag
     return false;
 }
 
-/* Returns whether the stage has a loop with independent iterations; otherwise one thread computes it. */
+/* True if the stage has a loop with independent iterations; otherwise one thread computes it. */
 static bool can_bind(const struct uk_stage *st) {
     for (int i = 0; i < st->loops; i++)
         if (!uk_is_reduced(st, st->loop[i]) && !(st->previous && st->loop[i]->iterator == st->scanned))

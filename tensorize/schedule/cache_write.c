@@ -42,8 +42,7 @@ static enum uk_status find_writer(struct writing *w) {
     return UK_OK;
 }
 
-/* Returns whether T is a temp that only stages attached inside the place read, after the sums are
- * complete. */
+/* True if T is a temp that only stages attached inside the place read, after the sums are complete. */
 static bool is_read_inside(const struct writing *w) {
     const struct uk_stage *at = w->a.at;
     bool any = false;

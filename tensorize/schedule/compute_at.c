@@ -2,7 +2,7 @@
 /* compute_at P L: the producer P computes, before the loops inside L, the elements that these read. */
 #include "attach.h"
 
-/* Returns whether the stage, a reader of the producer's tensor, could be computed at the place itself. */
+/* True if the stage, a reader of the producer's tensor, could be computed at the place itself. */
 static bool may_come_too(const struct uk_attaching *a, const struct uk_stage *reader) {
     const struct uk_tensor *t = reader->operand[0].tensor;
     bool may = t->kind == UK_TENSOR_TEMP && !reader->inside && !reader->parent && !reader->match &&

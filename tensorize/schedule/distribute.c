@@ -148,8 +148,8 @@ static struct uk_operand *next_access(const struct registers *r, struct uk_stage
     return NULL;
 }
 
-/* Returns whether all stages that touch the tensor are inside this loop over threads: the tensor is private
- * to each thread there. */
+/* True if all stages that touch the tensor are inside this loop over threads: the tensor is private to each
+ * thread there. */
 static bool is_common(const struct registers *r, const struct uk_loop *l) {
     for (struct uk_stage *st = r->s->stages; st; st = st->next) {
         int o = -1;
@@ -224,7 +224,8 @@ static enum uk_status two_owners(const struct registers *r, const struct uk_stag
         r->t->name, st->name, r->first->name);
 }
 
-/* Splits the loops of a stage without threads by the digits of the tensor's indices. */
+/* Distributes a stage without loops over threads: its loops are split by the digits that define the owners of
+ * elements. */
 static enum uk_status take_owners(struct registers *r, struct uk_stage *st, const struct uk_operand *x) {
     for (int d = 0; d < r->t->dims; d++) {
         int at = -1, n = 0;

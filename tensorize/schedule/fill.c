@@ -18,7 +18,7 @@ static const struct uk_stage *filling(const struct uk_schedule *s, const struct 
     return NULL;
 }
 
-/* Returns whether the operand, beyond the end of loop l's range, is a zero from such a copy. */
+/* True if the operand, beyond the end of loop l's range, is a zero from such a copy. */
 static bool is_zero_beyond(const struct uk_schedule *s, const struct uk_operand *o, const struct uk_loop *l) {
     const struct uk_stage *c = filling(s, o->tensor);
 
@@ -35,8 +35,8 @@ static const struct uk_operand *operand_of(const struct uk_stage *st, const stru
     return NULL;
 }
 
-/* Returns whether terms beyond the end of l add 0: each is a zero, or a product of two zeros. One zero factor
- * is not enough: the other could be infinite. */
+/* True if terms beyond the end of l add 0: each is a zero, or a product of two zeros. One zero factor is not
+ * enough: the other could be infinite. */
 static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
     const struct uk_expr *e = st->statement->right;
     const int n = e->op == UK_E_MUL ? 2 : 1;
@@ -58,8 +58,8 @@ struct inside {
     int first, last;
 };
 
-/* Returns whether the buffers have room beyond a constant bound. They have if the counted index restarts in
- * each block or, in a sum, in each copy, since a buffer is as large as one such range. */
+/* True if the buffers have room beyond a constant bound. They have if the counted index restarts in each
+ * block or, in a sum, in each copy, since a buffer is as large as one such range. */
 static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
                      const struct inside *in) {
     if (!uk_index_is_int(b->upper, NULL))
@@ -112,7 +112,7 @@ static void drop_edges(struct uk_operand *o) {
     o->valid = kept;
 }
 
-/* Returns whether all that the stage touches is memory of a block. */
+/* True if all that the stage touches is memory of a block. */
 static bool is_all_local(const struct uk_stage *st) {
     bool local = st->operands > 1 && !st->is_filtered && !st->previous;
 
@@ -131,7 +131,7 @@ void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st) {
         drop_edges(&st->operand[1]);
 }
 
-/* Conditions on sizes follow from the bounds as the program has them, before they are raised. */
+/* Raises the bounds of all stages. Conditions on sizes are derived first, from the bounds as written. */
 enum uk_status uk_fill_tiles(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         enum uk_status status = UK_OK;

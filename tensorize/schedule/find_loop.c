@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-up of the loops and stages that steps name, and of whether a step may change them. */
+/* Looks up the loops and stages that steps name, and checks that a step may change them. */
 #include <string.h>
 #include "schedule.h"
 

@@ -81,7 +81,7 @@ static bool has_others(const struct uk_fusion *u, const struct uk_affine *form) 
     return false;
 }
 
-/* Returns whether n * c_b == c_a. */
+/* True if n * c_b == c_a. */
 static bool is_multiple(const struct uk_fusion *u, const struct uk_affine *form) {
     int64_t product;
 
@@ -111,8 +111,8 @@ static bool all_linear(const struct uk_fusion *u) {
     return true;
 }
 
-/* Returns whether each bound can be expressed by f. A bound on b alone can: it holds for all n values of b,
- * or b would have fewer. */
+/* True if each bound can be expressed by f. A bound on b alone can: it holds for all n values of b, or b
+ * would have fewer. */
 static bool bounds_fit(const struct uk_fusion *u) {
     for (int i = 0; i < u->st->bounds; i++) {
         const struct uk_bound *b = &u->st->bound[i];

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "fuse.h"
 
-/* Returns whether the loop is the whole of an iterator and one bound alone limits it. */
+/* True if the loop is the whole of an iterator and one bound alone limits it. */
 static bool is_whole(const struct uk_fusion *u, const struct uk_loop *l, struct uk_index **extent) {
     const struct uk_stage *st = u->st;
     int bounds = 0;
@@ -27,7 +27,7 @@ static bool is_whole(const struct uk_fusion *u, const struct uk_loop *l, struct 
     return bounds == 1 && !st->iterator[l->iterator].general && !st->iterator[l->iterator].rest;
 }
 
-/* Returns whether e is pad(x[..], v) of an operand that is read from a copy, which contains the border. */
+/* True if e is pad(x[..], v) of an operand that is read from a copy, which contains the border. */
 static bool is_in_border(const struct uk_fusion *u, const struct uk_expr *e) {
     for (int o = 1; e->op == UK_E_PAD && o < u->st->operands; o++)
         if (u->st->operand[o].expr == e->arg[0])

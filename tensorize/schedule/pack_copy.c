@@ -38,13 +38,12 @@ static struct uk_statement *create_statement(struct uk_packing_step *p) {
     return t;
 }
 
-/* Returns whether the buffer, one of a block, is filled for any sizes: with zeros beyond the end of the
- * part. */
+/* True if the buffer, one of a block, is filled for any sizes: with zeros beyond the end of the part. */
 static bool fills(const struct uk_packing_step *p) {
     return p->step->scope != UK_SCOPE_GLOBAL;
 }
 
-/* Returns whether the bound is a constant, without loops. */
+/* True if the bound is a constant, without loops. */
 static bool is_alone(const struct uk_bound *b) {
     bool alone = uk_index_is_int(b->upper, NULL);
 
@@ -53,7 +52,7 @@ static bool is_alone(const struct uk_bound *b) {
     return alone;
 }
 
-/* Returns whether the dimension's loops already stop at that constant. */
+/* True if the dimension's loops already stop at that constant. */
 static bool is_counted(const struct uk_packing_step *p, int d, const struct uk_bound *b) {
     int64_t n, coarsest = 1;
 

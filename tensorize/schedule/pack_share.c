@@ -63,7 +63,7 @@ static bool same_contents(const struct uk_copied *a, const struct uk_copied *b) 
     return same;
 }
 
-/* Returns whether the reader runs after the copy and nothing writes the copied tensor in between. */
+/* True if the reader runs after the copy and nothing writes the copied tensor in between. */
 static bool is_up_to_date(const struct uk_stage *copy, const struct uk_stage *reader) {
     for (const struct uk_stage *st = copy->next; st; st = st->next) {
         if (uk_root_of(st) == uk_root_of(reader))

@@ -10,8 +10,8 @@ static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
                             a->at->name, a->at->statement->iterator[k]->name);
 }
 
-/* Returns whether the loops of iterator k inside this one, whose step is c, stay within a step. They do not
- * if it is itself a part of a finer loop. */
+/* True if the loops of iterator k inside this one, whose step is c, stay within a step. They do not if it is
+ * itself a part of a finer loop. */
 static bool stay_within(const struct uk_stage *at, int k, int position, int64_t c) {
     int64_t reach = 0, most;
 
@@ -128,7 +128,7 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     return UK_OK;
 }
 
-/* Returns whether `at` is attached, directly or not, after the inner loops of `w`. */
+/* True if `at` is attached, directly or not, after the inner loops of `w`. */
 static bool is_followed(const struct uk_stage *at, const struct uk_stage *w) {
     while (at->parent && at->parent != w)
         at = at->parent;

@@ -64,8 +64,8 @@ static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
     return minimum < 0 ? uk_constant_extent(g->st, l) : minimum;
 }
 
-/* True if the bound is one of floor(y / unit), where y is the iterator's inner part. The inner loops that are
- * not in it then add up to `rest` < unit. */
+/* True if the bound limits floor(y / unit), where y is the part of the iterator inside the prefix. Inner
+ * loops that the bound leaves out then add up to *rest < unit. */
 static bool bounds_iterator(const struct finding *g, const struct uk_bound *b, const struct uk_affine *it,
                             int64_t *unit, int64_t *rest) {
     const struct uk_stage *st = g->st;

@@ -293,7 +293,7 @@ static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, cons
     return status ? status : add_where(s, st, where->b);
 }
 
-/* Adds the access of a scan's element to the one before it. */
+/* Adds the access to the previous element, which a scan reads. */
 static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_statement *t = st->statement;
     struct uk_expr *e = uk_alloc(s->arena, sizeof *e);

@@ -34,7 +34,7 @@ static int64_t value(const struct uk_var *v, void *run) {
     return ((const struct run *)run)->size[v->number];
 }
 
-/* Whether the statements are small enough to be interpreted many times a second. */
+/* True if the statements are small enough to be interpreted many times a second. */
 static bool is_small(const struct uk_program *p, struct run *r) {
     int n = 0;
 

@@ -81,8 +81,8 @@ static bool is_right(const struct attempt *t, const struct uk_module *module, st
     return right;
 }
 
-/* Whether the program is refused for this machine too, for the same reason: it is not the schedule that is.
- * */
+/* True if the program is refused for this machine too, for the same reason: it is not the schedule that
+ * is. */
 static bool is_refused(const struct attempt *t, struct uk_context *c) {
     char why[1000];
     struct uk_module *module = NULL;

@@ -72,7 +72,7 @@ static void add_lines(struct ebnf_derivation *d, const char *text) {
     }
 }
 
-/* Whether the line is the one that begins with `intrinsic`. */
+/* True if the line is the one that begins with `intrinsic`. */
 static bool begins_intrinsic(const struct ebnf_derivation *d) {
     for (int i = d->tokens - 1; i >= 0; i--)
         if (strchr(d->token[i].text, '\n') || !strcmp(d->token[i].text, "intrinsic"))

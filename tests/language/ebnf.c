@@ -52,7 +52,7 @@ static size_t name_length(const char *s) {
     return n;
 }
 
-/* Whether a rule begins: a name and "=". */
+/* True if a rule begins: a name and "=". */
 static bool rule_ahead(const char *s) {
     s += strspn(s, " \n");
     size_t n = name_length(s);

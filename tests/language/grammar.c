@@ -78,7 +78,7 @@ static const char *first_text(const struct ebnf_node *n) {
     return n->parts ? first_text(n->part[0]) : n->text;
 }
 
-/* Whether each place of the grammar has been parsed; if not, and `say`, those that have not. */
+/* True if each place of the grammar has been parsed; if not, and `say`, those that have not. */
 static bool all_counted(bool say) {
     bool all = true;
 
@@ -207,7 +207,7 @@ static void marks_are_those_of_the_parser(void **state) {
             fail_msg("the grammar of the page lacks the mark %s", more[i]);
 }
 
-/* Whether a token of the text is the word. */
+/* True if a token of the text is the word. */
 static bool has_token(const char *text, const char *word) {
     struct uk_context *c = uk_context_create();
     struct uk_token *tokens;

@@ -143,7 +143,7 @@ static void allow_approximate(struct random_data *d, const struct uk_program *p)
             random_data_allow(d, p, i, 16, 0);
 }
 
-/* Returns whether the sizes are legal: if not, the function must refuse them too. */
+/* True if the sizes are legal: if not, the function must refuse them too. */
 static bool run(const struct manual_block *b, struct run *r, int shape) {
     struct random_data d = {0};
 

@@ -174,7 +174,7 @@ static enum uk_status read_inputs(struct conformance *c, struct uk_network_tenso
     return s;
 }
 
-/* Whether it did not fail. */
+/* True if it did not fail. */
 static bool try_case(struct conformance *c) {
     struct uk_network_tensor constants[MOST];
     const void *data[MOST];

@@ -39,7 +39,7 @@ static void mark(void *context, int64_t index, int64_t thread) {
     atomic_fetch_sub(&r->busy[thread], 1);
 }
 
-/* Whether a whole loop ran, each index once. */
+/* True if a whole loop ran, each index once. */
 static int loop_is_right(int *threads_seen) {
     struct run *r = calloc(1, sizeof *r);
     int right = r != NULL;

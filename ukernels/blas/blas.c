@@ -127,7 +127,7 @@ static void report_cblas(const char *routine, int argument, bool exchanged, bool
     close_handler(&h);
 }
 
-/* Whether BLAS has this letter for a transpose; its meaning in *transpose. */
+/* True if BLAS has this letter for a transpose; its meaning in *transpose. */
 static inline bool read_letter(char letter, enum uk_transpose *transpose) {
     *transpose = letter == 'N' || letter == 'n' ? UK_NO_TRANSPOSE : UK_TRANSPOSE;
     return *transpose == UK_NO_TRANSPOSE || letter == 'T' || letter == 't' || letter == 'C' || letter == 'c';

@@ -52,8 +52,7 @@ static void put_tokens(struct uk_text *t, const struct uk_token *first, const st
         }
 }
 
-/* Returns whether the tokens are a name, a number, an element or a call, which need no brackets as an
- * operand. */
+/* True if the tokens are a name, a number, an element or a call, which need no brackets as an operand. */
 static bool is_primary(const struct uk_parser *ps, const struct uk_token *first,
                        const struct uk_token *last) {
     const bool opens = first < last && (uk_token_is(first + 1, "[") || uk_token_is(first + 1, "("));
@@ -125,7 +124,7 @@ static bool is_named(const struct uk_token *t, const struct uk_token *name) {
     return t->kind == UK_T_WORD && t->n == name->n && !memcmp(t->s, name->s, name->n);
 }
 
-/* Returns whether the token names an iterator of this statement: no size, tensor or reserved word. */
+/* True if the token names an iterator of this statement: no size, tensor or reserved word. */
 static bool is_iterator(const struct uk_parser *ps, const struct uk_token *t) {
     char name[64];
 

@@ -304,7 +304,7 @@ static int arguments(struct uk_parser *ps, struct uk_expr *list[], int room) {
 
 static struct uk_expr *condition(struct uk_parser *ps);
 
-/* Returns whether the bracket ahead encloses a condition rather than a value: no operator follows it. */
+/* True if the bracket ahead encloses a condition rather than a value: no operator follows it. */
 static bool condition_in_brackets(const struct uk_parser *ps) {
     static const char *const operators[] = {"==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "<<", ">>"};
 

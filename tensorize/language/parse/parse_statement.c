@@ -2,8 +2,8 @@
 /* Parser of statements and their reductions. */
 #include "language/parse.h"
 
-/* Returns whether a value follows the closing bracket of max(a, b): then max reduces. A sign may be an
- * operator or begin a value; there the first name decides. */
+/* True if a value follows the closing bracket of max(a, b): then max reduces. A sign may be an operator or
+ * begin a value; there the first name decides. */
 static bool value_follows(const struct uk_parser *ps, const struct uk_token *name,
                           const struct uk_token *close) {
     const struct uk_token *t = close + 1;

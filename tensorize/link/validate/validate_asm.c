@@ -150,7 +150,7 @@ static bool fits(const char *word, const char *begins) {
     return !strncmp(word, begins, n - whole) && (!whole || !word[n - 1]);
 }
 
-/* Returns whether the mnemonic is one of AVX-512's half-precision instructions: vaddph, vfmadd231sh. */
+/* True if the mnemonic is one of AVX-512's half-precision instructions: vaddph, vfmadd231sh. */
 static bool is_half(const char *word) {
     size_t n = strlen(word);
 

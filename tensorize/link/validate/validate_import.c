@@ -52,7 +52,7 @@ static enum uk_status unreadable(struct uk_build *b, const struct uk_source *s, 
     return status;
 }
 
-/* Returns whether the module defines anything: LLVM reads a truncated or empty file as an empty module. */
+/* True if the module defines anything: LLVM reads a truncated or empty file as an empty module. */
 static bool defines_anything(LLVMModuleRef m) {
     LLVMValueRef f = LLVMGetFirstFunction(m);
 
