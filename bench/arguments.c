@@ -52,8 +52,8 @@ static int row_of_panel(const struct bench_tensor *t) {
     return numbers > 1 && (!names || padded) ? widest : -1;
 }
 
-/* Value of the n-th of `count` free strides, in rows of the operand. `before`: rows that all other strides
- * span. */
+/* Value of the n-th of `count` free strides, in rows of the operand. `before`: rows spanned by the strides
+ * set so far. */
 static int64_t distance(const struct bench_sizes *s, bool overlaps, int n, int count, int64_t before) {
     const bool last = s->reversed ? n == 0 : n == count - 1, first = s->reversed ? n == count - 1 : n == 0;
 

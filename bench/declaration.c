@@ -76,7 +76,7 @@ static int64_t read_number(struct reader *r) {
     return n;
 }
 
-/* 4, P, P + 4, lda */
+/* Reads a term, such as 4, P, P + 4 or lda. */
 static void read_term(struct reader *r, struct bench_term *t) {
     *t = (struct bench_term){.number = 0};
     if (!r->at)
@@ -249,7 +249,7 @@ static void read_statement(struct reader *r, struct bench_declaration *d) {
     const size_t left = strcspn(r->at, "]"), all = strcspn(r->at, "\n");
     const char *value = r->at + (left < all ? left + 1 : all), *factor = memchr(r->at, '*', all);
 
-    /* KR*g: a factor of an index is a number. */
+    /* A product, with blanks around *; KR*g in an index is none. */
     d->multiplies |= factor && factor[-1] == ' ';
     d->tensor[i].is_output = true;
     for (size_t n = 0; n < sizeof reductions / sizeof *reductions; n++)
@@ -295,7 +295,7 @@ static void read_line(struct reader *r, struct bench_declaration *d) {
             fail(r);
         else
             read_tensor(r, &d->tensor[d->tensors++]);
-        /* Skips its address space and alignment. */
+        /* Skips address space and alignment. */
         r->at += r->at ? strcspn(r->at, "\n") : 0;
     } else if (skip(r, "scalar ")) {
         read_name(r, name);

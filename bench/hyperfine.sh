@@ -13,7 +13,7 @@ mkdir -p "$out/bin"
 
 names=() commands=()
 
-# add NAME LIBRARY [FLAGS...]: a program linked to that library, unless the library is not there.
+# add NAME LIBRARY [FLAGS...]: builds the program linked to that library; leaves it out if the library does not exist.
 add() {
     local name=$1 library=$2 program=$out/bin/gemm-$1
     shift 2
@@ -32,7 +32,7 @@ library() {
     find -L "$peers" -name "$1" -type f 2>/dev/null | sort | head -1
 }
 
-# Each forced to its best kernels, as bench/peers.c does.
+# Forces each library to its best kernels, as bench/peers.c does.
 avx512=$(grep -cwm1 avx512f /proc/cpuinfo || true)
 export OPENBLAS_CORETYPE=HASWELL BLIS_ARCH_TYPE=3
 [[ $avx512 != 1 ]] || export OPENBLAS_CORETYPE=SKYLAKEX BLIS_ARCH_TYPE=0

@@ -7,7 +7,8 @@
 void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
                  const float *b, int ldb, float beta, float *c, int ldc);
 
-/* MKL calls this and selects slow kernels unless the CPU is Intel's: see bench/peers.c. */
+/* MKL calls this; unless it returns a function that says yes, MKL takes the CPU for another vendor's and
+ * selects slow kernels: see bench/peers.c. */
 static int yes(void) {
     return 1;
 }
@@ -35,7 +36,7 @@ int main(int argc, char **argv) {
         b[i] = (float)(i % 5) - 2;
     for (int i = 0; i < calls; i++)
         cblas_sgemm(101, 111, 111, m, n, k, 1, a, k, b, n, 0, c, n);
-    /* Sums of small integers: the same for every BLAS. */
+    /* Checksum: sums of small integers are exact, so every BLAS gives the same. */
     double sum = 0;
     for (size_t i = 0; i < (size_t)m * (size_t)n; i++)
         sum += (double)c[i] * (double)(i % 3);

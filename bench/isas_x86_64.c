@@ -89,7 +89,7 @@ static void iterate_sse2(long iterations) {
 
 /* ---- memory ---- */
 
-/* Four vectors per iteration. */
+/* Four vector loads per iteration. */
 #define LOAD(move, v, width)                                                                       \
     move " (%0), %%" v "0\n\t" move " " #width "(%0), %%" v "1\n\t" move " 2*" #width "(%0), %%" v \
          "2\n\t" move " 3*" #width "(%0), %%" v "3\n\t"

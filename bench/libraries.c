@@ -70,7 +70,7 @@ static struct bench_library cblas_library(const struct bench_peer *peer) {
 
 /* ---- Fortran's interface: MKL's direct call, libxsmm_sgemm ---- */
 
-/* The last argument is MKL's only: run on one thread? Other libraries ignore it. */
+/* The last argument exists only in MKL: nonzero runs on one thread. Other libraries ignore it. */
 typedef void fortran_sgemm(const char *ta, const char *tb, const int *m, const int *n, const int *k,
                            const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
                            const float *beta, float *c, const int *ldc, const int *sequential);
@@ -242,7 +242,7 @@ static void open_xsmm(struct bench_library *call, struct bench_library *dispatch
     dispatched->repeat = repeat_xsmm;
 }
 
-/* ---- all ---- */
+/* ---- all libraries ---- */
 
 void bench_libraries_open(struct bench_library *l, const char *directory, int isa, int threads) {
     struct bench_peers peers;

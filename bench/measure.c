@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paired timing: all contenders in turn, round after round, with the peak measured beside each sample. */
+/* Paired timing: all contenders in turn, round after round, with the peak measured next to each sample. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include <math.h>
@@ -56,7 +56,7 @@ static bool is_over(const struct bench_plan *plan) {
     return plan->deadline > 0 && bench_seconds() >= plan->deadline;
 }
 
-/* The number of calls that take at least that long. */
+/* The number of calls that take at least `seconds`. */
 static long calls_for(const struct bench_plan *plan, const struct bench_contender *c, double seconds) {
     long calls = 1;
     if (is_over(plan))
@@ -96,7 +96,7 @@ struct samples {
     double *seconds, *percent, *peak;
 };
 
-/* Has this thread had its CPU to itself since these two clock readings? */
+/* True if this thread has had its CPU to itself since these two clock readings. */
 static bool was_alone(double wall, double own) {
     const double most_lost = 0.005;
     return (bench_seconds() - wall) * (1 - most_lost) <= bench_thread_seconds() - own;

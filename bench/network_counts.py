@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of quantized networks on RISC-V P, beside the RFC's and beside code without P, by kind of layer.
+"""Counts instructions of quantized networks on RISC-V P by kind of layer, and compares them with the RFC's
+figures and with code without P.
 
-    bench/network_counts.py UK [NETWORK...] [--folder=DIR] [--programs=NAME,...] [--json=FILE] [--against=onnxruntime|here|nothing]
+    bench/network_counts.py UK [NETWORK...] [--folder=DIR] [--programs=NAME,...] [--json=FILE]
+        [--against=onnxruntime|here|nothing]
 
-Networks are those of examples/networks/make.py: mobilenet_v1, mobilenet_v2, inception_v3, inception_v4 (default: all four), or such a
-name with a width and a size, which the RFC has not. FOLDER (default: build/networks) keeps the models, NETWORK.onnx and on bytes
-NETWORK-int8.onnx, which are made where they are missing. Each is compiled and run by UK under qemu-riscv64, with every instruction of the
-call counted: requantize, copies, borders and transposes among them. Programs:
+Networks are those of examples/networks/make.py: mobilenet_v1, mobilenet_v2, inception_v3, inception_v4
+(default: all four), or one of these names with a width and a size, which the RFC does not have. FOLDER
+(default: build/networks) keeps the models, NETWORK.onnx and the quantized NETWORK-int8.onnx; missing ones are
+made. UK compiles each and runs it under qemu-riscv64. All instructions of the call count, those of
+requantization, copies, borders and transposes included. Programs:
 
     p        bytes, for riscv64-p
     scalar   bytes, for riscv64
     tiled    FP32, for riscv64, by its kernels
     plain    FP32, for riscv64, in the loops of the statements
 
-Outputs of bytes are equal to ONNX Runtime's in every element (its sums are NumPy's, as it saturates on CPUs that have no instruction
-for them); those of floats as near as tests/networks/oracle.py wants them: for this ./uk-setup networks has to be run before. here
-compares with the same network compiled for this CPU. The exit status is 1 where one is not. FLOOR is what products take on P at least
-(uk/network/network_count.c).
+Outputs are compared with ONNX Runtime's (needs ./uk-setup networks): bytes must be equal, with sums by NumPy,
+because ONNX Runtime saturates on CPUs without an instruction for them; floats must be within the bounds of
+tests/networks/oracle.py. `here` compares with the same network compiled for this CPU. Exits with 1 after a
+difference. FLOOR is a lower bound of the products' instructions on P (uk/network/network_count.c).
 """
 
 import array
@@ -31,9 +34,9 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 NETWORKS = ("mobilenet_v1", "mobilenet_v2", "inception_v3", "inception_v4")
-# Millions of instructions, on P and in FP32: discuss.tvm.apache.org/t/7967, 2020.
+# Millions of instructions, on P and in FP32; source: discuss.tvm.apache.org/t/7967, 2020.
 RFC = {"mobilenet_v1": (805, 3764), "mobilenet_v2": (687, 2384), "inception_v3": (4909, 39934), "inception_v4": (10435, 92224)}
-# A title, what the model's name ends in, options.
+# For each: title, suffix of the model's name, options of uk.
 PROGRAMS = {"p": ("int8 on P", "-int8", ["--target=riscv64-p"]), "scalar": ("int8 on RV64", "-int8", ["--target=riscv64"]),
             "tiled": ("FP32 tiled", "", ["--target=riscv64"]), "plain": ("FP32 in plain loops", "", ["--target=riscv64", "--no-kernels"])}
 COLUMNS = ("kind", "window", "output", "multiply_adds", "instructions", "each", "floor", "ratio", "name")
@@ -50,7 +53,7 @@ def number(text):
 
 
 def read_table(said):
-    """The layers that uk run --count=layers prints."""
+    """Returns the layers that uk run --count=layers prints."""
     layers = []
     for line in said[said.index("layer kind") :].splitlines()[1:]:
         words = line.split(None, len(COLUMNS))
@@ -62,18 +65,18 @@ def read_table(said):
 
 
 def run(words, output):
-    """Standard output, and the elements of the network's output."""
+    """Returns standard output, and the elements of the network's output."""
     ran = subprocess.run([*words, f"--output={output}"], stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode:
         sys.exit(f"{' '.join(map(str, words))}: exit status {ran.returncode}")
     return ran.stdout, array.array("f", output.read_bytes())
 
 
-# What outputs are compared with. Each prepares, for a model, what uk run reads, what it should write, and how far that may be apart.
+# Each class prepares, for a model, the inputs of uk run, the expected outputs, and their tolerance.
 
 
 class OnnxRuntime:
-    """On random inputs, which are the same every time."""
+    """Compares on random inputs, the same in every run."""
 
     def __init__(self):
         sys.path.insert(0, str(SOURCE / "tests/networks"))
@@ -97,7 +100,7 @@ class OnnxRuntime:
 
 
 class Here:
-    """On uk's own inputs, what it computes on this CPU; sums of floats are in another order."""
+    """Compares on uk's own inputs with the results on this CPU, which adds floats in another order."""
 
     def prepare(self, uk, _name, path, work):
         _, wanted = run([uk, "run", path], work / "here.bin")
@@ -123,7 +126,7 @@ def sums_by_kind(layers):
 
 
 def measure(uk, name, programs, folder, against):
-    """What is in the JSON of one network; its outputs are equal where nothing is said."""
+    """Returns the JSON object of a network; outputs are equal unless it says otherwise."""
     make(folder, name, programs)
     result = {"network": name, "rfc": RFC.get(name), "programs": {}, "wrong": []}
     with tempfile.TemporaryDirectory() as temporary:

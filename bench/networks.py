@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Networks beside ONNX Runtime: one thread each, alternating in one process.
+"""Compares networks with ONNX Runtime: one thread each, alternating in one process.
 
     bench/networks.py UK MODEL.onnx... [--rounds=N] [--json=FILE]
 
-Each model is compiled by the command UK into a shared object, which is called through ctypes; ONNX Runtime runs the same model with its
-defaults and one thread. A line a model: median milliseconds of both, the median of the ratios of neighbouring runs (above 1: ours is
-faster) and its quartiles. It needs numpy and onnxruntime (./uk-setup networks makes .venv-networks, which has them).
+The command UK compiles each model into a shared object, which is called through ctypes; ONNX Runtime runs the
+same model with its defaults and one thread. Prints a line per model: median milliseconds of both, and the
+median and quartiles of the ratio of neighbouring runs (above 1: ours is faster). Needs numpy and onnxruntime,
+as in the environment .venv-networks that ./uk-setup networks makes.
 """
 
 import ctypes
@@ -28,7 +29,7 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(u
 
 
 class Ours:
-    """The functions of a network's shared object, and a block of memory."""
+    """A network's shared object and its block of memory."""
 
     def __init__(self, path, name):
         self.library = ctypes.CDLL(str(path))

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of quantized networks that are drawn at random, on RISC-V P: instructions beside the least number that their products take.
+"""Counts instructions of random quantized layers on RISC-V P, and compares them with a lower bound for their
+products.
 
     bench/networks_sweep.py UK [--seed=N] [--layers=N] [--json=FILE]
 
-A layer is a convolution of u8 by i8 with windows of 1 to 7, strides 1 and 2, 3 to 512 channels and images of 7 to 112, or in one of
-four cases a depthwise one, NHWC, with TensorFlow's padding and a requantize by each channel's scale, as networks have it. It is compiled
-twice: with constant sizes, few channels gathered as networks do (networks/layers/gather_windows.c), and with sizes that are arguments, whose
-results have to be the same ones. Floors: uk/network/network_count.c.
-The same seed draws the same layers (default: 0, 40 of them).
+A layer is a convolution of u8 by i8 with windows of 1 to 7, strides 1 and 2, 3 to 512 channels and images of
+7 to 112, in one of four cases a depthwise one; NHWC, with TensorFlow's padding and a requantization per
+channel, as in networks. It is compiled twice, and both results must be equal: with constant sizes, where few
+channels are gathered as in networks (networks/layers/gather_windows.c), and with sizes as arguments. Lower
+bounds: uk/network/network_count.c. The same seed (default 0) draws the same layers (default 40).
 """
 
 import json
@@ -58,12 +59,12 @@ def floor_of(layer):
 
 
 def pads_of(layer):
-    """Before and behind, by dimension together."""
+    """Total padding, before and after, of each dimension."""
     return [max((layer["out"] - 1) * layer["stride"] + extent - layer["image"], 0) for extent in layer["window"]]
 
 
 def subscripts(layer):
-    """Of the image, of the filter, and what is summed over."""
+    """Subscripts of the image and of the filter, and the iterators of the sum."""
     image, weights, over, pads = [], [], [], pads_of(layer)
     for d, extent in enumerate(layer["window"]):
         text = f"2*i{d + 2}" if layer["stride"] == 2 else f"i{d + 2}"
@@ -76,7 +77,7 @@ def subscripts(layer):
 
 
 def sizes_of(layer):
-    """By name; of stride 1 the result's is the image's."""
+    """Sizes by name; with stride 1 the result has the image's."""
     names = {"H": layer["image"], "O": layer["outputs"]}
     return names | ({"P": layer["out"]} if layer["stride"] > 1 else {}) | ({} if layer["depthwise"] else {"C": layer["channels"]})
 
@@ -97,7 +98,7 @@ LAST = "y[i0, i2, i3, i1] = u8(round(f32(t0[i0, i2, i3, i1] + x2[i1]) * x3[i1]) 
 
 
 def gathered(layer):
-    """The windows in a temp, whose rows follow each other."""
+    """A program that first gathers the windows into a temp with contiguous rows."""
     rows, columns, c, out, stride = *layer["window"], layer["channels"], layer["out"], layer["stride"]
     pads = pads_of(layer)
     read = f"x0[i0, {stride}*i2 + r0 - {pads[0] // 2}, {stride * c}*i3 + q - {pads[1] // 2 * c}]"
@@ -125,7 +126,7 @@ tensor x1 i8 [{rows}, {columns}, {size}] constant
 
 
 def count(uk, path, text, sizes):
-    """Instructions, and the line about the result."""
+    """Returns the instructions, and the line about the result."""
     path.write_text(text)
     words = [uk, "run", str(path), "--target=riscv64-p", "--count", *sizes]
     ran = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)

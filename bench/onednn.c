@@ -72,7 +72,7 @@ static void end_onednn(struct bench_call *call) {
         ((destroy *)f[FREE_PRIMITIVE])(call->state[THE_PRIMITIVE]);
 }
 
-/* The primitive and the memory objects for three descriptions. */
+/* Creates the primitive and its memory objects for three descriptions. */
 static bool make(struct bench_call *call, void *const desc[3]) {
     const struct bench_library *l = call->library;
     const struct bench_product *p = call->product;
@@ -143,7 +143,7 @@ void bench_onednn_open(struct bench_library *l, const char *directory, int threa
                                 .begin = begin_onednn,
                                 .repeat = repeat_onednn,
                                 .end = end_onednn};
-    /* The build with GNU's OpenMP, as SYCL adds 4 us to every call. */
+    /* The build for GNU's OpenMP: SYCL adds 4 us to every call. */
     if (!bench_find_library(directory, "libdnnl.so.3.2", path, sizeof path)) {
         snprintf(l->detail, sizeof l->detail, "not installed; ./uk-setup peers installs it");
         return;

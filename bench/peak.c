@@ -96,7 +96,8 @@ double bench_peak(int isa, int threads) {
 }
 
 double bench_read_rate(int isa, int64_t bytes) {
-    const int64_t least = bytes < 4 << 20 ? 4 << 20 : bytes; /* of a sample, for the clock */
+    /* bytes that a sample reads at least, since shorter ones are inexact */
+    const int64_t least = bytes < 4 << 20 ? 4 << 20 : bytes;
     float *memory = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
     double best = 0;
     if (!memory)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plot.py RUN.json FOLDER|FILE.svg: draws what `uk bench gemm --json` measured, as SVG by gnuplot.
+"""plot.py RUN.json FOLDER|FILE.svg: draws results of `uk bench gemm --json` as SVG, by gnuplot.
 
-FOLDER/<set>.svg has the rate of every library, median and quartiles, as lines over the size (cubes) or as bars for each
-shape, and the peak measured next to them. FOLDER/roofline.svg has our rates over operations per byte, below the
-median of the peaks and the bandwidths of L1, L2 and memory. FILE.svg has all of them, one below the other.
-`uk bench gemm --plot=FILE.svg` runs this, and before it measures plot.py --check, which only looks for gnuplot.
+FOLDER/<set>.svg has the rate of every library, median and quartiles, as lines over the size (cubes) or as
+bars for each shape, and the peak measured next to them. FOLDER/roofline.svg has our rates over operations per
+byte, below the median of the peaks and the bandwidths of L1, L2 and memory. FILE.svg has all of them, one
+below the other. `uk bench gemm --plot=FILE.svg` runs this script; before measuring it runs plot.py --check,
+which only looks for gnuplot.
 """
 
 import json
@@ -37,12 +38,12 @@ def is_ours(b):
 
 
 def shape_of(b):
-    """The shape and the form of the product, which a set may have several of."""
+    """Name of the shape with the product's form, since a set may have a shape in several forms."""
     return " ".join(b["name"].split("/")[2:4])
 
 
 def rates(b):
-    """Median and quartiles, GFLOP/s: those of the shares of the peak, which do not change with the clock."""
+    """Median and quartiles in GFLOP/s, computed from shares of the peak, which do not depend on the clock."""
     middle, percent = b["FLOPS"] * 1e-9, b.get("percent_of_peak", 0)
     low, high = (b.get(f"percent_{end}", percent) for end in ("low", "high"))
     return (middle, middle * low / percent, middle * high / percent) if percent > 0 else (middle, middle, middle)
@@ -55,7 +56,7 @@ def described(what, benchmarks, context):
 
 
 def lines_over_size(benchmarks, libraries):
-    """Cubes: the size is an axis; a band shows the quartiles."""
+    """Cubes: the axis is the size; a band shows the quartiles."""
     largest, least = max(b["m"] for b in benchmarks), min(b["m"] for b in benchmarks)
     script = 'set xlabel "m = n = k"\n'
     script += "set logscale x 2\n" if largest > 16 * least and largest > 128 else ""
@@ -71,7 +72,7 @@ def lines_over_size(benchmarks, libraries):
 
 
 def bars_by_shape(benchmarks, libraries):
-    """Shapes are categories: a group of bars each, whose whiskers are the quartiles."""
+    """Other shapes: a group of bars each, with the quartiles as whiskers."""
     shapes = list(dict.fromkeys(shape_of(b) for b in benchmarks))
     script = ("set style data histograms\nset style histogram errorbars gap 1 lw 1\nset style fill solid 0.8 noborder\n"
               "set bars small\nset grid noxtics\nset xtics rotate by -45 font ',9'\nset datafile missing '?'\n")
@@ -86,7 +87,7 @@ def bars_by_shape(benchmarks, libraries):
 
 
 def set_panel(name, benchmarks, context):
-    """The script of a set's picture."""
+    """The gnuplot script for a set."""
     libraries = list(dict.fromkeys(b["library"] for b in benchmarks))
     is_cubes = all(b["m"] == b["n"] == b["k"] for b in benchmarks) and len({shape_of(b) for b in benchmarks}) > 1
     script, plots = (lines_over_size if is_cubes else bars_by_shape)(benchmarks, libraries)
@@ -114,7 +115,7 @@ def roofline_panel(benchmarks, context):
 
 
 def draw(path, panels):
-    """Into a file beside, which takes the place of path when it is whole."""
+    """Draws into a temporary file, which replaces `path` when it is complete."""
     part = path.with_name(path.name + ".part")
     script = f'set terminal svg size {WIDTH},{HEIGHT * len(panels)} noenhanced background rgb "white" font "sans,12"\n'
     script += f"set output {quoted(part)}\n"

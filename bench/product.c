@@ -75,8 +75,8 @@ static double element(const struct bench_product *p, const void *from, int64_t i
     return p->type == BENCH_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
 }
 
-/* Is C[i, j] right? Tolerance for a sum of k products in any order: (k + 2) u sum |a b|, u = unit roundoff.
- */
+/* True if C[i, j] is right. Tolerance for a sum of k products in any order: (k + 2) u sum |a b|, u = unit
+ * roundoff. */
 static bool right_element(const struct bench_product *p, int64_t i, int64_t j, double before) {
     double sum = p->beta != 0 ? p->beta * before : 0, largest = fabs(sum);
     for (int64_t l = 0; l < p->k; l++) {
@@ -103,8 +103,8 @@ static void fill_c(const struct bench_product *p) {
             ((float *)p->c)[i] = (float)before_call(p, i);
 }
 
-/* The distance of compared elements: 1, or as far as a few milliseconds of checking demand. Odd and no
- * multiple of a row's length, so that samples cover rows and columns. */
+/* The distance of compared elements: 1, or more if checking all would take longer than a few milliseconds.
+ * Odd and no multiple of a row's length, so that samples cover rows and columns. */
 static int64_t sample_step(const struct bench_product *p) {
     const int64_t multiply_adds = 4000000, all = p->m * p->n;
     int64_t samples = multiply_adds / (p->k + 1) + 256;

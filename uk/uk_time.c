@@ -56,8 +56,8 @@ static double compile_time(const struct uk_job *job, const struct uk_module *m) 
     return sum;
 }
 
-/* Prints the times from text to code, and of a second compilation in the same context, which has results of
- * the first. */
+/* Prints the times of the stages from text to code, and of a second compilation in the same context, which
+ * reuses cached results of the first. */
 static int print_stages(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m) {
     struct uk_job again = *job;
     struct uk_module *second = NULL;

@@ -40,7 +40,7 @@ static void compile(struct uk_context *c, const char *assign, int bound, struct 
     uk_program_destroy(p);
 }
 
-/* A stage may run more than once: its sum. */
+/* Milliseconds of a stage, summed over its runs. */
 static double stage_of(const struct row *row, const char *name) {
     double sum = 0;
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What plans lose to the best way of computing a product by tiles: of drawn products, and of those of a file,
- * each way is timed in turns with the plan's own. It decides nothing, as times are those of the machine at
- * that moment.
+ * Measures how much slower plans are than the best tiled way to compute a product. For random products, and
+ * for those on the command line, every way is timed in alternation with the plan's. Times depend on the
+ * machine, so nothing is pass or fail.
  *
  *     gemm_loss [--seed=N] [--count=N] [--worst=N] [M N K FORM]...    FORM: NN, NT, TN or TT
  *
- * The loss of a shape is 1 less the time of the best way over the time of the plan, the median of several
- * pairs.
+ * The loss of a shape is 1 - time(best way) / time(plan), a median of several pairs.
  */
 #include <math.h>
 #include <stdint.h>
@@ -19,18 +18,22 @@
 #include "ukernels.h"
 
 enum { WAYS_MOST = 256, SHAPES_MOST = 1000, ROUNDS = 9 };
-static const double sample = 2e-3; /* seconds that one sample takes at least */
+/* minimum seconds of a sample */
+static const double sample = 2e-3;
 
 struct product {
     int64_t m, n, k;
     bool a_transposed, b_transposed;
-    double loss, own;  /* GFLOP/s */
-    char text[2][200]; /* of the plan, of the best way */
+    /* own: the plan's GFLOP/s */
+    double loss, own;
+    /* the plan, and the best way */
+    char text[2][200];
 };
 
 struct way {
     struct gemm_plan plan;
-    double ratio; /* of its time to that of the plan */
+    /* time relative to the plan's */
+    double ratio;
 };
 
 static struct product product[SHAPES_MOST];
@@ -88,7 +91,8 @@ static int ways_of(const struct product *s) {
 
     if (uk_gemm_resolve(&way[n++].plan, type, &shape, &options))
         exit(2);
-    if (way[0].plan.product.c_columns) /* whose operands are exchanged */
+    /* with exchanged operands there are no other ways */
+    if (way[0].plan.product.c_columns)
         return n;
     for (int i = 0;; i++) {
         way[n].plan = way[0].plan;
@@ -106,7 +110,7 @@ static int by_value(const void *x, const void *y) {
     return a < b ? -1 : a > b;
 }
 
-/* The median of the ratios of times, taken in turns. */
+/* The median ratio of the times of two plans, measured in alternation. */
 static double ratio(const struct gemm_plan *p, const struct gemm_plan *to, const struct gemm_operands *o,
                     int64_t times) {
     double each[ROUNDS];
@@ -123,7 +127,8 @@ static double ratio(const struct gemm_plan *p, const struct gemm_plan *to, const
 static void measure(struct product *s) {
     const int ways = ways_of(s);
     void *a = filled(s->m * s->k), *b = filled(s->k * s->n), *c = filled(s->m * s->n);
-    const bool swapped = way[0].plan.swapped; /* as are those of all ways */
+    /* the same for all ways */
+    const bool swapped = way[0].plan.swapped;
     const struct gemm_operands o = {
         .alpha = 1, .beta = 0, .a = swapped ? b : a, .b = swapped ? a : b, .c = c};
     const double once = seconds_of(&way[0].plan, &o, 1), flops = 2e-9 * (double)(s->m * s->n * s->k);
@@ -134,7 +139,8 @@ static void measure(struct product *s) {
         way[w].ratio = ratio(&way[w].plan, &way[0].plan, &o, times);
         best = way[w].ratio < (best ? way[best].ratio : 1) ? w : best;
     }
-    if (best) /* the least of several has noise in its favour: once more */
+    /* measures the best again: the minimum of several noisy ratios is biased low */
+    if (best)
         way[best].ratio = ratio(&way[best].plan, &way[0].plan, &o, times);
     s->own = flops / seconds_of(&way[0].plan, &o, times);
     s->loss = best && way[best].ratio < 1 ? 1 - way[best].ratio : 0;
@@ -150,7 +156,7 @@ static double uniform(uint64_t *random) {
     return (double)(*random >> 11) / 9007199254740992.;
 }
 
-/* Logarithms evenly. */
+/* Draws from [least, most) with a uniform logarithm. */
 static int64_t draw(uint64_t *random, double least, double most) {
     return (int64_t)(least * pow(most / least, uniform(random)));
 }

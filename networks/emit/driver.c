@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "emit/emit.h"
 
-/* Text under construction, and what it is made of. */
+/* Text under construction, and its inputs. */
 struct driver {
     struct uk_text text;
     const struct uk_network *n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begins public functions, and has the message that a failed one leaves. */
+/* Begins public functions, which clears the message of the last failure, and returns that message. */
 #include <stdlib.h>
 #include "emit/emit.h"
 

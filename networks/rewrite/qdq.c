@@ -189,7 +189,7 @@ static bool equal(const struct uk_graph_value *a, const struct uk_graph_value *b
                       !memcmp(a->data, b->data, (size_t)uk_value_elements(a) * uk_type_bytes(a->type)));
 }
 
-/* True unless a Gemm scales: QGemm adds the bias in the scale of the products. */
+/* True unless alpha or beta of a Gemm scales its result: QGemm adds the bias in the scale of the products. */
 static bool is_plain(const struct uk_graph_node *n) {
     return strcmp(n->type, "Gemm") ||
            (uk_attribute_float(n, "beta", 1) == 1 && uk_attribute_float(n, "alpha", 1) == 1);

@@ -310,7 +310,7 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_am
     return status;
 }
 
-/* The last element of the array reports a wave that runs past the end of the code. */
+/* The array's last element reports a wave that runs past the end of the code. */
 uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *kernel) {
     const struct uk_amdgpu_code *code = ((const struct uk_amdgpu_kernel_inside *)kernel)->code;
 

@@ -12,7 +12,8 @@ enum uk_amdgpu_status uk_amdgpu_fail(struct uk_amdgpu *gpu, enum uk_amdgpu_statu
     vsnprintf(gpu->message, sizeof gpu->message, format, list);
     va_end(list);
     for (char *c = gpu->message; *c;
-         ++c) /* the names in a damaged object may contain anything; a message is one line */
+         /* names in a damaged object may contain anything; a message is one line */
+         ++c)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
     return status;

@@ -10,7 +10,8 @@
 #include <string.h>
 #include "state.h"
 
-enum { PART = 1024 }; /* a wave's part is a multiple of this */
+/* granularity in bytes of a wave's part */
+enum { PART = 1024 };
 /* Words of the resource: lanes are interleaved (SWIZZLE_ENABLE), 64 of them (INDEX_STRIDE), each by its
  * number (ADD_TID_ENABLE). */
 enum { RESOURCE_1 = (int)0x80000000, RESOURCE_3 = 3 << 21 | 1 << 23 };

@@ -31,7 +31,7 @@ static int smallest_layer(const struct uk_net_job *j) {
     return smallest;
 }
 
-/* Runs one layer: a GPU of another architecture shows only when it is to run code. */
+/* Runs one layer. A GPU of another architecture is recognized only by an error when it runs code. */
 static enum uk_status try_layer(struct uk_net_job *j) {
     void *memory = calloc(1, uk_network_memory(j->network));
     const enum uk_status s =
