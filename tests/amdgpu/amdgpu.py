@@ -209,7 +209,7 @@ def test_refused(bench, gpu, image):
     out = bench.passes(image)
     if "vadd: " not in out or "3: 4 bytes at 24, by_value" not in out:
         sys.exit(f"the list of kernels is {out}")
-    # By one byte, at both ends.
+    # Out of bounds by one byte, at either end.
     bench.refused("a store of 4 bytes", *vadd, "zero:3999", 1000)
     bench.refused("at its byte 3996", *vadd, "zero:3999", 1000)
     bench.refused("a load of 4 bytes", *vadd, "zero:8000", 1001)
@@ -257,7 +257,7 @@ def waits(bench):
             found = re.match(r"\s+s_(waitcnt|barrier)(.*)", lines[i])
             if not found:
                 continue
-            # Without it, and with each of its counts one higher.
+            # Removes the instruction, and raises each of its counts by one.
             counts = re.findall(r"\w+cnt\(\d+\)", found[2])
             changes = ["s_nop 0"]
             for count in counts:
@@ -284,13 +284,14 @@ def reports(bench):
             bench.refused(why, broken, *arguments)
             if mended[name] != text:
                 bench.passes(whole, *arguments)
-        # The order of waves is the seed's: which of two is said to come second differs, and for one seed it is the same.
+        # The seed determines the order of waves: which access the message calls the second differs between seeds, not
+        # for one seed.
         seen = {bench.run(broken, "race_lds", "--block=128", f"--seed={seed}", "@z")[2] for seed in (*range(8), *range(8))}
         if not 1 < len(seen) <= 8 or not all("race: " in text for text in seen):
             sys.exit(f"{gpu}: orders of waves: {seen}")
 
 
-WORDS, SPILLED = 20, 150  # scratch.c's
+WORDS, SPILLED = 20, 150  # as in scratch.c
 
 
 def permuted(t):

@@ -24,7 +24,8 @@ amdhsa.kernels:
     return out + "".join(metadata(name, lds, scratch) for name in texts) + "    .end_amdgpu_metadata\n"
 
 
-# What the launch gives: s[0:3] a resource, s[4:5] the arguments, s[6:7] the address of scratch, s8 the block, s9 the wave's offset.
+# Initial registers: s[0:3] a resource, s[4:5] the arguments, s[6:7] the address of scratch, s8 the block, s9 the wave's
+# offset.
 FIND_SCRATCH = """s_add_u32 s36, s0, s9
     s_addc_u32 s37, s1, 0
     s_mov_b64 s[38:39], s[2:3]
@@ -98,7 +99,7 @@ def none(text):
     return text
 
 
-ALONE = "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 end\n"  # blocks but the first do nothing
+ALONE = "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 end\n"  # blocks except the first do nothing
 END = "\nend:"
 FIRST = "v_readfirstlane_b32 s8, v0\ns_lshr_b32 s8, s8, 6\n"  # s8: the wave
 
@@ -111,7 +112,7 @@ def far(where, base="s[8:9]"):
             f"v_mov_b32 v6, 1\npast:\nglobal_store_dword v10, v6, s[4:5]{END}")
 
 
-# name: (what is reported, threads of a block, text, what mends it)
+# name: (expected message, threads per block, text, function that corrects the text)
 CASES = {
     "vector_undefined": ("the stored v5 is undefined", 64, ALONE + "global_store_dword v10, v5, s[4:5]" + END, instead("v5, s", "v0, s")),
     "vector_moved": ("the stored v6 is undefined", 64, ALONE + "v_mov_b32 v6, v5\nglobal_store_dword v10, v6, s[4:5]" + END,
@@ -145,7 +146,7 @@ CASES = {
     "lanes_loaded": ("v1 is used before an s_waitcnt for", 64, ALONE + "s_mov_b32 exec_hi, 0\nglobal_load_dword v1, v10, s[4:5]\n"
                      "s_mov_b32 exec_hi, -1\ns_mov_b32 exec_lo, 0\nglobal_load_dword v1, v10, s[4:5]\ns_mov_b32 exec_lo, -1\n"
                      "s_waitcnt vmcnt(1)\nglobal_store_dword v10, v1, s[4:5]" + END, instead("vmcnt(1)", "vmcnt(0)")),
-    # Of scratch a thread has 48 bytes.
+    # Scratch has 48 bytes per thread.
     "scratch_undefined": ("the stored v1 is undefined", 64, ALONE + "buffer_load_dword v1, off, s[36:39], 0 offset:4\ns_waitcnt vmcnt(0)\n"
                           "global_store_dword v10, v1, s[4:5]" + END, instead("buffer_load", "buffer_store_dword v0, off, s[36:39], 0 offset:4\nbuffer_load")),
     "scratch_kept": ("the stored v2 is undefined", 64, ALONE + "v_mov_b32 v3, 1\nv_lshlrev_b32 v1, 8, v5\nbuffer_store_dword v1, off, s[36:39], 0\n"
@@ -247,7 +248,7 @@ CASES = {
     "omod": ("a modifier of this instruction is not simulated", 64, "v_mul_f32 v1, v0, v0 mul:2", without(" mul:2")),
 }
 
-BYTE = "v_and_b32 v7, 0xff, v0\nv_lshl_or_b32 v6, v5, 8, v7\n"  # v6: of its bits only the lowest 8 are defined
+BYTE = "v_and_b32 v7, 0xff, v0\nv_lshl_or_b32 v6, v5, 8, v7\n"  # only the lowest 8 bits of v6 are defined
 
 
 def stored(text, size="dword"):
@@ -255,7 +256,7 @@ def stored(text, size="dword"):
     return f"{ALONE}{text}\nglobal_store_{size} v10, v6, s[4:5]{END}"
 
 
-# Bits that are undefined beside others that are not.
+# Undefined bits next to defined ones in one register.
 BITS = {
     "bits_packed": (STORED, 64, stored(BYTE, "short"), instead("store_short", "store_byte")),
     "bits_shifted": (STORED, 64, stored("v_lshlrev_b32 v6, 16, v5", "short_d16_hi"), instead("short_d16_hi", "short")),

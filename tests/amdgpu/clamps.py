@@ -6,7 +6,7 @@ import re
 from pcode import Code, Float, float_of, raw
 
 RANGES = {"u16": (0, 0xffff), "i16": (-0x8000, 0x7fff), "u32": (0, 0xffffffff), "i32": (-0x80000000, 0x7fffffff)}
-# The result's floats: how many bits, and how many of them.
+# Floats in the result: bits of each, and their number.
 FLOATS = {"v_fma_f32": (32, 1), "v_add_f32": (32, 1), "v_mul_f32": (32, 1), "v_fma_mix_f32": (32, 1), "v_pk_fma_f32": (32, 2), "v_pk_add_f32": (32, 2),
           "v_add_f16": (16, 1), "v_max_f16": (16, 1), "v_fma_f16": (16, 1), "v_fma_mixlo_f16": (16, 1), "v_pk_mul_f16": (16, 2), "v_pk_max_f16": (16, 2),
           "v_add_f64": (64, 1), "v_fma_f64": (64, 1)}

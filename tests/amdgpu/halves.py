@@ -72,7 +72,7 @@ def variants(name, n, kept, changed):
     elif kept:
         zeros = ",0" * (n - 1)
         yield f"{name} v26, {sources} op_sel:[1{zeros},0]\n", changed(lambda e: {"S0": half(e["WIDE0"], 1)})
-        # The result in the upper half.
+        # Result in the upper half.
         yield (f"{name} v26, {sources} op_sel:[0{zeros},1]\n",
                changed(lambda e: {"OLD": e["D0"]}, lambda e: e.update(D0=e["OLD"] & 0xffff | (e["D0"] & 0xffff) << 16)))
         if name.endswith("f16"):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library of the simulator: library FILE.hsaco SEED MUTANTS. Its calls, then that many damaged copies of
- * the file. */
+/* Tests the simulator's library: library FILE.hsaco SEED MUTANTS calls its functions, then loads and launches
+ * MUTANTS damaged copies of the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static unsigned char *read_file(const char *name, size_t *bytes) {
     return data;
 }
 
-/* A message is one line. */
+/* True if there is a message, of one line. */
 static bool said(const struct uk_amdgpu *gpu, const char *what) {
     const char *message = uk_amdgpu_message(gpu);
 
@@ -79,7 +79,7 @@ static void test_launch(struct uk_amdgpu *gpu, const void *image, size_t bytes) 
               counts.flops == 100);
         CHECK(!uk_amdgpu_read(gpu, back, z, sizeof back) && back[0] == 0 && back[99] == 198);
     }
-    /* In place: each element is read and written by one thread. */
+    /* In place: one thread reads and writes each element. */
     arguments[2] = &x;
     CHECK(uk_amdgpu_launch(gpu, vadd, &launch, arguments, 4, NULL) == UK_AMDGPU_OK);
     CHECK(uk_amdgpu_launch(gpu, vadd, &launch, arguments, 3, NULL) == UK_AMDGPU_INVALID &&
@@ -92,8 +92,8 @@ static void test_launch(struct uk_amdgpu *gpu, const void *image, size_t bytes) 
     CHECK(uk_amdgpu_load(gpu, image, 100, &object) == UK_AMDGPU_BAD_OBJECT && !object);
 }
 
-/* A kernel's name in the metadata, which no symbol has, with the end of a line in it: a message is one line
- * all the same. */
+/* Puts a newline into the name that metadata give a kernel, so that no symbol has it: the message must still
+ * be one line. */
 static void test_name(struct uk_amdgpu *gpu, const unsigned char *image, size_t bytes) {
     struct uk_amdgpu_object *object;
     unsigned char *copy = malloc(bytes), *name;
@@ -111,7 +111,8 @@ static void test_name(struct uk_amdgpu *gpu, const unsigned char *image, size_t 
     free(copy);
 }
 
-/* Damage of one kind or the other, most of it where headers, notes and symbols are. */
+/* Damages the image in one of several ways, most often where headers, notes and symbols are. Returns its new
+ * size. */
 static size_t damage(unsigned char *image, size_t bytes, uint64_t *state) {
     const unsigned kind = random_below(state, 8);
     const unsigned n = 1 + random_below(state, 4);

@@ -15,9 +15,9 @@ from assembly import assembly
 
 folder, simulator, llvm, source = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
 folder.mkdir(parents=True, exist_ok=True)
-INPUT = 64 * 32  # bytes: eight words of each lane, which LDS begins with too
-AREA = 64 * 32   # what each test leaves
-PATTERN = 0x01010101  # of register i in lane l: (16 l + i + 1) of it
+INPUT = 64 * 32  # bytes: eight words per lane; also the initial contents of LDS
+AREA = 64 * 32   # bytes of results per test
+PATTERN = 0x01010101  # register i of lane l is initialized to (16 l + i + 1) times this
 
 
 def rows():
@@ -169,7 +169,7 @@ class Scalar:
         self.text = f"s_mov_b32 s29, 52\n{name} {register(12, n, 's')}, s[4:5], {offset}\ns_waitcnt lgkmcnt(0)\nv_lshlrev_b32 v5, 5, v0\nv_add_u32 v5, s31, v5\n"
         self.text += "".join(f"v_mov_b32 v20, s{12 + i}\nglobal_store_dword v5, v20, s[4:5] offset:{4 * i}\n" for i in range(min(n, 8)))
         self.text += f"v_mov_b32 v20, s{11 + n}\nglobal_store_dword v5, v20, s[4:5] offset:28\n"
-        # The sixteen registers reach the pattern's.
+        # Restores s30, the pattern, which a load of sixteen registers may overwrite.
         self.text += f"s_mov_b32 s30, {PATTERN}\n"
 
     def wanted(self, data):

@@ -83,7 +83,7 @@ def words(kind):
     return 0 if kind == "none" else 2 if kind.endswith("64") else 1
 
 
-# --- models, of the Vega 7nm and CDNA 2 manuals, of what the pseudocode lacks or where it is wrong
+# --- models after the Vega 7nm and CDNA 2 manuals, where the pseudocode is missing or wrong
 
 
 def flushed(a):
@@ -224,7 +224,7 @@ MODELS = {"v_mbcnt_lo_u32_b32": model_mbcnt(False), "v_mbcnt_hi_u32_b32": model_
 CORRECTED = {"v_div_scale_f32": model_div_scale(32), "v_div_scale_f64": model_div_scale(64), "v_div_fixup_f32": model_div_fixup(32),
              "v_div_fixup_f64": model_div_fixup(64)}
 PSEUDO = {}
-# Hardware is within 1 ulp; so may the model be.
+# Hardware is within 1 ulp, and so may the model be.
 LOOSE = {"v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_exp_f32", "v_log_f32", "v_sqrt_f32", "v_rsq_f16", "v_exp_f16", "v_log_f16"}
 ONLY_GFX90A = re.compile(r"v_pk_(fma|mul|add|mov)_[fb]32|v_accvgpr_mov|v_mov_b64|v_lshl_add_u64|v_fmac_f64")
 NOT_GFX906 = re.compile(r"v_accvgpr|v_dot4c")
@@ -262,7 +262,7 @@ def vector_text(row):
         return f"v_accvgpr_write_b32 a1, v20\n s_nop 4\nv_accvgpr_read_b32 v26, a1\n"
     if name == "v_accvgpr_mov_b32":
         return f"v_accvgpr_write_b32 a1, v20\n s_nop 4\nv_accvgpr_mov_b32 a2, a1\nv_accvgpr_read_b32 v26, a2\n"
-    if name in ("v_madmk_f32", "v_madak_f32"):  # with 3.5 in the place of b, of c
+    if name in ("v_madmk_f32", "v_madak_f32"):  # with the constant 3.5 in place of b or c
         return f"{name} v26, v20, " + ("0x40600000, v24" if name == "v_madmk_f32" else "v22, 0x40600000") + "\n"
     return f"{name} " + ", ".join(operands) + (" op_sel:[0,1]" if name == "v_pk_mov_b32" else "") + "\n"
 
@@ -355,7 +355,7 @@ def scalar_text(row, immediate):
     return f"{name} {', '.join(text)}\n"
 
 
-VECTOR_IN, SCALAR_IN = 10, 8  # words of a lane: a, b, c, d, mask; of a block: a, b, d, scc, exec's low
+VECTOR_IN, SCALAR_IN = 10, 8  # words per lane: a, b, c, d, mask; words per block: a, b, d, scc, the low word of exec
 
 
 def vector_kernel(tests_of, blocks):

@@ -223,7 +223,7 @@ class Parser:
         if operator in COMPARES:
             def compare(env):
                 a, b = left(env), right(env)
-                if b == "DENORM":  # equal to it: of its kind
+                if b == "DENORM":  # comparison with DENORM: is it subnormal?
                     return a.value != 0 and abs(a.value) < {16: 2.0 ** -14, 32: 2.0 ** -126, 64: 2.0 ** -1022}[a.size]
                 if operator == "==" and isinstance(b, Float) and b.exact:
                     return a.value == 0 and math.copysign(1, a.value) == math.copysign(1, b.value)
@@ -236,7 +236,7 @@ class Parser:
 
     def unary(self):
         zero = self.at + 1 < len(self.tokens) and self.peek("+", "-") and self.tokens[self.at + 1]
-        if zero and zero[0] == "number" and isinstance(zero[1], Float) and zero[1].value == 0:  # of a sign: equal to it alone
+        if zero and zero[0] == "number" and isinstance(zero[1], Float) and zero[1].value == 0:  # a zero with a sign equals only that zero
             self.at += 2
             signed = Float(-0.0 if self.tokens[self.at - 2][1] == "-" else 0.0, 64)
             signed.exact = True
@@ -336,7 +336,7 @@ class Parser:
     def slice(value, high, low):
         def bits(env):
             last, first = high(env), low(env)
-            if last < first:  # in the other order
+            if last < first:  # bits in reverse order
                 return sum((raw(value(env)) >> (first - i) & 1) << i for i in range(first - last + 1))
             return raw(value(env)) >> first & ((1 << (last - first + 1)) - 1)
         return bits

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that the simulator is tested with, compiled for each GPU. */
+/* Kernels for tests of the simulator, compiled for each GPU. */
 #define GLOBAL __attribute__((address_space(1)))
 #define SHARED __attribute__((address_space(3)))
 #define KERNEL __attribute__((amdgpu_kernel)) void
@@ -15,7 +15,8 @@ KERNEL vadd(const GLOBAL float *x, const GLOBAL float *y, GLOBAL float *z, int n
         z[i] = x[i] + y[i];
 }
 
-/* Each thread its own place, of ids of three axes; sizes come from hidden arguments or the packet. */
+/* Each thread stores at its own place, computed from ids on three axes; sizes come from hidden arguments or
+ * the packet. */
 KERNEL places(GLOBAL int *z) {
     const int x = __builtin_amdgcn_workgroup_id_x() * 4 + __builtin_amdgcn_workitem_id_x();
     const int y = __builtin_amdgcn_workgroup_id_y() * 6 + __builtin_amdgcn_workitem_id_y();
@@ -24,14 +25,15 @@ KERNEL places(GLOBAL int *z) {
     z[(w * 12 + y) * 12 + x] = 10000 * w + 100 * y + x;
 }
 
-/* What the launch tells: hidden arguments, and the packet. */
+/* Stores what the launch passes in hidden arguments and in the packet. */
 KERNEL sizes(GLOBAL int *z) {
     const __attribute__((address_space(4))) int *packet = __builtin_amdgcn_dispatch_ptr();
 
     z[0] = __builtin_amdgcn_workgroup_size_x();
     z[1] = __builtin_amdgcn_workgroup_size_y();
     z[2] = __builtin_amdgcn_workgroup_size_z();
-    z[3] = packet[3]; /* threads on x */
+    /* threads along x */
+    z[3] = packet[3];
 }
 
 typedef float float4 __attribute__((ext_vector_type(4)));
@@ -76,7 +78,7 @@ KERNEL product(const GLOBAL float *a, const GLOBAL float *b, GLOBAL float *c, in
     *(GLOBAL float4 *)(to + 3 * n) = sum3;
 }
 
-/* Many instructions of which none is the result's alone: correctly rounded. */
+/* Division and square root: correctly rounded by sequences of many instructions. */
 KERNEL divide(const GLOBAL float *x, const GLOBAL float *y, GLOBAL float *quotient, GLOBAL float *root,
               int n) {
     const int i = thread_of_grid();
@@ -87,7 +89,7 @@ KERNEL divide(const GLOBAL float *x, const GLOBAL float *y, GLOBAL float *quotie
     }
 }
 
-/* What the compiler makes of these stands on many more instructions. */
+/* Integer operations that compilers expand into many other instructions. */
 KERNEL integers(const GLOBAL int *x, const GLOBAL int *y, GLOBAL int *quotient, GLOBAL int *rest,
                 GLOBAL long *product, int n) {
     const int i = thread_of_grid();

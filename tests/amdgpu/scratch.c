@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that need scratch: for blocks of 128 threads. */
+/* Kernels that need scratch memory, for blocks of 128 threads. */
 #define GLOBAL __attribute__((address_space(1)))
 #define KERNEL __attribute__((amdgpu_kernel)) void
 enum { WORDS = 20, SPILLED = 150 };
@@ -26,7 +26,7 @@ KERNEL words(const GLOBAL int *x, GLOBAL int *y) {
         y[i * WORDS + k] = t[k];
 }
 
-/* How often each value is there: arrays of bytes and of 16 bits, whose elements are written one by one. */
+/* Counts occurrences of each value in arrays of 8-bit and 16-bit elements, which are written one by one. */
 KERNEL bytes(const GLOBAL unsigned *x, GLOBAL unsigned *y) {
     const int i = thread_of_grid();
     signed char small[WORDS];
@@ -48,7 +48,7 @@ KERNEL bytes(const GLOBAL unsigned *x, GLOBAL unsigned *y) {
     y[i] = hash;
 }
 
-/* An address of a buffer in some lanes, and of scratch in others. */
+/* Accesses a buffer in some lanes and scratch in others, by one instruction. */
 KERNEL either(const GLOBAL int *x, GLOBAL int *y) {
     const int i = thread_of_grid();
     int t[WORDS];
@@ -60,7 +60,7 @@ KERNEL either(const GLOBAL int *x, GLOBAL int *y) {
     y[i] = from[(unsigned)x[i * WORDS + 1] % WORDS];
 }
 
-/* More values than registers, of which a thread of 1024 has 64 or 128. */
+/* More live values than registers: 64 or 128 per thread of a block of 1024. */
 KERNEL spilled(const GLOBAL int *x, GLOBAL int *y) {
     const int i = thread_of_grid();
     int t[SPILLED];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with their sizes as constants: the examples, and those of shared/, whose stages read one tensor
- * several times. A size that is a constant is another program to the automatic schedule: extents below a
- * tile, sums that are no whole groups, nothing at all. It must be refused exactly where the function with
- * sizes as arguments refuses these sizes, and else compute the same.
+ * Programs with sizes as constants: the examples, and those of shared/, whose stages read one tensor several
+ * times. With constant sizes the automatic schedule meets cases that it otherwise does not: extents below a
+ * tile, sums that are not whole groups, empty ones. The program must be refused exactly if the function with
+ * sizes as arguments refuses these sizes, and compute the same otherwise.
  *
  *     constants DIRECTORY [--few | --all] [--seed N|new] [--only PROGRAM] [--sizes V,V,...]
  *
- * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is and with what the program
- * assumes to be equal made so. Every tuple is compiled, run and compared here, and scheduled for the targets
- * that this machine cannot run, with and without plain loops: without --all for one of them, by turns. The
- * reference is the interpreter, as for `uk run --check`; where that would take long, the function with sizes
- * as arguments, which is compared with the interpreter too where that is quick. Without --all some of the
- * tuples, with --few fewer, always the same.
+ * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is, and adjusted to what the
+ * program assumes to be equal. Every tuple is compiled, run and compared here, and scheduled for targets that
+ * this machine cannot run, with and without plain loops: with --all for each of them, otherwise for one in
+ * turn. The reference is the interpreter, as for `uk run --check`. Where it would take long, the function
+ * with sizes as arguments takes its place, which is compared with the interpreter for small sizes. Without
+ * --all a fixed part of the tuples is used, with --few a smaller one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,9 +30,12 @@ enum {
     PROGRAMS = 64,
     EQUAL = 41,
     RANDOM = 20,
-    MOST = 65,                     /* random sizes are below */
-    MOST_ELEMENTS = 8 << 20,       /* of a tensor; random tuples with larger ones are drawn again */
-    MOST_INTERPRETED = 300 * 1000, /* operations */
+    /* random sizes are below this */
+    MOST = 65,
+    /* per tensor; random tuples with larger ones are drawn again */
+    MOST_ELEMENTS = 8 << 20,
+    /* operations that are interpreted at most */
+    MOST_INTERPRETED = 300 * 1000,
 };
 
 static const char *directory, *only, *given;
@@ -46,12 +49,14 @@ struct example {
     struct uk_context *context;
     const char *path;
     char *text, again[64];
-    struct run run; /* with sizes as arguments */
+    /* the function with sizes as arguments */
+    struct run run;
     enum {
         UNKNOWN,
         FITS,
+        /* whether it can be scheduled for each other target: [0] plain loops allowed, [1] kernels required */
         REFUSED
-    } fits[COUNT(elsewhere)][2]; /* so too: may plain loops run, must they not */
+    } fits[COUNT(elsewhere)][2];
     uint64_t random;
     int tuples, refused;
 };
@@ -68,7 +73,7 @@ static enum uk_status schedule(struct uk_program *p, const char *target, bool st
     return status;
 }
 
-/* By kernels alone, if that is possible. False: the program names a kernel that this CPU cannot run. */
+/* Compiles the program, by kernels alone if possible. False: it names a kernel that this CPU cannot run. */
 static bool compile(struct example *e) {
     struct run *r = &e->run;
 
@@ -102,7 +107,8 @@ static void end(struct example *e) {
 
 /* ---- one tuple ---- */
 
-/* The reference is the interpreter, or the function with sizes as arguments where that would take long. */
+/* Makes the operands and the expected results, by the interpreter or, where that would take long, by the
+ * function with sizes as arguments. */
 static void make_data(struct example *e, const int64_t *size, struct random_data *d) {
     struct uk_program *p = e->run.program;
 
@@ -119,7 +125,7 @@ static void make_data(struct example *e, const int64_t *size, struct random_data
         run_is_right(&e->run, d);
 }
 
-/* Is the function with sizes as arguments scheduled for that target? */
+/* True if the function with sizes as arguments can be scheduled for that target. */
 static bool fits_elsewhere(struct example *e, int i, int strict) {
     if (e->fits[i][strict] == UNKNOWN)
         e->fits[i][strict] = schedule(e->run.program, elsewhere[i], strict) ? REFUSED : FITS;
@@ -187,7 +193,7 @@ static void check_equal(struct example *e) {
     }
 }
 
-/* One size after the other is 0: what one stage has nothing of, another may need. */
+/* One size after the other is 0: a stage may be empty that another one reads. */
 static void check_empty(struct example *e) {
     int64_t size[SIZES];
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Automatic schedules for every kind of target, of the examples and of random sums: none may end in a
- * refusal, and each must compute what the program as it is written computes.
+ * refusal, and each must compute what the statements compute.
  *
  *     drafts [DIRECTORY] [--all] [--ways N] [--count N] [--seed N|new] [--only N] [--objects FOLDER]
  *
- * Each program is scheduled with 1 and 3 threads, with its sizes as arguments, as constants and some of them
- * as constants; the loops run in the interpreter (which knows kernels by their declarations, and reports
- * races between a GPU's threads), and those for x86-64 as machine code, too. Every program takes some of
- * these ways, 3 unless more are wanted, so that each way is taken by several programs; where it takes more,
- * one target's code is made to the end. DIRECTORY: its programs in the place of random ones, without their
- * schedules. FOLDER: nothing runs here; what tests/cross/programs.c runs on other architectures goes there.
+ * A way is a target, 1 or 3 threads, and sizes as arguments, constants, or some of each. Its loops run in the
+ * interpreter, which evaluates kernels by their declarations and reports races between a GPU's threads; loops
+ * for x86-64 also run as machine code. Each program takes --ways of them (default 3), so that several
+ * programs take each way; with more than that, code for one target is generated completely. DIRECTORY: uses
+ * its programs instead of random ones, without their schedules. FOLDER: runs nothing; writes programs that
+ * tests/cross/programs.c runs on other architectures.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,14 +30,17 @@ enum {
     PROGRAMS = 64,
     STAGES = 64,
     TUPLES = 5,
-    MOST_OPERATIONS = 40 * 1000, /* of the program as it is written, */
-    MOST_AT_EDGES = 200 * 1000,  /* with sizes at a GPU's tiles' edges, */
-    MOST_INTERPRETED =
-        1000 * 1000, /* and statements of its loops: a GPU's tiles have many beyond the edges */
-    WAYS_OF_FEW = 3, /* that a program takes by itself */
+    /* operations of the program as written */
+    MOST_OPERATIONS = 40 * 1000,
+    /* the same, for sizes at the edges of a GPU's tiles */
+    MOST_AT_EDGES = 200 * 1000,
+    /* statements executed by the loops: a GPU's tiles have many beyond the edges */
+    MOST_INTERPRETED = 1000 * 1000,
+    /* ways per program if --ways is not given */
+    WAYS_OF_FEW = 3,
 };
 
-/* One of each architecture and instruction set that has kernels of its own, or none. */
+/* Targets: each architecture and instruction set that has kernels of its own, and one without. */
 static const char *const targets[] = {
     "x86_64-avx2",   "x86_64-avx512", "aarch64-neon", "aarch64-neon+dotprod+i8mm+f16+bf16",
     "armv7-neon",    "riscv64",       "riscv64-p",    "amdgcn-gfx906",
@@ -58,7 +61,7 @@ static bool takes_many(void) {
 enum uk_status __real_uk_apply_steps(struct uk_schedule *s, struct uk_step *step);
 enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step);
 
-/* A step that is refused leaves every stage as it was: automatic schedules go on without it. */
+/* Checks that a refused step leaves every stage unchanged: automatic schedules continue after it. */
 enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step) {
     struct uk_stage *before[STAGES] = {NULL}, *at[STAGES];
     int n = 0;
@@ -87,12 +90,13 @@ struct trial {
     uint64_t random;
     struct random_data data[TUPLES];
     int tuples;
-    int schedules, run, failed; /* counted */
+    /* numbers of them */
+    int schedules, run, failed;
 };
 
 /* ---- sizes ---- */
 
-/* Below three tiles, one tile, nothing along one size, ones, and at the edges of a GPU's tile. */
+/* Draws a size: below three tiles, one tile, 0 for one of the sizes, 1, or at the edges of a GPU's tiles. */
 static int64_t draw_size(struct trial *t, int tuple, int most, bool is_none) {
     static const int64_t edges[] = {1, 7, 17, 40, 63, 64, 65, 129};
 
@@ -110,7 +114,8 @@ static int64_t draw_size(struct trial *t, int tuple, int most, bool is_none) {
     }
 }
 
-/* False: too large, or not what the program assumes. Leading dimensions hold the rows. */
+/* Draws all sizes. False: too large, or against the program's assumptions. Leading dimensions are at least as
+ * long as rows. */
 static bool draw_sizes(struct trial *t, struct uk_program *p, int tuple, int try, int64_t *size) {
     static const int below[] = {20, 10, 6, 6, 4, 4, 3, 1};
     const int none = random_below(&t->random, 8);
@@ -119,7 +124,8 @@ static bool draw_sizes(struct trial *t, struct uk_program *p, int tuple, int try
         int64_t *at = &size[v->number];
 
         *at = draw_size(t, tuple, below[try % 8], v->number == none) + (run_is_extent(p, v) ? 0 : 130);
-        if (try % 2) /* what is assumed to be a multiple, is one of 8 */
+        /* `assume` may require multiples of up to 8 */
+        if (try % 2)
             *at = (*at + 7) / 8 * 8;
     }
     run_assume(p, size);
@@ -149,15 +155,14 @@ struct way {
     bool constants, native;
 };
 
-/* C that a program imports may be for one architecture only, as its #include says; f16 needs instructions
- * that some lack. */
+/* True if the program is only for other targets: C imports may be for one architecture, as #include shows,
+ * and f16 needs instructions that some targets lack. */
 static bool is_for_others(const struct uk_context *c) {
     return strstr(uk_context_message(c), "only meant to be used on x86") ||
            strstr(uk_context_message(c), "f16 needs a target with");
 }
 
-/* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; of one target the code is made
- * to the end. */
+/* Generates code, which LLVM must not refuse: for GPUs always, and completely for one target per program. */
 static void check_code(struct trial *t, const struct way *w, struct run *r) {
     const bool is_device = w->target >= FIRST_DEVICE,
                whole = takes_many() && w->target == t->number % TARGETS;
@@ -177,8 +182,8 @@ static void check_code(struct trial *t, const struct way *w, struct run *r) {
     uk_text_free(bytes);
 }
 
-/* `tuple`: of the constants, which are all sizes or every other one; or the function with sizes as arguments,
- * on all tuples. */
+/* `tuple`: its sizes become the constants, all of them or every other one. Without constants the function
+ * with sizes as arguments runs on all tuples. */
 static void schedule(struct trial *t, const struct way *w, int tuple) {
     struct random_data *d = w->constants ? &t->data[tuple] : NULL;
     struct run r = {.context = context,
@@ -192,7 +197,7 @@ static void schedule(struct trial *t, const struct way *w, int tuple) {
             assert_int_equal(uk_program_define(r.program, uk_program_size_name(r.program, i), d->size[i]),
                              UK_OK);
     if (w->native ? run_compile(&r) : run_loops(&r, NULL)) {
-        /* Sizes that the interpreter refuses are refused as constants. */
+        /* Sizes that the interpreter refuses must be refused as constants. */
         if (!is_for_others(context) && (!d || !d->status))
             run_complain(&r, d, "refused");
     } else {
@@ -211,8 +216,8 @@ static void schedule(struct trial *t, const struct way *w, int tuple) {
 
 /* ---- one program ---- */
 
-/* Kernels that the program declares need what other targets lack, or their numbers of extents: plain loops
- * are fitting too. */
+/* Kernels that the program declares may need what other targets lack, or fixed extents: then plain loops are
+ * right. */
 static void check_program(const char *name, const char *text, int number) {
     struct trial t = {.name = name, .text = text, .number = number, .random = seed + (uint64_t)number};
     int n = 0;

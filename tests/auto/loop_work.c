@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loop_work.h"
 
-/* The loops around a node, each at its first iteration, and what `let` names. */
+/* Values of the loops around a node, each at its first iteration, and of `let` names. */
 struct known {
     const int64_t *size;
     const struct uk_var *var;
@@ -24,7 +24,7 @@ static int64_t eval(const struct uk_index *e, const struct known *k) {
     return uk_index_eval(e, value_of, (void *)(uintptr_t)k, &overflow);
 }
 
-/* Of a kernel: the product of its extents. */
+/* Work of a kernel call: the product of its extents. */
 static double work_of_call(const struct uk_node *n, const struct known *outer) {
     double work = 1;
 

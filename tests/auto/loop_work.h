@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much there is to interpret. */
+/* Estimates how long loops take to interpret. */
 #ifndef LOOP_WORK_H
 #define LOOP_WORK_H
 
 #include "language/language.h"
 
-/* About how many statements the function's loops run for these sizes: those that a GPU's tiles have beyond
- * the edges, too. */
+/* The approximate number of statements that the function's loops execute for these sizes, including those
+ * beyond the edges of a GPU's tiles. */
 double loop_work(const struct uk_function *f, const int64_t *size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of an automatic schedule when a step, the lowering or a limit of the target refuses a part of
- * it: another is taken, plain loops at last, and what it computes is right. Refusals are made here, in the
- * place of functions of the compiler.
+ * Automatic schedules when a step, the lowering or a limit of the target refuses a part: another draft is
+ * used, in the end plain loops, and the results are right. The test replaces functions of the compiler by
+ * ones that refuse.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,20 @@ static const char made_up[] = "made up by the test";
 
 static enum {
     NOTHING,
-    ONE_STEP,    /* the step of that number, once */
-    ALL_OF_KIND, /* each step of that kind */
-    MATCHES,     /* the lowering of what a kernel computes */
-    DRAFTS,      /* the limits of all but the schedule as it is written */
-    ALL,         /* limits, always */
-    CODE,        /* the code of functions that call kernels */
-    ALL_CODE     /* the code, always */
+    /* step `number`, once */
+    ONE_STEP,
+    /* every step of that kind */
+    ALL_OF_KIND,
+    /* lowering of stages that kernels compute */
+    MATCHES,
+    /* limits of all schedules except the one as written */
+    DRAFTS,
+    /* limits of all schedules */
+    ALL,
+    /* code of functions that call kernels */
+    CODE,
+    /* all code */
+    ALL_CODE
 } refused;
 static int number, steps;
 static char report[1 << 16];
@@ -113,7 +120,7 @@ static enum uk_status lower(struct uk_program *p, const char *name, bool strict,
     return status;
 }
 
-/* The operands of each program, with what it computes. */
+/* Operands and expected results of each program. */
 static struct random_data data[PROGRAMS];
 
 static int make_data(void **state) {
@@ -135,7 +142,7 @@ static int free_data(void **state) {
     return destroy_context(state);
 }
 
-/* The program computes what it says, although what is refused is. */
+/* Checks that the program computes the right results in spite of the refusals. */
 static void must_be_right(int i, const char *target) {
     struct uk_text t = {0};
     struct run r = {
@@ -152,8 +159,9 @@ static void must_be_right(int i, const char *target) {
 
 /* ---- the tests ---- */
 
-static bool third; /* Each program on one of the targets and every ninth step, for a sanitized build; each
-                      kind of step is refused all the same. */
+/* one of the targets for each program and every ninth step, for sanitized builds; every kind of step is still
+ * refused */
+static bool third;
 
 static bool is_tried(int program, int target) {
     return !third || (program + target) % TARGETS == 0;
@@ -196,7 +204,7 @@ static void limits(void **state) {
         }
 }
 
-/* The kernel and the reason are named, whether plain loops are allowed or not. */
+/* Messages name the kernel and the reason, whether plain loops are allowed or not. */
 static void words(void **state) {
     struct uk_function *f;
     struct uk_program *p = parse(0);
@@ -214,7 +222,7 @@ static void words(void **state) {
     uk_program_destroy(p);
 }
 
-/* What is refused in any schedule ends with the message; what is not refused leaves no word of it. */
+/* A refusal of every schedule ends with its message; a refusal that was avoided leaves no message. */
 static void ends(void **state) {
     struct uk_function *f;
     struct uk_program *p = parse(1);
@@ -244,13 +252,13 @@ static enum uk_status emit(struct uk_program *const p[], int count, const char *
     return status;
 }
 
-/* Kernels compute products, on all of the targets. */
+/* True if kernels compute the program on all targets: it is a product. */
 static bool has_kernel(int program) {
     return program < 2;
 }
 
-/* What LLVM makes no code of is followed by other loops, too, of one program or of several: the first on all
- * targets, each of the others on one. */
+/* Programs whose code LLVM refuses are compiled with other loops, alone or together with others: the first
+ * program for all targets, each other one for a single target. */
 static void code(void **state) {
     (void)state;
     refused = CODE;
@@ -286,11 +294,12 @@ static void code_runs(void **state) {
     }
 }
 
-/* Where kernels are required, the one that was refused and the reason are named; and if plain loops are
- * refused, only that. */
+/* If kernels are required, the message names the refused one and the reason; if plain loops are refused, only
+ * that. */
 static void code_ends(void **state) {
-    const struct uk_options other = {.workspace_argument = true}, /* objects of the same code are kept */
-        strict = {.workspace_argument = true, .require_kernels = true};
+    /* a different option, since the context caches objects of the same code */
+    const struct uk_options other = {.workspace_argument = true},
+                            strict = {.workspace_argument = true, .require_kernels = true};
     struct uk_program *p = parse(0);
     struct uk_module *m;
 
@@ -314,7 +323,7 @@ static void code_ends(void **state) {
 
 /* ---- searches ---- */
 
-/* A search begins without what the lowering refuses: with a schedule that it takes. */
+/* A search starts from a schedule that lowering accepts. */
 static void searches_loops(void **state) {
     (void)state;
     refused = MATCHES;
@@ -335,12 +344,13 @@ static void searches_loops(void **state) {
         }
 }
 
-/* A search begins in spite of a refused step, too, with what is then compiled. */
+/* The same after a refused step; the start is what would be compiled. */
 static void searches(void **state) {
     (void)state;
     refused = ONE_STEP;
+    /* GPU schedules are not searched */
     for (int i = 0; i < PROGRAMS; i++)
-        for (int t = 0; t < TARGETS - 1; t++) /* no search is for GPUs */
+        for (int t = 0; t < TARGETS - 1; t++)
             for (number = 0, steps = 1; number < steps && is_tried(i, t); number += third ? 9 : 1) {
                 const struct uk_options o = {.target = targets[t], .threads = 3};
                 struct uk_program *p = parse(i);
@@ -359,24 +369,24 @@ static void searches(void **state) {
             }
 }
 
-/* The fallback hides a draft that is refused: of these programs, whose drafts once were, none is. */
+/* Drafts of these programs were refused once, which the fallback hid; now none may be. */
 static void accepted(void **state) {
     static const char *const every[] = {"x86_64-avx2",   "x86_64-avx512", "aarch64-neon",
                                         "armv7-neon",    "riscv64",       "riscv64-p",
                                         "amdgcn-gfx906", "amdgcn-gfx90a", "nvptx-sm80"};
     static const char *const texts[] = {
-        /* the outermost loop is one of the sum */
+        /* the outermost loop belongs to the sum */
         "tensor X f32 [B, A]\ntensor Z f32 [B, A]\ntensor Y f32 []\nY[] = sum(a, b) X[b, a] * Z[b, a]\n",
         "size E = 33, A = 33, D = 33\ntensor X f32 [E]\ntensor Z f32 [A, E, D]\ntensor Y f32 [D]\n"
         "Y[d] = sum(a, e) X[e] * Z[a, e, d]\n",
-        /* windows of other sizes than the kernels of depthwise convolutions have */
+        /* windows of other sizes than those of depthwise kernels */
         "size N = 1, C = 1, O = 3\ntensor X u8 [N, C, H, W + 2]\ntensor F i8 [O, C, 1, 3]\n"
         "tensor Y i32 [N, O, H, W]\n"
         "Y[n, o, p, q] = sum(c, r, s) i32(X[n, c, p + r, q + s]) * i32(F[o, c, r, s])\n",
         "size R = 5, S = 1\ntensor X u8 [N, C, H + R - 1, W + S - 1]\ntensor F i8 [O, C, R, S]\n"
         "tensor Y i32 [N, O, H, W]\n"
         "Y[n, o, p, q] = sum(c, r, s) i32(X[n, c, p + r, q + s]) * i32(F[o, c, r, s])\n",
-        /* conditions that leave parts of tiles, or one iteration */
+        /* conditions that cut off parts of tiles, or leave one iteration */
         "tensor A f32 [M, M]\ntensor G f32 [M]\nG[m] = sum(k where k <= m) A[m, k]\n",
         "size W = 1\ntensor X f32 [N, O, W]\ntensor F f32 [O, 3]\ntensor Y f32 [N, O, W]\n"
         "Y[n, o, q] = sum(s) pad(X[n, o, q + s - 1], 0) * F[o, s]\n",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk tune searches: every start and every change of a schedule is legal and computes what the program
- * says, or refuses a subscript outside; the same seed draws the same, and the program stays what it was. And
- * the search itself, on costs that are made up.
+ * The search space of uk tune. Every start and every change of a schedule is legal and computes what the
+ * program says, or refuses a subscript out of bounds; the same seed draws the same changes, and the program
+ * stays unchanged. Also the search itself, on invented costs.
  *
  *     tune_space [SEED|new]
  */
@@ -24,7 +24,8 @@ static const struct {
     const char *text;
     int64_t sizes[3];
     int sizes_count;
-    int kernels;   /* starts beside auto, at least */
+    /* minimum number of starts besides auto */
+    int kernels;
     int subscript; /* number of the tensor whose elements are subscripts; 0: none */
 } programs[] = {
     {"size M = 37, N = 41, K = 19\n"
@@ -71,7 +72,7 @@ static struct uk_program *parse(int i) {
 
 static const struct uk_options avx2 = {.target = "x86_64-avx2", .threads = 2};
 
-/* Of one program: the operands, and the same with a subscript outside, which are refused. */
+/* Operands of a program, and a copy with a subscript out of bounds, which must be refused. */
 struct operands {
     struct random_data good, bad;
 };
@@ -101,8 +102,8 @@ static bool is_right(struct run *r, int i, struct operands *o) {
     return run_is_right(r, &o->good) && (!programs[i].subscript || run_is_right(r, &o->bad));
 }
 
-/* The steps, as a user would give them, compute what the statements say: kernels as they are declared, and as
- * machine code. False: vectors need what the steps do not give them, which is seen when all are applied. */
+/* Checks that the steps compute what the statements say, with kernels by their declarations and as machine
+ * code. False: a vector lacks what it needs, which shows only when all steps are applied. */
 static bool must_be_right(int i, const char *steps, struct operands *o, bool compile) {
     struct run r = {.context = context,
                     .program = run_parse(context, "tuned.uk", programs[i].text, steps),
@@ -239,7 +240,7 @@ static void change_refused(void **state) {
     uk_program_destroy(p);
 }
 
-/* 6x16 of AVX2 reaches the peak, 4x8 of the portable C does not. */
+/* The 6x16 kernel of AVX2 reaches the peak, 4x8 in portable C does not. */
 static void bounds(void **state) {
     static const char fast[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
                                "pack A at root panel 6\npack B at root panel 16\n"
@@ -260,8 +261,8 @@ static void bounds(void **state) {
     uk_program_destroy(p);
 }
 
-/* Sums of which each addition waits for the one before are far behind kernels; across sums nothing is known.
- * */
+/* The estimate for sums in which each addition waits for the previous one is far above kernels'; for vectors
+ * across sums nothing is known. */
 static void costs(void **state) {
     static const char kernel[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
                                  "pack A at root panel 6\npack B at root panel 16\n"
@@ -339,7 +340,7 @@ static struct tune_trial made_up(int value, bool is_start) {
                                .is_start = is_start};
 }
 
-/* Steps are a number, changes add to it, and every seventh crashes. */
+/* Costs are numbers: a change adds to the parent's, and every seventh trial crashes. Returns the best. */
 static int climb(uint64_t first, int *order) {
     struct tune_search s = {.random = first};
 
@@ -376,7 +377,8 @@ static void climbing(void **state) {
     int best = climb(seed, one);
 
     (void)state;
-    assert_true(best > 30); /* changes of changes, not of the starts alone */
+    /* only reachable by changes of changed schedules */
+    assert_true(best > 30);
     assert_int_equal(climb(seed, two), best);
     assert_memory_equal(one, two, sizeof one);
     climb(seed + 1, three);

@@ -13,7 +13,7 @@ make_root "$root"
 copy_tree "$source" "$root"
 
 fresh=$([[ -e $root/root/ukernels/build/build.ninja ]] || echo yes)
-# setup WORD...: ./uk-setup with these words, in that root.
+# setup WORD...: runs ./uk-setup with these words in the root.
 setup() {
     inside "$root" bash -c 'cd /root/ukernels && ./uk-setup "$@"' - "$@" >"$folder/log" 2>&1 ||
         { tail -n 60 "$folder/log" >&2; echo "./uk-setup $* failed on Debian's $release; its output is in $folder/log" >&2; exit 1; }
@@ -31,7 +31,7 @@ if [[ $fresh ]]; then
 fi
 setup demo
 grep '^Next: ' "$folder/log"
-# The demo needs none of the tests' packages.
+# The demo must not install packages of the tests.
 if [[ $fresh ]] && inside "$root" dpkg-query -W libcmocka-dev >/dev/null 2>&1; then
     echo "./uk-setup demo installs what only tests need" >&2
     exit 1

@@ -7,13 +7,13 @@ skip() {
     exit 77
 }
 
-# inside ROOT COMMAND...: its /proc ends with the command: nothing stays mounted.
+# inside ROOT COMMAND...: runs the command in the root. /proc is unmounted when it ends.
 inside() {
     unshare --mount --pid --fork --mount-proc="$1/proc" chroot "$1" \
         env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "${@:2}"
 }
 
-# make_root ROOT: the smallest system of the release, made once.
+# make_root ROOT: installs the smallest system of the release, unless it exists.
 make_root() {
     local root=$1 mirror
     ((EUID == 0)) || skip "only root can make a root of another system"
@@ -26,12 +26,12 @@ make_root() {
         sed -n "s/^$(. /etc/os-release && echo "$VERSION_CODENAME") //p" | sort -u | sed -n 1p)
     debootstrap --variant=minbase "$release" "$root" "${mirror:-http://deb.debian.org/debian}" >"$folder/log" 2>&1 ||
         { tail -n 20 "$folder/log" >&2; exit 1; }
-    # Hundreds of packages are installed there, and nothing of it has to outlast a power failure.
+    # Disables fsync in dpkg: the root need not survive a power failure, and hundreds of packages are installed.
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io"
     touch "$root.made"
 }
 
-# copy_tree SOURCE ROOT: the tree as it is now; its build folder there stays, for the next time.
+# copy_tree SOURCE ROOT: copies the source tree; a build folder that the root has is kept for reuse.
 copy_tree() {
     mkdir -p "$2/root/ukernels"
     find "$2/root/ukernels" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +

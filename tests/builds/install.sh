@@ -23,7 +23,7 @@ else
         mkdir "$tree"
         tar -C "$tree" --strip-components=1 -xf "$2"/meson-dist/ukernels-*.tar.xz
     fi
-    # Meson finds that libdir by itself where dpkg-dev is installed.
+    # Meson chooses this libdir itself if dpkg-dev is installed.
     [[ -f $build/build.ninja ]] || meson setup "$build" "$tree" --buildtype=plain --libdir="lib/$(gcc -print-multiarch)" \
         -Dtests=disabled -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" >"$build.log" || { cat "$build.log"; exit 1; }
     { ninja -C "$build" && DESTDIR=$work/first meson install -C "$build" --no-rebuild; } >"$build.log" ||
@@ -62,7 +62,7 @@ schedule
   tensorize ii add_2
 TEXT
 
-# prints WHAT COMMAND...: the command succeeds and prints WHAT.
+# prints WHAT COMMAND...: checks that the command succeeds and prints WHAT.
 prints() {
     "${@:2}" >"$work/out" 2>&1 && grep -qF -- "$1" "$work/out" && return
     echo "$(printf '%q ' "${@:2}") does not print '$1':" >&2
@@ -70,11 +70,11 @@ prints() {
     exit 1
 }
 
-# The lines of README for a shell, which sets what the commands below need of paths.
+# The shell lines of README that set paths, for the commands below.
 lines=$(sed -n '/^export PATH=/,/^```$/{/^```$/!p}' "$source/README.md")
 grep -q PKG_CONFIG_PATH <<<"$lines" && grep -q MANPATH <<<"$lines" && grep -q LD_LIBRARY_PATH <<<"$lines"
 
-# check PREFIX. The second build's archive has no kernels: it takes those of the first.
+# check PREFIX: tests an installation. The second build's archive has no kernels: it uses those of the first.
 check() {
     echo "in $1"
     (
@@ -94,7 +94,7 @@ check() {
             cc -std=c17 -Werror "$examples/${program%:*}.c" "${flags[@]}" -o program
             prints "$(printed "${program%:*}")" ./program
         done
-        # The simulator is found beside libukernels, wherever both were moved; without it the kind is not there.
+        # libukernels finds the simulator next to itself, also after a move; without it that kind of GPU does not exist.
         for part in object:o header:h; do
             uk compile "$examples/matmul.uk" --target=amdgcn-gfx90a --emit="${part%:*}" -o "matmul.${part#*:}"
         done
@@ -152,7 +152,7 @@ TEXT
     )
 }
 
-# printed PROGRAM: a line of what the example prints.
+# printed PROGRAM: prints a line of the example's output.
 printed() {
     case $1 in
     use_kernel) echo 'C[1][2] = 4' ;;
@@ -163,7 +163,7 @@ printed() {
 check "$stage"
 check "$work/moved"
 diff -r "$(dirname "$(find "$stage" -name kernels.json)")" "$(dirname "$(find "$work/moved" -name kernels.json)")"
-# The header was the moved one.
+# Proves that the header used above was the moved one.
 echo '#error "moved"' >"$work/moved/include/ukernels/rvp.h"
 ! "$work/moved/bin/uk" compile "$work/added.uk" --target=riscv64-p --emit=asm 2>"$work/said"
 prints '#error "moved"' cat "$work/said"

@@ -9,7 +9,7 @@ source=$1
 build=$2/no_threads${3:+_$3}
 log=$build.log
 
-# A PATH that has all programs but LLVM's.
+# A PATH with all programs except LLVM's.
 without=$build.path
 rm -rf "$without"
 mkdir "$without"
@@ -21,7 +21,7 @@ if compgen -c | grep -E '^(clang|llvm|ld\.lld)'; then
     exit 1
 fi
 
-# Without PeachPy meson setup fails, not ninja.
+# Without PeachPy, meson setup fails, not ninja.
 mkdir -p "$build.none/peachpy"
 echo 'raise ImportError' >"$build.none/peachpy/__init__.py"
 rm -rf "$build.refused"

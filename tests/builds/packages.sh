@@ -11,14 +11,14 @@ source=$1 release=$3 folder=$2/packages/$3
 mkdir -p "$folder"
 make_root "$folder/base"
 
-# again NAME: a root as the base is.
+# again NAME: makes a fresh copy of the base root.
 again() {
     rm -rf "${folder:?}/$1"
     cp -a "$folder/base" "$folder/$1"
     copy_tree "$source" "$folder/$1"
     rm -rf "$folder/$1/root/ukernels/build"
 }
-# logged ROOT COMMAND...: what it prints is shown if it fails.
+# logged ROOT COMMAND...: runs the command in the root; shows its output if it fails.
 logged() {
     inside "$folder/$1" "${@:2}" >>"$folder/log" 2>&1 || { tail -n 60 "$folder/log" >&2; exit 1; }
 }
@@ -34,7 +34,7 @@ if [[ ${UK_BITCODE:-} ]]; then
     mkdir "$folder/build$taken"
     cp "$UK_BITCODE"/*.uk_*.{bc,ll} "$folder/build$taken"
 fi
-# Packages of what debuggers read would be built, compressed and checked, and then nobody would install them.
+# Without packages of debug symbols, which take time to build and check, and which this test does not install.
 logged build bash -c "cd /root/ukernels && UK_BITCODE=$taken DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -uc -us"
 inside "$folder/build" bash -c 'cd /root && lintian --allow-root --fail-on error ./*.changes'
 run_paths() {
@@ -46,7 +46,7 @@ done
 run_paths "$folder/build/unpacked"
 
 if [[ ${4:-} == wheel ]]; then
-    # pip trusts in a root whom it trusts on this system.
+    # Copies this system's certificates for pip.
     cp -L /etc/ssl/certs/ca-certificates.crt "$folder/build/root"
     logged build bash -c "cd /root/ukernels && UK_BITCODE=$taken PIP_CERT=/root/ca-certificates.crt ./uk-setup wheel"
     wheel=$(basename "$folder/build/root/ukernels/build-wheel"/*.whl)

@@ -8,16 +8,16 @@
 set -euo pipefail
 source=$1 outer=$2 which=$3
 
-# Of each allocation four callers are kept: recording them is a tenth of the time.
+# Records four callers per allocation: recording is a tenth of the run time.
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:malloc_context_size=4 UBSAN_OPTIONS=print_stacktrace=1 CC_LD=lld
-# A null pointer and what lies outside of an object end in the address sanitizer's report; the checks of both by the other one are a
-# quarter of the time that compiling takes.
-# Of kernels with hundreds of loads or stores the checks are calls: inline they take clang ten times as long to compile.
-# Compiled further, it would not run faster: most of the time is LLVM's and isl's, which are not instrumented.
+# Leaves out checks of null pointers and object bounds: the address sanitizer reports these, and the second check takes
+# a quarter of compile time. Checks in kernels with hundreds of loads or stores are calls: inlined ones make clang ten
+# times slower. A higher optimization level would not help: most time is spent in LLVM and isl, which are not
+# instrumented.
 flags='-gline-tables-only -fno-sanitize=null,object-size -mllvm -asan-instrumentation-with-call-threshold=500'
 options=(-Db_sanitize=address,undefined -Doptimization=1)
 
-# tested FOLDER MESON-TEST-ARGUMENTS -- OPTIONS: what the tests need is built, and they run.
+# tested FOLDER MESON-TEST-ARGUMENTS -- OPTIONS: builds what the tests need, and runs them.
 tested() {
     local build=$outer/$1 log=$outer/$1.log arguments=()
     shift
@@ -39,6 +39,6 @@ else
     tested sanitized --suite=quick --suite=change -- "${built[@]}"
     tested sanitized random_fuzz_parser random_fuzz_schedule random_fuzz_network amdgpu_library_all fail_alloc_all \
         golden_all -- "${built[@]}"
-    # Tests call kernels of all element types by one type of function.
+    # Without -fsanitize=function: tests call kernels of all element types through one function type.
     tested sanitized_kernels --suite=quick --suite=change -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
 fi

@@ -75,7 +75,7 @@ def main():
     refused(lambda: matmul.save("matmul.so"), "clang-19")
     refused(lambda: uk.compile(IMPORT), "clang-19", "install")
     refused(lambda: uk.compile(MATMUL, target="amdgcn-gfx90a").save("gpu.o"), "lld-19", "install")
-    clang = pathlib.Path("/usr/bin/clang-19")  # without lld: this system is there for this test alone
+    clang = pathlib.Path("/usr/bin/clang-19")  # without lld; only this test uses the system
     clang.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     clang.chmod(0o755)
     refused(lambda: matmul.save("matmul.so"), "lld-19", "install")

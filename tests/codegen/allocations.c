@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations of compilations: they grow with the number of kernels called, not with its square, and a
- * context that keeps all that it ever will needs no more of them. */
+/* Counts allocations of compilations: they grow linearly with the number of kernels called, and stop growing
+ * once a context's caches are full. */
 #define _GNU_SOURCE /* mallinfo2 */
 #include <malloc.h>
 #include <setjmp.h>
@@ -19,8 +19,7 @@ enum { MOST_ALLOCATIONS = 400000 };
     "tensor C f32 [M, N] stride [ldc, 1]\n" \
     "C[m, n] = sum(k) A[m, k] * B[k, n]\n"
 
-/* The allocations of this process, of all libraries; a sanitizer has an allocator of its own, whose are not
- * counted. */
+/* Allocations of this process, in all libraries. Sanitizers replace the allocator; then none are counted. */
 static size_t allocations;
 #ifdef __has_feature
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -47,8 +46,8 @@ static void compile(struct uk_context *c, const char *text) {
     uk_program_destroy(p);
 }
 
-/* Programs that differ, so that none is taken from what the context keeps; every fourth one is refused. Once
- * the context keeps all that it ever will, nothing more is held and no more is allocated on the way. */
+/* Compiles a hundred different programs, so that none comes from the cache; every fourth is refused. Once the
+ * caches are full, memory in use and allocations per compilation stay constant. */
 static void a_hundred_compiles(void **state) {
     enum { COMPILES = 100, FULL = 40 };
     struct uk_context *c = uk_context_create();
@@ -87,7 +86,7 @@ static void a_hundred_compiles(void **state) {
     uk_context_destroy(c);
 }
 
-/* Allocations of an object for the target with so many products, one after the other, of a tensor of four
+/* Allocations of compiling, for the target, this number of consecutive products of a tensor of four
  * dimensions. */
 static size_t chain(const char *target, int products) {
     static const char *const rotated[] = {"N1, N2, N3, N4", "N2, N3, N4, N1", "N3, N4, N1, N2",
@@ -119,14 +118,15 @@ static size_t chain(const char *target, int products) {
     return after - before;
 }
 
-/* A kernel has a copy for each call, and each copy of a compiled one dozens of loops: what LLVM does about
- * them must grow with their number, not with its square, and not with the loops around them. */
+/* Each call of a kernel gets a copy of it, with dozens of loops in compiled kernels: LLVM's work on these
+ * must grow linearly with their number, and not with the loops around them. */
 static void chains(void **state) {
     static const char *const targets[] = {"riscv64", "aarch64-neon", "x86_64-avx2"};
 
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets && !SANITIZED; i++) {
-        chain(targets[i], 1); /* what a process does once */
+        /* warms up: one-time allocations of the process */
+        chain(targets[i], 1);
         const size_t one = chain(targets[i], 1), four = chain(targets[i], 4);
 
         print_message("%s: %zu allocations for one product, %zu for four\n", targets[i], one, four);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops made by hand through the code generator: nodes, threads, workspace. What is refused at entry:
- * sizes.c. */
+/* Code generation for hand-made loops: nodes, threads, workspace. Refusals at entry: sizes.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -81,7 +80,8 @@ static void check_matmul(enum uk_loop_kind outer) {
                 sum += a[i * 5 + k] * b[k * 9 + j];
             assert_true(c[i * 10 + j] == sum);
         }
-    for (int i = 0; i < 6; i++) { /* what lies between the rows is not C's */
+    /* padding between rows of C must stay unchanged */
+    for (int i = 0; i < 6; i++) {
         uint32_t bits;
 
         memcpy(&bits, &c[i * 10 + 9], sizeof bits);
@@ -101,7 +101,7 @@ static void parallel_grid(void **state) {
     check_matmul(UK_LOOP_PARALLEL);
 }
 
-/* A size that is a constant is no argument, and what it makes certain costs no code. */
+/* A constant size is no argument, and branches that it decides generate no code. */
 static void defined_sizes(void **state) {
     static const int64_t fixed[] = {3, 4, 5, 5, 4, 4};
     struct matmul t;
@@ -128,7 +128,7 @@ static void defined_sizes(void **state) {
     make_end(&t.m);
 }
 
-/* The same loops give the same object, to the byte. */
+/* The same loops give the same object, byte by byte. */
 static void same_bytes(void **state) {
     struct matmul t;
     const struct uk_target *target;
@@ -274,7 +274,7 @@ static bool has_stage(const struct uk_module *m, const char *name) {
     return false;
 }
 
-/* The same loops are not assembled twice by one context; others are, whatever their name. */
+/* A context does not assemble the same loops twice; different ones it does, even under the same name. */
 static void kept_objects(void **state) {
     static const struct {
         enum uk_type type;
@@ -296,7 +296,8 @@ static void kept_objects(void **state) {
         uk_module_destroy(module);
         make_end(&t.m);
     }
-    for (int i = 0; i < 40; i++) { /* more than are kept */
+    /* more than the cache holds */
+    for (int i = 0; i < 40; i++) {
         make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
         t.size[1]->defined = true;
         t.size[1]->value = i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements as subscripts: random programs that gather: every rank and axis, every type of index, wrapped or
- * not, of an input or of a temp; summed, with a `where`; with random steps; as machine code, with threads,
- * with the caller's workspace, and interpreted. Then one index is wrong: each way returns UK_INVALID_INDEX,
- * and writes nothing. That the interpreter computes what loops in C do: interpret/demanded.c,
+ * Elements as subscripts: random programs that gather, of every rank and axis, with every index type, wrapped
+ * or not, from an input or a temp, summed, with a `where`, with random steps; as machine code, with threads,
+ * with the caller's workspace, and interpreted. Then one index is wrong: every way must return
+ * UK_INVALID_INDEX and write nothing. Comparisons of the interpreter with loops in C: interpret/demanded.c,
  * cross/elements.c.
  *
  *     elements [--seed N|new] [--programs N]
@@ -25,12 +25,19 @@ static uint64_t seed = 1;
 static int programs = 30;
 
 struct shape {
-    int rank, axis, indices;    /* of the table; where the index stands; dimensions of the index */
-    int64_t table[RANK];        /* extents */
-    int64_t index[RANK];        /* of the index */
-    enum uk_type type;          /* of the index */
-    bool wraps, temp, constant; /* the index is a temp of what is read, plus 1; the sizes are constants */
-    bool sums, filtered;        /* over the index's last dimension; where its value is not 1 */
+    /* dimensions of the table; position of the index; dimensions of the index */
+    int rank, axis, indices;
+    /* extents of the table */
+    int64_t table[RANK];
+    /* extents of the index */
+    int64_t index[RANK];
+    /* type of the index */
+    enum uk_type type;
+    /* wraps: negative indices count from the end; temp: the index is a temp, the input plus 1; constant:
+     * sizes are constants */
+    bool wraps, temp, constant;
+    /* sums: over the index's last dimension; filtered: iterations with value 1 are left out */
+    bool sums, filtered;
 };
 
 /* ---- the program ---- */
@@ -64,7 +71,7 @@ static void put_dims(char *to, size_t room, const char *names, int from, int n) 
     }
 }
 
-/* Y[a0, b0, b1, a2] = T[a0, wrap(I[b0, b1]), a2], with the letters of extents or of iterators. */
+/* Writes Y[a0, b0, b1, a2] = T[a0, wrap(I[b0, b1]), a2], with letters for extents or for iterators. */
 static void put_result(char *to, size_t room, const struct shape *s, const char *table, const char *index) {
     put_dims(to, room, table, 0, s->axis);
     put_dims(to, room, index, 0, s->indices - s->sums);
@@ -146,10 +153,10 @@ static int64_t product(const int64_t *extent, int from, int to) {
     return n;
 }
 
-/* The operands in the order of the text. */
+/* Numbers of the operands, in the order of the text. */
 enum { TABLE, INDEX };
 
-/* The index has one less where a temp adds 1. */
+/* Sets an index; the input holds one less if a temp adds 1. */
 static void set_index(const struct shape *s, struct random_data *d, int64_t at, int64_t v) {
     const size_t bytes = uk_type_bytes(s->type);
 
@@ -162,7 +169,7 @@ static int64_t index_at(const struct shape *s, const struct random_data *d, int6
     return s->temp + (int64_t)random_data_value(s->type, d->start[INDEX] + RANDOM_DATA_MARGIN, (size_t)at);
 }
 
-/* Subscripts that are inside, counted from the end where they may. */
+/* Fills in indices within bounds, some of them negative if they may wrap. */
 static int64_t make_data(const struct shape *s, struct random_data *d, struct uk_program *p, uint64_t *x) {
     const int64_t extent = s->table[s->axis], count = product(s->index, 0, s->indices);
     int n = 0;
@@ -184,7 +191,7 @@ static int64_t make_data(const struct shape *s, struct random_data *d, struct uk
 
 static struct arena guarded;
 
-/* With the table before a page that faults. */
+/* Calls with the table immediately before an inaccessible page. */
 static int call_guarded(const struct run *r, const int64_t *sizes, struct random_data *d) {
     void *tensors[] = {guarded.data + guarded.size - d->bytes[TABLE], d->origin[INDEX], d->origin[INDEX + 1],
                        r->workspace};
@@ -209,12 +216,13 @@ static void expect_status(struct run *r, struct random_data *d, enum uk_status w
         run_is_right(&r[w], d);
 }
 
-/* Is the element one that the program reads? */
+/* True if the program reads this element. */
 static bool is_read(const struct shape *s, int64_t at) {
     return !s->filtered || at % s->index[s->indices - 1] != 1;
 }
 
-/* One index beyond an end, or far outside: nothing may be written, unless `where` leaves it out. */
+/* Puts one index out of bounds, slightly or far: nothing may be written, unless `where` leaves the element
+ * out. */
 static void expect_refused(struct run *r, const struct shape *s, struct random_data *d, int64_t count,
                            uint64_t x) {
     static const int64_t least[] = {
@@ -229,7 +237,8 @@ static void expect_refused(struct run *r, const struct shape *s, struct random_d
     const int64_t last = s->indices ? s->index[s->indices - 1] : 1;
     int64_t at = below(&x, (int)count);
 
-    if (s->filtered && last > 1 && below(&x, 2)) /* one that is left out */
+    /* one that `where` leaves out */
+    if (s->filtered && last > 1 && below(&x, 2))
         at = at / last * last + 1;
     const int64_t was = index_at(s, d, at);
 
@@ -290,7 +299,7 @@ static void random_programs(void **state) {
     assert_true(refused > programs / 2);
 }
 
-/* A function that ends early gives back the workspace that it took. */
+/* A function that ends early frees the workspace that it allocated. */
 static void workspace_is_given_back(void **state) {
     static const char text[] =
         "tensor X i32 [9]\ntensor I i64 [5000]\ntemp J i64 [5000]\ntensor Y i32 [5000]\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exp, log, tanh, erf, pow, floor, ceil and round as code in place, on targets with and without fused
- * multiply-adds, against the C library's in the next wider type: f32 against f64, f64 against long double.
- * Floats that are whole or not, zeros, infinities and NaN are as in C.
+ * Compares exp, log, tanh, erf, pow, floor, ceil and round as generated code, on targets with and without
+ * fused multiply-adds, with the C library in the next wider type: f32 with f64, f64 with long double.
+ * Integral values, zeros, infinities and NaN are as in C.
  *
  *     functions                  a sample of all numbers, and special ones
  *     functions NAME             all numbers of f32
@@ -22,15 +22,16 @@
 #include "seed.h"
 #include "test_context.h"
 
-/* BLOCK numbers at a time. A sample takes those of f32 that are STEP apart, which is prime, and of f64 as
- * many at random. */
+/* Numbers per call; a sample has the f32 numbers at distance STEP, a prime, and as many random f64
+ * numbers. */
 enum { BLOCK = 1 << 16, STEP = 2039, PAIRS = 1 << 21 };
 
 struct function {
     const char *name;
     double (*wide)(double);
     long double (*widest)(long double);
-    double most, most_double; /* errors in units in the last place; 0: exact */
+    /* maximum errors in ulps; 0: exact */
+    double most, most_double;
 };
 
 static const struct function functions[] = {
@@ -69,8 +70,7 @@ static struct uk_module *compiled(const char *type, const char *name, int argume
     return module;
 }
 
-/* How many units in the last place of a number with so many digits, the least of which is 2^least, `got` is
- * from `wanted`. */
+/* The error of `got` in ulps, for numbers of `digits` binary digits, the smallest of which is 2^least. */
 static double error(double got, long double wanted, int digits, int least) {
     int exponent;
 
@@ -80,7 +80,8 @@ static double error(double got, long double wanted, int digits, int least) {
                    : INFINITY;
     frexpl(wanted, &exponent);
     exponent = exponent - digits < least ? least : exponent - digits;
-    if (isinf(got)) /* which the number beyond the largest is rounded to */
+    /* infinity counts as the next number after the largest */
+    if (isinf(got))
         return signbit(got) == signbit(wanted)
                    ? (double)((ldexpl(1, digits == DBL_MANT_DIG ? 1024 : 128) - fabsl(wanted)) /
                               ldexpl(1, exponent))
@@ -189,7 +190,7 @@ static const double special[] = {0.0,
                                  4};
 enum { SPECIAL = sizeof special / sizeof *special };
 
-/* Any bits; or of a size where functions are not yet constant. */
+/* Random bits, or a number of a magnitude where functions are not yet constant. */
 static double any(uint64_t *state) {
     const uint64_t bits = random_next(state);
     double d;
@@ -228,7 +229,7 @@ static void doubles(void **state) {
 
 /* ---- pow ---- */
 
-/* A base, and an exponent that gives a result of any size; or whole, or half. */
+/* An exponent such that the power can have any magnitude; or an integer or half of one. */
 static double exponent_for(double x, uint64_t *state, bool is_double) {
     const double log = fabs(log2(fabs(x))), most = is_double ? 1100 : 152;
     const double y = ((double)(random_next(state) >> 11) * 0x1p-52 - 1) * most;
@@ -301,8 +302,8 @@ static void powers(void **state) {
     }
 }
 
-/* Each row of functions.def that rounds is compared with a more exact function above, to within the row's
- * units; sqrt is an instruction. */
+/* Each row of functions.def that rounds must be compared above, within the ulps that the row states; sqrt is
+ * an instruction. */
 static void rows_are_compared(void **state) {
     static const struct {
         const char *name, *class;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs and loops made by hand. Out of memory ends the test: the callers are tests. */
+/* Hand-made programs and loops. Running out of memory fails the test that calls these functions. */
 #include <stdlib.h>
 #include <string.h>
 #include "loop_maker.h"

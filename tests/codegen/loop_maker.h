@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs and loops made by hand, for tests of the code generator and the linker. */
+/* Hand-made programs and loops, for tests of the code generator and the linker. */
 #ifndef LOOP_MAKER_H
 #define LOOP_MAKER_H
 
@@ -48,7 +48,7 @@ struct uk_intrinsic *make_intrinsic(struct maker *m, const char *symbol, int cou
 struct uk_node *make_call(struct maker *m, struct uk_intrinsic *in, const struct uk_access *operand);
 void make_import(struct maker *m, int kind, const char *text);
 
-/* m->function as machine code; on failure the context has the message. */
+/* Compiles m->function to machine code; after a failure the context has the message. */
 enum uk_status make_module(struct maker *m, const char *target, struct uk_module **out);
 
 #endif

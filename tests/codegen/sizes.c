@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled matrix products at all the sizes around tiles and blocks: every element exact, nothing else
- * written, nothing read that is not there.
+ * Compiled matrix products for all sizes around tiles and blocks: every element is exact, nothing else is
+ * written, and nothing out of bounds is read.
  *
  * A and B hold the same small integers for all sizes, so one sum over 257 k gives the expected values of
- * every K and, as its upper left corner, of every M and N. Operands end at a page that faults and have NaN
- * between their rows; C has canaries there, and NaN in its elements where they are not added to.
- * aligned_alloc and free are this program's own: the workspace arrives full of NaN and ends at such a page
- * too.
+ * every K and, as its upper left corner, of every M and N. Operands end at an inaccessible page and have NaN
+ * between their rows; C has canaries there, and NaN in elements that are not added to. The program defines
+ * aligned_alloc and free: workspaces are full of NaN and end at an inaccessible page, too.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +30,8 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static struct {
     struct arena arena;
-    bool watched; /* the next calls of aligned_alloc are the generated function's */
+    /* the next calls of aligned_alloc come from the generated function */
+    bool watched;
     bool refused;
     void *given;
     int taken, freed;
@@ -71,7 +71,8 @@ enum { A, B, C, OPERANDS };
 static const float canary = -0x1.9p77f;
 static struct arena arena[OPERANDS];
 static float a[MAX][MAX], b[MAX][MAX], c[MAX][MAX];
-static float product[SIZES][MAX][MAX]; /* over the first sizes[i] of k */
+/* sums over the first sizes[i] of k */
+static float product[SIZES][MAX][MAX];
 
 static void make_data(void) {
     for (int i = 0; i < MAX; i++)
@@ -97,7 +98,7 @@ struct operand {
     int64_t rows, columns, stride;
 };
 
-/* Against the end of its arena; what is not an element is `between`. NULL source: NaN. */
+/* Places an operand at the end of its arena; elements between rows are `between`. NULL source: NaN. */
 static struct operand place(int which, int64_t rows, int64_t columns, int64_t padding, bool transposed,
                             const float (*source)[MAX], float between) {
     struct operand o = {.rows = transposed ? columns : rows, .columns = transposed ? rows : columns};
@@ -120,7 +121,7 @@ static bool is_canary(const float *f) {
 
 /* ---- one program ---- */
 
-/* `left` and `right` are what stands for A and B in the statement. */
+/* `left` and `right` are the expressions for A and B in the statement. */
 #define MATMUL(shape_a, shape_b, assign, left, right) \
     "tensor A f32 [" shape_a "] stride [lda, 1]\n"    \
     "tensor B f32 [" shape_b "] stride [ldb, 1]\n"    \
@@ -136,13 +137,14 @@ struct program {
     int threads;
 };
 
-/* Made for one check. */
+/* A program compiled for one check. */
 struct compiled {
     const struct program *source;
     struct uk_context *context;
     struct uk_program *program;
     struct uk_module *module;
-    int64_t m, n, k; /* of the call under way */
+    /* sizes of the current call */
+    int64_t m, n, k;
     char message[256];
 };
 
@@ -281,7 +283,8 @@ static void check_program(void **state) {
 
 struct bad_call {
     int64_t m, n, k, lda, ldb, ldc;
-    int a, b, c; /* bytes from the memory's start; -1: null */
+    /* offsets in bytes; -1: a null pointer */
+    int a, b, c;
     enum uk_status status;
 };
 
@@ -318,11 +321,12 @@ static const struct bad_call bad_calls[] = {
     {0, 4, 5, 5, 4, 4, -1, 512, -1, UK_OK},
     {3, 0, 5, 5, 0, 0, 0, -1, -1, UK_OK},
     {3, 4, 0, 0, 4, 4, -1, -1, 1024, UK_OK},
-    {1, 4, 5, 0, 4, -4, 0, 512, 1024, UK_OK}, /* one row: its stride does not matter */
+    /* a single row: its stride does not matter */
+    {1, 4, 5, 0, 4, -4, 0, 512, 1024, UK_OK},
     {0, 4, 5, -7, 4, -7, 1, 512, 3, UK_OK},
 };
 
-/* The memory after the call; C must be as it was unless the status is UK_OK. */
+/* Checks the memory after the call: C must be unchanged unless the status is UK_OK. */
 static void check_bad_call(struct compiled *x, const struct bad_call *t, int number) {
     static _Alignas(64) unsigned char memory[2048], before[2048];
     const int at[] = {t->a, t->b, t->c};
@@ -349,7 +353,7 @@ static void check_bad_call(struct compiled *x, const struct bad_call *t, int num
         fail_msg("%s, call %d: the workspace is not freed", x->source->name, number);
 }
 
-/* Without memory for the workspace, if it takes one, nothing is written. */
+/* If the workspace cannot be allocated, nothing is written. */
 static void check_no_memory(struct compiled *x) {
     struct operand o[OPERANDS];
 
@@ -378,7 +382,7 @@ static void check_entry(void **state) {
     discard(&x);
 }
 
-/* Blocks small enough that the sizes have several, and a part of one, in every direction. */
+/* Blocks so small that the sizes have several and a partial one in every direction. */
 #define BLOCKS(steps)           \
     "schedule\n"                \
     "  split C.n 96 -> nc n1\n" \
@@ -506,7 +510,7 @@ int main(int argc, char **argv) {
     struct CMUnitTest tests[2 * PROGRAMS];
     size_t count = 0;
 
-    /* More threads than one, whatever machine this is. */
+    /* Several threads, whatever this machine has. */
     if (setenv("UK_NUM_THREADS", "2", 0) || !arena_make(&work.arena, 8 << 20))
         return 1;
     for (int i = 0; i < OPERANDS; i++)
@@ -518,7 +522,7 @@ int main(int argc, char **argv) {
 
         tests[count++] =
             (struct CMUnitTest){.name = p->name, .test_func = check_program, .initial_state = (void *)p};
-        /* The calls are made for operands as they are in C = A B. */
+        /* These calls assume operands as in C = A B. */
         if (!p->a_transposed && !p->b_transposed)
             tests[count++] =
                 (struct CMUnitTest){.name = p->name, .test_func = check_entry, .initial_state = (void *)p};

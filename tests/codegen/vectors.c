@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that become bytes stay vectors: assembly of x86-64 has no conversion of one float, and moves no single
- * elements of vectors, also where LLVM unrolls rows of few bytes in a loop over pixels.
+ * Sums that are converted to bytes stay in vectors: assembly for x86-64 neither converts single floats nor
+ * moves single elements, even if LLVM unrolls short rows of bytes in a loop over pixels.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void bytes_are_vectors(void **state) {
         }
 }
 
-/* 32 bytes are narrowed together, and stored at once. */
+/* Narrows 32 bytes together, and stores them at once. */
 static void bytes_fill_vectors(void **state) {
     struct uk_context *c = uk_context_create();
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --workspace=argument: the memory is as large as said and no larger, and the function allocates nothing. */
+/* --workspace=argument: the function uses exactly the memory that NAME_workspace states, and allocates
+ * nothing. */
 #include <stdlib.h>
 #include <string.h>
 #include "arena.h"
@@ -52,8 +53,8 @@ static void check_size(struct code *c, const int64_t *size) {
     struct random_data d = {0};
 
     assert_true(bytes >= 0 && bytes % 64 == 0);
-    /* NaN that end where a page begins that must not be touched, and begin where one ends, less a page's
-     * rest. */
+    /* The workspace holds NaN and lies between inaccessible pages; only its start may be less than a page
+     * after one. */
     struct arena work;
     assert_true(arena_make(&work, (size_t)bytes));
     memset(work.data, 0xff, work.size);
