@@ -53,8 +53,8 @@ static void check_size(struct code *c, const int64_t *size) {
     struct random_data d = {0};
 
     assert_true(bytes >= 0 && bytes % 64 == 0);
-    /* The workspace holds NaN and lies between inaccessible pages; only its start may be less than a page
-     * after one. */
+    /* The workspace is full of NaN and ends at an inaccessible page; the bytes before it, up to the start of
+     * its first page, must stay unchanged. */
     struct arena work;
     assert_true(arena_make(&work, (size_t)bytes));
     memset(work.data, 0xff, work.size);

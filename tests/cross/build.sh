@@ -13,7 +13,7 @@ ini=$source/tests/cross/$arch.ini
 constant() { sed -n "s/^$1 = '\(.*\)'/\1/p" "$ini"; }
 mapfile -t packages < <(sed -n "s/^\(cross\|$arch\) unpack //p" "$source/dependencies.txt" | tr ' ' '\n')
 "$source/tests/cross/sysroot.sh" "$(constant debian)" "$(constant suite)" "$build/sysroot/$arch" "${packages[@]}"
-# What installing libblas-dev and libblas3 would choose by alternatives.
+# Links the header that the alternatives of libblas-dev and libblas3 would select.
 for headers in "$build/sysroot/$arch"/usr/include/*-linux-gnu*; do
     ln -sf cblas-netlib.h "$headers/cblas.h"
 done

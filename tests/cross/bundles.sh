@@ -18,7 +18,7 @@ while read -r _ target qemu _; do
 done <"$work/machines"
 "$bundle" --objects "$work" "${targets[@]}"
 
-exports() { # FILE NAME...: it defines these for others, and needs nothing but memcpy and the compiler's own
+exports() { # exports FILE NAME...: checks that the file exports exactly these names, and needs only memcpy and the compiler's own functions
     local file=$1
     shift
     diff <("$nm" --defined-only --extern-only --format=just-symbols "$file" | sort) <(printf '%s\n' "$@" | sort)

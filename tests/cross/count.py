@@ -28,7 +28,7 @@ KERNELS = {
     "armv7-neon": ["uk_sgemm_4x8_armv7neon_asm"],
     "riscv64-p": ["uk_igemm_4x5_rvp_asm", "uk_i8gemm_4x4_rvp_asm", "uk_u8gemm_ra_4x8_rvp_asm", "uk_sgemm_4x6_rv64gc_c"],
 }
-# The emulator's disassembler calls what it does not know .byte: sdot.
+# Instructions that the emulator's disassembler does not know, such as sdot, are printed as .byte.
 MULTIPLIES = r"v?fml[as]|vmla|vfma|[su]dot|smaqa|umaqa|fmadd|\.byte"
 FEATURES = {"riscv64": "+m,+f,+d"}
 
@@ -84,7 +84,7 @@ def main():
                 ):  # fmt: skip
                     wrong += 1
                     print(f"{kernel}: {step} counted, its loops have {loops}\n{text}")
-        # Of a vector: two elements in each sum, load and store.
+        # A vector operation: a kadd32 handles two elements, and so do each load and store.
         text = counts.run(uk, "bench", "--target=riscv64-p", "--histogram", "uk_i32kadd_1x8_rvp_intrin")
         if not re.search(r" for each element;.*\n +in a step: 1\.000 ld, 0\.500 kadd32, 0\.500 sd, ", text):
             sys.exit(text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that gather, compiled for the architecture that this runs on, against loops in C; then with
- * indices that are wrong: the status, and that the output is as before. */
+/* Compares programs that gather, compiled for this program's architecture, with loops in C. Then passes wrong
+ * indices and checks the status, and that outputs are unchanged. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int embed(void) {
     return embedding(V, W, S, B, table, position, token, rows);
 }
 
-/* The members are 100 more than what is passed: the program adds that, in a temp. */
+/* The program adds 100 to each member, in a temp; far_member is less by that. */
 static int sum_bag(void) {
     return bag(V, W, B, S, table, far_member, bag_of_rows, work);
 }

@@ -37,7 +37,7 @@ tensor Y u8 [L, S, N]
 Y[l, s, n] = X[l, I[s], n]
 END
 
-# The programs for a target.
+# Compiles the programs for a target.
 compile() {
     for program in embedding bag take; do
         workspace=()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels' own test on what kernels_inlined --objects made: the kernels inlined, twice into one function
- * each, for a target of this architecture. */
+/* Runs the kernels' own test on the objects of kernels_inlined --objects: every kernel inlined twice into one
+ * function, for a target of this architecture. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the random programs that `expressions --objects` or `drafts --objects` made, each on its operands, and
- * compares what they write with what is wanted. Argument: the file of the operands, which is changed. */
+ * compares the results with the expected ones. Argument: the file of the operands, which is changed. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,10 @@ enum { TENSORS = 48, MARGIN = 64 };
 
 struct tensor {
     const char *name;
-    size_t room, bytes;    /* with its margins; alone */
-    int element, mantissa; /* bytes; bits, 0 of integers */
+    /* bytes with margins; bytes without */
+    size_t room, bytes;
+    /* bytes of an element; bits of the mantissa, 0: integers */
+    int element, mantissa;
 };
 struct program {
     const char *name;
@@ -23,7 +25,7 @@ struct program {
     struct tensor tensor[TENSORS];
 };
 
-/* Parallel loops run one index after the other: with threads of its own the emulator would show no more. */
+/* Runs the indices of parallel loops one after the other: threads under the emulator would not show more. */
 void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, int64_t count);
 void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, int64_t count) {
     for (int64_t i = 0; i < count; i++)
@@ -36,7 +38,7 @@ int uk_num_threads(void) {
 
 #include "programs.h"
 
-/* What was written lies in front of what is wanted. */
+/* True if the results, which precede the expected ones, are right. */
 static bool is_right(const struct program *p, const struct tensor *t, const char *got) {
     const char *wanted = got + t->room;
 

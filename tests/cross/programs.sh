@@ -17,7 +17,7 @@ done <"$work/emulated"
     { cat "$work/out"; exit 1; }
 grep -E '^(--seed|[0-9]+ programs)' "$work/out"
 while read -r arch _ qemu triple cpu; do
-    # The instructions that its emulator lacks, which one of the architecture's targets has.
+    # Simulates instructions that one of the architecture's targets has and its emulator lacks.
     simulation=()
     [[ $arch != riscv64 ]] ||
         simulation=("$source"/simulate/rvp/{emulate,replace,decode,illegal,signals,copies}.c -I "$source/simulate/rvp" -I "$source/ukernels")

@@ -25,7 +25,7 @@ I32 = 1 << 31
 H, W, C = 3, 5, 8
 X0 = 7
 ACCUMULATORS = [0, 1, -1, 2, 3, -3, 5, -5, 127, -128, 255, 256, -257, (1 << 24) + 1, -(1 << 24) - 1, (1 << 30) - 1, I32 - 1, 1 - I32, -I32]
-# What is multiplied, shifted: halves first, so that odd sums are ties.
+# Parameters of each rule: multipliers and shifts. Halves come first, so that odd sums are ties.
 FLOATS = [(0.5,), (1.0,), (0.25,), (1.5,), (2.0**-24,), (0.0007,), (1e-40,), (3e38,)]
 NOT_FINITE = [(float("nan"),), (float("inf"),), (float("-inf"),)]
 UPWARD = [(1 << 30, 31), (1 << 30, 32), (I32 - 1, 31), (1 << 30, 54), (0x5A827999, 38), (3, 1), (1, 62), (I32 - 1, 62)]
@@ -57,7 +57,7 @@ def saturated(v):
 def onnx_runtime(total, zero, scale):
     product = f32(f32(total) * f32(scale))  # exact in 53 bits, then rounded once
     if product != product:
-        return 0  # what the language has for a NaN
+        return 0  # result for NaN in the language
     return saturated(round(min(max(product, -1e6), 1e6)) + zero)
 
 
@@ -71,7 +71,7 @@ def tensorflow_lite(total, zero, multiplier, shift):
     else:
         product = total * multiplier
         nudged = product + ((1 << 30) if product >= 0 else 1 - (1 << 30))
-        high = abs(nudged) // I32 * (1 if nudged >= 0 else -1)  # C's division
+        high = abs(nudged) // I32 * (1 if nudged >= 0 else -1)  # truncates, as division in C
     mask = (1 << shift) - 1
     threshold = (mask >> 1) + (high < 0)
     return saturated((high >> shift) + ((high & mask) > threshold) + zero)
@@ -79,7 +79,7 @@ def tensorflow_lite(total, zero, multiplier, shift):
 
 RULES = {
     "float": (onnx_runtime, FLOATS + NOT_FINITE, (("scale", "f32"),)),
-    "finite": (onnx_runtime, FLOATS, (("scale", "f32"),)),  # scales that are said to be
+    "finite": (onnx_runtime, FLOATS, (("scale", "f32"),)),  # the scales are declared `finite`
     "upward": (tvm, UPWARD, (("multiplier", "i32"), ("shift", "i32"))),
     "doubling": (tensorflow_lite, DOUBLING, (("multiplier", "i32"), ("shift", "i32"))),
 }

@@ -17,14 +17,14 @@ while read -r _ _ qemu _; do
     command -v "$qemu" >/dev/null || { echo "run_emulated skipped: $qemu is not installed; ./uk-setup test installs it"; exit 77; }
 done <"$work/emulated"
 
-# computes TEXT ARGUMENT...: uk run prints it, and is done. says: the same, on kernels.
+# computes TEXT ARGUMENT...: checks that uk run succeeds and prints TEXT. says: the same, with kernels required.
 computes() {
     "$uk" run "${@:2}" >"$work/out" 2>&1 || { echo "uk run ${*:2}:"; cat "$work/out"; exit 1; }
     grep -qE "$1" "$work/out" || { echo "uk run ${*:2} does not say '$1', but:"; cat "$work/out"; exit 1; }
 }
 says() { computes "$1" --require-kernels "${@:2}"; }
 
-# refuses STATUS TEXT ARGUMENT...: in the PATH that `path` names.
+# refuses STATUS TEXT ARGUMENT...: checks that uk run fails, with the PATH in `path`.
 path=$PATH
 refuses() {
     local status=0
@@ -36,7 +36,7 @@ refuses() {
 odd=(--size M=37 --size N=41 --size K=19)
 says 'uk_sgemm_.*_neon.*qemu-aarch64 -cpu cortex-a53' matmul.uk "${odd[@]}" --target=aarch64-neon
 says '_armv7neon.*qemu-arm -cpu cortex-a7' matmul.uk "${odd[@]}" --target=armv7-neon
-# The CPU is the target's core, or the first with its features.
+# The emulated CPU is the target's core, or the first one with its features.
 says 'run by qemu-aarch64 -cpu neoverse-n1$' matmul.uk "${odd[@]}" --target=neoverse-n1
 says 'run by qemu-aarch64 -cpu cortex-a76$' matmul.uk "${odd[@]}" --target=aarch64-neon+f16
 says 'run by qemu-aarch64 -cpu max$' matmul.uk "${odd[@]}" --target=cortex-a76+i8mm
@@ -77,12 +77,12 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
     path=$work refuses 1 "qemu-.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
 done
 
-# Instructions that qemu lacks are simulated; each counts once, trapped each time or replaced.
+# Instructions that qemu lacks are simulated; each counts once, whether it traps each time or was replaced.
 for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point conv2d_requantize_{float,upward,doubling}; do
     says 'check: (equal|within)' $program.uk --size H=7 --size W=5 --size C=24 --size O=9 --target=riscv64-p --check
 done
-# Bytes of either sign by weights of either, where the examples have u8 by i8: kernels whose names have the pair. Extents that fill no
-# register, and some.
+# Bytes of either sign by weights of either sign, made from the examples' u8 by i8; names of kernels show the pair.
+# Extents are smaller than a register, or several registers and a remainder.
 mixed() { # mixed TARGET X F KERNEL PROGRAM SIZE..
     sed -E "s/^(tensor X|scalar x0|tensor A) [iu]8/\1 $2/; s/^tensor ([FB]) i8/tensor \1 $3/" "$5.uk" >"$work/mixed.uk"
     computes "$4" "$work/mixed.uk" "${@:6}" --target=$1 --check
@@ -99,7 +99,7 @@ for types in 'u8 u8' 'i8 u8'; do
     mixed riscv64-p $x $f "uk_${pair}gemm_(runs|ra)_" conv2d_3x3_u8i8 --define N=1 --define H=5 --define W=13 --define C=24 --define O=11
 done
 mixed x86_64-avx2 i8 u8 uk_i8u8gemm_ conv2d_3x3_u8i8 --size H=5 --size W=7 --size C=24 --size O=13
-# A matrix times a vector, and products of i16.
+# Matrix by vector, and products of i16.
 printf 'tensor W i8 [M, K]\ntensor x u8 [K]\ntensor y i32 [M]\ny[m] = sum(k) i32(W[m, k]) * i32(x[k])\n' >"$work/vector.uk"
 sizes=(37:19 5:0)
 [[ $which != all ]] || sizes+=(3:7 21:203)
@@ -110,8 +110,8 @@ done
 sed -E 's/^tensor ([AB]) [iu]8/tensor \1 i16/' matmul_i8.uk >"$work/words.uk"
 says 'uk_i16gemm_4x' "$work/words.uk" "${odd[@]}" --target=riscv64-p --check
 grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
-# Constant weights: the columns of a window and its channels are one sum, its rows are runs; groups of 8 that the channels do not fill,
-# which read on in a copy; tiles of 4 x 8, their edges, and less.
+# Constant weights: a window's column and its channels are one sum, its rows are runs; channels that do not fill groups
+# of 8, for which kernels read past the end in a copy; tiles of 4 x 8, their edges, and smaller ones.
 sizes=(13:3:8 6:20:35 2:5:9)
 [[ $which != all ]] || sizes+=(4:1:9 9:24:16)
 for size in "${sizes[@]}"; do
@@ -123,8 +123,8 @@ for size in "${sizes[@]}"; do
         grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
     done
 done
-# Whole tiles, edges of rows and columns, and planes that are narrower than a register; the border's copy is no kernel's. A plane of one
-# column is a matrix times a vector, too.
+# Whole tiles, edges of rows and columns, and planes narrower than a register; no kernel makes the border's copy. A
+# plane of one column is also a matrix by vector.
 depthwise() {
     computes 'uk_(u8dw[3c]|igemv_n)_.*qemu-riscv64' "$@" --target=riscv64-p --check
     grep -q 'check: equal' "$work/out" || { cat "$work/out"; exit 1; }
@@ -134,7 +134,8 @@ for width in "${widths[@]}"; do
     depthwise conv2d_depthwise_u8i8_nchw.uk --size H=5 --size W=$width --size C=3
     depthwise conv2d_depthwise_u8i8_nchw_s2.uk --size H=9 --size P=5 --size W=$((2 * width)) --size Q=$width --size C=3
 done
-# Windows of fewer channels than a register has, of one, of several and some; and planes that are transposed by blocks.
+# Windows with fewer channels than a register has, one register, several and a remainder; and planes transposed by
+# blocks.
 [[ $which == all ]] && some_channels=(1 5 8 21 37 64) || some_channels=(5 37)
 for channels in "${some_channels[@]}"; do
     says 'check: equal' maxpool_u8.uk --size H=5 --size W=7 --size P=2 --size Q=3 --size C=$channels --target=riscv64-p --check
@@ -143,7 +144,8 @@ for channels in "${some_channels[@]}"; do
     depthwise conv2d_depthwise_u8i8.uk --size H=3 --size W=11 --size C=$channels
 done
 depthwise conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=14 --define W=14 --define C=3
-# Channels as neighbours: fewer than a register has, several registers and some; one pixel to two turns of the inner loop and some.
+# Adjacent channels: fewer than a register has, several registers and a remainder; one pixel, and up to two iterations
+# of the inner loop and a remainder.
 sizes=(1:1:5 3:5:21)
 [[ $which != all ]] || sizes+=(2:3:8 4:7:37)
 for size in "${sizes[@]}"; do
@@ -153,7 +155,7 @@ for size in "${sizes[@]}"; do
     depthwise conv2d_depthwise_u8i8_nhwc.uk --define N=1 --define H=$rows --define W=$columns --define C=$((8 * columns))
 done
 [[ $which == all ]] && repeats=12 || repeats=0
-for ((i = 0; i < repeats; i++)); do # sizes at random, which a failure prints
+for ((i = 0; i < repeats; i++)); do # random sizes; a failure prints them
     says 'check: equal' matmul_i8.uk --size M=$((RANDOM % 40)) --size N=$((RANDOM % 40)) --size K=$((RANDOM % 90)) \
         --target=riscv64-p --check
     computes 'check: equal' conv2d_requantize_float.uk --size H=$((RANDOM % 9 + 1)) --size W=$((RANDOM % 9 + 1)) \
@@ -163,8 +165,8 @@ says '_rvp_.*qemu-riscv64' matmul_i8.uk "${odd[@]}" --target=riscv64-p --check
 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/replaced"
 UK_RVP_PATCH=0 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/trapped"
 cmp "$work/replaced" "$work/trapped" || { cat "$work/replaced" "$work/trapped"; exit 1; }
-# At most so many instructions for each multiply-add, packing and entry in: counts do not depend on the machine. With
-# MALLOC_PERTURB_, which meson sets, the program's malloc fills the buffers, and that counts.
+# Upper bounds of instructions per multiply-add, including packing and entry: counts do not depend on the machine.
+# Without MALLOC_PERTURB_, which meson sets, since malloc would then fill buffers, which counts.
 counts() {
     env -u MALLOC_PERTURB_ "$uk" run "${@:2}" --target=riscv64-p --count |
         awk -v limit="$1" '/^count:/ { most = $6; print } END { exit !(most > 0 && most <= limit) }' ||
@@ -188,8 +190,8 @@ for rule in "${rules[@]}"; do
     counts ${rule#*:} conv2d_requantize_${rule%:*}.uk --define N=1 --define H=6 --define W=6 --define C=64 --define O=64
 done
 
-# What is brought back to fewer bits, in forms that RISC-V has instructions for and beside them: NaN, infinities, ends of types,
-# shifts by anything. With infinities the check is within roundings, so sums are compared too.
+# Conversions to fewer bits, in forms for which RISC-V has instructions and in similar ones: NaN, infinities, limits of
+# types, shifts by any amount. With infinities the check only covers rounding, so sums are compared too.
 cat >"$work/narrow.uk" <<'END'
 scalar z u8
 tensor X f32 [N]
@@ -229,10 +231,10 @@ done
 for form in U:fcvt.w.s V:fcvt.w.s W:fcvt.w.s R:fcvt.w.s P:written 'Q:sra.u$' 'D:kwmmul.u$' 'K:min$' 'L:min$'; do
     grep -A1 "^stage ${form%:*} is compiled" "$work/out" | grep "${form#*:}" >/dev/null || { echo "$form"; cat "$work/out"; exit 1; }
 done
-# The sum may wrap, and then the instruction does not: 63 is too far.
+# With 63 the sum may wrap, and the instruction computes something else.
 sed -i 's/62/63/g' "$work/narrow.uk"
 "$uk" explain "$work/narrow.uk" --target=riscv64-p 2>/dev/null | grep -A1 '^stage Q is compiled' | grep written >/dev/null || exit 1
-# Functions, also in vectors, which ARMv7 has only for steps that ask for them.
+# Functions, also in vectors, which ARMv7 uses only if steps request them.
 {
     cat "$source/tests/cross/functions.uk"
     echo schedule
@@ -247,7 +249,7 @@ done
 for option in --count --histogram; do
     refuses 2 "^uk: error: $option needs a --target that an emulator or a simulator runs" matmul.uk "${odd[@]}" $option
 done
-# Each instruction is in one line of each list: what an instruction of P is called, and where it lies.
+# Each list has every instruction on one line: by the name of P's instruction, and by its function.
 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --histogram >"$work/histogram"
 [[ $(awk '/^count by function/ { into = 1; next } /^count by mnemonic/ { into = 2; next } !/^  / { into = 0 } into { sum[into] += $2 }
     /^count: / { all = $2 } END { print (sum[1] == all && sum[2] == all && all > 0) }' "$work/histogram") == 1 ]] &&
@@ -256,7 +258,7 @@ done
 refuses 2 '^uk: error: --time: target riscv64-p runs under an emulator' matmul_i8.uk "${odd[@]}" --target=riscv64-p --time
 path=$work refuses 1 "qemu-riscv64, which is not installed; install Debian's qemu-user" matmul_i8.uk --target=riscv64-p
 
-# A word of P that the table lacks.
+# A word of P that the table does not have.
 cat >"$work/unknown.uk" <<'END'
 pragma import c """
 void add_2(const int *a, const int *b, int *c) {
@@ -285,7 +287,7 @@ for said in '^simulate/rvp: at 0x[0-9a-f]+ \(unknown\+0x[0-9a-f]+\): the word 0x
     refuses 1 "$said" "$work/unknown.uk" --target=riscv64-p
 done
 
-# What takes long says so: an emulator that takes more than 5 seconds.
+# Long runs show progress: an emulator that takes more than 5 seconds.
 mkdir "$work/slow"
 printf '#!/bin/sh\nsleep 6\nexec %s "$@"\n' "$(command -v qemu-aarch64)" >"$work/slow/qemu-aarch64"
 chmod +x "$work/slow/qemu-aarch64"
@@ -293,7 +295,7 @@ PATH=$work/slow:$PATH says '^uk: running under an emulator, .* 5 s' matmul.uk "$
 says 'check: equal' matmul.uk "${odd[@]}" --target=aarch64-neon --check
 grep -q '^uk: ' "$work/out" && { echo 'what takes no time says that it does'; exit 1; }
 
-# What there is not to link with, as a package that is not installed: the library below hides the file from uk.
+# A missing library is reported by its package: the preloaded library below hides the file from uk.
 cat >"$work/hide.c" <<'END'
 #define _GNU_SOURCE
 #include <errno.h>
@@ -317,7 +319,7 @@ while read -r target file package; do
         "^uk: error: target $target: .* is missing .*$file.*; install Debian's $package$" matmul.uk --target="$target"
 done <"$work/libraries"
 
-# uk kernels passes on what the library of a machine says of instructions that its system does not report.
+# uk kernels shows the library's message about instructions that the system does not report.
 cat >"$work/status.c" <<'END'
 int uk_cpu_status(const char **message);
 int uk_cpu_status(const char **message) {
@@ -329,7 +331,7 @@ END
 LD_PRELOAD=$work/status.so "$uk" kernels 2>&1 >"$work/out" | grep -x 'uk: rvp is used because of this test' >/dev/null ||
     { echo 'uk kernels does not say what the library says'; exit 1; }
 
-# Whether an emulator runs that was started here.
+# True if an emulator started here is running.
 emulates() {
     local process
     for process in /proc/[0-9]*/cmdline; do
@@ -338,7 +340,8 @@ emulates() {
     return 1
 }
 
-# interrupted SIGNAL COMMAND...: once the command succeeds, the signal ends the run, which leaves neither a folder nor an emulator.
+# interrupted SIGNAL COMMAND...: sends the signal once the command succeeds; the run must end and leave neither a folder
+# nor an emulator.
 interrupted() {
     local status=0 pid
     env --default-signal="$1" "$uk" run matmul.uk --size M=400 --size N=400 --size K=20000 --target=aarch64-neon >"$work/out" 2>&1 &
@@ -356,7 +359,7 @@ linking() { [[ -n $(compgen -G "$TMPDIR/*/runner.c") ]]; }
 interrupted TERM linking
 interrupted INT emulates
 
-# Bytes, bf16 and f16 go to the kernels of the features that there are.
+# Bytes, bf16 and f16 use kernels of the target's features.
 for chosen in matmul_i8:aarch64-neon:uk_i8gemm_4x4_neon_intrin matmul_i8:cortex-a76:uk_i8gemm_8x12_dotprod_asm \
     matmul_i8:neoverse-v1:uk_i8gemm_8x12_i8mm_asm matmul_i8:armv7-neon:uk_i8gemm_2x4_armv7neon_intrin \
     matmul_bf16:aarch64-neon+bf16:uk_bgemm_8x12_bf16_asm matmul_f16:aarch64-neon+f16:uk_hgemm_8x24_f16_asm; do
@@ -365,7 +368,7 @@ for chosen in matmul_i8:aarch64-neon:uk_i8gemm_4x4_neon_intrin matmul_i8:cortex-
     says 'check: equal' $program.uk "${odd[@]}" --target=$target --check
 done
 
-# A loop that is parallel, with what each of its threads allocates.
+# A parallel loop whose threads allocate buffers of their own.
 cat >"$work/parallel.uk" <<'END'
 tensor A f32 [M, K]
 tensor B f32 [K, N]
@@ -381,7 +384,7 @@ for target in "${targets[@]}"; do
     says 'check: equal' matmul.uk --size M=200 --size N=150 --size K=130 --threads=2 --target=$target --check
 done
 
-# Memory that the caller gives: the function needs nothing to link with.
+# With the caller's workspace the function needs no other object.
 cat >"$work/main.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -416,8 +419,8 @@ while read -r _ target qemu triple _; do
     "$qemu" "$work/work"
 done <"$work/emulated"
 
-# What 32 bits cannot address is refused at entry: an operand or the workspace of 2^31 bytes, an operand that ends behind the
-# last address. Sizes and strides are not cut to 32 bits.
+# On 32 bits, calls that cannot be addressed are refused at entry: operands or a workspace of 2^31 bytes, an operand
+# that ends beyond the last address. Sizes and strides are not cut to 32 bits.
 cat >"$work/packs.uk" <<'END'
 tensor A f32 [M, K]
 tensor B f32 [K, N]

@@ -19,8 +19,8 @@ apt=(apt-get -q -o "APT::Architecture=$arch" -o "APT::Architectures=$arch" -o "D
     -o "Dir::Cache=$work" -o Dir::State::status=/dev/null -o APT::Sandbox::User= -o APT::Update::Post-Invoke-Success=
     -o APT::Update::Post-Invoke= -o Acquire::Languages=none)
 if [[ $release ]]; then
-    # The mirror of this system's own release, and its keys. Mirrors have the release by its name and as "stable", while it is
-    # that, in two places: one may be in the middle of an update. What is not the release is never taken.
+    # Uses the mirror and the keys of this system's release. Mirrors have a release under its name and, for a time, as
+    # "stable"; one of the two may be in the middle of an update. Packages of other releases are never used.
     own=$(. /etc/os-release && echo "$VERSION_CODENAME")
     mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' "Created-By: Packages" | sed -n "s/^$own //p" | sort -u | sed -n 1p)
     for suite in "$release" stable; do
@@ -32,7 +32,7 @@ if [[ $release ]]; then
         -o Dir::Etc::preferencesparts=/dev/null)
 fi
 cd "$work"
-# A mirror may lack one of the lists for a while: the others may do.
+# Ignores a missing list, which mirrors may lack for a while: the others may suffice.
 if ! { "${apt[@]}" update || true; "${apt[@]}" download "$@"; } >log 2>&1; then
     cat log >&2
     echo "sysroot.sh: could not fetch Debian's $arch packages${release:+ of $release}: $*" >&2
@@ -41,6 +41,6 @@ fi
 for package in ./*.deb; do
     dpkg -x "$package" "$root"
 done
-# Programs name their loader by /lib, which Debian's releases since 13 link to /usr/lib.
+# Links /lib, where programs expect their loader; releases of Debian since 13 have it in /usr/lib.
 [[ -z $release || -e $root/lib ]] || ln -s usr/lib "$root/lib"
 echo "$list" >"$done_with"

@@ -13,7 +13,7 @@ constant() { sed -n "s/^$1 = '\(.*\)'/\1/p" "$here/$arch.ini"; }
 qemu=$(constant qemu) triple=$(constant triple) clang_triple=$(constant clang_triple)
 read -ra cpus <<<"$(constant cpus)"
 sysroot=$build/sysroot/$arch
-# Where the C library is that programs run with: a release of Debian that is not this system's has its own.
+# The folder of the C library that programs run with: a release of Debian other than this system's has its own.
 libc=/usr/$triple
 [[ -z $(constant suite) ]] || libc=$sysroot
 if ! command -v "$qemu" >/dev/null || [[ ! -e /usr/$triple/lib ]]; then
@@ -25,7 +25,7 @@ fi
 [[ $which == some ]] || meson configure "$folder" -Dbitcode=
 programs=(machine/measure kernels/kernels registry/registry)
 [[ $arch != riscv64 ]] || programs+=(registry/registry_cpu_has)
-# What the library keeps between calls is the same C everywhere, but for the size of addresses.
+# State between calls is handled by the same C code everywhere, except for the size of addresses.
 [[ $which != all && $arch != arm ]] || programs+=(gemm/gemm)
 targets=("${programs[@]/#/tests/}")
 if [[ $which == all ]]; then
@@ -34,10 +34,10 @@ if [[ $which == all ]]; then
 fi
 ninja -C "$folder" "${targets[@]}" >"$folder.log" || { tail -n 50 "$folder.log" >&2; exit 1; }
 
-# What qemu cannot do, or not in the time that there is; the tests leave it out.
+# Tells tests which parts qemu cannot run, or not in reasonable time.
 export UK_UNDER_QEMU=$which UK_GEMM_PART=100
 
-# run PROGRAM [ARGUMENT...], on the CPU that QEMU_CPU names; what it prints is shown where it fails.
+# run PROGRAM [ARGUMENT...]: runs it on the CPU in QEMU_CPU; shows its output if it fails.
 run() {
     local log=$folder.${1##*/}.log
     echo "$1 on ${QEMU_CPU:-max}${UK_ISA:+, UK_ISA=$UK_ISA}"
@@ -54,13 +54,13 @@ run machine/measure
 emulation=()
 if [[ $arch == riscv64 ]]; then
     run registry/registry_cpu_has
-    # P is not known to the system: its kernels are run because UK_ISA says so, in programs that emulate it.
+    # Linux does not report P: its kernels run because UK_ISA names it, in programs that emulate it.
     export UK_ISA=rvp
     emulation=("$folder/simulate/librvp_emulate.a" -Wl,-u,uk_rvp_start)
 fi
 run kernels/kernels
 if [[ $arch == riscv64 ]]; then
-    # What is installed runs P in a program that is linked by its .pc; nothing else does.
+    # Installed libraries run P in a program linked as the .pc file says, and only there. Lists the targets, because
     # `ninja install` would build all tests first.
     mapfile -t targets < <(meson introspect --targets "$folder" | /usr/bin/python3 -c 'import json, os, sys
 for target in json.load(sys.stdin):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: bytes that are a model of ONNX, or, behind a first byte that is odd and no field of a model,
- * decide what a random network is: it is read, or refused with a message of one line; each layer of what is
- * read is a program that the parser takes; nothing leaks.
+ * libFuzzer target. Bytes are an ONNX model or, after a first byte of 0xff, which begins no model, random
+ * numbers that determine a network. It is read, or refused with a message of one line. Each layer of a
+ * network that was read is a program that the parser accepts. Nothing leaks.
  */
 #define _GNU_SOURCE /* memmem */
 #include <stdbool.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { IS_DRAWN = 0xff };
 
-/* What went wrong is in the crash's report. */
+/* Aborts unless `good`; the crash report shows where. */
 static void must(bool good) {
     if (!good)
         abort();
@@ -38,7 +38,8 @@ static void check_layers(const struct uk_network *n) {
     uk_context_destroy(c);
 }
 
-/* An internal error asks to be reported; but so may a name in the model that a message quotes. */
+/* True if the message asks to report an internal error. The word may also come from a name in the model that
+ * the message quotes. */
 static bool is_internal(const char *message, const void *bytes, size_t size) {
     static const char word[] = "report";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: a text that parses prints as a text that parses to the same one; nothing else happens, and
- * nothing leaks. */
+/* libFuzzer target: a text that parses is printed as a text that parses to the same program; anything else is
+ * refused, and nothing leaks. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What went wrong is in the crash's report. */
+/* Aborts unless `good`; the crash report shows where. */
 static void must(bool good) {
     if (!good)
         abort();

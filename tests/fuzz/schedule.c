@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: a program with its schedule becomes loops, or is refused with a reason. With small sizes the
- * loops are interpreted; where all is of integers, they say what the program says. A schedule that was
- * applied is printed so that it applies again.
+ * libFuzzer target: a program with its schedule is lowered to loops, or refused with a reason. With small
+ * sizes the loops are interpreted, and if all types are integers the results are compared with the program's.
+ * A schedule that was applied is printed, and the printed one applies again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ struct run {
     double scalar[SCALARS];
     void *start[TENSORS], *wanted[TENSORS], *got[TENSORS];
     size_t bytes[TENSORS];
-    bool is_float; /* some tensor is: only run */
+    /* true if a tensor has floats: then only runs */
+    bool is_float;
 };
 
 static int64_t value(const struct uk_var *v, void *run) {
@@ -78,7 +79,8 @@ static bool begin(struct run *r, struct uk_program *p) {
         r->wanted[i] = malloc(r->bytes[i] + 1);
         r->got[i] = malloc(r->bytes[i] + 1);
         must(r->start[i] && r->wanted[i] && r->got[i]);
-        for (size_t e = 0; e < r->bytes[i]; e++) /* of floats: small or large, never NaN */
+        /* read as floats, such bytes are small or large, never NaN */
+        for (size_t e = 0; e < r->bytes[i]; e++)
             ((unsigned char *)r->start[i])[e] = (unsigned char)random_below(&x, 64);
         memcpy(r->wanted[i], r->start[i], r->bytes[i]);
         memcpy(r->got[i], r->start[i], r->bytes[i]);
@@ -100,7 +102,8 @@ static void run_loops(struct uk_context *c, struct uk_program *p, struct uk_func
     void *tensor[4 * TENSORS] = {NULL};
     int n = 0, given = 0;
 
-    if (f->packed) /* it takes the packed forms of constant tensors, which tests/link/packed.c makes */
+    /* takes packed forms of constant tensors: see tests/link/packed.c */
+    if (f->packed)
         return;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         if (n == 4 * TENSORS)
@@ -110,7 +113,7 @@ static void run_loops(struct uk_context *c, struct uk_program *p, struct uk_func
     enum uk_status wanted = uk_program_interpret(p, r->size, r->scalar, r->wanted);
 
     uk_context_enter(c, "fuzz.uk");
-    /* What no statement writes in a temporary is 0 for both. */
+    /* Elements of temporaries that no statement writes are 0 in both. */
     enum uk_status got = uk_interpret_function(f, &(struct uk_values){r->size, r->scalar, tensor}, 0);
     must(!wanted == !got);
     for (int i = 0; i < TENSORS && !r->is_float && !got; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden programs: golden/FILE.uk holds programs, their steps, and what the compiler has to say about each,
- * in comments below the program:
+ * Golden programs: golden/FILE.uk holds programs, their steps, and the compiler's output for each, in
+ * comments below the program:
  *
  *     # What split refuses.
  *     #= begin
@@ -13,23 +13,22 @@
  *     #= error
  *     #  zero:6:13: error: the factor is 0; take 1 or more
  *
- * Lines after `#= begin` are the first lines of all programs up to the next one; messages count them. A file
- * without `#= program` is one program, which other tests can compile, and has the file's name.
+ * Lines after `#= begin` are prepended to all programs up to the next `#= begin`; line numbers in messages
+ * count them. A file without `#= program` is one program, which other tests can compile, under the file's
+ * name.
  *
  * A section begins with `#= KIND [TARGET] [plain-loops] [nearest] [threads=N] [show=KERNEL ...] [SIZE=VALUE
- * ...]`; KIND is loops, schedule, explain, notes (what is said of a compilation that went well) or error (the
- * message of one that must be refused), TARGET is x86_64-avx512 unless it is said. Kernels are required
- * unless it says plain-loops, and with nearest only ten candidates are named. Every section is one
- * compilation. What can be lowered is also scheduled again from its printed steps: the loops must be the
- * same.
+ * ...]`. KIND is loops, schedule, explain, notes (printed by a successful compilation) or error (the message
+ * of a refusal). TARGET is by default x86_64-avx512. Kernels are required, except with plain-loops; with
+ * nearest only ten candidates are listed. Every section is one compilation. If the program can be lowered, it
+ * is also scheduled again by its printed steps: the loops must be the same.
  *
  *     golden DIRECTORY [--update] [--third] [--write FOLDER] [FILE | FILE/PROGRAM ...]
  *
- * --third: every third program.
- * --write: the programs alone, each as a file.
+ * --third tries every third program; --write only writes the programs, each to a file.
  *
- * A new row of the registry must not change what is expected here: what is said about a candidate of the
- * registry is left out unless the program or `show` names it.
+ * A new row of the registry must not change the expected texts: lines about a candidate of the registry are
+ * left out, unless the program or `show` names it.
  *
  * --update rewrites the sections in place; read the difference before you keep it.
  */
@@ -48,7 +47,7 @@ enum { MAX_PROGRAMS = 1024 };
 static const char *directory;
 static bool update;
 
-/* ---- what the compiler says ---- */
+/* ---- the compiler's output ---- */
 
 static bool wants_error(const struct section *s) {
     return !strcmp(s->kind, "error");
@@ -74,7 +73,7 @@ static enum uk_status produce_from(struct uk_program *p, const struct section *s
     return uk_emit(p, &o, !strcmp(s->kind, "schedule") ? UK_EMIT_SCHEDULE : UK_EMIT_LOOPS, out, &length);
 }
 
-/* The printed steps, applied to the program again, give the same loops. */
+/* Checks that the printed steps, applied to the program again, give the same loops. */
 static void check_steps(struct uk_context *c, struct uk_program *p, const struct section *s) {
     const struct uk_options o = section_options(s);
     char *steps = NULL, *before = NULL, *after = NULL;
@@ -104,7 +103,7 @@ static bool holds(const char *text, size_t length, const char *name, size_t n) {
     return false;
 }
 
-/* A line "  uk_KERNEL ..." about a kernel that the section does not name. */
+/* True for a line "  uk_KERNEL ..." about a kernel that the section does not name. */
 static bool is_left_out(const char *line, const struct program *p, const struct section *s) {
     size_t n = strcspn(line + strspn(line, " "), " :\n");
 
@@ -116,15 +115,15 @@ static bool is_left_out(const char *line, const struct program *p, const struct 
     return true;
 }
 
-/* "NAME:LINE:": the line that a message is about. */
+/* The line that a message is about, from its "NAME:LINE:". */
 static int line_of(const char *message, const char *name) {
     const size_t n = strlen(name);
 
     return !strncmp(message, name, n) && message[n] == ':' ? atoi(message + n + 1) : 0;
 }
 
-/* The program with the step that the message advises: in the place of the refused one, or before it. There is
- * none if the message names none. */
+/* The program with the step that the message advises, in place of the refused one or before it; NULL text: it
+ * advises none. */
 static struct text take_advice(const struct text *program, const char *message, int line_number) {
     static const char *const begins[] = {"; put `", "; write `"}, *const ends[] = {"` before it",
                                                                                    "` in its place"};
@@ -148,8 +147,8 @@ static struct text take_advice(const struct text *program, const char *message, 
     return advised;
 }
 
-/* A step that a message advises is accepted, and so is then the refused one, or it is refused with other
- * advice: at most twice. */
+/* Checks that a step which a message advises is accepted, and the refused one then too, or refused with other
+ * advice, at most twice. */
 static void check_advice(const struct program *of, const struct section *s, const char *message) {
     struct section plain = *s;
     struct text program = {0};
@@ -183,7 +182,7 @@ static void check_advice(const struct program *of, const struct section *s, cons
     free(program.bytes);
 }
 
-/* The section's text, every line ended. */
+/* The compiler's text for the section; every line ends with a newline. */
 static struct text produce(const struct program *of, const struct section *s) {
     struct uk_context *c = uk_context_create();
     struct uk_program *p = NULL;
@@ -228,7 +227,8 @@ static bool same_line(const char *a, const char *b) {
     return *a && *b && n == strcspn(b, "\n") && !memcmp(a, b, n);
 }
 
-/* Lines that both have, where the one side skips the fewest; - is expected, + is what came. */
+/* Prints the lines that differ, aligned such that one side skips as few as possible; - is expected, + is the
+ * result. */
 static void print_difference(const char *a, const char *b) {
     while (*a || *b) {
         if (same_line(a, b)) {
@@ -272,7 +272,8 @@ static void write_file(const char *path, const struct text *file, const struct p
 }
 
 struct place {
-    char stem[64]; /* of the file */
+    /* the file's name without .uk */
+    char stem[64];
     int number;
 };
 
@@ -332,7 +333,7 @@ static void write_program(const struct program *p, const char *folder) {
     }
 }
 
-/* Adds those of the file's programs that are wanted, or writes them into the folder. */
+/* Adds the wanted programs of the file to the tests, or writes them into the folder. */
 static void add_file(const char *name, const char *folder, char **wanted, int n) {
     char path[4096], stem[64];
     struct program p;

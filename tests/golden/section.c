@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden programs' sections, read from their files. */
+/* Reads sections of golden programs from their files. */
 #define _POSIX_C_SOURCE 200809L /* strtok_r */
 #include "section.h"
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static void read_head(struct section *s, const char *line, size_t n) {
     put(&s->expected, "", 0);
 }
 
-/* A marker's line: the name ends at a colon, which a description may follow. */
+/* Reads a marker's line: the name ends at a colon, which a description may follow. */
 static void begin_program(struct program *p, const char *stem, const char *line,
                           const struct text *beginning) {
     const char *name = line + strlen("#= program ");
@@ -112,7 +112,8 @@ bool read_program(const struct text *file, const char *stem, int number, struct 
 
     *p = (struct program){.sections = file->length, .end = file->length};
     put(&p->text, "", 0);
-    if (!strstr(file->bytes, "#= program ")) { /* the whole file is one */
+    /* the whole file is one program */
+    if (!strstr(file->bytes, "#= program ")) {
         snprintf(p->name, sizeof p->name, "%s", stem);
         snprintf(p->path, sizeof p->path, "%s", stem);
         in = PROGRAM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden files' programs, and the sections that say what the compiler makes of each (see golden.c). */
+/* Programs of golden files, and their sections of expected compiler output (see golden.c). */
 #ifndef SECTION_H
 #define SECTION_H
 
@@ -14,12 +14,13 @@ struct text {
     size_t length, room;
 };
 
-/* Appends n bytes; there is always a NUL behind them. Free t->bytes. */
+/* Appends n bytes; a NUL always follows them. Free t->bytes. */
 void put(struct text *t, const char *from, size_t n);
 struct text read_file(const char *path);
 
 struct section {
-    const char *head; /* the marker's line, as it is in the file */
+    /* the marker's line in the file */
+    const char *head;
     size_t head_length;
     char kind[16], target[32];
     bool plain_loops, nearest;
@@ -31,21 +32,24 @@ struct section {
 };
 
 struct program {
-    char name[64];        /* that of the file if it has no marker of programs; messages begin with it */
-    char path[128];       /* FILE/NAME, or FILE */
-    struct text text;     /* with the beginning that it shares */
-    size_t sections, end; /* offsets in the file: its first section, the next program */
+    /* the file's name if it has no marker of programs; prefix of messages */
+    char name[64];
+    char path[128]; /* FILE/NAME, or FILE */
+    /* with the shared beginning */
+    struct text text;
+    /* offsets in the file of its first section, and of the next program */
+    size_t sections, end;
     int count;
     struct section s[MAX_SECTIONS];
 };
 
-/* Reads the program of that number, which begins at 0, of a file whose name without .uk is `stem`; false if
- * the file has fewer. The program points into the file; free it by free_program(). */
+/* Reads the program of that number, from 0, of a file whose name without .uk is `stem`; false if the file has
+ * fewer. The program points into the file; free it by free_program(). */
 bool read_program(const struct text *file, const char *stem, int number, struct program *p);
 void free_program(struct program *p);
-/* With the target and the options of the section. */
+/* The options of the section, with its target. */
 struct uk_options section_options(const struct section *s);
-/* Makes the sizes constants that the section defines. */
+/* Makes the sizes that the section defines constants. */
 enum uk_status define_sizes(struct uk_program *p, const struct section *s);
 
 #endif
