@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What uk_gpu_* checks before a driver is called, and what reaches the driver. */
+/* Tests what uk_gpu_* checks before it calls a driver, and what reaches the driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static struct uk_gpu *gpu;
 static int state;
 static const char *failing = ""; /* the call that fails */
 
-/* With UK_DEVICE, if the call fails: then it is logged all the same, and gives nothing. */
+/* Logs the call; returns UK_DEVICE if it is the one that fails. */
 static enum uk_status failed(const char *call, char *message) {
     if (strcmp(call, failing))
         return UK_OK;
@@ -147,7 +147,7 @@ static int close_gpu(void **unused) {
     return 0;
 }
 
-/* The calls since the last of these. */
+/* Checks which calls were made since the last check. */
 static void expect_calls(const char *text) {
     assert_string_equal(log_of_calls, text);
     log_of_calls[0] = '\0';
@@ -202,7 +202,8 @@ static void registers(void **unused) {
     assert_int_equal(uk_gpu_register(&empty), UK_INVALID_ARGUMENT);
     more[0].kind = "hip";
     assert_int_equal(uk_gpu_register(&more[0]), UK_INVALID_ARGUMENT);
-    for (int i = 0; i < 8; i++) { /* three places are taken */
+    /* three places are taken already */
+    for (int i = 0; i < 8; i++) {
         kind[i][0] = (char)('a' + i);
         more[i].kind = kind[i];
         assert_int_equal(uk_gpu_register(&more[i]), i < 5 ? UK_OK : UK_INVALID_ARGUMENT);
@@ -301,7 +302,8 @@ static void events(void **unused) {
     expect_calls("event_free;wait;");
 }
 
-/* Images and kernels that compiled programs use: loaded and found once, by what they are and not by where. */
+/* Images and kernels of compiled programs are loaded and found once; they are identified by their contents,
+ * not by address. */
 static void uses(void **unused) {
     const char image[] = "image", same[] = "image", other[] = "imagE";
     struct uk_gpu_kernel *kernel = NULL;
@@ -331,7 +333,7 @@ static void uses(void **unused) {
     assert_int_equal(uk_gpu_use(NULL, image, 5, "one", &kernel), UK_INVALID_ARGUMENT);
 }
 
-/* An image that is not loaded, or a kernel that is not found, is looked for again. */
+/* An image that failed to load, or a kernel that was not found, is tried again. */
 static void uses_after_failures(void **unused) {
     struct uk_gpu_kernel *kernel = NULL;
 
@@ -349,7 +351,7 @@ static void uses_after_failures(void **unused) {
     expect_calls("load fails;load 5;find fails;find one;");
 }
 
-/* It grows and is kept; where it cannot grow there is none, until it can. */
+/* The workspace grows and is kept. If it cannot grow there is none, until it can again. */
 static void workspaces(void **unused) {
     uk_gpu_address at = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every kind of GPU has to do: conform KIND ORDINAL IMAGE, with KIND and ORDINAL as uk_gpu_open's and
- * IMAGE made of kernels.c for the device. Of the tests' own libraries of vendors (vendor.c) each call fails
- * once, too: it is reported, and nothing stays behind.
+ * Requirements on every kind of GPU: conform KIND ORDINAL IMAGE, with KIND and ORDINAL as in uk_gpu_open, and
+ * IMAGE compiled from kernels.c for the device. With the tests' own vendor libraries (vendor.c) each call
+ * also fails once: the failure is reported, and nothing leaks.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static uk_gpu_address memory(size_t bytes) {
     return address;
 }
 
-/* Bytes go there and back, to offsets too; memory is not where other memory is. */
+/* Copies bytes to the device and back, also at offsets; allocations do not overlap. */
 static void copies(void **unused) {
     unsigned char there[N], back[N];
     const uk_gpu_address x = memory(N), y = memory(N), none = memory(0);
@@ -88,8 +88,8 @@ static void copies(void **unused) {
     succeeds(uk_gpu_free(gpu, x));
 }
 
-/* Launches see what was uploaded before them and what earlier ones have written. Arguments may change once a
- * call returns. */
+/* Launches see earlier uploads and the results of earlier launches. Arguments may change after the call
+ * returns. */
 static void adds_twice(void **unused) {
     static float a[N], b[N], c[N + 1];
     const uk_gpu_address x = memory(sizeof a), y = memory(sizeof b), z = memory(sizeof c);
@@ -117,7 +117,7 @@ static void adds_twice(void **unused) {
     assert_true(c[N] == 0);
 }
 
-/* Each argument is where a C structure would have it. */
+/* Arguments have the offsets of a C structure. */
 static void takes_arguments(void **unused) {
     const uk_gpu_address out = memory(5 * sizeof(double));
     const struct {
@@ -181,7 +181,7 @@ static void expect(enum uk_status is, enum uk_status should) {
     assert_true(uk_gpu_message(gpu)[0]);
 }
 
-/* Of images, kernels and arguments that are wrong nothing runs, and the device goes on working. */
+/* After wrong images, kernels or arguments nothing runs, and the device still works. */
 static void refuses(void **unused) {
     static unsigned char broken[MOST];
     const int64_t one[3] = {1, 1, 1};
@@ -207,8 +207,7 @@ static void refuses(void **unused) {
     expect(uk_gpu_launch(gpu, kernel_of("add"), (int64_t[]){1, 65536, 1}, one, 0, NULL, 0), UK_INVALID_SIZE);
 }
 
-/* What goes wrong on the device is reported no later than by the next wait. The device is not used after
- * that. */
+/* A fault on the device is reported by the next wait at the latest. The device is not used afterwards. */
 static void reports_faults(void **unused) {
     const int64_t one[3] = {1, 1, 1}, block[3] = {64, 1, 1};
     struct {
@@ -222,7 +221,7 @@ static void reports_faults(void **unused) {
     expect(status ? status : uk_gpu_wait(gpu), UK_DEVICE);
 }
 
-/* PTX that ends with the last byte before a page that cannot be read. */
+/* PTX whose last byte is the last one before an inaccessible page. */
 static void ends_texts(void **unused) {
     static const char text[] = {'.', 'v', 'e', 'r', 's', 'i', 'o', 'n', ' ', '7', '.', '1', '\n'};
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -267,7 +266,7 @@ static void times(void **unused) {
             goto out;  \
     } while (0)
 
-/* Uses all functions, frees all, and says what the first failure was, if any. */
+/* Uses all functions, frees everything, and returns the first failure's status. */
 static enum uk_status use_everything(void) {
     struct uk_gpu *g = NULL;
     struct uk_gpu_module *m = NULL;
@@ -320,10 +319,12 @@ static void survives_failures(void **unused) {
     int call = 1, closing = 0;
 
     (void)unused;
-    if (strcmp(kind, "sim") == 0) /* there are no calls of another library */
+    /* the simulator calls no other library */
+    if (strcmp(kind, "sim") == 0)
         return;
     if (!library || !(*(void **)&fail_at = dlsym(library, "fake_fail_at"))) {
-        skip(); /* a real one */
+        /* a vendor's real library */
+        skip();
     }
     *(void **)&has_failed = dlsym(library, "fake_has_failed");
     *(void **)&alive = dlsym(library, "fake_alive");
@@ -334,7 +335,8 @@ static void survives_failures(void **unused) {
         assert_int_equal(alive(), before);
         if (!has_failed())
             break;
-        closing += !status; /* closing reports nothing */
+        /* a failure during closing is not reported */
+        closing += !status;
     }
     fail_at(0);
     assert_int_equal(status, UK_OK);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What compiled programs do with bad arguments and with devices that fail. A driver counts the calls that
- * reach it, fails one of them where it is told to, and passes the others on to the simulator, or where the
- * addresses are none of a device's does nothing.
+ * Compiled programs with bad arguments and with failing devices. A driver counts the calls that reach it,
+ * fails chosen ones, and passes the others on to the simulator; launches on invented addresses do nothing.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,10 +17,14 @@
 enum call { ALLOC, LOAD, FIND, LAUNCH, CALLS };
 static const char *const call_name[CALLS] = {"alloc", "load", "find", "launch"};
 
-static int count[CALLS];   /* since the last `forget` */
-static int fail_at[CALLS]; /* the call of this number fails; 0: none */
-static int live;           /* allocations that are not freed */
-static bool imaginary;     /* launches do nothing */
+/* since the last forget() */
+static int count[CALLS];
+/* number of the call that fails; 0: none */
+static int fail_at[CALLS];
+/* allocations not yet freed */
+static int live;
+/* addresses are invented: launches do nothing */
+static bool imaginary;
 
 static void forget(void) {
     memset(count, 0, sizeof count);
@@ -87,19 +90,19 @@ static int end(void **unused) {
 
 /* ---- programs ---- */
 
-/* One kernel: 64 x 1 elements for a block, whose rows are the grid's y. */
+/* One kernel: a block has 64 x 1 elements; rows are y of the grid. */
 static const char rows[] = "tensor A f32 [M, N]\ntensor C f32 [M, N]\nC[i, j] = A[i, j] + 1\nschedule\n"
                            "split j 64 -> jo ji\nbind i block.y\nbind jo block.x\nbind ji thread.x\n";
 
-/* Two kernels, with memory of the device between them. The second has its grid's rows where the first has
- * columns. */
+/* Two kernels with a temp in device memory between them. The second one's grid has rows where the first one's
+ * has columns. */
 static const char two[] =
     "tensor A f32 [M, N]\ntemp T f32 [M, N]\ntensor C f32 [N, M]\nS: T[i, j] = A[i, j] + 1\n"
     "C[j, i] = 2 * T[i, j]\nschedule\n"
     "split S.i 4 -> so si\nbind so block.x\nbind si thread.x\n"
     "reorder C.j C.i\nsplit C.i 4 -> io ii\nbind C.j block.y\nbind io block.x\nbind ii thread.x\n";
 
-/* A kernel, and one in a loop of the host's whose grid does not depend on the loop. */
+/* A kernel, and one in a loop of the host, whose grid does not depend on the loop. */
 static const char loop[] =
     "tensor A f32 [K, M, N]\ntensor B f32 [M, N]\ntensor C f32 [M, N]\ntensor D f32 [M, N]\n"
     "S: D[i, j] = B[i, j] + 1\nC[i, j] += sum(k) A[k, i, j]\nschedule\n"
@@ -117,7 +120,7 @@ static void nothing_was_called(void) {
             fail_msg("%s was called %d times", call_name[c], count[c]);
 }
 
-/* Two matrices far apart, that are not there. */
+/* Two matrices far apart in memory that does not exist. */
 static const uintptr_t here = 1 << 20, there = (uintptr_t)1 << 60;
 
 /* ---- tests ---- */
@@ -143,7 +146,7 @@ static void arguments(void **unused) {
     compiled_end(&p);
 }
 
-/* What a grid may have at the most, and one more. */
+/* The largest grid, and one larger. */
 static void grids(void **unused) {
     const int64_t most_y[2] = {65535, 64}, more_y[2] = {65536, 64}, most_x[2] = {1, 64 * (int64_t)INT32_MAX},
                   more_x[2] = {1, 64 * (int64_t)INT32_MAX + 1};
@@ -160,7 +163,7 @@ static void grids(void **unused) {
     compiled_end(&p);
 }
 
-/* Of two kernels the second has too large a grid: the first is not launched. */
+/* If the second kernel's grid is too large, the first is not launched. */
 static void later_grids(void **unused) {
     const int64_t most[2] = {4, 65535}, more[2] = {4, 65536};
     struct compiled p;
@@ -174,7 +177,7 @@ static void later_grids(void **unused) {
     compiled_end(&p);
 }
 
-/* A loop's kernels are refused before others are launched, too; those of an empty loop have no grid. */
+/* A too large grid inside a loop is also refused before any launch; kernels of an empty loop have no grid. */
 static void grids_in_loops(void **unused) {
     const uintptr_t far = (uintptr_t)1 << 50;
     struct compiled p;
@@ -199,8 +202,8 @@ static void grids_in_loops(void **unused) {
     compiled_end(&p);
 }
 
-/* The second program on a device that fails at the call of this number, 0: nowhere. C must be right if the
- * call is. */
+/* Runs the program `two` on a device on which the call of this number fails (0: none). If the run succeeds, C
+ * must be right. */
 static enum uk_status run_two(const struct compiled *p, enum call which, int number) {
     enum { ROWS = 7, COLUMNS = 9 };
     const int64_t size[2] = {ROWS, COLUMNS};
@@ -225,8 +228,8 @@ static enum uk_status run_two(const struct compiled *p, enum call which, int num
     return s;
 }
 
-/* Each call that fails gives its status and message back, and nothing after it is called; the next call of
- * the program is right. */
+/* The status and message of a failed call are returned, and nothing is called after it; the next run of the
+ * program is right. */
 static void failures(void **unused) {
     static const struct {
         enum call which;
@@ -251,9 +254,11 @@ static void failures(void **unused) {
         assert_string_equal(uk_gpu_message(gpu), message);
         assert_memory_equal(count, cases[i].calls, sizeof count);
         assert_int_equal(run_two(&p, ALLOC, 0), UK_OK);
-        assert_int_equal(run_two(&p, ALLOC, 0), UK_OK); /* all is there by now */
+        /* everything is loaded by now */
+        assert_int_equal(run_two(&p, ALLOC, 0), UK_OK);
         assert_memory_equal(count, ((int[CALLS]){[LAUNCH] = 2}), sizeof count);
-        assert_int_equal(live, 1); /* the workspace */
+        /* the workspace remains */
+        assert_int_equal(live, 1);
         uk_gpu_close(gpu);
         live = 0;
         gpu = open_gpu("counting", 1);
@@ -261,7 +266,7 @@ static void failures(void **unused) {
     compiled_end(&p);
 }
 
-/* The code object is gfx906's, and the device a gfx90a. */
+/* A code object for gfx906 on a gfx90a. */
 static void other_device(void **unused) {
     struct compiled p;
 
@@ -273,8 +278,8 @@ static void other_device(void **unused) {
     compiled_end(&p);
 }
 
-/* Scalars of 16 bits are rounded on the host, whose target may have no instruction for it: ties, what is
- * subnormal, the largest. */
+/* The host rounds 16-bit scalars, and its target may have no instruction for it: ties, subnormal results, the
+ * largest number. */
 static void small_float_scalars(void **state) {
     static const double fraction[] = {
         1,           1 + 0x1p-11, 1 + 0x1p-10, 1 + 0x1.8p-10, 1 + 0x1p-11 + 0x1p-40,

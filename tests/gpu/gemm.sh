@@ -9,7 +9,7 @@ mkdir -p "$work/include/ukernels"
 ln -s "$source/ukernels/ukernels.h" "$source/ukernels/gpu/gpu.h" "$source/ukernels/registry" "$work/include/ukernels/"
 export LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
-# build GPU: makes $work/GPU
+# build GPU: builds $work/GPU
 build() {
     mkdir -p "$work/for_$1"
     for part in object:o header:h; do
@@ -19,7 +19,7 @@ build() {
         "-L$library" -lukernels -o "$work/$1"
 }
 
-# expect STATUS WHAT COMMAND...: prints a line that has WHAT in it.
+# expect STATUS WHAT COMMAND...: checks the exit status, and that a line with WHAT is printed.
 expect() {
     local status=0
     "${@:3}" >"$work/out" 2>&1 || status=$?
@@ -37,7 +37,7 @@ done
 LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 1 "loading an image: an error (HIP's error 209)" "$work/gfx906" hip 100
 expect 1 'no GPU: there is no kind of GPU "none"; there are hip, cuda and sim' "$work/gfx90a" none
 
-# What is no library stands for one that is not installed, wherever this machine has one.
+# Hides the vendors' libraries, which this machine may have, by files that are no libraries.
 mkdir "$work/nowhere"
 touch "$work"/nowhere/lib{amdhip64.so{,.5,.6,.7},cuda.so{,.1}}
 for where in '' --device=gpu; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk_gpu_open says of the vendors' libraries, whatever this machine has: it calls the loader below,
- * which has the library that a test names, of a driver that finds no device or lacks a function.
+ * Tests what uk_gpu_open says about the vendors' libraries, whatever this machine has: dlopen and dlsym are
+ * replaced by a loader with the library that a test names, whose driver finds no device or lacks a function.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -13,8 +13,10 @@
 #include <cmocka.h>
 #include "gpu/gpu.h"
 
-static const char *installed; /* a name of a library */
-static const char *lacking;   /* a name of a function */
+/* name of the library that exists */
+static const char *installed;
+/* name of the function that is missing */
+static const char *lacking;
 static int devices, init_error;
 static int opened, closed, loads;
 static char error_text[100];
@@ -100,7 +102,7 @@ static int reset(void **unused) {
     return 0;
 }
 
-/* Opening fails and says so; what was loaded is let go. */
+/* Checks that opening fails with this message, and that libraries are unloaded. */
 static void expect(const char *kind, int ordinal, const char *text) {
     char why[UK_GPU_MESSAGE];
     struct uk_gpu *gpu = (struct uk_gpu *)why;
@@ -122,7 +124,7 @@ static void nothing(void **unused) {
            "installed: libcuda.so: it is not here");
 }
 
-/* As packages have it that others depend on, on machines without such a GPU. */
+/* Libraries that packages depend on may be installed without a GPU. */
 static void no_device(void **unused) {
     static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                         "libamdhip64.so"};

@@ -6,7 +6,7 @@
 #define SHARED __attribute__((address_space(3)))
 #define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))
 
-/* c[i] = a[i] + b[i]; each thread one i. */
+/* c[i] = a[i] + b[i], one i per thread. */
 KERNEL void add(int64_t n, const GLOBAL float *a, const GLOBAL float *b, GLOBAL float *c) {
     const int64_t i = (int64_t)__builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
 
@@ -14,7 +14,7 @@ KERNEL void add(int64_t n, const GLOBAL float *a, const GLOBAL float *b, GLOBAL 
         c[i] = a[i] + b[i];
 }
 
-/* Arguments of all sizes, each at an offset that its size divides. */
+/* Arguments of all sizes, each at a multiple of its size. */
 KERNEL void arguments(int8_t a, int64_t b, int16_t c, float d, double e, GLOBAL double *out) {
     out[0] = a;
     ((GLOBAL int64_t *)out)[1] = b;
@@ -23,7 +23,7 @@ KERNEL void arguments(int8_t a, int64_t b, int16_t c, float d, double e, GLOBAL 
     out[4] = e;
 }
 
-/* Where each thread of grids of 2 x 3 x 4 blocks of 4 x 2 x 8 is: all six numbers, at its number. */
+/* Stores the six ids of each thread at its number, for grids of 2 x 3 x 4 blocks of 4 x 2 x 8 threads. */
 KERNEL void places(GLOBAL int32_t *out) {
     const int32_t thread[3] = {(int32_t)__builtin_amdgcn_workitem_id_x(),
                                (int32_t)__builtin_amdgcn_workitem_id_y(),
@@ -40,7 +40,7 @@ KERNEL void places(GLOBAL int32_t *out) {
     }
 }
 
-/* out[i] = in[255 - i] of one block of 256, through shared memory that the launch gives. */
+/* out[i] = in[255 - i] for one block of 256 threads, through dynamic shared memory. */
 extern SHARED float shared[];
 KERNEL void reverse(const GLOBAL float *in, GLOBAL float *out) {
     const int i = (int)__builtin_amdgcn_workitem_id_x();
@@ -52,7 +52,7 @@ KERNEL void reverse(const GLOBAL float *in, GLOBAL float *out) {
     out[i] = shared[255 - i];
 }
 
-/* Writes one element behind what it was given. */
+/* Writes one element past the end. */
 KERNEL void beyond(int64_t n, GLOBAL float *out) {
     if (__builtin_amdgcn_workitem_id_x() == 0)
         out[n] = 1;

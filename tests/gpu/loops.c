@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes wrong in the loops of a program for GPUs does not stay unseen: in the loops of products a guard
- * of an edge is dropped, an access to shared memory takes the other slot of the pipeline, or one digit of its
- * place is one more; one change at a time. The simulator must report it, or the result be another one.
+ * Mutation test of the loops of GPU programs: in loops of products an edge guard is dropped, an access to
+ * shared memory uses the other slot of the pipeline, or a digit of its index is increased by one; one change
+ * at a time. The simulator must report each, or the result must be wrong.
  *
  *     loops STEP PROGRAM.uk...
  *
- * Of the changes of one kind each STEP-th is tried.
+ * Tries every STEP-th change of each kind.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ enum { CALLS = 4, PROGRAMS = 16 };
 
 static int step = 1;
 
-/* M, N and K: edges of all kinds, full blocks. */
+/* Values of M, N and K: edges of all kinds, and full blocks. */
 static const int64_t values[CALLS][3] = {{70, 135, 5}, {129, 130, 23}, {128, 256, 24}, {200, 199, 31}};
 
 /* ---- the changes ---- */
@@ -33,7 +33,7 @@ static const int64_t values[CALLS][3] = {{70, 135, 5}, {129, 130, 23}, {128, 256
 enum kind { GUARD, SLOT, DIGIT, KINDS };
 static const char *const kind_name[KINDS] = {"guards", "slots", "digits"};
 
-/* The change of this number, which is counted down, is made; those before it are passed by. */
+/* The change to make: the `number`-th of its kind; `number` is counted down on the way. */
 struct change {
     enum kind kind;
     int number;
@@ -50,8 +50,8 @@ static void note(struct change *c, const char *what, const char *name, int dimen
     snprintf(c->where, sizeof c->where, "%s %s, dimension %d", what, name, dimension);
 }
 
-/* Dimension 0 of what a pipeline has slots of is the slot: the remainder of its number, or 0 before the loop.
- * */
+/* Dimension 0 of a pipelined buffer is the slot: the remainder of the iteration's number, or 0 before the
+ * loop. */
 static void change_access(struct change *c, struct uk_access *x, const char *what) {
     struct uk_arena *a = c->arena;
     struct uk_index **slot = &x->index[0], *one = uk_index_int(a, 1);
@@ -120,7 +120,7 @@ static void begin_call(struct trial *t, int i) {
     assert_int_equal(uk_program_interpret(p, t->size[i], NULL, t->wanted[i].origins), UK_OK);
 }
 
-/* As the program is lowered, with the change; false: there is none of that number. */
+/* Lowers and builds the program with the change; false: there is none of that number. */
 static bool build(struct trial *t, struct change *c) {
     const struct uk_options o = {.target = t->compiled.target};
     struct uk_context *context = t->compiled.context;
@@ -164,7 +164,7 @@ static bool is_caught(struct trial *t) {
     return caught;
 }
 
-/* All changes of one kind; returns how many were not caught. */
+/* Tries the changes of one kind; returns the number that were not caught. */
 static int try_all(struct trial *t, enum kind kind) {
     int tried = 0, missed = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp, log, tanh, erf, pow, floor and ceil in kernels, on simulated GPUs, against the C library's in the next
- * wider type; infinities, NaN and zeros. */
+/* Compares exp, log, tanh, erf, pow, floor and ceil in kernels on simulated GPUs with the C library in the
+ * next wider type; also infinities, NaN and zeros. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,8 +17,7 @@
 
 enum { COUNT = 4096 };
 
-/* Every exponent down to where results are subnormal or the argument itself, both signs, and what has no
- * neighbours. */
+/* Every exponent down to where results or the argument are subnormal, both signs, and special values. */
 static double argument(int i, int digits) {
     static const double special[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,   0.625, -0.625, 88.7,
                                      88.8, -87.4, -103.9,   -104.1,    709.7, 709.9, -745.0, -746.5};
@@ -33,7 +32,7 @@ static double argument(int i, int digits) {
     return x >> 8 & 1 ? -v : v;
 }
 
-/* How many units in the last place got is from wanted, which has more digits. */
+/* The error of `got` in ulps; `wanted` has more digits. */
 static double error(double got, long double wanted, int digits, int least) {
     int exponent;
 
@@ -62,7 +61,7 @@ static const struct {
                  {"pow(X[i], 3)", cube}, {"pow(1.125, X[i])", power}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-/* All functions of x, into y. */
+/* Computes all functions of x; y[i] gets the i-th. */
 static void run(struct uk_gpu *gpu, const char *target, const char *type, size_t bytes, const void *x,
                 void *const y[FUNCTIONS]) {
     struct uk_context *c = uk_context_create();

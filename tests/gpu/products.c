@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of f32 matrices on the simulated GPUs: a program is compiled once for each target, and called with
- * many sizes. What comes back must be what the program as it is written computes, its operands' padding
- * included; the simulator must have nothing to report; and the code object's kernels must need no scratch
- * memory, spill nothing and take no arguments but their own.
+ * Products of f32 matrices on the simulated GPUs: a program is compiled once per target, and called with many
+ * sizes. Results, including the padding of operands, must be those of the statements; the simulator must
+ * report nothing; and the code object's kernels must use no scratch memory, spill nothing and take only their
+ * own arguments.
  *
  *     products [--triples N] [--seed N|new] PROGRAM.uk...
  *
- * M, N and K are drawn from those around the edges of tiles, for strided operands also how much longer their
- * rows are, and so is the order of waves.
+ * M, N and K are drawn around the edges of tiles; for strided operands also the padding of rows; and the
+ * order of waves.
  */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static void fail_at(const struct compiled *t, const int64_t *size, const char *w
     fail_msg("%s", why);
 }
 
-/* M, N, K, and leading dimensions that no shape's rows are longer than. */
+/* Draws M, N, K, and leading dimensions that are at least as long as any row. */
 static void draw_sizes(const struct compiled *t, uint64_t *random, int64_t *size) {
     int64_t mnk[3], most = 1;
 
@@ -72,7 +72,7 @@ static void check(const struct compiled *t, struct uk_gpu *gpu, const int64_t *s
 
 /* ---- one program ---- */
 
-/* What the metadata of the program's code object says of each kernel. */
+/* Checks the metadata of each kernel of the program's code object. */
 static void check_kernels(const struct compiled *t) {
     const struct uk_options o = {.target = t->target};
     struct uk_amdgpu *gpu = uk_amdgpu_open(strchr(t->target, '-') + 1);

@@ -42,12 +42,12 @@ G1[i] = G[i] + bf16(D[i])
 """
 types = folder / "types.uk"
 types.write_text(TYPES, encoding="utf-8")
-# What the assembler reloads of a kernel; of all others nothing.
+# Bytes that the assembler reloads in a kernel, by program; others have none.
 SPILLS = {"conv2d_1x1_u8i8": 8, "conv2d_3x3_s2": 68, "conv2d_nchw": 4, "conv2d_scheduled": 68}
 PROGRAMS = [source / "examples" / f"{name}.uk" for name in
             ("vadd", "vadd_gpu", "matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_acc", "matmul_gpu", "mlp", "resnet50_1x1", "attention")]
 PROGRAMS += [source / "tests/golden" / f"{name}.uk" for name in ("bind_matmul", "pipeline", "shared_matmul_tvm")] + [types]
-if sys.argv[4:] == ["all"]:  # but for what is a kernel of another machine
+if sys.argv[4:] == ["all"]:  # except kernels of another machine
     PROGRAMS = [path for path in sorted((source / "examples").glob("*.uk")) if path.stem not in ("matmul_4x24", "matmul_gfx90a")]
 
 for program in PROGRAMS:
@@ -66,7 +66,7 @@ for program in PROGRAMS:
     spilled = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said.stderr + said.stdout)
     if said.returncode or len(spilled) != len(kernels) or any(int(row[2]) > SPILLS.get(program.stem, 0) for row in spilled):
         sys.exit(f"{program}: {said.stdout}{said.stderr}")
-# A schedule for GPUs that have kernels: its loops, with a note, unless kernels are required.
+# A schedule for GPUs with kernels: compiled as plain loops, with a note, unless kernels are required.
 product = [uk, "compile", "--target=nvptx-sm80", "--emit=loops", source / "examples/matmul_gpu.uk"]
 for options, status in (([], 0), (["--require-kernels"], 1)):
     made = subprocess.run(product + options, capture_output=True, text=True, check=False)

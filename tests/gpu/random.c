@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs as `auto` compiles them for the simulated GPUs give exactly what the interpreter gives: in
- * turn programs of all types and operators (random_program.h), and programs of elements that lie several in a
- * register (random_packed.h).
+ * Random programs compiled with `auto` for the simulated GPUs give exactly the interpreter's results.
+ * Programs of all types and operators (random_program.h) alternate with ones whose elements are packed in
+ * registers (random_packed.h).
  *
  *     random [--seed N|new] [--programs N] [--only N]
  *
@@ -25,12 +25,12 @@
 static uint64_t seed = 1;
 static int programs = 10, only = -1, refused;
 
-/* A program that was wrong: it, the call, and why. */
+/* Prints a failure: the options that repeat it, the call, and the reason. */
 static void complain(int number, const char *target, const char *text, const char *sizes, const char *why) {
     print_error("--seed %" PRIu64 " --only %d, %s%s: %s\n%s", seed, number, target, sizes, why, text);
 }
 
-/* Through device memory of just the tensors' bytes. */
+/* Calls the module with device memory of exactly the tensors' bytes. */
 static enum uk_status call(const struct uk_module *module, struct uk_gpu *gpu, const struct random_data *d) {
     uk_gpu_address at[RANDOM_DATA_TENSORS];
     void *argument[RANDOM_DATA_TENSORS + 1] = {gpu};
@@ -50,13 +50,14 @@ static enum uk_status call(const struct uk_module *module, struct uk_gpu *gpu, c
 
 struct attempt {
     int number, ordinal;
-    uint64_t x; /* of the data */
+    /* random state of the data */
+    uint64_t x;
     bool packed;
     const char *text;
     struct uk_program *program;
 };
 
-/* One set of sizes. */
+/* True if the results are right for this set of sizes. */
 static bool is_right(const struct attempt *t, const struct uk_module *module, struct uk_gpu *gpu, int which) {
     uint64_t x = t->x + (uint64_t)which;
     char where[64] = "", sizes[256] = "", why[1200];
@@ -81,8 +82,7 @@ static bool is_right(const struct attempt *t, const struct uk_module *module, st
     return right;
 }
 
-/* True if the program is refused for this machine too, for the same reason: it is not the schedule that
- * is. */
+/* True if compiling for this machine is refused for the same reason, so that the schedule is not to blame. */
 static bool is_refused(const struct attempt *t, struct uk_context *c) {
     char why[1000];
     struct uk_module *module = NULL;

@@ -6,7 +6,7 @@
 #include "random_packed.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-/* ACCESSES: of a statement's 16, one is the element that it writes. */
+/* ACCESSES: elements that a statement may read; with the one that it writes 16. */
 enum { RESULTS = 3, DEPTH = 3, EXPRESSION = 2048, ACCESSES = 15 };
 
 static const char *const integers[] = {"u8", "i8", "i16", "i32"}, *const floats[] = {"f16", "f32"};
@@ -14,7 +14,8 @@ static const char *const integers[] = {"u8", "i8", "i16", "i32"}, *const floats[
 struct maker {
     uint64_t *x;
     bool is_float;
-    const char *type[2]; /* of X and Y */
+    /* types of X and Y */
+    const char *type[2];
     int width;
 };
 
@@ -35,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static void put(char to[EXPRESSION], const
     }
 }
 
-/* Element `at` of X or Y, converted where it is of another type. */
+/* Writes element `at` of X or Y, converted if its type is another. */
 static void put_one(const struct maker *m, const char *type, int tensor, int at, char to[EXPRESSION]) {
     if (strcmp(m->type[tensor], type))
         put(to, "%s(%c[i, %d])", type, "XY"[tensor], at);
@@ -49,7 +50,7 @@ static void put_element(struct maker *m, const char *type, char to[EXPRESSION]) 
     put_one(m, type, tensor, random_below(m->x, m->width), to);
 }
 
-/* One of X with another of Y, and the same two of Y and X. */
+/* Combines an element of X with another one of Y, and the same two elements of Y and X. */
 static void put_crossed(struct maker *m, const char *type, char to[EXPRESSION]) {
     const int at[2] = {random_below(m->x, m->width), random_below(m->x, m->width)};
     char one[4][EXPRESSION];
@@ -74,7 +75,8 @@ static void put_crossed(struct maker *m, const char *type, char to[EXPRESSION]) 
     }
 }
 
-/* Of two expressions of the type; some have one of them twice, as saturating sums and differences have. */
+/* Writes an operation on two expressions of the type; some contain one of them twice, like saturating sums
+ * and differences. */
 static void put_operation(struct maker *m, const char *a, const char *b, char to[EXPRESSION]) {
     switch (random_below(m->x, m->is_float ? 9 : 12)) {
     case 0:
@@ -118,7 +120,8 @@ static void put_expression(struct maker *m, const char *type, int depth, char to
         put_element(m, type, to);
         return;
     }
-    if (!random_below(m->x, 5)) { /* through another type */
+    /* by way of another type */
+    if (!random_below(m->x, 5)) {
         const char *other = any_type(m);
 
         put_expression(m, other, depth - 1, a);
@@ -134,7 +137,7 @@ static void put_expression(struct maker *m, const char *type, int depth, char to
     put_operation(m, a, b, to);
 }
 
-/* X's elements in their order with Y's in the other. */
+/* Writes a sum of X's elements in order with Y's in reverse order. */
 static void put_sum(struct maker *m, const char *type, char to[EXPRESSION]) {
     const char *of = random_below(m->x, 2) ? "+" : "-";
     const bool x = strcmp(m->type[0], type), y = strcmp(m->type[1], type);

@@ -13,7 +13,7 @@ uk, source, folder, which = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path
 folder.mkdir(parents=True, exist_ok=True)
 GPUS = ("gfx906", "gfx90a")
 
-# Sizes that are not multiples of tiles. What is not named here has its example's own value.
+# Sizes that are not multiples of tiles. Sizes that are not listed have the example's values.
 SIZES = {
     "attention": "H=2 L=13 D=5", "averagepool_u8": "H=5 W=6 C=7", "conv2d_1x1": "H=5 W=3 C=9 O=11", "conv2d_1x1_u8i8": "H=5 W=3 C=9 O=11",
     "conv2d_3x3": "H=6 W=5 C=5 O=9", "conv2d_3x3_s2": "H=9 W=7 C=5 O=9", "conv2d_3x3_u8i8": "H=5 W=6 C=8 O=9",
@@ -27,7 +27,7 @@ SIZES = {
     "matmul_tn": "M=37 N=70 K=19", "matmul_tt": "M=37 N=70 K=19", "maxpool_u8": "H=9 W=7 P=4 Q=3 C=5", "mlp": "B=9 I=10 H=13 O=7",
     "resnet50_1x1": "M=37 N=70 K=19", "vadd": "N=1001", "vadd_gpu": "n=1001",
 }
-# What is for another machine alone, and how that is said.
+# Programs for another machine, with the message that refuses them.
 OTHERS = {("matmul_4x24", "gfx906"): "does not compile", ("matmul_4x24", "gfx90a"): "does not compile", ("matmul_gfx90a", "gfx906"): "needs gfx90a"}
 
 FLOATS = ("f32", "f64", "f16", "bf16")
@@ -122,9 +122,9 @@ def programs():
     for a in ("i8", "u8"):
         yield f"bytes_depthwise_{a}", (f"tensor X {a} [N, C, H + 2, W + 2]\ntensor F {a} [C, 3, 3]\ntensor Y i32 [N, C, H, W]\n"
                                        "Y[n, c, p, q] = sum(r, s) i32(X[n, c, p + r, q + s]) * i32(F[c, r, s])\n"), "N=1 C=2 H=3 W=5"
-    # A scalar load at a register's offset, of the block's number, and an immediate one.
+    # Scalar loads at the offset in a register, from the block's number, and at an immediate offset.
     yield "block_offset", "tensor X f32 [4, 4]\ntensor Y f32 [D, 1, 6]\nY[l, k, i] = X[l % 4, 3]\n", "D=5"
-    # Reads behind conditions, in a loop of halves, at which LLVM's pass over scalar registers ended the process.
+    # Reads under conditions in a loop of 16-bit elements: LLVM's pass over scalar registers ended the process on these.
     yield "chosen_i16", ("tensor A f16 []\ntensor B f16 [4, 3 + 3 * C]\ntensor D i16 []\ntensor E i16 [4, J]\ntensor F i16 []\n"
                          "tensor T i16 [C, 3, J]\nscalar q i16\nscalar r i64\n"
                          "T[k, i, j] max= select(not (min(F[], q) < (q << q)) or (min(-3, i64(index(k + 0))) != r * r), "

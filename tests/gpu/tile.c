@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One block of 16 x 16 threads, and of each a call of the kernel that -DTILE names: its operands are copied
- * to shared memory first, in rows of WIDTH + PAD elements for each step of k, where a thread's groups of four
- * stand side by side with its neighbours'.
+ * One block of 16 x 16 threads, each of which calls the kernel that -DTILE names. Operands are first copied
+ * to shared memory, in rows of WIDTH + PAD elements per step of k; groups of four elements of adjacent
+ * threads are adjacent.
  */
 #include <stdint.h>
 
@@ -23,7 +23,7 @@ static void meet(void) {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-/* c[ROWS][COLUMNS] += a[k][ROWS] by b[k][COLUMNS], by `step` steps of k at a time. */
+/* c[ROWS][COLUMNS] += a[k][ROWS] by b[k][COLUMNS], `step` steps of k per call. */
 __attribute__((amdgpu_kernel, visibility("protected"))) void
 tile(int64_t k, int64_t step, const GLOBAL float *a, const GLOBAL float *b, GLOBAL float *c) {
     const int thread = (int)__builtin_amdgcn_workitem_id_x(), x = thread % THREADS, y = thread / THREADS;

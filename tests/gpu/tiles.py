@@ -19,8 +19,8 @@ folder, simulator, llvm, sources, *places = map(pathlib.Path, sys.argv[1:])
 folder.mkdir(parents=True, exist_ok=True)
 
 GPUS = {"gfx906": {"gfx906"}, "gfx90a": {"gfx906", "gfx90a"}}
-REGISTERS = {"gfx906": 128, "gfx90a": 256}  # that leave room for two waves
-FMA = {"gfx906": "v_fmac_f32", "gfx90a": "v_pk_fma_f32"}  # of a row's isa
+REGISTERS = {"gfx906": 128, "gfx90a": 256}  # maximum for two waves per SIMD
+FMA = {"gfx906": "v_fmac_f32", "gfx90a": "v_pk_fma_f32"}  # by the row's isa
 THREADS = 16
 failures = []
 
@@ -67,7 +67,7 @@ def check_static(symbol, isa, gpu, text, stated):
         failures.append(f"{symbol} on {gpu}: scratch, spills or calls are left")
     if number("vgpr_count") > REGISTERS[gpu]:
         failures.append(f"{symbol} on {gpu}: {number('vgpr_count')} registers leave no room for two waves on a SIMD")
-    # The kernel's loop: the block with the most FMAs.
+    # The kernel's loop is the block with the most FMAs.
     blocks = re.split(r"^\.LBB\w+:.*$|^; %bb.*$", text, flags=re.M)
     loop = max(blocks, key=lambda block: block.count(FMA[isa]))
     fma, vector = loop.count(FMA[isa]), len(re.findall(r"^\s+v_", loop, re.M))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk_gpu_open takes for AMD's HIP or, with -DCUDA, for NVIDIA's driver, so that a machine without a GPU
- * tests the calls that are made of it. The simulator computes. It is as strict as the real ones may be: a
- * thread has to choose a device before other calls, launches run at the next wait and report their errors
- * there, arguments must match the kernel's code object. Tests ask it to fail at its n-th call, by a function
- * or UK_FAKE_FAIL_AT of the environment, and what was made and not yet freed.
+ * A stand-in for AMD's HIP or, with -DCUDA, NVIDIA's driver, which uk_gpu_open loads, so that calls of
+ * vendors' libraries can be tested without a GPU. The simulator computes. It is as strict as real ones may
+ * be: a thread has to select a device before other calls, launches run at the next wait and report their
+ * errors there, arguments must match the kernel's code object. Tests can make the n-th call fail, by a
+ * function or UK_FAKE_FAIL_AT in the environment, and ask for the number of objects not yet freed.
  */
 #include <elf.h>
 #include <stdint.h>
@@ -30,7 +30,8 @@ enum {
     NOT_FOUND = 500,
     LAUNCH_FAILED = 719,
     ASKED_TO_FAIL = 999,
-    GFX90A = 1 /* the simulator's ordinal */
+    /* the simulator's ordinal of it */
+    GFX90A = 1
 };
 
 struct launch {
@@ -46,8 +47,10 @@ static void *device;
 static char message[UK_GPU_MESSAGE];
 static struct launch *first, **last = &first;
 static long calls, fail_at, alive;
-static int failed; /* a launch; stays, as a fault does */
-static char event; /* all events have one handle: there is no time */
+/* a launch has failed; permanent, as faults are */
+static int failed;
+/* the handle of all events; times are not measured */
+static char event;
 static _Thread_local int chosen;
 static int context;
 
@@ -65,7 +68,7 @@ long fake_alive(void) {
     return alive;
 }
 
-/* Of every call. 0: it may go on. */
+/* Begins every call. 0: the call may continue. */
 static int begin(int choice_needed) {
     if (++calls == fail_at)
         return ASKED_TO_FAIL;
@@ -93,7 +96,7 @@ static int number_of(enum uk_status status) {
     }
 }
 
-/* An ELF file ends with its section headers. */
+/* The size of an image: an ELF file ends with its section headers. */
 static size_t bytes_of(const unsigned char *image) {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)image;
 

@@ -3,11 +3,11 @@
 #ifndef UK_TESTS_GPU_VENDOR_H
 #define UK_TESTS_GPU_VENDOR_H
 
-/* The n-th call from now fails, and faults of launches are forgotten; 0: none does. */
+/* Makes the n-th call from now fail, 0: none; forgets faults of launches. */
 void fake_fail_at(long call);
-/* Whether that call was reached. */
+/* True if that call was reached. */
 int fake_has_failed(void);
-/* Contexts, allocations, modules and events that were made and not freed. */
+/* Number of contexts, allocations, modules and events not yet freed. */
 long fake_alive(void);
 
 #endif

@@ -14,7 +14,7 @@ folder, uk, sources = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.a
 folder.mkdir(parents=True, exist_ok=True)
 failures = []
 
-# c[2][4] += a * b, with all of k inside; rows of a and b begin anywhere.
+# c[2][4] += a * b over all of k; rows of a and b may begin anywhere.
 HEAD = "void mm(int64_t k, const UK_SHARED float *a, int64_t lda, const UK_SHARED float *b, int64_t ldb, UK_REGISTER float *c)"
 LOAD = """    float s[8];
 #pragma unroll
@@ -105,7 +105,7 @@ def wrong():
         ("one_more", loop(FMA, "k + 1"), "WRONG in case"),
         ("index", loop(FMA.replace("i / 4", "i % 2")), r"WRONG in case \d+: c\[0, 1\] is "),
         ("another_row", loop(FMA.replace("p * ldb", "p * lda")), "WRONG in case"),
-        # As an input only, the sum is what it was before the loop in the eyes of the compiler.
+        # With inputs only, the compiler assumes that the sum is unchanged since before the loop.
         ("no_plus", loop(FMA.replace('"+v"(s[i]) :', ': "v"(s[i]),')), "WRONG"),
         ("assigned", loop(FMA.replace("+v", "=v")), "WRONG in case"),
         ("undeclared", loop(FMA.replace('"v_fmac', '"v_mov_b32 v3, 0\\nv_fmac')), "WRONG: .*v3"),

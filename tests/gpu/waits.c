@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator reports each wait and each barrier that a compiled program lacks: in the code object of a
- * program each s_waitcnt and each s_barrier is replaced by s_nop, and each count of a wait is raised by one,
- * one at a time. What is not reported must be covered by another wait: by one before it, so that nothing is
- * outstanding there in any call; or by one behind it, for which more is outstanding than without the change.
+ * The simulator reports each missing wait and barrier of a compiled program: in its code object every
+ * s_waitcnt and every s_barrier is replaced by s_nop, and every count of a wait is raised by one, one at a
+ * time. A change that is not reported must be covered by another wait: an earlier one, so that nothing is
+ * outstanding there in any call, or a later one, which then finds more outstanding than without the change.
  * What covers it is printed.
  *
  *     waits DIRECTORY
  *
- * The programs are the directory's examples. They are called as always; a driver between them and the
- * simulator changes the image.
+ * The programs are the directory's examples, called as usual; a driver between them and the simulator changes
+ * the image.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -25,8 +25,8 @@
 
 enum { MOST_CALLS = 8, MOST = 256, MOST_CODE = 4096 };
 
-/* A program, and calls of it that execute all of its waits: M, N and K, or the one size, until the first is
- * negative. */
+/* A program, and calls of it that execute all its waits: values of M, N and K, or of the only size; the list
+ * ends with a negative one. */
 static const struct example {
     const char *name;
     int64_t calls[MOST_CALLS][3];
@@ -44,16 +44,19 @@ static const struct example {
 /* ---- a driver that changes what it loads ---- */
 
 struct change {
-    uint32_t offset, word; /* of the kernel's code */
-    char text[64];         /* the instruction as it was */
+    /* offset in the kernel's code, and the changed word */
+    uint32_t offset, word;
+    /* the original instruction */
+    char text[64];
     const char *what;
-    uint64_t waited; /* accesses that were outstanding, by the counters that it changes */
+    /* outstanding accesses without the change, on the counters concerned */
+    uint64_t waited;
 };
 
 static const struct change *change; /* NULL: none */
 static const struct uk_amdgpu_kernel *kernel;
 
-/* An image of a program with one kernel, whose code is the first of the section. */
+/* The code of an image with one kernel, which is first in its section. */
 static unsigned char *code_of(unsigned char *image) {
     const Elf64_Ehdr *e = (const void *)image;
     const Elf64_Shdr *s = (const void *)(image + e->e_shoff);
@@ -86,7 +89,7 @@ static enum uk_status load(void *device, const void *image, size_t bytes, struct
 
 /* ---- one program ---- */
 
-/* Of an instruction. */
+/* Executions of an instruction. */
 struct executed {
     uint64_t times, waited[2];
 };
@@ -97,7 +100,8 @@ struct trial {
     int ordinal, calls;
     struct uk_data wanted[MOST_CALLS];
     int64_t size[MOST_CALLS][SIZES];
-    struct executed executed[MOST_CODE]; /* in all calls without a change */
+    /* over all calls without a change */
+    struct executed executed[MOST_CODE];
     struct change changes[MOST];
     int n_changes;
 };
@@ -119,7 +123,7 @@ static void begin_call(struct trial *t) {
     t->calls++;
 }
 
-/* False: it is not for the target. */
+/* Prepares a program. False: it is not for the target. */
 static bool begin(struct trial *t, const char *directory, const struct example *e, int ordinal) {
     char path[512];
 
@@ -138,7 +142,7 @@ static void end(struct trial *t) {
     compiled_end(&t->compiled);
 }
 
-/* What the call returns; *same, which may be NULL: whether the tensors are what they should be. */
+/* Calls the program and returns its status; *same, which may be NULL: true if the tensors are as expected. */
 static enum uk_status call(const struct trial *t, struct uk_gpu *gpu, int number, bool *same) {
     struct uk_data got;
 
@@ -162,7 +166,7 @@ static void add(struct trial *t, const struct uk_amdgpu_instruction *i, uint32_t
     snprintf(c->text, sizeof c->text, "%s", i->text);
 }
 
-/* The word of s_waitcnt with these counts, in which `none` is no wait. */
+/* Encodes s_waitcnt with these counts; the largest values mean no wait. */
 enum { VMCNT_NONE = 63, EXPCNT_NONE = 7, LGKMCNT_NONE = 15 };
 static uint32_t wait_word(unsigned vmcnt, unsigned lgkmcnt) {
     return 0xbf8c0000u | (vmcnt & 15) | (vmcnt >> 4) << 14 | EXPCNT_NONE << 4 | lgkmcnt << 8;
@@ -181,7 +185,7 @@ static void add_wait(struct trial *t, const struct uk_amdgpu_instruction *i, con
     add(t, i, wait_word(VMCNT_NONE, LGKMCNT_NONE), "without it", waited[0] + waited[1]);
 }
 
-/* Adds the last launch. */
+/* Adds the counts of the last launch. */
 static void add_executed(struct executed *e) {
     assert_true(uk_amdgpu_n_instructions(kernel) <= MOST_CODE);
     for (uint32_t i = 0; i < uk_amdgpu_n_instructions(kernel); i++) {
@@ -193,7 +197,7 @@ static void add_executed(struct executed *e) {
     }
 }
 
-/* All waits and barriers of the kernel, each of which some call must execute. */
+/* Finds all waits and barriers of the kernel; some call must execute each. */
 static void find_changes(struct trial *t) {
     enum { S_NOP = 0xbf800000 };
     struct uk_gpu *gpu = open_gpu("changing", t->ordinal);
@@ -220,8 +224,8 @@ static void find_changes(struct trial *t) {
     uk_gpu_close(gpu);
 }
 
-/* A wait for which more is outstanding than without the change; NULL: none. It lives until the device is
- * closed. */
+/* Finds a wait at which more is outstanding than without the change; NULL: there is none. The text is valid
+ * until the device is closed. */
 static const char *covering(const struct trial *t, const struct change *c, const struct executed *now,
                             uint32_t *at) {
     for (uint32_t i = 0; i < uk_amdgpu_n_instructions(kernel); i++) {
@@ -237,7 +241,7 @@ static const char *covering(const struct trial *t, const struct change *c, const
 
 enum outcome { REPORTED, COVERED, MISSED };
 
-/* All calls with the change. */
+/* Runs all calls with the change. */
 static enum outcome try_change(const struct trial *t, const struct change *c) {
     static struct executed now[MOST_CODE];
     const char *by = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models that are wrong, strange or empty, as texts (data/onnx_text.h): each is read, or refused with a line
- * that says what is wrong and, where it is about a node, which one. Texts of schedules for a model, likewise.
+ * Wrong, unusual and empty models as texts (data/onnx_text.h): each is read, or refused with one line that
+ * says what is wrong and, if a node is at fault, names it. Also texts of schedules for a model.
  *
- *     bad_models [--write FOLDER]: the models as files, as seeds of libFuzzer
+ *     bad_models [--write FOLDER]: writes the models to files, as seeds for libFuzzer
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define X "input x f32 1,3,4,4\n"
 #define ONE(node) X node "\noutput y\n"
 
-/* message: what the refusal says; NULL: it is read. */
+/* message: part of the refusal's message; NULL: the model is read. */
 static const struct {
     const char *text, *message;
 } cases[] = {
@@ -26,7 +26,7 @@ static const struct {
 
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Reads the text's model, and whether that has the outcome; else a line that tells it. */
+/* True if reading the text's model has the expected outcome; prints the difference otherwise. */
 static bool has_outcome(int i) {
     size_t length;
     unsigned char *bytes = onnx_of_text(cases[i].text, &length);
@@ -65,8 +65,8 @@ static void takes(struct uk_network *n, const char *schedules, enum uk_status ex
         fail_msg("status %d, not \"%s\": %s", s, what, uk_network_message(n));
 }
 
-/* Texts of schedules, whole and cut anywhere; one that is refused changes nothing. The network's name is
- * longer than functions may be named. */
+/* Texts of schedules, whole and cut anywhere; a refused one changes nothing. The network's name is longer
+ * than functions' names may be. */
 static void schedules(void **state) {
     struct uk_network *n = uk_network_create();
     char whole[128], one[64], name[10000];
@@ -119,7 +119,7 @@ static int write_all(const char *folder) {
         }
         free(bytes);
     }
-    /* Bytes of which libFuzzer's target draws networks, by numbers that look random. */
+    /* Bytes from which the libFuzzer target draws random networks. */
     for (int i = 0; i < 64; i++) {
         char path[4096], drawn[200] = {(char)0xff};
         uint32_t x = (uint32_t)i + 1;

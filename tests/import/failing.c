@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each allocation of reading a network fails once, those of protobuf-c among them, and so does each of
- * compiling it and of what is emitted: that is UK_OUT_OF_MEMORY, and the same network compiles afterwards.
- * What leaks, LeakSanitizer finds in the sanitized build. (Those of the compiler: tests/base/fail_alloc.c.)
+ * Each allocation while a network is read fails once, those of protobuf-c included, and each one while it is
+ * compiled and emitted: the result is UK_OUT_OF_MEMORY, and afterwards the same network compiles.
+ * LeakSanitizer finds leaks in the sanitized build. (Allocations of the compiler: tests/base/fail_alloc.c.)
  */
 #define _DEFAULT_SOURCE
 #include <errno.h>
@@ -58,7 +58,7 @@ char *__wrap_strndup(const char *s, size_t n) {
     return fails() ? NULL : __real_strndup(s, n);
 }
 
-/* Pieces of an arena fail one by one, not only its chunks. */
+/* Makes single allocations from an arena fail, not only those of its chunks. */
 void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
     return fails() ? NULL : __real_uk_alloc(a, n);
 }
@@ -124,7 +124,7 @@ static void reading(void **state) {
     }
 }
 
-/* What is made of a network that was read. */
+/* Makes an output of a network that was read. */
 static enum uk_status make(struct uk_network *n, int what) {
     static const enum uk_emit kinds[] = {UK_EMIT_HEADER, UK_EMIT_HOST, UK_EMIT_OBJECT};
     char *bytes = NULL;

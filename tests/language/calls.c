@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs made by calls: what fails in one comes back from whatever is done with the program afterwards. */
+/* Programs made by calls: whatever is done with the program after a failed call returns that failure. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 static const struct uk_options plain = {.target = "x86_64-avx2"};
 
-/* What the calls below are given; X is an input, Y an output, T a temp. */
+/* Arguments of the calls below; X is an input, Y an output, T a temp. */
 struct parts {
     struct uk_index *n, *m, *i, *relation;
     struct uk_tensor *X, *Y, *T;
@@ -43,7 +43,7 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     return p;
 }
 
-/* Every building call, with arguments that it refuses. `b` are the parts of p. */
+/* Every building call with arguments that it refuses. `b` has the parts of p. */
 #define NINE ((struct uk_index *[]){b->n, b->n, b->n, b->n, b->n, b->n, b->n, b->n, b->n})
 #define FOUR ((const char *const[]){"a", "b", "c", "d"})
 #define ANY_RELATION ((enum uk_relation)17)
@@ -146,7 +146,7 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_rfactor(p, "Y.i", NULL))                                                                  \
     CALL(uk_tensorize(p, "Y.i", NULL))
 
-/* Rules that a program breaks as a whole: the calls succeed, every use of the program fails. */
+/* Violations of rules for whole programs: the calls succeed, every use of the program fails. */
 #define BROKEN_RULES(CALL)                                                                               \
     CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN, NULL,                                             \
                       uk_element(p, uk_tensor(p, "Z", UK_F32, 1, &b->m, NULL), &b->i)))                  \
@@ -158,7 +158,7 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_assume(p, uk_index_compare(p, UK_EQUAL, uk_index_multiply(p, b->n, b->n), b->n)))            \
     CALL(uk_split(p, "Y.i", 4, "X", "ii"))
 
-/* Makes the call of that number; returns its text, or NULL if there is none. */
+/* Makes the call of that number; returns its text, or NULL: there is none. */
 #define CALL(...)            \
     if (!number--) {         \
         (void)(__VA_ARGS__); \
@@ -175,7 +175,7 @@ static const char *broken_rule(struct uk_program *p, const struct parts *b, int 
 }
 #undef CALL
 
-/* ---- what can be done with a program ---- */
+/* ---- uses of a program ---- */
 
 static enum uk_status use_check(struct uk_program *p) {
     return uk_program_check(p);
@@ -326,7 +326,7 @@ enum { USES = sizeof uses / sizeof *uses };
 
 /* ---- tests ---- */
 
-/* An intrinsic, for what is verified. */
+/* Declares an intrinsic, which use_verify needs. */
 static void declare_kernel(struct uk_program *p) {
     uk_import_c(p, "void copy_4(const float *a, float *b) {\n"
                    "    for (int i = 0; i < 4; i++)\n"
@@ -374,7 +374,7 @@ static void expect_failure(struct uk_context *c, struct uk_program *p, enum uk_s
         fail_msg("%s, then %s: \"%s\", not \"%s\"", call, uses[use].name, uk_context_message(c), message);
 }
 
-/* What a program takes is not known either. */
+/* Nothing about the program's arguments is known either. */
 static void expect_no_answers(struct uk_program *p) {
     assert_int_equal(uk_program_sizes(p), 0);
     assert_null(uk_program_size_name(p, 0));
@@ -388,7 +388,7 @@ static void expect_no_answers(struct uk_program *p) {
     assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){4}), -1);
 }
 
-/* The failure of a call stays, whatever succeeds before it and is called after it. */
+/* The first failure remains, whatever succeeded before and is called afterwards. */
 static void failed_calls_fail_every_use(void **state) {
     struct uk_context *c = uk_context_create();
     const char *call = "";
@@ -427,7 +427,7 @@ static void failed_calls_fail_every_use(void **state) {
     uk_context_destroy(c);
 }
 
-/* A program that has not been checked is checked by its first use, whichever that is. */
+/* A program that was not checked is checked by its first use, whichever that is. */
 static void broken_rules_fail_every_use(void **state) {
     struct uk_context *c = uk_context_create();
     const char *call = "";
@@ -447,7 +447,7 @@ static void broken_rules_fail_every_use(void **state) {
             broken_rule(other, &o, i);
             if (call) {
                 const enum uk_status s = uk_program_check(other);
-                /* A schedule takes the place of steps that are wrong. */
+                /* uk_program_schedule replaces steps, wrong ones included. */
                 const bool replaced = k < USES && uses[k].use == use_schedule && strstr(call, "uk_split");
 
                 assert_int_equal(uk_program_status(p), UK_OK);
@@ -465,7 +465,7 @@ static void broken_rules_fail_every_use(void **state) {
     uk_context_destroy(c);
 }
 
-/* uk_program_create() may have failed: nothing that is done with its NULL does harm. */
+/* uk_program_create() may have failed: all calls with the NULL that it returns are harmless. */
 static void no_program_is_harmless(void **state) {
     const struct parts none = {0};
 
@@ -484,7 +484,7 @@ static void no_program_is_harmless(void **state) {
     uk_program_destroy(NULL);
 }
 
-/* What a message says of the place: an item of a text, or one that a call made, by its kind and number. */
+/* Messages name the place: an item of a text by its line, one made by a call by its kind and number. */
 static void messages_name_the_item(void **state) {
     static const char *const expected[][2] = {
         {"uk_index_floordiv(p, b->n, 0)",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_program_check_sizes: it refuses what the compiled function refuses, and names the condition in the
+/* uk_program_check_sizes refuses the sizes that the compiled function refuses, and names the condition in the
  * program's terms. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static struct uk_program *parse(const char *text) {
     return p;
 }
 
-/* NULL: the sizes are taken. Otherwise what the message says. */
+/* message: a part of the refusal's message; NULL: the sizes are accepted. */
 static void answers(struct uk_program *p, const struct uk_options *o, const int64_t *sizes,
                     const char *message) {
     void *tensor[MOST_TENSORS];
@@ -38,7 +38,7 @@ static void answers(struct uk_program *p, const struct uk_options *o, const int6
 }
 
 static void conditions_are_named(void **state) {
-    /* N, H, lda, P, M, K */
+    /* sizes: N, H, lda, P, M, K */
     struct uk_program *p = parse("size N, H, lda, P, M, K\n"
                                  "tensor X f32 [N, H]\n"
                                  "tensor A f32 [M, K] stride [lda, 1]\n"
@@ -67,7 +67,7 @@ static void conditions_are_named(void **state) {
     answers(p, NULL, (int64_t[]){3, 7, 8, 4, 6, 8},
             "f.uk:9:9: error: X[0, m + 2]: dimension 1 of X is indexed by 7 and its extent is 7; pad it, or "
             "restrict it by where");
-    /* Nothing is accessed, and no stride matters. */
+    /* Nothing is accessed, so strides do not matter. */
     answers(p, NULL, (int64_t[]){3, 7, 1, 4, 0, 5}, NULL);
     uk_program_destroy(p);
     p = parse("tensor X f32 [N]\ntensor Y f32 [N - 4]\nY[n] = X[n + 4]\n");
@@ -78,7 +78,7 @@ static void conditions_are_named(void **state) {
     uk_program_destroy(p);
 }
 
-/* A kernel that takes its size in 8 bits. */
+/* A kernel with its size in 8 bits. */
 static void kernels_have_conditions(void **state) {
     struct uk_program *p = parse("pragma import c \"\"\"\n"
                                  "void short_sum(signed char n, const float *a, float *c) {\n"
@@ -139,7 +139,8 @@ static void programs_by_calls(void **state) {
     assert_string_equal(uk_context_message(context),
                         "f: tensor 1: error: X is too large for this address space; use smaller sizes");
     assert_int_equal(uk_program_create(context, "nothing", &empty), UK_OK);
-    assert_int_equal(uk_program_check(empty), UK_OK); /* it may grow */
+    /* more may be added */
+    assert_int_equal(uk_program_check(empty), UK_OK);
     assert_int_equal(uk_compile(empty, NULL, &m), UK_REFUSED);
     assert_non_null(strstr(uk_context_message(context), "error: the program has no statement"));
     assert_int_equal(uk_program_interpret(empty, NULL, NULL, NULL), UK_REFUSED);

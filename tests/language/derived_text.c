@@ -7,9 +7,9 @@
 #include <cmocka.h>
 #include "derived_text.h"
 
-/* ---- names for what is derived ---- */
+/* ---- names in derived texts ---- */
 
-/* What the names in a derived text may mean: declared by the lines that it begins with. */
+/* Declarations at the beginning of each derived text, for the names that it uses. */
 static const char *const declared = "tensor a0 f32 []\ntensor a1 f32 [N]\ntensor a2 f32 [M, N]\n"
                                     "tensor a3 f32 [M, N, N]\ntensor a4 f32 [M, N, M, N]\n"
                                     "tensor b0 i64 []\ntensor b1 i32 [N]\ntensor b2 u8 [M, N]\n"
@@ -50,8 +50,9 @@ static void make_name(struct ebnf_derivation *d, char text[EBNF_TEXT]) {
         known = "avx2";
     else if (!strcmp(rule, "argument"))
         known = ONE_OF(d, "a1", "N", "s");
+    /* an iterator of the map */
     else if (!strcmp(rule, "operand") && is_inside(d, "map"))
-        known = ""; /* one of the map's */
+        known = "";
     else if (!strcmp(rule, "operand"))
         known = is_inside(d, "statement") ? ONE_OF(d, "i", "j", "M", "N") : ONE_OF(d, "M", "N");
     if (!known)
@@ -72,7 +73,7 @@ static void add_lines(struct ebnf_derivation *d, const char *text) {
     }
 }
 
-/* True if the line is the one that begins with `intrinsic`. */
+/* True if the current line begins with `intrinsic`. */
 static bool begins_intrinsic(const struct ebnf_derivation *d) {
     for (int i = d->tokens - 1; i >= 0; i--)
         if (strchr(d->token[i].text, '\n') || !strcmp(d->token[i].text, "intrinsic"))
@@ -101,7 +102,7 @@ static void make_token(struct ebnf_derivation *d, const char *name, char text[EB
         snprintf(text, EBNF_TEXT, "%s",
                  ONE_OF(d, "\"\"\"\"\"\"", "\"\"\"void f(void);\n# \"x\" 'y'\n\"\"\""));
     } else if (!strcmp(name, "end_of_the_line")) {
-        /* Names inside of an intrinsic are its own. */
+        /* Names inside an intrinsic are its own, so they are declared there. */
         snprintf(text, EBNF_TEXT, "%s%s", ONE_OF(d, "\n", "\n", "\r\n", " # size M [\n", "\n\n  # end\n\n"),
                  begins_intrinsic(d) ? declared : "");
     } else {
@@ -109,7 +110,7 @@ static void make_token(struct ebnf_derivation *d, const char *name, char text[EB
     }
 }
 
-/* An element gets the tensor that has so many dimensions; one that is a subscript, of integers. */
+/* Gives an element access the tensor with that number of dimensions; in a subscript, one of integers. */
 static void fit_element(struct ebnf_derivation *d, int first, char kind) {
     int depth = 0, dims = 0;
 
@@ -123,7 +124,7 @@ static void fit_element(struct ebnf_derivation *d, int first, char kind) {
     snprintf(d->token[first].text, sizeof d->token[first].text, "%c%d", kind, dims < 4 ? dims : 4);
 }
 
-/* A name or a number that can be passed as its type; in one of four cases it is left as it is. */
+/* Makes an argument a name or number of its type; in one of four cases leaves it. */
 static void fit_argument(struct ebnf_derivation *d, int first) {
     char *type = d->token[first].text, *value = d->token[first + 1].text;
     bool integer = *type == 'i' || *type == 'u', number = *value >= '0' && *value <= '9';
@@ -157,8 +158,7 @@ static bool is_bracket(const char *t) {
     return !t[1] && strchr("()[],", *t);
 }
 
-/* What may stand between two tokens: at least what keeps them apart, and line breaks where they mean nothing.
- * */
+/* White space between two tokens: enough to separate them, and line breaks where they have no meaning. */
 static const char *space(struct ebnf_derivation *d, const char *before, const char *after, int depth) {
     bool apart =
         is_word(before[strlen(before) - 1]) ? is_word(*after) : !is_bracket(before) && !is_bracket(after);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the words and marks of the .uk language as a dictionary of libFuzzer's. */
+/* Prints the words and marks of the .uk language as a libFuzzer dictionary. */
 #include <stdio.h>
 #include "language/lex.h"
 
@@ -10,6 +10,7 @@ int main(void) {
         printf("\"%s\"\n", word);
     for (size_t i = 0; (word = uk_long_mark(i)); i++)
         printf("\"%s\"\n", word);
-    printf("\"ll\"\n\"c\"\n"); /* words after `import` alone */
+    /* only words after `import` */
+    printf("\"ll\"\n\"c\"\n");
     return 0;
 }

@@ -52,7 +52,7 @@ static size_t name_length(const char *s) {
     return n;
 }
 
-/* True if a rule begins: a name and "=". */
+/* True if a rule begins here: a name and "=". */
 static bool rule_ahead(const char *s) {
     s += strspn(s, " \n");
     size_t n = name_length(s);
@@ -117,7 +117,7 @@ const struct ebnf_rule *ebnf_find(const struct ebnf *g, const char *name) {
     return NULL;
 }
 
-/* From what the parts need. */
+/* Computes the height of a node from those of its parts. */
 static int height_of(const struct ebnf *g, const struct ebnf_node *n) {
     const struct ebnf_rule *rule = n->kind == EBNF_SYMBOL ? ebnf_find(g, n->text) : NULL;
     int height = n->kind == EBNF_CHOICE ? ENDLESS : 0;
@@ -203,7 +203,8 @@ void ebnf_add_token(struct ebnf_derivation *d, const char *text, bool is_symbol)
     t->is_symbol = is_symbol;
 }
 
-/* The counter is reached when what follows has been derived: its tokens are the last ones. */
+/* Records that a place of the grammar was passed; it is counted once the tokens derived by now have been
+ * parsed. */
 static void add_hit(struct ebnf_derivation *d, int *counter) {
     if (d->hits == d->hit_room) {
         d->hit_room = 2 * d->hit_room + 64;
@@ -232,7 +233,7 @@ static void derive_symbol(struct ebnf_derivation *d, const char *name, int freed
     d->rule_done(d, name, first);
 }
 
-/* Every other time among the parts that have been counted least. */
+/* Chooses in one of two cases among the alternatives that were counted least. */
 static void derive_choice(struct ebnf_derivation *d, struct ebnf_node *n, int freedom) {
     struct ebnf_node *possible[32];
     bool rare = ebnf_below(d, 2);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grammar that uk.5 prints, against the parser: both have the same words; random texts that are derived
- * from it are never a syntax error; and where a text leaves it, the message speaks of its rules and tokens.
+ * Compares the grammar in uk.5 with the parser: both have the same words; random texts derived from the
+ * grammar are never syntax errors; and after a wrong token the message names the grammar's rules and tokens.
  *
  *     grammar UK.5 [--seed N|new] [--texts N]
  *
- * A derived text may be refused, for its names, types or ranges. Refusals end the parsing, so that what
- * follows would not be tested: every text is also parsed up to the end of each of its lines, with a line
- * after it that is a syntax error. Where this error is the one that comes, the parser has taken all lines
- * before. That counts, and each alternative, option and repetition of the grammar must have been counted.
+ * A derived text may be refused, for its names, types or ranges. That ends parsing, so the rest would not be
+ * tested: every text is also parsed up to the end of each of its lines, followed by a line that is a syntax
+ * error. If that error is reported, the parser has accepted all lines before it. Such lines count, and each
+ * alternative, option and repetition of the grammar must have been counted.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static int lines_of(const char *text) {
     return n;
 }
 
-/* The text up to the end of a line, and one that cannot follow: whether the parser comes to that one. */
+/* True if the parser reaches a line that cannot follow, appended after the first n bytes of the text. */
 static bool reaches_end(struct uk_context *c, const char *text, size_t n, enum derived_place place) {
     static const char *const wrong[] = {"end", "size", "end"}, *const expected[] = {
                                                                    "an item", "a part or 'end'", "a step"};
@@ -64,7 +64,7 @@ static bool reaches_end(struct uk_context *c, const char *text, size_t n, enum d
     return reached;
 }
 
-/* Which rule a node belongs to: that whose nodes begin last before it. */
+/* The rule of a node: the one whose nodes begin last before it. */
 static const char *rule_of(const struct ebnf_node *n) {
     const char *name = "";
 
@@ -78,7 +78,7 @@ static const char *first_text(const struct ebnf_node *n) {
     return n->parts ? first_text(n->part[0]) : n->text;
 }
 
-/* True if each place of the grammar has been parsed; if not, and `say`, those that have not. */
+/* True if each place of the grammar has been parsed; with `say`, prints the others. */
 static bool all_counted(bool say) {
     bool all = true;
 
@@ -154,7 +154,7 @@ static void rules_are_all_used(void **state) {
     assert_string_equal(grammar.rule[0].name, "program");
 }
 
-/* The tokens of a text, or -1; *first is the kind of the first. */
+/* The number of tokens of a text, -1: an error; *first is the kind of the first one. */
 static int lex(const char *text, enum uk_token_kind *first) {
     struct uk_context *c = uk_context_create();
     struct uk_token *tokens;
@@ -240,7 +240,7 @@ static void each_word_has_an_example(void **state) {
 
 /* ---- messages ---- */
 
-/* 'word', or a token or rule after a, an or the, with spaces for _. */
+/* True if the text is 'word', or a, an or the with a token or rule, with spaces for _. */
 static bool is_in_grammar(const char *text, size_t n) {
     char name[64];
 
@@ -259,7 +259,7 @@ static bool is_in_grammar(const char *text, size_t n) {
     return article && ebnf_has_symbol(&grammar, name);
 }
 
-/* "expected A, B or C, found D; ...". */
+/* Checks a message "expected A, B or C, found D; ...". */
 static void check_expectation(const char *message) {
     const char *s = strstr(message, "error: expected "), *found = s ? strstr(s, ", found ") : NULL;
 
@@ -280,7 +280,7 @@ static void check_expectation(const char *message) {
         fail_msg("%.*s is no token of the grammar: %s", (int)n, found, message);
 }
 
-/* One token of a derived text becomes another one, or the text ends there. */
+/* Replaces one token of a derived text by another one, or cuts the text there. */
 static void messages_speak_of_the_grammar(void **state) {
     static const char *const wrong[] = {"end", ",",  "7", "2.5", "\"s\"", "\"\"\"t\"\"\"",
                                         "->",  "\n", "n", "+",   ""};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Integer expressions: sums are built with as few signs and constants as their terms allow, they mean what
- * unsimplified ones mean, and what is printed of them parses to the same expression. What a program says
- * keeps its terms. */
+/* Integer expressions: sums are built with as few signs and constants as their terms allow; they mean the
+ * same as unsimplified ones; and their printed text parses to the same expression. Expressions in a program's
+ * text keep their terms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -34,9 +34,9 @@ static int end(void **state) {
     return 0;
 }
 
-/* ---- a text as the builders make it ---- */
+/* ---- expressions in text form, made by the builders ---- */
 
-/* The tree of a text in prefix form: - a b, + a b, * a b, / a b, ~ a, a digit, a size. */
+/* Reads a tree in prefix form: - a b, + a b, * a b, / a b, ~ a, a digit, a size. */
 static struct uk_index *tree(const char **text) {
     static const char signs[] = "+-*/%";
     static const enum uk_index_op ops[] = {UK_I_ADD, UK_I_SUB, UK_I_MUL, UK_I_DIV, UK_I_MOD};
@@ -178,7 +178,7 @@ static bool same(const struct uk_index *a, const struct uk_index *b) {
     return same(a->a, b->a) && same(a->b, b->b);
 }
 
-/* What the parser makes of the text, as the left side of a relation. */
+/* Parses the text as the left side of a relation. */
 static struct uk_program *parsed(struct uk_context *c, const char *text) {
     struct uk_text t = {0};
     struct uk_program *p;
@@ -220,7 +220,7 @@ static bool is_negative(const struct uk_index *e) {
     return e->op == UK_I_NEG || (e->op == UK_I_MUL && e->a->op == UK_I_INT && e->a->value < 0);
 }
 
-/* No sign and no number in a sum that is one too many, and no factor of 1 or -1. */
+/* True if no sum has a superfluous sign or number, and there is no factor of 1 or -1. */
 static bool is_simple(const struct uk_index *e) {
     if (!e || e->op == UK_I_INT || e->op == UK_I_VAR)
         return true;
@@ -266,7 +266,7 @@ static void random_trees(void **state) {
     }
 }
 
-/* What is written keeps its terms, but for what was always folded. */
+/* Texts keep their terms, except those that are always folded. */
 static void programs_keep_their_terms(void **state) {
     static const char *const kept[] = {"M - -(N + 1)", "-M + N",       "-M + 1",        "M - (N - 1)",
                                        "1 - (M + 2)",  "-(2 * M) + N", "M + 1 - N + 1", "M + (N + 1)"};

@@ -21,7 +21,7 @@ char *manual_source(const char *path) {
     return text;
 }
 
-/* One line of the page as it is printed: fonts change nothing. Returns the end of what was written. */
+/* Converts one line of the page to its printed text, without fonts. Returns the end of the text. */
 static char *unescape(const char *from, size_t n, char *to) {
     static const struct {
         const char *escape;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The examples of uk.5, taken out of the page. A block of the page (.nf to .fi) is
+ * Examples of uk.5, read from the page. A block of the page (.nf to .fi) is
  *
- *     a program, which is compiled for this machine, or with blocks and threads for interp, and compared with
- *     the
- *     interpreter, for several sizes;
- *     or begins with "f(": the loops of the program before it, for the target interp, to the letter;
- *     or begins with "f.uk:": the message with which the program before it is refused, broken into lines.
+ * - a program: compiled for this machine or, with blocks and threads, for interp, and compared with the
+ *   interpreter for several sizes;
+ * - if it begins with "f(": the exact loops of the program before it, for the target interp;
+ * - if it begins with "f.uk:": the message that refuses the program before it, broken into lines.
  *
  *     page UK.5
  */
@@ -43,7 +42,7 @@ static struct uk_program *parse(struct uk_context *c, const struct manual_block 
     return p;
 }
 
-/* Line breaks and the spaces around them are one space. */
+/* Replaces line breaks and the spaces around them by one space. */
 static void join_lines(const char *text, char *to, size_t room) {
     size_t n = 0;
 
@@ -113,8 +112,8 @@ static void loops_are_what_the_page_says(void **state) {
 
 enum { SHAPES = 4 };
 
-/* As the program has them, one more, 1, and 0; sizes without a value follow. A stride is not smaller than a
- * row. */
+/* Chooses sizes: the program's values, one more, 1, and 0; then sizes without a value. Strides are at least a
+ * row's length. */
 static void choose_sizes(const struct uk_program *p, int shape, int64_t *size) {
     for (int i = 0; i < uk_program_sizes(p); i++) {
         int64_t value = uk_program_size_default(p, i);
@@ -132,7 +131,7 @@ static bool is_approximate(const struct uk_expr *e) {
     return (uk_ulps(e->op) > 0);
 }
 
-/* exp and the like may differ in the last places of f64, and what is computed from them. */
+/* Allows errors in the last places of f64 results computed from exp and the like. */
 static void allow_approximate(struct random_data *d, const struct uk_program *p) {
     const struct uk_statement *s = p->statements;
 
@@ -143,7 +142,7 @@ static void allow_approximate(struct random_data *d, const struct uk_program *p)
             random_data_allow(d, p, i, 16, 0);
 }
 
-/* True if the sizes are legal: if not, the function must refuse them too. */
+/* True if the sizes are legal; otherwise the function must refuse them, too. */
 static bool run(const struct manual_block *b, struct run *r, int shape) {
     struct random_data d = {0};
 
@@ -182,7 +181,7 @@ static void programs_run(void **state) {
     assert_true(programs >= 35 && runs >= programs);
 }
 
-/* Every limit of the code is in the page: ".TP", the number, what it counts. */
+/* Every limit of the code is on the page, as ".TP", the number, and the thing counted. */
 static void limits_are_those_of_the_code(void **state) {
     static const struct {
         int limit;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The .uk text: every production parses and comes back from the printer unchanged, and what is refused says
- * why. */
+/* The .uk text: every production parses, and is printed unchanged; refusals give the reason. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -36,14 +35,14 @@ static void expect_printed(const char *text, const char *expected) {
     uk_context_destroy(c);
 }
 
-/* Canonical texts print as they are. */
+/* Canonical texts are printed unchanged. */
 static void canonical_texts_come_back(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof canonical / sizeof *canonical; i++)
         expect_printed(canonical[i], canonical[i]);
 }
 
-/* Other spellings print canonically, and what is printed prints the same again. */
+/* Other spellings are printed canonically, and printing that text again changes nothing. */
 static void printing_twice_changes_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++) {
@@ -77,7 +76,7 @@ static void expect_refused(const char *text, size_t length, const char *message)
     uk_context_destroy(c);
 }
 
-/* Texts that are easier to make than to write down. */
+/* Texts that are easier to generate than to write. */
 static void limits_hold(void **state) {
     char *text = malloc(300000);
     size_t n;
@@ -112,7 +111,8 @@ static void limits_hold(void **state) {
     free(text);
 }
 
-/* Every text cut short, and every text with one byte changed, is parsed or refused; nothing else happens. */
+/* Every text cut short, and every text with one byte changed, is parsed or refused, and nothing else
+ * happens. */
 static void damaged_texts_are_survived(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
@@ -139,7 +139,7 @@ static void damaged_texts_are_survived(void **state) {
     uk_context_destroy(c);
 }
 
-/* The schedule is replaced as a whole, or not at all. */
+/* A schedule is replaced as a whole, or not at all. */
 static void schedules_are_replaced(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
@@ -172,7 +172,8 @@ static void expect_emit_refused(struct uk_context *c, struct uk_program *p, cons
         fail_msg("\"%s\", not \"%s...\"", uk_context_message(c), message);
 }
 
-/* With a schedule from another file, each message names the file that it is about; so do paths of imports. */
+/* If the schedule comes from another file, each message names the right file, and paths of imports are
+ * relative to it. */
 static void messages_name_the_schedules_file(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
@@ -318,7 +319,7 @@ static void calls_and_text_make_the_same(void **state) {
     expect_printed(matmul_text, matmul_text);
 }
 
-/* The first failure stays; later calls do nothing. */
+/* The first failure remains; later calls do nothing. */
 static void failures_are_sticky(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
@@ -351,7 +352,7 @@ static void failures_are_sticky(void **state) {
     uk_context_destroy(c);
 }
 
-/* A literal that is used with two types has both. */
+/* A literal that is used with two types has both types. */
 static void handles_may_be_shared(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a program, and makes each part of it by the call of tensorize.h that is for it. */
+/* Walks a program, and makes each part again by the corresponding function of tensorize.h. */
 #include "rebuild.h"
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +14,8 @@ enum { MAX_MADE = 64 };
 struct maker {
     struct uk_program *p;
     int tensors, scalars;
-    const struct uk_tensor *tensor[MAX_MADE]; /* of the program that is walked */
+    /* tensors of the original program */
+    const struct uk_tensor *tensor[MAX_MADE];
     struct uk_tensor *made_tensor[MAX_MADE];
     const struct uk_scalar *scalar[MAX_MADE];
     struct uk_expr *made_scalar[MAX_MADE];
@@ -149,7 +150,7 @@ static struct uk_expr *make_value(struct maker *m, const struct uk_expr *e) {
 
 /* ---- items ---- */
 
-/* What the library prints of a program that has only this. */
+/* Prints a program that has only this item. */
 static char *printed(struct uk_program only) {
     struct uk_text t = {0};
 
@@ -232,7 +233,7 @@ static const char *loop_name(const struct uk_loop_name *l, char text[NAME]) {
     return text;
 }
 
-/* By uk_step(), as text: forms that no other call has. */
+/* Makes steps by uk_step(), from text, if no other function makes them. */
 static void make_other_step(struct maker *m, const struct uk_step *s) {
     struct uk_step alone = *s;
 
@@ -344,7 +345,8 @@ struct uk_program *rebuild(struct uk_context *c, const struct uk_program *from) 
         make_statement(m, s);
     for (const struct uk_step *s = from->steps; s; s = s->next)
         make_step(m, s);
-    if (from->has_schedule && !from->steps) /* the word alone */
+    /* `schedule` without steps */
+    if (from->has_schedule && !from->steps)
         assert_int_equal(uk_program_schedule(m->p, from->name, "schedule", 8), UK_OK);
     if (uk_program_status(m->p))
         fail_msg("%s: %s", from->file, uk_context_message(c));

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts and calls make the same programs: every program of golden/, match/ and examples/, and those of
- * parse.c, is parsed, made once more by calls, and both are printed, explained and compiled. What comes out
- * is the same, byte for byte, or it is refused with the same words: only the place differs that a message
- * names.
+ * parse.c, is parsed and made again by calls; both are printed, explained and compiled. The outputs are the
+ * same, byte for byte, or both are refused with the same words, except for the place that a message names.
  *
  *     rebuilt SOURCE [--all | texts | NAME...]
  *
- * Of the examples, whose programs are longer, everything is compared with --all; otherwise the schedules and
- * loops of one target.
+ * Of the examples, which are longer, only the schedules and loops of one target are compared, unless --all is
+ * given.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>
@@ -28,15 +27,16 @@ enum { MAX_FILES = 512 };
 
 /* ---- programs that the parser refuses as a whole ---- */
 
-/* The linker puts these in between. A text whose items are all read, and which then breaks a rule, is still a
- * program: uk_program_parse() destroys it, unless it is wanted. */
+/* Replaced by the linker. A text whose items can all be read, but that breaks a rule, is still a program:
+ * uk_program_parse() destroys it, unless `keep` is set. */
 void __real_uk_program_destroy(struct uk_program *p);
 void __wrap_uk_program_destroy(struct uk_program *p);
 enum uk_status __real_uk_check_program(struct uk_program *p);
 enum uk_status __wrap_uk_check_program(struct uk_program *p);
 
 static bool keep;
-static struct uk_program *broken_program; /* by the rules, and kept */
+/* a program that breaks a rule, and was kept */
+static struct uk_program *broken_program;
 
 enum uk_status __wrap_uk_check_program(struct uk_program *p) {
     const bool whole = !p->status;
@@ -53,7 +53,7 @@ void __wrap_uk_program_destroy(struct uk_program *p) {
 
 /* ---- two programs ---- */
 
-/* The reason, without the place. */
+/* The message's reason, without its place. */
 static const char *reason(const struct uk_context *c) {
     const char *message = uk_context_message(c), *error = strstr(message, "error: ");
 
@@ -128,7 +128,7 @@ static void compare_emitted(struct uk_context *c, struct uk_program *p, struct u
 
 /* ---- texts ---- */
 
-/* Both programs of a text, printed and compared; false if there are none, since the text is refused. */
+/* Makes both programs of a text, prints and compares them; false: the text is refused, so there are none. */
 static bool compare_text(struct uk_context *c, const char *name, const char *text, size_t length,
                          struct uk_program **p, struct uk_program **q) {
     broken_program = *q = NULL;
@@ -142,7 +142,7 @@ static bool compare_text(struct uk_context *c, const char *name, const char *tex
         expect_same(printed(c, *p), printed(c, *q), name, "text");
         return true;
     }
-    /* What `assume` alone names is no size in a text; uk_size() makes it one. */
+    /* A name that only `assume` mentions is no size in a text; uk_size() makes it one. */
     if (broken && broken->status == s && !broken->assumed) {
         struct outcome a = outcome(c, s, NULL, 0);
 
@@ -156,7 +156,8 @@ static bool compare_text(struct uk_context *c, const char *name, const char *tex
     return false;
 }
 
-static int compared; /* texts that made two programs, or were refused as two */
+/* texts from which two programs were made, or were refused */
+static int compared;
 
 static void compare_only(const char *text) {
     struct uk_context *c = uk_context_create();
@@ -185,7 +186,7 @@ static void texts_of_the_language(void **state) {
 
 static bool whole;
 
-/* A program that has no section. */
+/* Compares a program that has no section. */
 static void compare_plain(const struct program *of) {
     static const enum uk_emit all[] = {UK_EMIT_SCHEDULE, UK_EMIT_LOOPS, UK_EMIT_LLVM, UK_EMIT_OBJECT};
     static const char *const targets[] = {"x86_64-avx512", "x86_64-avx2"};
@@ -227,7 +228,8 @@ static void compare_section(const struct program *of, const struct section *s) {
     uk_context_destroy(c);
 }
 
-/* Imports are relative to the folder of the file, and for a program by calls to the process's. */
+/* Compares the programs of a file. Imports are relative to the file's folder or, for a program made by calls,
+ * to the process's. */
 static void test_file(void **state) {
     const char *name = strrchr(*state, '/') + 1;
     struct program p;

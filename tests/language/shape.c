@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as they lie in memory, and sizes from the shapes of arrays. */
+/* Tensors' layouts in memory, and sizes derived from the shapes of arrays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ static struct uk_program *parse(const char *text) {
     return p;
 }
 
-/* What is in the place of an array of which nothing is known. */
+/* In place of an array of which nothing is known. */
 static const int64_t *const none;
 #define DIMS(...)       \
     (const int64_t[]) { \
@@ -50,7 +50,7 @@ static void solves(struct uk_program *p, const int64_t *const *extents, const in
 }
 
 static void shapes_give_sizes(void **state) {
-    /* M, K, lda, N */
+    /* sizes: M, K, lda, N */
     struct uk_program *p = parse("tensor A f32 [M, K] stride [lda, 1]\ntensor B f32 [K, N]\n"
                                  "tensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n");
     const int64_t *const *extents = ARRAYS(DIMS(3, 4), DIMS(4, 5), none);
@@ -91,7 +91,7 @@ static void shapes_give_sizes(void **state) {
 }
 
 static void expressions_and_assumptions_give_sizes(void **state) {
-    /* N, P, Q, ld */
+    /* sizes: N, P, Q, ld */
     struct uk_program *p =
         parse("size N, P, Q\ntensor X f32 [2 * N + 1]\ntensor Y f32 [P, Q] stride [1, 2 * ld]\n"
               "assume P == (N + 1) / 2 and Q + P == N\nY[p, q] = X[2 * p + q]\n");

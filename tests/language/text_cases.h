@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of the .uk language for parse.c: between them they use every production of the grammar. */
+/* Texts of the .uk language for parse.c; together they use every production of the grammar. */
 #ifndef TEXT_CASES_H
 #define TEXT_CASES_H
 
-/* They print as they are. */
+/* Texts that are printed unchanged. */
 static const char *const canonical[] = {
     "tensor E f32 [3, 4, 1, 2]\n"
     "tensor I i64 [2, 3]\n"
@@ -131,7 +131,7 @@ static const char *const canonical[] = {
     "  tensorize g auto\n",
 };
 
-/* Another spelling, and how it is printed. */
+/* Other spellings, and how they are printed. */
 static const struct {
     const char *text, *printed;
 } spelled[] = {
@@ -151,7 +151,7 @@ static const struct {
      "intrinsic k\n  tensor a f32 [4]\n  a[i] = 1\n  reset void r(ptr a)\n  update void u(ptr a)\nend\n"},
 };
 
-/* The refusals, with their exact messages. */
+/* Texts that are refused, with the exact messages. */
 static const struct {
     const char *text, *message;
 } refused[] = {
