@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: programs, constants and a source, in C or LLVM's IR, as one piece of code.
+ * Bundles: programs, constants and a source (C or LLVM IR) as one piece of code.
  *
  *     bundle                              tests in this process
- *     bundle --objects FOLDER TARGET...   a bundle's object for each target, as FOLDER/TARGET.first.o, and
- *                                         another one that exports other names, as FOLDER/TARGET.second.o,
- *                                         which tests/cross/bundles.sh links with a program
+ *     bundle --objects FOLDER TARGET...   writes a bundle's object for each target to FOLDER/TARGET.first.o,
+ * and one that exports other names to FOLDER/TARGET.second.o, which tests/cross/bundles.sh links with a
+ * program
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>
@@ -24,8 +24,8 @@ enum { N = 40, BYTES = 5 };
 static const char scale_text[] = "tensor X f32 [40]\ntensor W f32 [40]\ntemp T f32 [40]\ntensor Y f32 [40]\n"
                                  "T[i] = X[i] * W[i]\nY[i] = T[i] + T[39 - i]\n";
 static const char sum_text[] = "tensor X f32 [N]\ntensor Y f32 []\nY[] = sum(i) X[i]\n";
-/* `weights` is read by a program, and copied here in a way for which LLVM looks at what it holds; `unused` is
- * in no code. */
+/* A program reads `weights`, and this code copies it, for which LLVM examines its contents; no code uses
+ * `unused`. */
 static const char source[] = "#include <stddef.h>\n"
                              "void *memcpy(void *, const void *, size_t);\n"
                              "int calls;\n"
@@ -42,7 +42,7 @@ static const char source[] = "#include <stddef.h>\n"
                              "    int status = scale(x, (const void *)weights, y, work);\n"
                              "    return status != UK_OK ? status : sum(40, y, total, work);\n"
                              "}\n";
-/* The same in LLVM's IR. */
+/* The same in LLVM IR. */
 static const char llvm_source[] = "declare i32 @scale(ptr, ptr, ptr, ptr)\n"
                                   "declare i32 @sum(i64, ptr, ptr, ptr)\n"
                                   "declare i64 @scale_workspace()\n"
@@ -122,7 +122,7 @@ static void end(struct made *m) {
     uk_context_destroy(m->context);
 }
 
-/* ---- what the functions do ---- */
+/* ---- behaviour of the functions ---- */
 
 typedef void *find_function(void *from, const char *name);
 
@@ -190,7 +190,8 @@ static void check_in_this_process(const char *text, bool is_llvm) {
     assert_int_equal(uk_module_call(m, (int64_t[]){1}, (double[]){1}, (void *[]){weights, weights, weights}),
                      UK_INVALID_ARGUMENT);
     end(&b);
-    memset(far, 0, 1); /* what it had was copied */
+    /* the constants were copied */
+    memset(far, 0, 1);
     far[0] = 0;
     check_code(in_module, m);
     uk_module_destroy(m);
@@ -228,7 +229,7 @@ static void shared_object(void **state) {
     uk_text_free(object);
 }
 
-/* The constants' values are in the texts; what is hidden is internal. */
+/* Constants' values appear in the texts; names that are not exported are internal. */
 static void texts(void **state) {
     struct made b;
     size_t length;
@@ -253,7 +254,7 @@ static void texts(void **state) {
     end(&b);
 }
 
-/* ---- objects for others ---- */
+/* ---- objects for other programs ---- */
 
 static int write_object(const struct made *b, const char *folder, const char *target, const char *name) {
     const struct uk_options for_target = {.target = target, .workspace_argument = true};
@@ -295,7 +296,7 @@ static int write_objects(const char *folder, char **targets) {
 
 /* ---- what is refused ---- */
 
-/* The first line is compared; LLVM and clang print the line of the source after it. */
+/* Compares the first line; LLVM and clang print the source's line after it. */
 static bool is_said(const struct made *b, const char *message) {
     const char *said = uk_context_message(b->context);
     const size_t n = strcspn(said, "\n");
@@ -316,7 +317,7 @@ static void says(struct made *b, enum uk_status expected, const char *message) {
     assert_true(!object && !length);
 }
 
-/* With this source in place of the good one. */
+/* Replaces the good source by this one, which must be refused. */
 static void refused_text(const char *text, bool is_llvm, const char *message) {
     struct made b;
 
@@ -497,7 +498,7 @@ static void refused_stages(void **state) {
     end(&b);
 }
 
-/* Programs alone are exported by name, too. */
+/* Exports by name also work without a source. */
 static void without_source(void **state) {
     static const char *const only[] = {"sum"};
     struct uk_module *m;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects for GPUs as code objects, which the simulator loads; what lld refuses, with its reason. */
+/* Links objects for GPUs to code objects, which the simulator loads; objects that lld refuses, with its
+ * reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -16,17 +16,17 @@ uk, source, *compilers = sys.argv[1:]
 C, CPLUSPLUS = ["-std=c17", "-xc"], ["-std=c++17", "-xc++"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 
-# Sizes, scalars and tensors: whatever the language allows.
+# Names of sizes, scalars and tensors: anything that the language allows.
 NAMES = """int double class if while for new delete this template operator typename namespace virtual bool true false nullptr and_eq bitand xor compl
 not_eq or_eq alignas static_assert thread_local constexpr char8_t concept co_await asm typeof restrict inline signed unsigned long _Bool __func__
 errno NULL EOF I linux unix int8_t int64_t uint16_t uint8_t int32_t INT64_MAX INT32_C size_t UK_OK UK_STATUS uk_status work gpu main printf
 exp2 memcpy stdin assert N export union goto default case switch struct static""".split()
-# Files, and the functions that are made of them.
+# Files, and the functions' names that are made from them.
 STEMS = {"3x3": "_3x3", "a-b": "a_b", "if": "if_", "int": "int_", "class": "class_", "exp": "exp_", "expf": "expf_", "log": "log_", "erf": "erf_", "pow": "pow_", "floor": "floor_", "memcpy": "memcpy_", "free": "free_",
          "main": "main_", "index": "index_", "y0": "y0_", "UK_OK": "UK_OK_", "int64_t": "int64_t_", "uk_parallel_for": "uk_parallel_for_", "static": "static_",
          "a.b": "a", "naïve": "na__ve", "work": "work", "uk_status": "uk_status", "X": "X", "i": "i", "_Bool": "_Bool_", "printf": "printf_", "xor": "xor_"}
 REFUSED = ("if", "class", "exp", "free", "main", "UK_OK", "int64_t", "_Bool", "3x3", "a-b")
-# Functions with a size that is defined, and the constant of it.
+# A function with a defined size, and the name of its constant in the header.
 CONSTANTS = {("a", "b_c"): "a_b_c_", ("a_b", "c"): "a_b_c__", ("thread", "local"): "thread_local_", ("int64", "t"): "int64_t_", ("UK", "OK"): "of_UK_OK",
              ("ADD", "H"): "ADD_H", ("reinterpret", "cast"): "reinterpret_cast_", ("a_b_c_d", "N"): "a_b_c_d_N", ("a_b_c", "d"): "a_b_c_d_",
              ("w", "workspace"): "w_workspace_", ("large", "L"): "large_L", ("_", "N"): "of___N"}
@@ -52,7 +52,7 @@ def program(size, scalar, read, written):
 def compiled(folder, header, objects, body, flags=()):
     """A program of the body is compiled by each compiler as its language, linked with the objects, and run."""
     text = f'#include "{header.name}"\n#include <stdio.h>\nint main(void) {{\n{body}    return 0;\n}}\n'
-    # Headers that define what the language has as names, before and after it.
+    # Headers that define keywords of the language as names, before and after the header under test.
     around = "#include <complex.h>\n#include <errno.h>\n#include <stdbool.h>\n#include <iso646.h>\n#include <string.h>\n#include <math.h>\n"
     for number, compiler in enumerate(compilers):
         language = C if number % 2 == 0 else CPLUSPLUS

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `pragma import` brings: machine code beside bitcode, the same content twice, declarations that do not
- * fit, and what else is refused. Files are made in a folder of the test's own; objects by clang.
+ * Imports by `pragma import`: machine code as well as bitcode, the same content twice, declarations that do
+ * not fit, and other refusals. Files are made in a folder of the test's own, objects by clang.
  *
- *     import_test CLANG [--all]     --all: of broken objects four times as many
+ *     import_test CLANG [--all]     --all: four times as many broken objects
  */
 #define _GNU_SOURCE /* asprintf */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 static bool all;
 static const struct uk_options strict = {.require_kernels = true};
 
-/* It computes Z; what the compiler said is returned, to be freed. */
+/* Checks that Z is computed correctly; returns the compiler's notes, which the caller frees. */
 static char *works(const char *imports) {
     char *text, *notes;
     struct uk_module *m;
@@ -73,7 +73,7 @@ static void objects(void **state) {
                "#define NAME add_4\n .globl NAME\nNAME:\n movups (%rdi), %xmm0\n movups (%rsi), %xmm1\n"
                " addps %xmm1, %xmm0\n movups %xmm0, (%rdx)\n ret\n");
     free(works("pragma import \"add.S\"\n"));
-    /* A table, a helper, and memcpy are fine; so is an object that nothing calls, whatever it needs. */
+    /* An object may have a table, a helper and calls of memcpy; one that nothing calls may need anything. */
     write_object("table.o",
                  "#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\n"
                  "static const float zero[] = {0, 0, 0, 0, 1};\n"
@@ -84,7 +84,7 @@ static void objects(void **state) {
     free(works("pragma import \"table.o\"\npragma import \"other.o\"\n"));
 }
 
-/* One object, with only the function in it for others, that a C program links. */
+/* An object that exports only the function, which a C program links. */
 static void object_output(void **state) {
     struct uk_program *p = parse("linked", "pragma import \"add.o\"\n" PLAIN PROGRAM);
     char *bytes, *again, path[256];
@@ -104,7 +104,7 @@ static void object_output(void **state) {
     uk_text_free(bytes);
     uk_text_free(again);
     uk_program_destroy(p);
-    /* The program's own add_4 is another function. */
+    /* The program's own add_4 is a different function. */
     write_file(
         "main.c",
         "#include <stdint.h>\n"
@@ -147,7 +147,7 @@ static void objects_refused(void **state) {
             WORDS("bad.s", "does not compile", "bad.s:3", "frobnicate"));
 }
 
-/* Cut anywhere, or with any byte changed: refused, or of no consequence; never a crash. */
+/* Objects cut anywhere, or with one byte changed, are refused or harmless, and never a crash. */
 static void break_objects(const char *triple, const char *target) {
     const struct uk_options options = {.target = target, .require_kernels = true};
     char path[256], bytes[8192];
@@ -205,7 +205,8 @@ static void duplicates(void **state) {
             WORDS("three.c", "one.c", "both define add_4", "rename"));
 }
 
-/* What an import includes may change; what it says itself is compiled once. */
+/* Files that an import includes may change, so such an import is compiled again; the others are compiled
+ * once. */
 static void changes(void **state) {
     (void)state;
     write_file("inner.h", ADD);
@@ -215,7 +216,7 @@ static void changes(void **state) {
     refuses("pragma import \"outer.c\"\n" PLAIN PROGRAM, NULL, UK_LINK, WORDS("no import defines add_4"));
 }
 
-/* An import may stand in the schedule, too. */
+/* An import may also be in the schedule. */
 static void in_schedule(void **state) {
     char *text;
     struct uk_module *m;
@@ -248,7 +249,7 @@ static void prototypes(void **state) {
     refuses(IMPORT DECLARATION("requires avx512f", "void add_4(ptr a, ptr b, ptr c)") PROGRAM, "x86_64-avx2",
             UK_NO_MATCH, WORDS("add_4 needs avx512f, which the target x86_64-avx2 lacks"));
 }
-/* What a function returns is not looked at. */
+/* The function's return type is ignored. */
 static void result_ignored(void **state) {
     static const char text[] =
         "pragma import c \"\"\"\nint add_4(const float *a, const float *b, float *c) {\n"
@@ -269,7 +270,7 @@ static void result_ignored(void **state) {
     uk_program_destroy(p);
 }
 
-/* Two intrinsics by one function: fine where its prototype is one. */
+/* Two intrinsics may have one function, if its prototype is the same in both. */
 static void shared_symbol(void **state) {
     static const char twice[] =
         "intrinsic twice\n  tensor a f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i] + a[i]\n"
@@ -303,7 +304,7 @@ static void shared_symbol(void **state) {
     free(text);
 }
 
-/* Sizes and strides that do not fit a kernel's 32 bits are refused at entry, with nothing written. */
+/* Sizes and strides beyond a kernel's 32 bits are refused at entry, before anything is written. */
 static void narrow_sizes(void **state) {
     static const char text[] =
         "pragma import c \"\"\"\nvoid clear(float *c, int ldc) { for (int i = 0; i < 2; i++)"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports that need what the target lacks: instructions and registers that asm statements name, instructions
- * by their names in LLVM, features of Arm's cores, objects and bitcode of another architecture.
+ * Imports that need what the target lacks: instructions and registers in asm statements, instructions by
+ * LLVM's names, features of Arm cores, and objects and bitcode of another architecture.
  *
  *     import_targets_test CLANG
  */
@@ -11,7 +11,7 @@
 #include <string.h>
 #include "importing.h"
 
-/* ---- what asm names ---- */
+/* ---- names in asm statements ---- */
 
 static char *with_asm(const char *statement) {
     char *text;
@@ -41,7 +41,7 @@ static void takes_asm(const char *statement, const char *target) {
     "import 1 of the program: the asm of add_4 names " what ", which needs " feature \
     ", which target " target " does not have; write it without, or use a target with +" feature
 
-/* LLVM's assembler for x86 takes all instructions, whatever the target has. */
+/* LLVM's assembler for x86 accepts all instructions, whatever the target has. */
 static void asm_of_x86(void **state) {
     static const struct {
         const char *statement, *target, *says;
@@ -103,7 +103,7 @@ static void asm_of_arm(void **state) {
     takes_asm("__asm__ volatile(\"sdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");", "aarch64-neon+dotprod");
 }
 
-/* LLVM would end the process over an instruction that the target lacks. */
+/* LLVM would end the process on an instruction that the target lacks. */
 static void instructions(void **state) {
     static const char text[] =
         "pragma import c \"\"\"\n#include <immintrin.h>\n"
@@ -128,7 +128,7 @@ static void instructions(void **state) {
             "llvm.aarch64.neon.fmax.v16f32 is an instruction of aarch64, but target x86_64-avx2 is x86_64"));
 }
 /* ---- other architectures ---- */
-/* Needs more than plain NEON: as C says, and as only the instruction's name says. */
+/* Needs more than NEON: by an attribute in C, or only by the instruction's name. */
 #define DOT(attribute)                                          \
     "pragma import c \"\"\"\n#include <arm_neon.h>\n" attribute \
     "void add_4(const float *a, const float *b, float *c) {\n"  \
@@ -165,7 +165,7 @@ static void features_of_arm(void **state) {
         WORDS("llvm.arm.neon.sdot.v4i32.v16i8 is an instruction of arm, but target neoverse-v1 is aarch64"));
 }
 
-/* What an architecture has no name for in its features is compiled by clang first. */
+/* Instructions without a feature name of the architecture are first compiled by clang. */
 static void instructions_of_arm(void **state) {
     static const char aes[] = NAMED("llvm.aarch64.crypto.sha256h", "<4 x i32>", "<4 x i32>");
 

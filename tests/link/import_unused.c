@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports that nothing uses: each is read once, and refused where it stands, whatever becomes of the program.
+ * Imports that nothing uses: each is read once, and refused at its place, whatever is done with the program.
  *
  *     import_unused CLANG
  */
@@ -17,7 +17,7 @@
 #define BODY "tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = X[i] + X[i]\n"
 #define STEPS "schedule\n  split Y.i 4 -> io ii\n  "
 
-/* Files of the folder that the library has opened. */
+/* Number of files in the folder that the library has opened. */
 static int opened;
 
 int open(const char *path, int flags, ...) {
@@ -32,7 +32,7 @@ int open(const char *path, int flags, ...) {
     return next(path, flags, 0600);
 }
 
-/* How a program is used: what each must do with its imports. */
+/* Uses of a program, each of which has to read its imports. */
 static enum uk_status compile(struct uk_program *p, const char *target) {
     const struct uk_options options = {.target = target};
     struct uk_module *m;
@@ -64,7 +64,7 @@ static enum uk_status emit(struct uk_program *p, const char *target, enum uk_emi
     return s;
 }
 
-/* As one of two programs: the other has no imports. */
+/* As one of two programs, the other of which has no imports. */
 static enum uk_status beside(struct uk_program *p, const char *target) {
     const struct uk_options options = {.target = target};
     struct uk_program *other = parse("other", BODY), *both[] = {other, p};
@@ -105,7 +105,7 @@ static void refused_everywhere(struct uk_program *p, const char *where, const ch
     }
 }
 
-/* In the head, among the steps, and by the calls. */
+/* Refused in the program's text, among the steps, and by calls. */
 static void refused(const char *name, const char *what) {
     char *text, *step;
 
@@ -170,7 +170,7 @@ static void contents(void **state) {
     refused("junk.o", "not a whole relocatable ELF object");
 }
 
-/* C is compiled for each target: a few are enough. */
+/* Clang compiles for each target: a few suffice. */
 static void sources(void **state) {
     struct uk_program *p;
 
@@ -195,7 +195,7 @@ static void sources(void **state) {
     uk_program_destroy(p);
 }
 
-/* Of two intrinsics' imports, one is of no use to any; verify reads it too. */
+/* One of two intrinsics' imports is unused; verify reads it too. */
 static void verified(void **state) {
     static const struct uk_verify_options few = {.cases = 1};
     struct uk_program *p;
@@ -209,7 +209,7 @@ static void verified(void **state) {
     uk_program_destroy(p);
 }
 
-/* What is whole and of no use is no error, and is opened once for each compilation. */
+/* A valid unused import is no error, and is opened once per compilation. */
 static void read_once(void **state) {
     static const enum uk_emit kinds[] = {UK_EMIT_SCHEDULE, UK_EMIT_LLVM, UK_EMIT_OBJECT, UK_EMIT_HEADER};
     struct uk_program *p;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions of RISC-V P in imports, which no assembler refuses: a target without rvp does, whatever text
- * they come from, and takes all else. Other architectures refuse .insn. The header that has them as functions
- * is found.
+ * Instructions of RISC-V P in imports. No assembler refuses them: the compiler does, for a target without
+ * rvp, whatever text they come from; all other words are accepted. Other architectures refuse .insn. The
+ * header with P's functions is found.
  *
  *     import_words CLANG
  */
@@ -18,7 +18,7 @@
     "add_4 has an instruction of RISC-V P, " word \
     ", but target riscv64 has no rvp; compile the kernel without it, or use a target with +rvp"
 
-/* An object is emitted, or the message has these words. NULL: it is emitted. */
+/* Emits an object, which fails with these words; NULL: it succeeds. */
 static void emits_import(const char *import, const char *target, const char *words) {
     char *text;
 
@@ -34,18 +34,18 @@ static void refused(void **state) {
         const char *import, *says;
     } words[] = {
         {C(ADD_4(ASM(".insn r 0x77, 0, 0x65, a4, a4, a5"))), SAYS(SMAQA_SU)},
-        /* The opcode of the first drafts, as data; numbers by names; by a macro of C. */
+        /* With the opcode of the first drafts, as data; with symbols as numbers; by a macro of C. */
         {C(ADD_4(ASM(".balign 4; .4byte 0xcaf7077f"))), SAYS("smaqa.su a4, a4, a5")},
         {C(ADD_4(ASM(".set n, 0x66 - 1; .insn r 119, 0, n, a4, a4, a5"))), SAYS(SMAQA_SU)},
         {C("#define P(x) \".in\" \"sn r \" #x\n" ADD_4(
              "__asm__ volatile(P(0x77) \", 2, 0x20, a4, a4, a5\");")),
          SAYS("add32 a4, a4, a5")},
-        /* Behind an instruction of two bytes, and where only half of its address is aligned. */
+        /* After an instruction of two bytes, and at an address that is aligned to two bytes only. */
         {C(ADD_4(ASM(".option norelax; .option rvc; c.nop; .insn r 0x77, 0, 0x65, a4, a4, a5"))),
          SAYS(SMAQA_SU)},
-        /* Of no row of rvp.def. */
+        /* Word without a row in rvp.def. */
         {C(ADD_4(ASM(".insn r 0x77, 7, 0x20, a4, a4, a5"))), SAYS("the word 0x40f77777")},
-        /* In what the kernel calls, which is inlined into it. */
+        /* In a function that the kernel calls and that is inlined. */
         {C("static void helps(void) {" ASM(".insn r 0x77, 0, 0x65, a4, a4, a5") "}\n" ADD_4("helps();")),
          SAYS(SMAQA_SU)},
         {"pragma import ll \"\"\"\ndefine void @add_4(ptr %a, ptr %b, ptr %c) {\n"
@@ -66,11 +66,11 @@ static void taken(void **state) {
     static const char *const imports[] = {
         C(ADD_4("c[0] = 1; /* .insn r 0x77, 0, 0x65, a4, a4, a5 */")),
         C(ADD_4(ASM("nop # .insn r 0x77, 0, 0x65, a4, a4, a5"))),
-        /* Words whose upper halves end as P's, behind whole and half ones. */
+        /* Words whose upper halves look like P's, after words and half words. */
         C(ADD_4(ASM("lui a4, 0x770; lui a4, 0x770; .option rvc; c.nop; lui a4, 0x7f0; lui a4, 0x770"))),
         /* Longer instructions, of 6 and 8 bytes. */
         C(ADD_4(ASM(".2byte 0x001f, 0x0077, 0x0077, 0x003f, 0x0077, 0x0077, 0x0077"))),
-        /* Not in code. */
+        /* Outside of code. */
         C("static const unsigned t[64] = {0xcaf70777, 0xcaf70777, 1, 2, 3};\n" ADD_4(
             "c[0] = t[(unsigned long)a / 8 % 64];" ASM("nop"))),
     };
@@ -80,7 +80,7 @@ static void taken(void **state) {
         emits_import(imports[i], "riscv64", NULL);
 }
 
-/* Machine code that is not inlined. */
+/* Machine code that is called, not inlined. */
 static void objects(void **state) {
     (void)state;
     write_file("add.s", ".text\n.type other, @function\nother: ret\n.globl add_4\n.type add_4, @function\n"
@@ -95,8 +95,7 @@ static void objects(void **state) {
     emits_import("pragma import \"add.o\"\n", "riscv64-p", NULL);
 }
 
-/* Where .insn is no directive: in what language it comes, through macros, and by what is known of the word.
- * */
+/* Architectures without .insn: in each language, through macros, and with known and unknown words. */
 static void elsewhere(void **state) {
     static const char *const targets[] = {"x86_64-avx2", "aarch64-neon", "armv7-neon"};
     static const struct {
@@ -140,14 +139,14 @@ static void elsewhere(void **state) {
             emits_import(insns[i].import, targets[t], insns[i].says);
             emits_import(insns[i].import, targets[t], says);
         }
-        /* What the preprocessor leaves out, and other directives. */
+        /* Text that the preprocessor leaves out, and other directives. */
         emits_import(C("#ifdef __riscv\n" ADD_4(ASM(".insn r 0x77, 0, 0x65, a4, a4, a5")) "#else\n" ADD_4(
                          "for (int i = 0; i < 4; i++) c[i] = a[i] + b[i]; /* .insn */") "#endif\n"),
                      targets[t], NULL);
     }
 }
 
-/* The library's headers: P's functions, which are C elsewhere. */
+/* The library's headers have P's functions, which are C for other targets. */
 static void headers(void **state) {
     static const char *const targets[] = {"riscv64-p", "riscv64", "x86_64-avx2", "aarch64-neon",
                                           "armv7-neon"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of `pragma import` share: files in a folder of their own, programs on a kernel add_4 that an
- * import defines. */
+/* Shared by tests of `pragma import`: files in a folder of the test's own, and programs with a kernel add_4
+ * that an import defines. */
 #ifndef IMPORTING_H
 #define IMPORTING_H
 
@@ -16,11 +16,11 @@ extern struct uk_context *context;
 extern const char *clang;
 extern char folder[]; /* without a slash at its end */
 
-/* Runs a command by the shell, formatted as printf does; the test fails if it does. */
+/* Runs a shell command, formatted as by printf; the test fails if the command fails. */
 __attribute__((format(printf, 1, 2))) void run(const char *format, ...);
-/* A file of this name in the folder. */
+/* Writes a file of this name to the folder. */
 void write_file(const char *name, const char *text);
-/* An object of this name in the folder, compiled from the C text. */
+/* Compiles the C text to an object of this name in the folder. */
 void write_object(const char *name, const char *c);
 
 /* Z = X + Y by a kernel add_4 that the imports define */
@@ -39,19 +39,19 @@ void write_object(const char *name, const char *c);
     "tensor X f32 [N]\ntensor Y f32 [N]\ntensor Z f32 [N]\nZ[i] = X[i] + Y[i]\n" \
     "schedule\n  split Z.i 4 -> io ii\n  tensorize ii add_4\n"
 
-/* The program of that text in folder/NAME.uk, which need not exist; destroy it. */
+/* Parses the text as folder/NAME.uk, a file that need not exist; destroy the program. */
 struct uk_program *parse(const char *name, const char *text);
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* To run the program fails with this status and a message that has all these words. target: NULL is this
- * machine. */
+/* Checks that running the program fails with this status and a message that contains all these words. target:
+ * NULL: this machine. */
 void refuses(const char *text, const char *target, enum uk_status status, const char *const word[]);
-/* To emit the program as an object gives this status; where it is a failure, the message has all these words.
- * */
+/* Checks the status of emitting the program as an object; after a failure the message has to contain all
+ * these words. */
 void emits(const char *text, const char *target, enum uk_status status, const char *const word[]);
 
-/* Setup and teardown of a group of tests: the context and the folder. `clang` is set before. */
+/* Setup and teardown of a group of tests: the context and the folder. `clang` must be set before. */
 int make_folder(void **state);
 int remove_folder(void **state);
 

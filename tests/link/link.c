@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gates of the linker: each refusal made to happen, and after each one the same context compiles a good
+/* Checks of the linker: each refusal is provoked, and after each one the same context compiles a good
  * program. */
 #define _DEFAULT_SOURCE /* truncate */
 #include <setjmp.h>
@@ -26,8 +26,8 @@ static const char add_ll[] = "define void @add16(ptr %a, ptr %b, ptr %c) {\n"
                              "  store <16 x float> %z, ptr %c, align 4\n"
                              "  ret void\n}\n";
 
-/* Z = X + Y in tiles of 16 by a kernel add16, called twice: in full tiles from the front, and the last from
- * the end. */
+/* Z = X + Y in tiles of 16 by a kernel add16, which is called for full tiles from the front, and for the last
+ * tile aligned to the end. */
 struct sum {
     struct maker m;
     struct uk_intrinsic *kernel;
@@ -85,7 +85,7 @@ static void runs(int kind, const char *text) {
     make_end(&s.m);
 }
 
-/* Compiles for `target`; expects the status and every one of the words in the message. */
+/* Compiles for `target`; checks the status, and that the message contains all words. */
 static void expect(struct sum *s, const char *target, enum uk_status status, const char *const word[]) {
     struct uk_module *module;
     enum uk_status got = make_module(&s->m, target, &module);
@@ -132,7 +132,7 @@ static void remove_files(void) {
     memset(path, 0, sizeof path);
 }
 
-/* add_ll as bitcode, at most `room` bytes. */
+/* Writes add_ll as bitcode, at most `room` bytes; returns the number. */
 static size_t bitcode(char *bytes, size_t room) {
     LLVMContextRef llvm = LLVMContextCreate();
     LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(add_ll, sizeof add_ll - 1, "add16");
@@ -159,7 +159,8 @@ static void imports(void **state) {
 
     (void)state;
     runs(UK_IMPORT_C_TEXT, ADD);
-    runs(UK_IMPORT_C_TEXT, ADD); /* from what the context keeps */
+    /* from the context's cache */
+    runs(UK_IMPORT_C_TEXT, ADD);
     runs(UK_IMPORT_LL_TEXT, add_ll);
     write_file(0, ".bc", bytes, n);
     runs(UK_IMPORT_FILE, path[0]);
@@ -206,7 +207,7 @@ static void no_call_is_left(void **state) {
     }
 }
 
-/* A helper of the same name in two kernels' sources is each one's own. */
+/* Two kernels' sources may have helpers of the same name. */
 static void helpers_do_not_clash(void **state) {
     struct sum s;
 
@@ -233,7 +234,7 @@ static void missing_feature(void **state) {
     expect(&s, "x86_64-avx2", UK_UNSUPPORTED, WORDS("add16", "avx512f", "x86_64-avx2"));
 }
 
-/* What the code needs counts, whatever the declaration says. */
+/* Features that the code needs count, whatever the declaration says. */
 static void undeclared_feature(void **state) {
     struct sum s;
 
@@ -411,14 +412,14 @@ static void put_identification(struct bit_writer *w) {
     w->at = 96;
 }
 
-/* Records that no LLVM writes: their reader has to end, and to shift by less than a word. */
+/* Records that no LLVM writes: the reader has to end, and shifts must be smaller than a word. */
 static void crafted_identification(void **state) {
     struct bit_writer w;
     char producer[64];
     unsigned epoch = 0;
 
     (void)state;
-    /* An array of 2^60 literals, which take no bits: the abbreviation, then a record of it. */
+    /* An array of 2^60 literals, which have no bits: first the abbreviation, then a record of it. */
     put_identification(&w);
     put_bits(&w, 2, 3);
     put_vbr(&w, 3, 5);
@@ -479,7 +480,7 @@ static void broken_files(void **state) {
     refused(UK_IMPORT_FILE, "kernel.rs", UK_UNSUPPORTED, WORDS("kernel.rs", ".bc"));
 }
 
-/* All of archs.def and the interpreter's, none of which is unknown. */
+/* Messages list all targets of archs.def, and the interpreter's; all of them exist. */
 static void targets_are_listed(void **state) {
     static const char *const names[] = {
 #define UK_TARGET_ROW(name, ...) name,
@@ -507,7 +508,7 @@ static void unsuitable_targets(void **state) {
     expect(&s, "x86_64-avx2+mmmx", UK_INVALID_ARGUMENT, WORDS("mmmx"));
 }
 
-/* Where an architecture numbers its memories, a kernel's pointers are of the one that its operand lies in. */
+/* If an architecture numbers its address spaces, a kernel's pointers have that of their operand. */
 static void address_spaces(void **state) {
     static const char call[] = "call void @add16(ptr addrspace(3) %", *const casts[] = {
                                                                           " to ptr addrspace(3)",
@@ -540,7 +541,7 @@ static void address_spaces(void **state) {
     for (int i = 0; i < 2; i++)
         assert_non_null(strstr(text, casts[i]));
     LLVMDisposeMessage(text);
-    /* A row says it for its three operands, whatever the declaration's tensors say. */
+    /* A registry row gives the spaces of its three operands, whatever the declaration's tensors say. */
     s.kernel->row = &row;
     LLVMGetParamTypes(uk_llvm_prototype(&b, s.kernel, &s.kernel->form[UK_FORM_COMPUTE], &s.m.program.arena),
                       type);

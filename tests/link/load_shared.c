@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a shared object that the compiler made, as a program does that knows nothing of libukernels: argument
- * 1. */
+/* Loads the compiled shared object in argument 1, in a program that is not linked with libukernels. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

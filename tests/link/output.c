@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes out of programs: several in one module, objects that are the same each time, shared objects. */
+/* Outputs of programs: several in one module, objects that are the same each time, shared objects. */
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static void refusals(void **state) {
     refused(
         (struct uk_program *[]){p, far}, 2, &plain, UK_INVALID_ARGUMENT, c,
         "scale.uk: error: programs of different contexts cannot be compiled together; make them with one");
-    /* The code of matmul calls free: the file's function has another name. */
+    /* The code of matmul calls free, so the function of the file free.uk has another name. */
     assert_int_equal(uk_compile_programs((struct uk_program *[]){libc, p}, 2, &plain, &m), UK_OK);
     assert_non_null(uk_module_find(m, "free_"));
     assert_null(uk_module_find(m, "free"));
@@ -180,8 +180,8 @@ static void shared_object(void **state) {
     uk_text_free(bytes);
 }
 
-/* Sizes that are defined are constants of the header, named after the function; a function's name stays the
- * function's. */
+/* Defined sizes are constants of the header, with the function's name as prefix; names of functions do not
+ * change. */
 static void constants_of_headers(void **state) {
     const struct uk_options work = {.target = TARGET, .workspace_argument = true};
     struct uk_context *c = uk_context_create();

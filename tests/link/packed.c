@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant tensors: what packs and the function that takes the packed form, as code and as loops that are
- * interpreted, against the interpreter of the program. All values are small integers, so that any order of
- * sums gives the same.
+ * Constant tensors: packing functions and functions that take the packed form, as machine code and as
+ * interpreted loops, are compared with the interpreter of the program. All values are small integers, so that
+ * every order of sums gives the same result.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ enum { MARGIN = 64, SIZES = 4, TENSORS = 5 };
     "temp T f32 [H, W, O]\nT[p, q, o] = sum(r, s, c) pad(X[p + r - 1, q + s - 1, c], 0) * F[r, s, c, o]\n" \
     "Y[p, q, o] = max(T[p, q, o] + B[o], 0)\n"
 
-/* Sizes are those of the text in their order, -1 behind them; the last of several sets is {-1, ..}. */
+/* Sizes in the order of the text, followed by -1; the list of sets ends with {-1, ..}. */
 static const struct program {
     const char *what, *text;
     int64_t size[4][SIZES];
@@ -97,7 +97,7 @@ static void *allocate(size_t bytes, size_t align) {
     return at;
 }
 
-/* 0 to 3, of every type; f16 has 1 as 0x3c00, 2 as 0x4000, 3 as 0x4200. */
+/* Stores 0 to 3 in any type; in f16, 1 is 0x3c00, 2 is 0x4000, 3 is 0x4200. */
 static void store(enum uk_type t, char *at, int v) {
     static const uint16_t halves[] = {0, 0x3c00, 0x4000, 0x4200};
 
@@ -152,7 +152,8 @@ static struct uk_program *parse(const char *text, const int64_t *size, bool defi
     return p;
 }
 
-/* The forms of the constant tensors, between margins that stay as they are; NULL for the others. */
+/* Makes the packed forms of constant tensors, between margins that must not change; NULL for other
+ * tensors. */
 static void pack_all(const struct program *x, struct uk_module *m, const int64_t *size,
                      const struct operands *o, int tensors, void **form, size_t *bytes) {
     for (int i = 0; i < tensors; i++) {
@@ -175,7 +176,7 @@ static void pack_all(const struct program *x, struct uk_module *m, const int64_t
     }
 }
 
-/* Calls the module on packed constants; the results are the interpreter's. */
+/* Calls the module with packed constants; the results must be the interpreter's. */
 static void check_call(const struct program *x, struct uk_program *p, struct uk_module *m,
                        const int64_t *size, const int64_t *given, void **form) {
     struct operands wanted, got;
@@ -198,7 +199,7 @@ static void check_call(const struct program *x, struct uk_program *p, struct uk_
     free_operands(&got);
 }
 
-/* The steps of the automatic schedule, if the program has none. */
+/* Adds the automatic schedule to a program that has no steps. */
 static void keep_steps(struct uk_program *p, const struct uk_options *o) {
     char *steps;
     size_t length;
@@ -209,8 +210,8 @@ static void keep_steps(struct uk_program *p, const struct uk_options *o) {
     uk_text_free(steps);
 }
 
-/* By code and by the interpreter of its loops: the forms are the same, but for what is between their parts.
- * */
+/* Packs by machine code and by the interpreter of its loops: the forms are equal, except in the padding
+ * between their parts. */
 static void run_on(const struct program *x, const char *target, bool has_code, const int64_t *size,
                    bool defined) {
     const struct uk_options code = {.target = target}, loops = {.target = target, .interpret = true};

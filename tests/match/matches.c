@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on kernels of their own, from match/: what the compiler makes of each, interpreted and as machine
- * code, computes what the program says, exactly. Their schedules name the kernel of every stage; plain loops
- * are left for copies, and for tiles that a kernel does not take.
+ * Programs with kernels of their own, from match/: the compiled program, interpreted and as machine code,
+ * gives exactly the program's results. Their schedules name the kernel of every stage; plain loops remain
+ * only for copies, and for tiles that a kernel does not take.
  *
  *     matches DIRECTORY [--only FILE]
  */
@@ -14,7 +14,8 @@
 
 enum { MAX_FILES = 64, SHAPES = 12 };
 
-/* Leading dimensions begin with a small letter. The first shapes have an empty extent, or only ones. */
+/* Names of leading dimensions begin with a lower-case letter. The first shapes have an empty extent, or
+ * extents of 1. */
 static int64_t size_of(const char *name, uint64_t *x, int shape) {
     static const int64_t extent[] = {0, 1, 3, 7, 8, 13, 16, 17, 24, 33, 40, 41};
 
@@ -25,7 +26,7 @@ static int64_t size_of(const char *name, uint64_t *x, int shape) {
                         : extent[1 + random_below(x, sizeof extent / sizeof *extent - 1)];
 }
 
-/* By the loops, then by the machine code; true: the sizes are taken. */
+/* Runs the loops, then the machine code; true: both accept the sizes. */
 static bool run_shape(struct run *loops, struct run *code, int shape) {
     struct random_data d = {0};
     uint64_t x = (uint64_t)shape * 7919 + 1;

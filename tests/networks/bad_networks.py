@@ -40,7 +40,7 @@ def weight(**entries):
 
 
 floats = [1.0] * 6
-# Name: the file, and what the message says. The file's name is always in it.
+# Name: contents of the file, and a pattern for the message, which always contains the file's name.
 NETWORKS = {
     "empty": (b"", "empty"), "words": (b"A network.\n" * 20, "not an ONNX model"), "no_graph": (number(1, 8), "not an ONNX model"),
     "nested": (nested(20000), "nested"), "nested_33": (nested(33), "nested|supported"),
@@ -66,7 +66,7 @@ NETWORKS = {
     "offset": (weight(location="short.bin", offset=-1), "offset is -1"), "length": (weight(location="short.bin", length=5), "it has 5 bytes, but the tensor needs 24"),
     "nothing": (model([], X), "computes nothing"),
 }
-# Of uk run with good.onnx, which adds x [2, 3] and y [2, 3]: words, exit status, what the message says.
+# uk run with good.onnx, which adds x [2, 3] and y [2, 3]: arguments, exit status, pattern for the message.
 RUNS = [
     (["--input=none.npy"], 1, "none.npy"), (["--input=five.bin"], 1, "five.bin has 5 bytes.*24"), (["--input=other.npy"], 1, "other.npy is f32 .*3, 2"),
     (["--input=whole.npy"], 1, "whole.npy is i64"), (["--input=cut.npy"], 1, "cut.npy"), (["--input=words.pb"], 1, "words.pb"), (["--input=x=none.bin"], 1, "none.bin"),
@@ -121,7 +121,7 @@ with tempfile.TemporaryDirectory() as outer, concurrent.futures.ThreadPoolExecut
         put(f"cut_{end}.onnx", whole[:end])
         cases.append((["compile", f"cut_{end}.onnx", "--emit=layers"], 1, rf"cut_{end}\.onnx: error: "))
     draw = random.Random(1)
-    for i in range(40):  # any status, but no crash and no more than a line
+    for i in range(40):  # any status, but no crash and at most one line
         data = bytearray(whole)
         for _ in range(8):
             data[draw.randrange(len(data))] = draw.randrange(256)

@@ -40,7 +40,7 @@ def main():
         if run("riscv64-linux-gnu-nm", "-u", image).strip():
             sys.exit(f"undefined: {run('riscv64-linux-gnu-nm', '-u', image)}")
         said = [line.split() for line in run(*QEMU, image).splitlines()]
-        # The image that main.c has in place of a camera.
+        # The image that main.c generates instead of reading a camera.
         (folder / "image.bin").write_bytes(struct.pack("<27648f", *(i * 37 % 251 / 128 - 1 for i in range(27648))))
         run(uk, "run", model, "--target=riscv64-p", f"--input={folder}/image.bin", f"--output={folder}/scores.bin")
         scores = (folder / "scores.bin").read_bytes()

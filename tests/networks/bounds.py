@@ -12,8 +12,8 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 EPS = 2.0**-24
-FUNCTION = 8  # units in the last place that functions like exp are off by, in either program
-SMALL = 2.0**-22  # what sigmoids, tanh and erf by rational functions are off by, whatever their size
+FUNCTION = 8  # error in ulps of functions like exp, in either program
+SMALL = 2.0**-22  # absolute error of sigmoids, tanh and erf by rational functions
 
 SAME = set("Relu LeakyRelu PRelu Clip HardSigmoid HardSwish Identity Dropout Elu Selu Neg Abs Max Min Cast Flatten".split())
 MOVES = set("Reshape Transpose Squeeze Unsqueeze Slice Split DepthToSpace SpaceToDepth Concat Expand Tile Pad Gather MaxPool GlobalMaxPool".split())
@@ -106,7 +106,7 @@ class Layer:
             out += run(node, self.oracle.opset, [numpy.abs(x[0]), self.spread(node.input[1]), *(numpy.zeros_like(v) for v in x[2:])])[0]
         return out
 
-    # ---- element by element ----
+    # ---- elementwise ----
 
     def add(self, node, x, y):
         return sum(self.of(i) for i in node.input) + len(x) * EPS * sum(numpy.abs(v) for v in x)
@@ -136,7 +136,7 @@ class Layer:
 
     tanh = erf = softplus = gelu = sigmoid
 
-    # ---- of several elements ----
+    # ---- combinations of several elements ----
 
     def batchnormalization(self, node, x, y):
         shape = (1, -1) + (1,) * (x[0].ndim - 2)

@@ -11,11 +11,11 @@ import sys
 
 from onnx_writer import INT8, INT32, UINT8, model, node, tensor, value
 
-# Channels and stride of each pair of a convolution by channel and one of 1 x 1.
+# Channels and stride of each pair of a depthwise and a 1 x 1 convolution.
 PAIRS = ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), *[(128, 1)] * 5, (256, 2), (256, 1))
 CLASSES = 1000
-WEIGHT = 127 / math.sqrt(3)  # the root mean square of what is drawn
-SPREAD = 64  # the standard deviation that a layer's bytes get, of which the positive half is kept
+WEIGHT = 127 / math.sqrt(3)  # root mean square of the random weights
+SPREAD = 64  # standard deviation of a layer's bytes, the positive half of which is kept
 
 
 class Layers:

@@ -4,10 +4,11 @@
  *
  *     NAME RTOL ATOL FOLDER CONSTANTS
  *
- * FOLDER has model.onnx, input_0.pb ..., output_0.pb ...; the inputs of the numbers in CONSTANTS ("-", "1,2")
- * decide shapes and are given as constants. Each case is compiled (or its layers are interpreted) and run,
- * and its outputs are compared: integers exactly, floats within ATOL + RTOL * |expected|. A line a case:
- * "passed NAME", "refused NAME: REASON", "failed NAME: REASON". Status 1: one failed.
+ * FOLDER contains model.onnx, input_0.pb ..., output_0.pb ...; the inputs whose numbers are in CONSTANTS
+ * ("-", "1,2") determine shapes and are given as constants. Each case is compiled (or its layers are
+ * interpreted) and run. Outputs are compared: integers exactly, floats within ATOL + RTOL * |expected|.
+ * Prints a line per case: "passed NAME", "refused NAME: REASON", "failed NAME: REASON". Exits with 1 if one
+ * failed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -131,7 +132,7 @@ static bool run_and_compare(struct conformance *c, char *reason, size_t room) {
     return passed;
 }
 
-/* The inputs' names are the model's: a network of its own tells them. */
+/* Sets the inputs' names to the model's, which a first reading of the network gives. */
 static void name_inputs(struct conformance *c, const char *names[MOST]) {
     char path[1200], line[256];
 
@@ -162,7 +163,8 @@ static enum uk_status read_inputs(struct conformance *c, struct uk_network_tenso
             data[(*count)++] = c->data[c->inputs];
         }
     }
-    if (!s) { /* the names are needed for a moment more */
+    /* names are valid while the first network exists */
+    if (!s) {
         char model[1200];
         struct uk_network_options o = {
             .constants = constants, .constant_data = data, .constant_count = *count};
@@ -174,7 +176,7 @@ static enum uk_status read_inputs(struct conformance *c, struct uk_network_tenso
     return s;
 }
 
-/* True if it did not fail. */
+/* True unless the case failed. */
 static bool try_case(struct conformance *c) {
     struct uk_network_tensor constants[MOST];
     const void *data[MOST];

@@ -29,13 +29,14 @@ Unsqueeze Expand Tile Gather Resize Upsample DepthToSpace Cast Dropout Identity 
 QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul Reciprocal Round Sign Softsign ThresholdedRelu Celu Mish Xor
 LessOrEqual GreaterOrEqual IsNaN SpaceToDepth""".split())
 TYPES = {TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.INT8, TensorProto.BOOL}
-# Inputs, by operator, whose values are shapes, axes, starts, numbers of pads or repeats; and parameters of quantized operators.
+# Inputs, by operator, that are shapes, axes, starts, numbers of pads or repeats, or parameters of quantized operators:
+# their values must be constants.
 DECIDING = {"Reshape": (1,), "Squeeze": (1,), "Unsqueeze": (1,), "Expand": (1,), "Tile": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3),
             "QLinearConv": (1, 2, 3, 4, 5, 6, 7, 8), "QLinearMatMul": (1, 2, 4, 5, 6, 7), "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
             **{f"Reduce{r}": (1,) for r in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()}}
 
 
-# What may be refused, by what the message says.
+# Cases that may be refused, by a part of the message.
 REFUSED = {
     "training mode": """batchnorm_example_training_mode batchnorm_epsilon_training_mode training_dropout_default training_dropout_default_mask
         training_dropout training_dropout_mask training_dropout_zero_ratio training_dropout_zero_ratio_mask""",
@@ -149,7 +150,7 @@ def main():
     if len(sys.argv) < 2 or not options.keys() <= {"only", "every", "folder"}:
         sys.exit(__doc__)
     only, every = options.get("only", "*"), int(options.get("every", 1))
-    warnings.simplefilter("ignore")  # onnx divides by 0 on purpose
+    warnings.simplefilter("ignore")  # onnx divides by 0 intentionally
     with tempfile.TemporaryDirectory() as temporary:
         cases = Cases(pathlib.Path(options.get("folder", temporary)))
         cases.add_nodes(only, every)

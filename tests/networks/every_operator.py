@@ -6,7 +6,7 @@ import re
 
 from onnx_writer import FLOAT, INT8, INT64, UINT8, model, node, tensor, value
 
-# Of one operand, in -1 to 1 or, of the second group, above 0; and of two.
+# Operators of one operand, in -1 to 1 or, POSITIVE, above 0; and of two.
 UNARY = ("Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Mish Neg Relu Round Selu Sigmoid Sign Softplus Softsign Tanh "
          "ThresholdedRelu Identity Dropout").split()
 POSITIVE = "Reciprocal Sqrt Log".split()
@@ -155,5 +155,5 @@ ALL = {"pyramid": pyramid, "elementwise": elementwise, "reductions": reductions,
 def missing(table):
     """Names of operators.def that no network has."""
     have = b"".join(make() for make in ALL.values())
-    # A node's type is field 4, behind its length.
+    # A node's type is field 4, preceded by its length.
     return [name for name in sorted(set(re.findall(r"^UK_(?:OPERATOR|MICROSOFT)\((\w+),", table, re.M))) if b"\x22" + bytes([len(name)]) + name.encode() not in have]

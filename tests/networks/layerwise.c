@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs each layer of a network on inputs that another program computed: layerwise FOLDER, which has
+ * Runs each layer of a network on inputs that another program computed: layerwise FOLDER, which contains
  *
  *     model.onnx    the network
  *     input_0.npy   its inputs, ...
  *     values.txt    a line for each tensor between nodes: its name, and NUMBER of value_NUMBER.npy
  *
- * and gets result_0.npy ..., what a whole run gives, layer_0.npy ..., what each layer makes of the inputs in
- * value_NUMBER.npy, and layers.txt with a line a layer of words with tabs between: its number, its operators,
- * the tensor that it computes, those that it reads. A layer that reads what is not listed is not run; its
- * line ends with a ?.
+ * Writes result_0.npy ..., the outputs of a whole run; layer_0.npy ..., the result of each layer for the
+ * inputs in value_NUMBER.npy; and layers.txt with a line per layer, of fields separated by tabs: number,
+ * operators, the tensor that it computes, the tensors that it reads. A layer that reads a tensor which is not
+ * listed does not run; its line ends with a ?.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -124,8 +124,8 @@ static bool run_whole(struct layerwise *w) {
     return true;
 }
 
-/* Where the elements are: in the oracle's file, or, of what the oracle has in another shape (channels that
- * are filled up), in that of an earlier layer. */
+/* Path of the elements: the oracle's file or, if the oracle has the tensor in another shape (channels are
+ * padded), that of an earlier layer. */
 static const char *elements_of(const struct layerwise *w, const struct uk_network_tensor *t, int layer) {
     for (int i = layer - 1; i >= 0; i--) {
         const struct uk_network_layer *l = uk_network_layer(w->n, i);

@@ -62,7 +62,7 @@ def weights_of(model, name, shape, random):
     if node.op_type == "Conv" and place == 1:
         return normal((2 / numpy.prod(shape[1:])) ** 0.5)
     if node.op_type == "Gemm" and place == 1:
-        # All have transB. Of classes, which go to a softmax, small, or one of them would be 1.
+        # All have transB. Weights of classes, which precede a softmax, are small; otherwise one result would be 1.
         return normal((2 / shape[1]) ** 0.5 / (8 if shape[0] == 1000 else 1))
     if (node.op_type == "BatchNormalization" and place in (1, 4)) or node.op_type == "Mul":
         return random.uniform(0.5, 1.5, shape)
@@ -72,7 +72,7 @@ def weights_of(model, name, shape, random):
 def light(name, shipped):
     data = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
     model = onnx.load(str(data / f"light_{name}.onnx"))
-    model.ir_version = 4  # constants need not be inputs
+    model.ir_version = 4  # with this version constants need not be inputs
     random = random_of(name)
     if shipped:
         model_inputs = {k: (numpy.arange(v.size, dtype=numpy.float32) / v.size).reshape(v.shape) for k, v in inputs_of(model, random).items()}
@@ -126,11 +126,11 @@ def operators_on_bytes():
         for op, more in (("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.1})):
             node(op, kind, [a, *pair(), *([constant(numpy.float32(1 / 256)), constant(numpy.array(least, kind))] if not more else pair())], **more)
         node("QLinearGlobalAveragePool", kind, [a, *pair(), *pair()])
-        for include in (0, 1):  # of equal scales, so that means lie just between two bytes, where an odd zero point matters
+        for include in (0, 1):  # with equal scales, so that means can be ties of two bytes, for which an odd zero point matters
             (same, zero), odd = pair(), constant(numpy.array(least + 101, kind))
             node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2],
                  count_include_pad=include)
-        # Windows of four, of 25 or less in many forms, of other strides along each axis, and of scales that differ.
+        # Windows of four; of 25 and fewer in many forms; with different strides along each axis; with different scales.
         node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[2, 2])
         node("QLinearAveragePool", kind, [a, same, zero, same, odd], kernel_shape=[5, 5], pads=[2] * 4)
         node("QLinearAveragePool", kind, [a, same, zero, same, zero], kernel_shape=[3, 2], pads=[1, 0, 0, 1], strides=[1, 3])
@@ -151,7 +151,7 @@ def operators_on_bytes():
     return helper.make_model(graph, opset_imports=opsets, ir_version=8), feeds, None
 
 
-# ---- others ----
+# ---- other networks ----
 
 
 def made(name):

@@ -23,9 +23,9 @@ import bounds
 import models
 import quantized
 
-# The share of elements that may be apart, by 1: the sigmoid is a table there, of a rational function.
+# The share of elements that may differ, by 1: ONNX Runtime computes the sigmoid by a table of a rational function.
 APART = {"QLinearSigmoid": 0.01}
-OUTPUT = 2e-3  # of the largest output
+OUTPUT = 2e-3  # tolerance relative to the largest output
 
 
 def session(model, level, **options):
@@ -52,7 +52,7 @@ class Oracle:
         self.is_quantized = any(n.op_type == "DequantizeLinear" or n.op_type.startswith("Q") for n in model.graph.node)
         self.values, self.saturated, self.tied, self.opset = dict(feeds), {}, {}, model.opset_import
         whole = onnx.load(path)
-        if self.is_quantized:  # nodes as users of ONNX Runtime have them, groups of QDQ as one
+        if self.is_quantized:  # nodes as in ONNX Runtime, which replaces groups of QDQ by one node
             optimized = str(folder / "optimized.onnx")
             session(path, levels.ORT_ENABLE_EXTENDED, optimized_model_filepath=optimized)
             whole = onnx.load(optimized)
@@ -139,7 +139,7 @@ def compare_layers(oracle, folder):
     table, wrong, left_out = collections.defaultdict(lambda: [0, 0, 0, 0.0]), [], []
     for line in (folder / "layers.txt").read_text().splitlines():
         number, operators, name, *inputs = line.split("\t")
-        if operators == "Border":  # around the oracle's tensor; who reads it shows what it holds
+        if operators == "Border":  # writes around the oracle's tensor; its readers show whether it is right
             continue
         if inputs[-1:] == ["?"] or name not in oracle.values:
             left_out.append(f"{operators} {name}")
@@ -150,13 +150,13 @@ def compare_layers(oracle, folder):
         row = table[kinds[0]]
         row[0] += 1
         row[2] += sum(oracle.saturated.get(o, 0) for o in between(oracle, name, inputs) if oracle.producer[o].op_type in kinds)
-        if kinds == ["PadChannels"]:  # more channels, all of one number
+        if kinds == ["PadChannels"]:  # additional channels, all with one value
             got, more = numpy.split(got, [expected.shape[1]], axis=1)
             if got.shape != expected.shape or more.min() != more.max():
                 wrong.append(f"{operators} {name}: channels behind the last one")
         if got.shape != expected.shape:
             wrong.append(f"{operators} {name}: shape {got.shape} instead of {expected.shape}")
-        elif got.dtype.kind == "f" and oracle.is_quantized:  # bytes times a scale
+        elif got.dtype.kind == "f" and oracle.is_quantized:  # bytes times a scale: must be equal
             row[1] += int((got != expected).sum())
             if (got != expected).any():
                 wrong.append(f"{operators} {name}: {row[1]} of {got.size} elements differ")

@@ -168,9 +168,9 @@ def open_batch():
 
 ALL = {"convolutions": convolutions, "broadcasts": broadcasts, "views": views, "unions": unions, "integers": integers, "quantized": quantized, "rows": rows,
        "byte_rows": byte_rows, "borders": borders}
-WHOLE = {"integers", "quantized", "byte_rows", "borders"}  # all results are the same everywhere
-ROWS = {"rows", "byte_rows"}  # beside what is live, memory for a row
+WHOLE = {"integers", "quantized", "byte_rows", "borders"}  # results are the same everywhere
+ROWS = {"rows", "byte_rows"}  # need memory for a row besides live values
 
 
-if __name__ == "__main__":  # small_networks.py NAME >FILE.onnx
+if __name__ == "__main__":  # usage: small_networks.py NAME >FILE.onnx
     sys.stdout.buffer.write({**ALL, "open_batch": open_batch, "chain": chain, "subnormal": subnormal}[sys.argv[1]]())

@@ -216,7 +216,7 @@ def check_layers():
         shape = ast.literal_eval(line[4][: line[4].index("]") + 1])
         if read_npy("layers/" + name)[1] != tuple(shape):
             fail(f"layers/{name}: {read_npy('layers/' + name)[1]}, not {shape}")
-    # Two images in one batch give what each gives alone; the layers' channels are not innermost in ONNX's order.
+    # A batch of two images gives the results of each alone; channels of layers are not innermost in ONNX's order.
     write("two.onnx", small_networks.convolutions(2))
     image = elements(FLOAT, [(7 * i % 31 - 15) / 16 for i in range(3 * 19 * 13)])
     write("one.bin", image)

@@ -64,7 +64,7 @@ def test_dlpack(matmul):
         with pytest.raises(uk.ArgumentError, match="C is written, but its array is read-only"):
             matmul(a, b, out=Foreign(out))
     g = matmul.bind(Foreign(a), b)
-    a[:] = numbers(7, 5, seed=3)  # it was not copied
+    a[:] = numbers(7, 5, seed=3)  # must be visible: it was not copied
     assert np.array_equal(g(), a @ b)
 
 

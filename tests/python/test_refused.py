@@ -139,7 +139,7 @@ def test_condition_that_the_function_alone_tests():
     ({"source": "no_such.uk"}, uk.FileError, "no_such.uk cannot be read"),
 ])
 def test_compile(options, kind, message):
-    if options.get("name") == "while":  # the library chooses another name
+    if options.get("name") == "while":  # no error: the library chooses another name
         assert uk.compile(**options).name == "while_"
         return
     with pytest.raises(kind, match=message):

@@ -34,7 +34,7 @@ def test_calls_do_not_leak(matmul):
             if i % 4 == 0:
                 matmul(a, a)
             if i % 256 == 0:
-                matmul(a[:1].repeat(1 + i // 256 % 300, 0), a)  # more shapes than are remembered
+                matmul(a[:1].repeat(1 + i // 256 % 300, 0), a)  # more shapes than the cache holds
                 with pytest.raises(uk.ArgumentError):
                     matmul(wrong, a)
 
@@ -97,7 +97,7 @@ def test_threads(matmul):
     assert not failures
 
 
-# It says that it runs, and waits until the element is not 0 any more; or for most of a minute, if nobody can change it.
+# Signals that it runs, then waits until the element is nonzero, or almost a minute, if nobody can change it.
 WAITING = """intrinsic wait_1
   tensor a f32 [1]
   tensor b f32 [1]

@@ -56,7 +56,7 @@ def header_examples(path):
     return found
 
 
-# A kernel's product of 6 x K by K x 16, and whether it is right.
+# Context for the example of a kernel: a product of 6 x K by K x 16, and a check of its result.
 KERNEL = """enum { K = 3 };
 float a[6 * K], b[16 * K], c[6 * 16];
 const int64_t ldc = 16;

@@ -16,7 +16,7 @@ fi
 flags=(-std=c17 -Wall -Wextra -Werror "-I$stage/include")
 libraries=("-L$stage/lib" "-Wl,-rpath,$stage/lib")
 
-# expect WHAT COMMAND...: the command succeeds and prints a line that contains WHAT.
+# expect WHAT COMMAND...: checks that the command succeeds and prints a line that contains WHAT.
 expect() {
     local what=$1
     shift
@@ -58,7 +58,8 @@ if ldd "$work/link_object" | grep -E 'LLVM|ukernels|uktensorize' >/dev/null; the
     exit 1
 fi
 
-# not_called OBJECT: the kernel is neither a symbol of the object nor the target of a call, and its code is there.
+# not_called OBJECT: checks that the kernel is neither a symbol of the object nor the target of a call, and that its
+# code is present.
 not_called() {
     if "$bin/llvm-nm" "$1" | grep -F uk_ || "$bin/llvm-objdump" -dr "$1" | grep -F uk_; then
         echo "$1 refers to a kernel that should have been inlined" >&2
@@ -119,7 +120,8 @@ fi
 expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" --require-kernels \
     --target=x86_64-avx512 --emit=loops
 
-# Of GPUs: a program that calls a product (tests/gpu/gemm.sh runs it), interpreted programs, with who races; and in the simulator.
+# GPUs: a program that calls a product (tests/gpu/gemm.sh runs it), interpreted programs with reports of races, and
+# programs in the simulator.
 for part in object:o header:h; do
     "$stage/bin/uk" compile "$examples/matmul.uk" --target=amdgcn-gfx90a --emit="${part%:*}" -o "$work/matmul.${part#*:}"
 done
@@ -137,14 +139,14 @@ for where in interp sim; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --target=amdgcn-gfx90a --device=$where --check
 done
 
-# What ./uk-setup demo prints is one screen; what it leaves out is in its log.
+# The output of ./uk-setup demo fits on a screen; omitted parts are in its log.
 UK=$stage/bin/uk UK_PEERS=$work/nowhere "$examples/demo.sh" --quick --log "$work/demo.log" >"$work/demo"
 (($(wc -l <"$work/demo") <= 50)) || { echo "the demo prints $(wc -l <"$work/demo") lines, more than a screen" >&2; exit 1; }
 if grep -nE '.{121}' "$work/demo"; then
     echo 'the demo prints these lines, which are wider than 120 columns' >&2
     exit 1
 fi
-# Long lines end with a whole word: one that a command printed, or of a title, or the name of the log.
+# Long lines end with a whole word: one that a command printed, a title's, or the log's name.
 awk 'length > 100 { print $NF }' "$work/demo" | while IFS= read -r word; do
     { cat "$work/demo.log"; tr '"' ' ' <"$examples/demo.sh"; echo "$work/demo.log"; } | tr -s ' ' '\n' | grep -xF -- "$word" >/dev/null ||
         { cat "$work/demo"; echo "the demo cuts a word: '$word'" >&2; exit 1; }

@@ -19,12 +19,12 @@ for unit in json.loads((pathlib.Path(build) / "compile_commands.json").read_text
     if "/asm/" in unit["file"] or "/intrinsics/" in unit["file"] or not unit["file"].endswith(".c"):
         continue
     source = (pathlib.Path(unit["directory"]) / unit["file"]).resolve()
-    # A program with a copy of a library's source compiles it as the library does.
+    # A program's copy of a library source is compiled as in the library.
     known = (source, *sorted(word for word in words if word.startswith("-D")))
     if known in seen or left_out in source.parents:
         continue
     seen.add(known)
-    # The compiler may stand behind a wrapper.
+    # The compiler may be preceded by a wrapper.
     first = next(i for i, word in enumerate(words) if word.startswith("-"))
     flags = [word for word in words[first:] if not word.startswith(clangs_own)]
     run = subprocess.run(

@@ -38,9 +38,9 @@ SECONDS = 3000
 MARK = "@@ listing "
 FIGURE = re.compile(r"\d\s?(?:[munμ]?s|seconds|[GTM]?(?:FLOP|flop|op|B)/s|% of (?:the|its))(?![\w/])")
 NAMED = re.compile(r'(?:/\*|#|//|"""|--)\s*([\w./-]*\w)[\s:,.*]')
-# Blocks of README.md that other pages take for granted contain these.
+# Blocks of README.md on which other pages rely contain these.
 SETUP = ("export PATH=", "mkdir -p build/try")
-# Octave 7 prints this when it ends without a display, whatever it ran.
+# Octave 7 prints this whenever it exits without a display.
 OCTAVE_ENDS = "error: ignoring const execution_exception&"
 
 

@@ -14,9 +14,9 @@ import sys
 source, clang = pathlib.Path(sys.argv[1]), sys.argv[2]
 HEADERS = {"ukernels/ukernels.h": (), "ukernels/kernels.h": ("ukernels/ukernels.h",), "ukernels/gpu/gpu.h": ("ukernels/ukernels.h",),
            "tensorize/tensorize.h": ("ukernels/ukernels.h",), "networks/networks.h": ("tensorize/tensorize.h", "ukernels/ukernels.h")}
-# Of pthreads' pool, whose header a program with a pool of its own includes.
+# A type of pthreadpool, whose header is included by programs that use a pool of their own.
 FOREIGN = {"pthreadpool"}
-# kernels.h: the types of functions and the kernels, by the patterns that its comments give.
+# kernels.h: kernels and their function types, by the patterns that its comments state.
 OF_TABLES = re.compile(r"uk_[a-z0-9_]+_function|uk_[a-z0-9_]+_\d+x\d+_[a-z0-9_]+")
 failures = []
 

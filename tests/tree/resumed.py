@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 run_py = sys.argv[1]
-# Each test appends its name to the file `ran` and runs the shell commands in the file of its own name, if there is one.
+# Each test appends its name to the file `ran` and runs the shell commands in the file of its own name, if it exists.
 TEST = """#!/bin/sh
 cd "$(dirname "$0")/build" || exit 9
 echo $1 >>ran
@@ -23,7 +23,7 @@ test('second', script, args: 'second', suite: ['all', 'other'], priority: 2)
 test('third', script, args: 'third', suite: 'change', priority: 1)
 test('fourth', script, args: 'fourth', suite: 'other')
 """
-# Commands that stop run.py, the parent of meson, as a user or the system does.
+# Shell commands that stop run.py, the parent of meson, as a user or the system would.
 RUNNER = "meson=$PPID; runner=$(awk '/^PPid:/ { print $2 }' /proc/$meson/status); "
 SIGNALLED = {
     "KILL": RUNNER + "kill -KILL $meson $runner; exit 0",
@@ -72,14 +72,14 @@ class Tree:
 with tempfile.TemporaryDirectory() as name:
     tree = Tree(pathlib.Path(name))
     longest = r"longest: (\w+ \d+ s, ){2}\w+ \d+ s"
-    # Stopped by each signal, it goes on at the test where it was stopped.
+    # After each signal, --resume continues with the test that was stopped.
     tree.does("second", SIGNALLED["KILL"])
     tree.run(-9, "first second")
     tree.does("second", SIGNALLED["TERM"])
     tree.run(1, "second", "1 tests passed before on commit .*", "left: second, third", "1 passed, 1 failed, 0 skipped")
     tree.does("second", SIGNALLED["INT"])
     tree.run(1, "second", "left: second, third", "1 passed, 1 failed, 0 skipped")
-    # Tests that failed or were skipped run again, others do not. The times of all runs are added.
+    # Only tests that failed or were skipped run again. The times of all runs are added.
     tree.does("second", "echo 1/1 fake:all / second OK 0.5s; echo 'a part: skipped, no reason'; exit 1")
     tree.does("third", "exit 77")
     tree.run(1, "second third", "fake:all.* / second: FAIL", "a part: skipped, no reason", longest, "left: second",
@@ -92,11 +92,11 @@ with tempfile.TemporaryDirectory() as name:
     tree.run(0, "third", "CPU time: 3600[0-9] s, .* on commit [0-9a-f]{12}; tests took 600 minutes", longest,
              "3 passed, 0 failed, 0 skipped")
     tree.run(0, "", longest, "3 passed, 0 failed, 0 skipped")
-    # Tests of the suites asked for alone; without --resume all of them.
+    # Runs only tests of the suites named; without --resume all of them.
     tree.run(0, "fourth", "2 passed, 0 failed, 0 skipped", words=("--resume", "build", "other"))
     tree.run(0, "first second third", longest, "CPU time: [0-9] s, .*", "3 passed, 0 failed, 0 skipped",
              words=("build", "quick", "change", "all"))
-    # With an uncommitted file nothing is kept; another commit begins anew.
+    # With an uncommitted file nothing is kept; a new commit starts from nothing.
     (tree.folder / "new.c").write_text("", encoding="utf-8")
     tree.run(0, "first second third", "this is no clean checkout: .*", "3 passed, 0 failed, 0 skipped")
     (tree.folder / "new.c").unlink()

@@ -27,23 +27,23 @@ ROOMS = (
     ("uk", ""),
 )
 TOPS = tuple(dict.fromkeys(top for top, _ in ROOMS))
-# Headers that say what their room does and have another name.
+# Rooms whose header, which says what the room does, has another name.
 HEADS = {"simulate": "simt.h", "simulate/rvp": "decode.h"}
-# Other headers of these rooms that later ones take: the simulator as a device of libukernels; words of RISC-V P and their names.
+# Other headers of rooms that later ones include: the simulator as a device of libukernels; names of RISC-V P's words.
 ALSO = {"simulate/amdgpu": ("driver.h",), "simulate/rvp": ("names.h",)}
-# Rooms of which this machine's build has no object: programs for RISC-V are linked with them.
+# Rooms without objects in this machine's build: programs for RISC-V are linked with them.
 ELSEWHERE = {"simulate/rvp"}
 MOST_IN_A_CIRCLE = 4
-# Programs that measure from inside, as tests do: no room.
+# Programs that use internals to measure, as tests do; they are no room.
 MEASURE = pathlib.Path("bench/programs")
-# Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
+# Folders of tests/ that are not rooms: shared data, kernels, and tests across rooms.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "python", "rvp", "tree"}
-# Other headers that rooms take: the public ones, tables, and what kernels share with their references.
+# Other headers that rooms may include: public ones, tables, and those shared by kernels and their references.
 SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels|minmax)\.h|.*\.def|registry/(half|rvp|kernel_contract|small_call|gpu_kernel|operation)\.h|machine/arch\.h")
-# The modules of python/ukernels, in the order in which they use one another; __init__ shows what users see. That it calls only functions of
-# public headers, tests/python compares.
+# The modules of python/ukernels, in the order in which they use one another; __init__ exports the public names.
+# tests/python checks that the package calls only functions of public headers.
 PYTHON = ("about", "errors", "library", "arrays", "values", "output", "program", "function", "gemm", "registry", "tuning", "networks", "command", "__init__")
-# Libraries that only these rooms include.
+# Headers of libraries, and the only rooms that include them.
 ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify", "amdgpu")}
 
 nm, source, build = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
@@ -52,7 +52,7 @@ for top, names in ROOMS:
     order += [f"{top}/{name}" for name in names.split()] or [top]
 rank = {room: i for i, room in enumerate(order)}
 failures = []
-used = {}  # by room, the rooms whose headers it includes or whose symbols it refers to
+used = {}  # by room: the rooms whose headers it includes or whose symbols it refers to
 
 
 def room_of(path):
@@ -203,7 +203,7 @@ def check_symbols():
         check_circles(room, graph)
 
 
-# A function of a header, or a static one whose name is the project's.
+# A static function with a name of the project's, as headers have.
 HIDDEN = re.compile(r"^static (?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+ \**(uk_\w+)\([^;{}]*\)\s*\{", re.M)
 
 

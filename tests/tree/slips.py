@@ -53,7 +53,7 @@ def places(text):
 
 def run_tests(build, tests):
     """The names of the tests that failed; None: the slip does not compile."""
-    command = ["meson", "test", "-C", str(build), "--timeout-multiplier=3", *tests]  # a slip may run without end
+    command = ["meson", "test", "-C", str(build), "--timeout-multiplier=3", *tests]  # a mutant may not terminate
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     failed = re.findall(r"^ *\d+/\d+ (?:.* / |\S+:)?(\S+) +(?:FAIL|TIMEOUT|ERROR)", ran.stdout, re.MULTILINE)
     if ran.returncode and not failed:

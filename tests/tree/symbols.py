@@ -19,24 +19,24 @@ def symbols(path, *options):
     return [line.split()[-1].split("@")[0] for line in out.splitlines() if line and not line.endswith(":") and " A " not in line]
 
 
-# Position-independent code names the table of offsets; sanitizers add their own calls to native objects.
+# Position-independent code refers to the offset table; sanitizers add calls to native objects.
 allowed = ("_GLOBAL_OFFSET_TABLE_", "__asan", "__ubsan", "__tsan", "__msan", "__sanitizer", "__start_asan",
            "__stop_asan")
-# What libukernels may load.
+# Libraries that libukernels may load.
 light = ("libc.", "libm.", "libpthreadpool.", "libcpuinfo.", "ld-linux", "libasan.", "libubsan.", "libtsan.",
          "libclang_rt.")
 bitcode = sorted((build / "ukernels").glob("*.uk_*.bc"))
 objects = sorted((build / "ukernels").glob("libuk_*_*x*.a")) + sorted((build / "ukernels").glob("uk_*.o"))
 if not bitcode or not objects:
     failures.append("no kernels were found in the build folder")
-# Each line begins with the file's name: hundreds of files are one process.
+# Checks hundreds of files in one process; -A puts the file's name before each line.
 needed = subprocess.run([nm, "-A", "--undefined-only", *bitcode, *objects], check=True, capture_output=True, text=True).stdout
 for line in needed.splitlines():
     path, name = line.split(": ", 1)[0], line.split()[-1]
     if not name.startswith(allowed):
         failures.append(f"{path} is not freestanding: it needs {name}")
 
-# Of an archive every global name can meet one of the program's.
+# Every global name of an archive can clash with one of the program's.
 for name in symbols(build / "ukernels/libukernels.a", "--defined-only", "--extern-only"):
     if not name.startswith(("uk_", "__asan", "__odr_asan", "__ubsan", "__tsan")):
         failures.append(f"libukernels.a defines {name}")
@@ -57,12 +57,12 @@ for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensoriz
         if "(NEEDED)" in line and "libukernels" in path.name and not line.split("[")[1].startswith(light):
             failures.append(f"{path.name} needs {line.split('[')[1].rstrip(']')}")
 
-# The simulator's one name, by which libukernels finds it.
+# The simulator exports one name, by which libukernels finds it.
 simulator = build / "simulate/libukgpusim.so"
 if simulator.exists() and symbols(simulator, "-D", "--defined-only") != ["uk_gpu_sim"]:
     failures.append(f"{simulator.name} shows {symbols(simulator, '-D', '--defined-only')}")
 
-# The names that libukblas has of a BLAS, and no others.
+# libukblas exports these names of BLAS, and no others.
 blas = build / "ukernels/libukblas.so"
 gemm = ("{}gemm_", "{}gemm_64_", "{}gemm_batch_strided_", "{}gemm_batch_strided_64_", "cblas_{}gemm", "cblas_{}gemm_64",
         "cblas_{}gemm64_", "cblas_{}gemm_batch_strided", "cblas_{}gemm_batch_strided_64")

@@ -18,13 +18,13 @@ uk, source = sys.argv[1:]
 sys.path.append(source + "/tests/networks")
 import onnx_writer  # pylint: disable=wrong-import-position
 PROGRAM, KERNEL = source + "/examples/vadd.uk", "uk_sgemm_4x8_generic_c"
-# What each command is given besides.
+# Arguments that each command needs besides the option.
 GIVEN = {"run": [PROGRAM], "compile": [PROGRAM, "--emit=schedule"], "explain": [PROGRAM], "tune": [PROGRAM, "--trials=1"], "verify": [KERNEL],
          "kernels": [], "show": [KERNEL], "gemm": ["4", "4", "4"], "bench": ["gemm", "--peers=none", "--set=small", "--time-limit=1"], "help": []}
 NUMBERS = ["", "0", "-1", "1.5", "many", "0x10", "99999999999999999999", "1 2"]
 FILES = ["", "no/such/file", "/", "/dev/null/x"]
 WORDS = ["", "none-such", "=", "interp,gpu"]
-# By how the help calls the value.
+# Bad values, by the word for the value in the help.
 VALUES = {"NAME=VALUE": ["", "=", "N", "N=", "=4", "N=-1", "N=1x", "N=1.5", "N=99999999999999999999", "NONE=4", "n=4=5"],
           "TARGET": ["", "+", "riscv46", "x86_64-avx2+none", "x86_64-avx2+", "+avx2", "native,interp"],
           "N": NUMBERS, "SECONDS": NUMBERS, "WHERE": WORDS, "WHAT": WORDS, "TYPE": WORDS, "LAYOUT": WORDS, "T": WORDS, "ROW": WORDS,
@@ -33,9 +33,9 @@ VALUES = {"NAME=VALUE": ["", "=", "N", "N=", "=4", "N=-1", "N=1x", "N=1.5", "N=9
           "INPUT=FILE": ["", "=", "x", "x=", "=f", "x=no/such/file", "x=/", "x=/dev/null"], "DIR": ["", "no/such/folder", "/dev/null/x"],
           "ISA": WORDS, "HOST": ["", "-x", "a b", "@", "a@", ":22", "a:", "a:0", "a:65536", "::1", "a;b"], "COMMAND": ["", " ", "'a"],
           "NAME,...": ["", "none-such", ","], "FILE.json": FILES, "FILE.svg": FILES, "OLD.json": FILES}
-# Options that are about networks, which are refused for a program whatever their values are.
+# Options for networks, which are refused for a program whatever their values are.
 OF_NETWORKS = {"--shape", "--constant", "--input", "--output", "--layers"}
-# Values that are good here.
+# Values that are not bad for these options.
 GOOD = {("verify", "--seed"): ["0", "-1", "0x10"], ("tune", "--seed"): ["0", "-1", "0x10"]}
 
 

@@ -24,7 +24,7 @@ if not os.access(SSHD, os.X_OK):
 PROGRAM = [source + "/examples/matmul.uk", "--define", "M=13", "--define", "N=32", "--define", "K=7"]
 NATIVE = ["--target=x86_64-avx2" if " avx2 " in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8") else "--target=x86_64-generic"]
 
-GUARD = 300  # seconds: what has not come by then never comes; no outcome depends on it
+GUARD = 300  # seconds after which a test gives up; no outcome depends on it
 
 top = pathlib.Path(tempfile.mkdtemp(prefix="uk-boards-"))
 failures = []
@@ -89,8 +89,8 @@ def start_all():
         os.makedirs("/run/sshd", exist_ok=True)
     for folder in "bin", "local":
         (top / folder).mkdir()
-    # Copies of the system's cat that stop where a test wants them to: in a session's folder, without arguments for what comes there, with
-    # one for what goes back.
+    # Copies of the system's cat that stop where a test wants them to: in a session's folder, without arguments for
+    # uploads, with one for downloads.
     write("bin/cat", f"""#!/bin/sh
 case $PWD in
 */uk-*)
@@ -100,7 +100,7 @@ case $PWD in
 esac
 exec /bin/cat "$@"
 """, 0o755)
-    # Prefixes: programs that hold, that die, that a clock slows down. A probe, which comes first, is small.
+    # Prefixes: programs that hang, die, or are ended by a time limit. The probe, which runs first, is small and passes.
     is_program = '[ $(/usr/bin/stat -Lc %s "$1") -gt 100000 ]'
     write("bin/hold", f"#!/bin/sh\n{is_program} && touch {top}/held && exec /bin/sleep 1000\nexec \"$@\"\n", 0o755)
     write("bin/die", f"#!/bin/sh\n{is_program} && kill -SEGV $$\nexec \"$@\"\n", 0o755)

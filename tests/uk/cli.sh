@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 failures=0
 cases=0
 
-# expect STATUS STDOUT-REGEX STDERR-REGEX ARGUMENT...: "" expects nothing on that stream.
+# expect STATUS STDOUT-REGEX STDERR-REGEX ARGUMENT...: checks a command; "" expects no output on that stream.
 expect() {
     local status=$1 out=$2 err=$3 got stream text pattern
     shift 3
@@ -68,7 +68,7 @@ schedule
   tensorize ii twice_4
 END
 
-# What is asked for.
+# Usage and options.
 expect 1 'sum' '^uk: error: Y\[0\] is -1, but the interpreter.s is -4; the program has kernels of its own: .uk verify. compares them with their declarations.?$' \
     run wrong.uk --size=N=8 --check
 expect 0 '^usage: uk COMMAND' '' --help
@@ -88,9 +88,9 @@ expect 0 'product: dgemm, 20 x 30 x 40' '' gemm 20 30 40 --type=f64 --ta=t
 expect 2 '' "unknown option '--explain'" gemm 20 30 40 --explain
 expect 2 '' 'layout=x is unknown; use one of row, column' gemm 20 30 40 --layout=x
 expect 2 '' 'expected a size' gemm 20 30 -- -4
-# A kernel of more columns than the matrix has.
+# A kernel with more columns than the matrix.
 expect 0 'GB/s' '' bench uk_sgemv_t_4x8192_generic_c
-# A way that is wanted, which no help has.
+# --way selects a plan; the help does not list it.
 widest=$("$uk" gemm 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
 expect 0 "kernel: $widest" '' gemm 200 300 400 "--way=tiles,$widest,100"
 expect 0 'kc 100' '' gemm 200 300 400 "--way=tiles,$widest,100"
@@ -103,7 +103,7 @@ expect 2 '' 'a way is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, d
 expect 2 '' 'expected a size' gemm 4 4 4 --way=tiles,,x
 ! "$uk" gemm --help | grep -e --way
 UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is not an instruction set; use one of generic' gemm 20 30 40
-# What the libraries ignore without a word.
+# Environment variables that the libraries ignore silently.
 expect 0 '^symbol' '' kernels
 UK_ISA=sse9 expect 0 '^symbol' '^uk: warning: UK_ISA=sse9 is not an instruction set; use one of generic.*; only generic kernels run' kernels
 for text in 0 1025 -1 two 2x ''; do
@@ -135,7 +135,7 @@ expect 2 '' "size 'N' of .* has no value; give --size N=" run softly.uk
 expect 2 '' 'did you mean optimized' compile matmul.uk --emit=optimised
 expect 2 '' 'refusing to write an object to standard output; use -o FILE' compile matmul.uk
 
-# Refused, with a position.
+# Refusals with a position.
 expect 1 '' 'no.uk: cannot read: No such file' run no.uk
 expect 1 '' 'not a regular file' run .
 expect 1 '' '^bad.uk:[0-9]+:[0-9]+: error: ' run bad.uk
@@ -145,7 +145,7 @@ plain="softly.uk:3:1: note: stage 'Y' is compiled as plain loops: no kernel matc
 expect 0 'check: within [0-9]+ roundings' "^$plain" run softly.uk --size N=4 --check
 expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
 
-# Standard input where a file is taken.
+# Standard input in place of a file.
 input() {
     local text=$1
     shift
@@ -167,7 +167,7 @@ input matmul.uk 2 '' 'standard input can be only one program' compile - - --emit
 input matmul.uk 2 '' '--log is read and written; give a file' tune - --log=- --size M=9
 [[ ! -e ./- ]] || fail 'a file of the name - was made'
 
-# Kernels against their declarations.
+# Kernels compared with their declarations.
 expect 0 '^vadd_16 compute: ok, [0-9]+ cases$' '' verify vadd.uk
 expect 0 "^$kernel compute: ok, .*$kernel update: ok, " '' verify $kernel --seed=5
 sed 's/a + 8/a + 7/' vadd_16.c >vadd_off.c
@@ -192,14 +192,14 @@ END
 expect 1 '^f compute: WRONG in case 1: does not return within 1 seconds' '' verify endless.uk --seconds=1
 expect 1 '' 'interp has no machine code' verify vadd.uk --target=interp
 
-# Running and checking, with sizes that are no multiples of a tile, none at all, and padded rows.
+# Running and checking: sizes that are not multiples of a tile, empty ones, and padded rows.
 small=(--size M=37 --size N=41 --size K=19)
 expect 0 'sizes: M=37 N=41 K=19 lda=19 ldb=41 ldc=41.*C f32, 1517 elements:.*check: equal.*C \(1517\)' '' \
     run matmul.uk "${small[@]}" --check
 expect 0 'M \(constant\)=37.*check: equal' '' run matmul.uk --define M=37 --size N=41 --size K=19 --check
 expect 0 'ldc=50.*check: equal' '' run matmul.uk "${small[@]}" --size ldc=50 --size lda=23 --check
 expect 0 'check: equal' '' run matmul.uk "${small[@]}" --target=interp --check
-# Loops that the lowering copied: those that begin the sums with the bias have the variables of those that read them.
+# Copied loops: those that initialize sums with the bias share variables with those that read the sums.
 expect 0 'check: equal' '' run "$source/examples/conv2d_depthwise_u8i8_nchw.uk" --target=riscv64-p --device=interp --threads=1 \
     --define N=1 --define H=4 --define W=4 --define C=1 --check
 expect 0 'check: equal' '' run matmul.uk "${small[@]}" --threads=2 --check
@@ -245,7 +245,7 @@ export UK_PEERS=$work/nowhere
 expect 0 'compiled in .* ms; again .*OpenBLAS: not inst.*MKL: not inst.*time: .* GFLOP/s, .* % of the .* peak' '' \
     run matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time
 
-# Every stage; -o is written only on success and leaves no other file.
+# Every stage; -o is written only after success and leaves no other file.
 for what in schedule loops llvm linked optimized asm header; do
     expect 0 . '' compile matmul.uk --emit=$what
 done
@@ -256,7 +256,7 @@ expect 2 '' 'not a C identifier' compile matmul.uk --name='not a name' --emit=he
 expect 0 '' '' compile matmul.uk -o matmul.o
 [[ -s matmul.o ]] || fail 'matmul.o was not written'
 echo precious >kept
-# Arguments of a kernel that are the same constant, K = 4 * ldc, and one of them is counted down.
+# Kernel arguments that are the same constant, K = 4 * ldc, one of which is counted down.
 for tile in '14 32 avx512' '6 16 avx2'; do
     read -r mr nr isa <<<"$tile"
     grep -qw "${isa/%512/512dq}" /proc/cpuinfo || continue
@@ -274,7 +274,7 @@ END
     expect 0 'check: equal' '' run constants.uk --check
 done
 
-# What is written follows the ending.
+# The file's extension determines the stage.
 for kind in o:relocatable so:shared s:vfmadd\|text ll:define h:'int matmul'; do
     expect 0 '' '' compile matmul.uk --target=x86_64-avx2 -o kind.${kind%%:*}
     { "$LLVM_BIN/llvm-readelf" -h kind.${kind%%:*} 2>/dev/null; cat kind.${kind%%:*}; } | tr '\0' ' ' | grep -aiE "type: .*${kind#*:}|${kind#*:}" >/dev/null ||
@@ -317,7 +317,7 @@ expect 1 '' 'cannot write' compile matmul.uk --emit=asm -o no/such/folder
 expect 0 '' '' compile matmul.uk --emit=asm -o /dev/null
 [[ -c /dev/null ]] || fail '/dev/null was replaced'
 expect 0 'uk_sgemm' '' explain matmul.uk
-# The nearest ten candidates of each statement, each once; all of them if that is asked for.
+# The ten closest candidates of each statement, once each; all candidates if requested.
 lines() { { "$uk" "${@:2}" 2>&1 || true; } | awk -v most="$1" 'END { if (NR > most || NR < 5) { print NR " lines"; exit 1 } }' || fail "uk ${*:2}: more than $1 lines"; }
 lines 15 explain softly.uk
 lines 60 explain matmul.uk
@@ -381,11 +381,12 @@ expect 0 'on cortex-a53.*uk_vadd_1x8_armv7neon_intrin [^
 ]* yes' '' kernels --target=cortex-a53
 expect 0 'uk_sgemm_8x12_neon_asm [^
 ]* - +no: aarch64' '' kernels
-# Rows for a core: what goes beside FMAs is no load.
+# Rows for one core: instructions that issue next to FMAs are not counted as loads.
 expect 0 'uk_sgemm_8x12_neon_asm_a53 [^
 ]* 80 % +yes.*uk_sgemm_8x12_neon_asm [^
 ]* 69 % +yes' '' kernels --target=cortex-a53
-# The bound is the target's: bytes on plain NEON are held up by nothing, by loads that no multiply-add goes beside, by the issue width.
+# The target determines the bound: bytes on plain NEON are limited by nothing, by loads that cannot issue with
+# multiply-adds, by the issue width.
 for bound in 'aarch64-neon:100' 'cortex-a53:50' 'neoverse-v1:50'; do
     expect 0 "uk_i8gemm_4x4_neon_intrin [^
 ]* 16/8/16 +${bound#*:} % +yes" '' kernels --target=${bound%:*}
@@ -399,18 +400,19 @@ expect 1 '' 'kernel uk_sgemm_8x12_neon_asm is for aarch64, which target armv7-ne
 expect 1 '' "kernel $kernel is for avx2, which target x86_64-generic lacks" show $kernel --asm --target=x86_64-generic
 expect 2 '' 'target is for --asm, --llvm and --bitcode' show $kernel --target=native
 
-# A feature that LLVM does not know is not passed to it or to clang, which would report it. Floats are passed as on Linux.
+# A feature that LLVM does not know is not passed to it or to clang, which would report it. The calling convention for
+# floats is Linux's.
 expect 0 '' '' compile "$source/tests/golden/kernel_of_private_feature.uk" --target=riscv64+rvp -o other.o
 "$LLVM_BIN/llvm-readelf" -h other.o | grep 'double-float ABI' >/dev/null || fail 'other.o: calling convention'
 
-# Where the name begins as no architecture's, all targets are listed, and the nearest one is found among them.
+# If the word begins like no architecture, all targets are listed, and the closest is found among all.
 for near in armv8-neon:armv7-neon cortex-m4:cortex-a7 avx2:x86_64-avx2 zen3:x86_64-avx2 neon:aarch64-neon; do
     expect 1 '' "unknown target '${near%:*}'; did you mean '${near#*:}'; the known ones are native, x86_64-avx512, .*${near#*:}.* interp" \
         compile matmul.uk --target=${near%:*} --emit=loops
 done
 
-# The same programs for every architecture, each for half of the targets; what they leave to be linked is the C library's, and on 32
-# bits the compiler's division and conversions.
+# The same programs for every architecture, half of the targets each; they may refer only to the C library's symbols
+# and, on 32 bits, to the compiler's division and conversions.
 turn=0
 for target in $("$source/ukernels/machine/archs.py" targets) neoverse-v1; do
     turn=$((turn + 1))

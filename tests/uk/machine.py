@@ -12,7 +12,8 @@ import sys
 uk, source = sys.argv[1], pathlib.Path(sys.argv[2])
 failures = []
 
-# A field is a fact of a machine: none is named after a path, an operand or a product. One more stands here, and in fields.c.
+# Fields describe a machine: none is named after a path, an operand or a product. A new field is added here and in
+# fields.c.
 VECTORS = "bytes registers fma shuffle load store merge split"
 CACHE = "size ways latency bytes lines"
 FIELDS = {
@@ -42,7 +43,7 @@ def same(what, got, expected):
         failures.append(f"{what}: lacks {sorted(expected - got)}, has besides {sorted(got - expected)}")
 
 
-# ---- machine.h ----
+# ---- fields in machine.h ----
 
 header = re.sub(r"/\*.*?\*/", "", (source / "ukernels/machine/machine.h").read_text(encoding="utf-8"), flags=re.S)
 widths = int(re.search(r"UK_WIDTHS = (\d+)", header)[1])
@@ -72,7 +73,7 @@ def struct(name):
 declared = set(leaves(struct("uk_core"), "")) | set(leaves(struct("uk_uncore"), "uncore."))
 same("fields of machine.h", declared, fields)
 
-# ---- what is printed ----
+# ---- printed fields ----
 
 
 def as_text(fact):
@@ -113,7 +114,7 @@ for name in ["nonsense", *(name for name, of in known if of not in (arch, "any")
     run("machine", UK_MACHINE=name, status=1, error=f"^uk: error: UK_MACHINE={name} names no core of .*use one of {', '.join(row for row, of in known if of == arch)}$")
     run("machine", "--measure", UK_MACHINE=name, status=1, error=f"UK_MACHINE={name} names no core")
 
-# ---- what is measured ----
+# ---- measured fields ----
 
 text = run("machine", "--measure", "--seconds", "1")
 same("measured lines", set(re.findall(r"^([a-z]\S*) {2}", text, re.M)) & fields, fields)

@@ -24,10 +24,10 @@ def same(what, got, expected):
         failures.append(f"{what}: lacks {sorted(expected - got)}, has besides {sorted(got - expected)}")
 
 
-# What the command says: (command, option) of all.
+# Options according to the command: (command, option) pairs.
 overview = say("help")
 commands = re.findall(r"^  ([a-z]+) ", overview, re.M)
-table, rows = set(), {}  # rows: (option, value, what it does): its commands
+table, rows = set(), {}  # (option, value, description): its commands
 for command in commands:
     text = say("help", command)
     lines = re.findall(r"^  (--?[a-z][-a-z]*)( [A-Z]+(?= )|\S*) +(.*)$", text, re.M)
@@ -44,7 +44,7 @@ for way in ("--help", "-h"):
     if say(way) != overview:
         failures.append(f"uk {way} is not uk help")
 
-# The manual page: its section OPTIONS, and a synopsis and an entry for each command.
+# The manual page: section OPTIONS, and a synopsis and an entry for each command.
 
 
 def roff(text):
@@ -77,7 +77,7 @@ same("targets of uk help targets", set(re.findall(r"^(\S+)  +\S+  ", say("help",
 same("commands in uk.1's synopsis", set(re.findall(r"^\\fBuk ([a-z]+)", page, re.M)), set(commands))
 same("commands in uk.1's entries", set(commands), set(re.findall(r"^\.TP\n\.B ([a-z]+)$", page, re.M)) & set(commands))
 
-# What bash completes, as it would call it.
+# Completion, called as bash does.
 SCRIPT = r"""
 source "$1"; shift
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines that say what is being done, without a terminal: signals that the test raises take the place of
- * the timer's. */
+/* Progress lines without a terminal: the test raises the timer's signals itself. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +13,7 @@
 static int saved;
 static FILE *file;
 
-/* Standard error becomes a file, which is no terminal. */
+/* Redirects standard error to a file, which is no terminal. */
 static void begin(void) {
     file = tmpfile();
     assert_non_null(file);
@@ -22,7 +21,7 @@ static void begin(void) {
     dup2(fileno(file), STDERR_FILENO);
 }
 
-/* What has been written to it since. */
+/* Returns what was written to it since. */
 static const char *end(void) {
     static char text[1024];
 

@@ -203,7 +203,7 @@ def test_tune():
         said, runs = "", []
         for line in iter(process.stderr.readline, ""):
             said += line
-            if "lame leaves" in line:  # its trial was ended before: with its files
+            if "lame leaves" in line:  # its trial was ended before, along with its files
                 folder = next(re.search(r"-S (\S+)/s .*-- lame ", text)[1] for text in processes() if " -- lame " in text)
                 runs = list(pathlib.Path(folder).glob("uk-run-*"))
             if "trial 1:" in line:

@@ -32,7 +32,7 @@ def run(*options, **more):
 
 def test_runs():
     expect("a program", run(*PROGRAM, prefix(), "--check"), 0, "device: a simulated device on board\n", "check: equal to the interpreter's")
-    # An operand of more than one piece of a copy.
+    # An operand that is copied in several pieces.
     large = run(source + "/examples/matmul.uk", *SMALL, "--size", "lda=3000000", GPU, prefix(), "--check", "--time")
     expect("a large operand", large, 0, "check: equal to the interpreter's", r"time: [\d.]+ ms .* GFLOP/s\n", "measured by events of a simulated device on board")
     network = top / "net.onnx"
@@ -110,7 +110,7 @@ def test_cuts():
         cut(daemons[0])
 
     expect("cut while uploading", hold("uploading", lose, PROGRAM), 1, "connection was lost while uploading .*bytes")
-    # A driver that is never ready.
+    # A driver that never becomes ready.
     slow = "--remote-prefix=sh -c 'touch {0}/held; exec sleep 1000'".format(top)
     expect("cut while running", hold("waiting", lose, [*PROGRAM, slow]), 1, "--remote=board: the connection was lost while the program ran")
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many terms `uk run --time` counts: as many as the interpreter adds up. Of a program whose inputs are
- * all 1 and whose terms are products, that is the sum of its output.
+ * Compares the number of terms that `uk run --time` counts with the number that the interpreter adds. If all
+ * inputs are 1 and terms are products, the latter is the sum of the output.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ int uk_complain(int status, const char *format, ...) {
     return status;
 }
 
-/* The operations of a term: the addition is one more. */
+/* `operations`: per term, in addition to the addition. */
 static void counts(const char *text, int operations, const int64_t size[MOST_SIZES]) {
     struct uk_program *p;
     double sum = 0;
@@ -114,7 +114,7 @@ static void pads(void **state) {
             counts(programs[i], 1, size[j]);
 }
 
-/* A band of a large matrix: not gone through point by point. */
+/* A band of a large matrix, whose points must not be enumerated. */
 static void large(void **state) {
     static const char text[] = VECTORS "C[m, n] = sum(k where k == m) A[m, k] * B[k, n]\n";
     const int64_t size[MOST_SIZES] = {100000, 100000, 1000000};

@@ -19,7 +19,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-# expect STATUS STDERR-REGEX ARGUMENT...; standard output is left in the file out.
+# expect STATUS STDERR-REGEX ARGUMENT...: checks a command; standard output is left in the file out.
 expect() {
     local status=$1 err=$2 got
     shift 2
@@ -29,7 +29,7 @@ expect() {
     [[ $(<err) =~ $err ]] || { cat err; fail "uk $*: expected on standard error: $err"; }
 }
 
-# log FILE EXPRESSION: every line is a trial, and the expression holds of the list `trials`.
+# log FILE EXPRESSION: checks that every line is a trial, and that the expression holds for the list `trials`.
 log() {
     python3 - "$1" "$2" <<'END' || fail "$1: not $2"
 import json, sys
@@ -47,7 +47,7 @@ if not eval(sys.argv[2]):
 END
 }
 
-# What is asked for.
+# Usage and options.
 expect 2 'uk tune needs a FILE' tune
 expect 2 'time-limit 0: expected a number from 1 to 86400' tune matmul.uk --time-limit=0
 expect 2 'trials x: expected a number' tune matmul.uk --trials=x
@@ -55,7 +55,7 @@ expect 2 'target interp cannot be tuned' tune matmul.uk --target=interp
 expect 1 'no.uk: cannot read' tune no.uk
 expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
 
-# A search: the result applies and is right; every trial is logged, auto first. Of `some` it is the next one's, too.
+# A search: the result applies and is right; every trial is logged, auto first. In `some` the next search covers this.
 product=$([[ $all ]] && echo matmul.uk || echo matmul_nt.uk)
 expect 0 'schedules measured in' tune $product "${small[@]}" --trials=30 --log=one.jsonl -o one.uk
 cp err one.err
@@ -70,8 +70,9 @@ import json
 assert json.loads(open("one.jsonl").readline())["schedule"] == open("auto.uk").read()
 END
 
-# Plain loops along a sum, of which each addition waits for the one before, are not run beside kernels: the cost rule is enough. So many trials
-# have all starts among them, however many kernels are left out, which depends on what was measured.
+# Plain loops along a sum, in which each addition waits for the previous one, are not run: the cost estimate rules them
+# out. With this number of trials all starts are among them, however many kernels are excluded, which depends on
+# measurements.
 if [[ $all ]]; then
     expect 0 'schedules measured in' tune matmul_nt.uk "${small[@]}" --trials=30 --log=behind.jsonl -o behind.uk
 else
@@ -81,13 +82,13 @@ fi
 log behind.jsonl 'any(t["status"] == "behind" and t["rounds"] == 0 for t in trials)'
 grep -qE '[1-9][0-9]* not run, as they cost more than 30 x the best by estimate' err || { cat err; fail 'not said: what was not run'; }
 
-# Without -o the schedule is the standard output; the order of the starts does not depend on what was measured.
+# Without -o the schedule is printed; the order of starts does not depend on measurements.
 if [[ $all ]]; then
     expect 0 'schedules measured' tune matmul.uk "${small[@]}" --trials=4 --seed=3 --log=two.jsonl
     grep -q '^schedule$' out || fail 'the schedule was not printed'
     expect 0 'schedules measured' tune matmul.uk "${small[@]}" --trials=4 --seed=3 --log=three.jsonl
     python3 - <<'END' || fail 'the same seed gave other candidates'
-import json  # those that are looked at again come twice
+import json  # schedules that were measured again occur twice
 one, two = (list(dict.fromkeys(t["schedule"] for t in map(json.loads, open(f)) if t["start"]))
             for f in ("two.jsonl", "three.jsonl"))
 n = min(len(one), len(two))
@@ -95,7 +96,7 @@ assert n >= 2 and one[:n] == two[:n], (one, two)
 END
 fi
 
-# Going on: known trials are not measured again, a torn line goes, another program's lines stay.
+# Resuming: known trials are not measured again, a torn line is dropped, another program's lines are kept.
 lines=$(wc -l <one.jsonl)
 printf '{"key":"torn' >>one.jsonl
 expect 0 "one.jsonl has [0-9]* trials of this program and these sizes, and 0 of others" \
@@ -112,15 +113,15 @@ printf 'a text of mine\n' >precious
 expect 1 'precious:1: not a trial of uk tune' tune matmul.uk "${small[@]}" --log=precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a file that is no log was changed'
 
-# Nothing is written that did not work.
+# Nothing is written unless it worked.
 printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 expect 1 'error: .*do not require kernels' tune softly.uk --size N=1000 --require-kernels -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
 expect 0 'schedules measured' tune softly.uk --size N=1000 --threads=1 --trials=4 -o soft.uk
 expect 0 'note: stage .Y. is compiled as plain loops: no (step|kernel) ' run softly.uk --size N=1000 --schedule=soft.uk --check
 
-# A candidate that crashes, one that never ends, one that is wrong: the rest goes on. The user's kernel is what auto
-# takes first.
+# A candidate that crashes, one that never ends, one that is wrong: the search continues. The automatic schedule prefers
+# the user's kernel.
 own_kernel() {
     cat >"with_$1.uk" <<END
 pragma import "$1.c"
@@ -145,11 +146,11 @@ expect 0 'crash: .*does not work here' tune with_crashes.uk --size N=4000 --thre
 log crash.jsonl 'trials[0]["status"] == "crash" and any(t["status"] == "ok" for t in trials)'
 grep -q 'uk_vadd' crash.steps || fail 'the result does not call the kernel that works'
 own_kernel hangs 'while (*(volatile const float *)a == *a) c[i] = a[i] + b[i];'
-# Trials that take seconds show progress meanwhile.
+# Trials that take seconds show progress.
 [[ ! $all ]] || expect 0 's, trial 0 of 3, best.*timeout: not finished after' tune with_hangs.uk --size N=4000 --threads=1 \
     --trials=3 --trial-limit=7 --log=hang.jsonl -o hang.steps
 [[ ! $all ]] || log hang.jsonl 'trials[0]["status"] == "timeout" and any(t["status"] == "ok" for t in trials)'
-# The time limit ends a trial too.
+# The time limit also ends a trial.
 expect 1 'no schedule worked' tune with_hangs.uk --size N=4000 --threads=1 --time-limit=2 --trial-limit=10000 -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'without a schedule that works -o was written'
 own_kernel lies 'c[i] = a[i] + b[i] + 1;'
@@ -161,7 +162,8 @@ END
 expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --trials=4 --log=lie.jsonl
 log lie.jsonl 'any(t["status"] == "wrong" and "offset" in t["message"] for t in trials)'
 
-# A signal: whole lines in the log, the best so far in -o, nothing left running. Under nohup a HUP is ignored, by uk tune too.
+# After a signal: whole lines in the log, the best so far in -o, and no process left. Under nohup, uk tune ignores HUP,
+# too.
 for signal in INT ${all:+TERM HUP}; do
     rm -f stop.jsonl stop.steps
     env --default-signal=HUP "$uk" tune matmul.uk "${small[@]}" --trials=100000 --log=stop.jsonl -o stop.steps >out 2>err &
@@ -178,7 +180,7 @@ for signal in INT ${all:+TERM HUP}; do
         { cat err; fail "SIG$signal: no message"; }
     log stop.jsonl 'len(trials) >= 3'
     expect 0 '^$' run matmul.uk "${small[@]}" --schedule=stop.steps --check
-    # The fastest of the log, or the first if none is faster by half a percent.
+    # The best is the fastest in the log, or the first one unless another is faster by half a percent.
     python3 - <<'END' || fail "SIG$signal: -o is not the best so far"
 import json
 trials = {t["schedule"]: t for t in map(json.loads, open("stop.jsonl"))}
@@ -189,7 +191,7 @@ assert text.split("schedule\n", 1)[1] == (best if best["speed"] > 1.005 else fir
 END
 done
 
-# Another architecture's code: instructions are counted, the same each time, and the result is what uk run counts.
+# Code of another architecture: counted instructions are the same each time, and those of uk run.
 counted=(--size M=24 --size N=33 --size K=50 --target=riscv64-p)
 if ! command -v qemu-riscv64 >/dev/null; then
     echo 'instructions: skipped, qemu-riscv64 is not installed; ./uk-setup test installs it'
@@ -212,7 +214,7 @@ assert open("count.uk").read().split("schedule\n", 1)[1] in [t["schedule"] for t
 again = [t for t in trials if t["schedule"] == good[0]["schedule"]]
 assert len({t["instructions"] for t in again}) == 1, again
 END
-    # What is left on a terminal are messages: each line of progress is cleared before one, and at the end.
+    # On a terminal only messages remain: each progress line is cleared before a message, and at the end.
     python3 - "$uk" "${counted[@]}" <<'END' || fail 'the lines of progress on a terminal'
 import os, pty, re, sys
 pid, terminal = pty.fork()
@@ -222,7 +224,7 @@ said = b""
 try:
     while more := os.read(terminal, 4096):
         said += more
-except OSError:  # it has ended
+except OSError:  # the process has ended
     pass
 assert os.waitpid(pid, 0)[1] == 0, said
 assert b"best 1.000 x" in said, said
@@ -235,7 +237,7 @@ END
     PATH=$work "$uk" tune matmul_i8.uk "${counted[@]}" -o precious >out 2>err || status=$?
     [[ $status == 1 && $(<err) == *"install Debian's qemu-user"* ]] || { cat err; fail 'without an emulator'; }
     [[ $(<precious) == 'a text of mine' ]] || fail 'without an emulator -o was written'
-    # A signal ends what a trial has started.
+    # A signal also ends the processes that a trial has started.
     mkdir runs
     TMPDIR=$work/runs "$uk" tune matmul_i8.uk --size M=300 --size N=300 --size K=3000 --target=riscv64-p --trials=9 >out 2>err &
     pid=$!

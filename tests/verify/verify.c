@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_verify: kernels that break their declarations in one way each, and what is said of each; good ones pass.
- * */
+/* uk_verify: kernels that violate their declarations in one way each, with the report on each; correct ones
+ * pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "verify_report.h"
 #include "test_context.h"
 
-/* c[4][8] = sum over p of a[p][i] * b[p][j], four rows of a in a panel. */
+/* c[4][8] = sum over p of a[p][i] * b[p][j]; a is a panel of four rows. */
 #define HEAD                                        \
     "pragma import c \"\"\"\n"                      \
     "#include <immintrin.h>\n#include <stdint.h>\n" \
@@ -26,7 +26,7 @@
     "  compute void mm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 0)\n" \
     "  update void mm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 1)\n"  \
     "end\n"
-/* The product, with whatever stands for ldc, what a sum starts with, and the number of steps. */
+/* The product, with expressions for ldc, for the initial value of a sum and for the number of steps. */
 #define PRODUCT(ldc, start, steps)                                                  \
     "for (int i = 0; i < 4; i++) for (int j = 0; j < 8; j++) {\n"                   \
     "  float s = " start ";\n"                                                      \
@@ -37,7 +37,8 @@
 static bool all;
 
 static const struct broken {
-    const char *name, *body, *compute, *update; /* what the lines of the forms contain */
+    /* parts of the report's lines about compute and update */
+    const char *name, *body, *compute, *update;
 } kernels[] = {
     {"good", GOOD, "mm compute: ok, 504 cases", "mm update: ok, 504 cases"},
     {"reads_output", PRODUCT("ldc", "acc * c[i * ldc + j]", "k"), "c[0, 0] is nan, not", "ok"},
@@ -95,7 +96,7 @@ static void endless(void **state) {
     uk_text_free(report);
 }
 
-/* The limit is one call's: all of them together may take longer. */
+/* The time limit applies to each call; all together may take longer. */
 static void slow(void **state) {
     const struct uk_verify_options options = {.seconds = 1, .cases = 40};
 
@@ -119,7 +120,7 @@ static void asleep(void **state) {
     uk_text_free(report);
 }
 
-/* A callee-saved register that the compiler does not save for other reasons. */
+/* Changes a callee-saved register that the compiler has no other reason to save. */
 #define ADD(body)                                                               \
     "pragma import c \"\"\"\n#include <immintrin.h>\n"                          \
     "void add(const float *a, const float *b, float *c) {\n" body "}\n\"\"\"\n" \
@@ -130,8 +131,8 @@ static void asleep(void **state) {
 #define SUM "_mm256_storeu_ps(c, _mm256_add_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(b)));\n"
 
 static void registers(void **state) {
-    /* xor %ebx, %ebx and so on, as data: what asm says in words and does not declare is found before it runs.
-     * */
+    /* xor %ebx, %ebx etc. as data: an undeclared change that asm states in words is found before the code
+     * runs. */
     static const char *const names[][2] = {{"rbx", "0x31, 0xdb"},       {"rbp", "0x31, 0xed"},
                                            {"r12", "0x45, 0x31, 0xe4"}, {"r13", "0x45, 0x31, 0xed"},
                                            {"r14", "0x45, 0x31, 0xf6"}, {"r15", "0x45, 0x31, 0xff"}};
@@ -156,7 +157,7 @@ static void upper_halves(void **state) {
     (void)state;
     if (!__builtin_cpu_supports("avx"))
         skip();
-    /* One by one: code of the compiler's own with wide vectors would clear them. */
+    /* Element by element: with wide vectors the compiler would clear the upper halves itself. */
     report = report_of(context,
                        ADD("for (int i = 0; i < 8; i++) c[i] = *(volatile const float *)(a + i) + b[i];\n"
                            "__asm__ volatile(\".byte 0xc5, 0xfc, 0xc2, 0xc0, 0x0f\");" /* vcmptrueps */),
@@ -165,10 +166,10 @@ static void upper_halves(void **state) {
     uk_text_free(report);
 }
 
-/* Types, layouts, alignment, over-read and assumptions as a declaration may have them. */
+/* Types, layouts, alignments, over-reads and assumptions that declarations may have. */
 static void declarations(void **state) {
     static const char *const good[] = {
-        /* saturating pair sums would show: u8 and i8 over their whole range */
+        /* u8 and i8 over their whole range: saturating sums of pairs would be found */
         "pragma import c \"\"\"\n#include <stdint.h>\n"
         "void dot(int64_t k, const uint8_t *a, const int8_t *b, int32_t *c, int acc) {\n"
         "  int32_t s = acc ? *c : 0; for (int64_t p = 0; p < k; p++) s += a[p] * b[p]; *c = s; }\n\"\"\"\n"
@@ -176,7 +177,7 @@ static void declarations(void **state) {
         "  c[] = sum(p) i32(a[p]) * i32(b[p])\n"
         "  compute void dot(i64 P, ptr a, ptr b, ptr c, i32 0)\n"
         "  update void dot(i64 P, ptr a, ptr b, ptr c, i32 1)\nend\n",
-        /* reset and update, a size tied to another, aligned, over-read to 16 */
+        /* reset and update, a size that depends on another, alignment, over-read up to 16 */
         "pragma import c \"\"\"\n#include <immintrin.h>\n"
         "void zero(float *c, int n) { for (int i = 0; i < n; i++) c[i] = 0; }\n"
         "void pairs(const float *a, const float *w, float *c, int n) {\n"
@@ -186,7 +187,7 @@ static void declarations(void **state) {
         "  tensor w f32 [2]\n  tensor c f32 [N]\n  assume M == 2 * N and N <= 8\n"
         "  c[i] = sum(r) w[r] * a[2 * i + r]\n"
         "  reset void zero(ptr c, i32 N)\n  update void pairs(ptr a, ptr w, ptr c, i32 N)\nend\n",
-        /* max, from a column of a strided matrix; scalars */
+        /* max over a column of a strided matrix; scalars */
         "pragma import c \"\"\"\n"
         "void top(long m, const double *a, long lda, double *c) {\n"
         "  double s = -__builtin_inf(); for (long i = 0; i < m; i++)\n"
@@ -238,7 +239,8 @@ static bool is_asm(const struct uk_kernel *row) {
     return !strncmp(uk_kernel_impl(row), "asm", 3);
 }
 
-/* Is the kernel the first that runs here of its operation's form, by inline assembly or without? */
+/* True if the kernel is the first one of its operation's form that runs here, among those with inline
+ * assembly or those without. */
 static bool is_example(const struct uk_kernel *row) {
     for (int i = 0; uk_kernel_at(i) != row; i++) {
         const struct uk_kernel *other = uk_kernel_at(i);
@@ -251,8 +253,8 @@ static bool is_example(const struct uk_kernel *row) {
     return true;
 }
 
-/* With --all every kernel; otherwise two of each form of operation, in fewer cases: the test `kernels` checks
- * what each computes. */
+/* With --all every kernel; otherwise two per form of operation, with fewer cases: the test `kernels` checks
+ * the results of all. */
 static void registry(void **state) {
     int foreign = 0;
 

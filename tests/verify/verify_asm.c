@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What asm statements declare: those of the registry's kernels, of every architecture, and the same with a
- * clobber less. */
+/* Declared effects of asm statements: those of the registry's kernels, on every architecture, and the same
+ * with one clobber missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static LLVMModuleRef module_of(const struct uk_kernel *k) {
     return module;
 }
 
-/* What is found in the kernel's module, which is spent; free it. */
+/* Returns the findings in the kernel's module, which it consumes; free them. */
 static char *found_in(LLVMModuleRef module, const char *symbol) {
     struct uk_text found = {0};
 
@@ -56,7 +56,7 @@ static void registry(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* The kernel's module with none of its statements declaring that register. */
+/* The kernel's module, in which no statement declares that register. */
 static LLVMModuleRef without(const struct uk_kernel *k, const char *reg) {
     LLVMModuleRef module = module_of(k);
     char *text = LLVMPrintModuleToString(module), *error, clobber[32];

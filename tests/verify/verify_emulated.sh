@@ -13,7 +13,7 @@ for emulator in qemu-riscv64 qemu-aarch64; do
     command -v $emulator >/dev/null || { echo "verify_emulated skipped: $emulator is not installed; ./uk-setup test installs it"; exit 77; }
 done
 
-# expect STATUS TEXT ARGUMENT...: uk verify prints it.
+# expect STATUS TEXT ARGUMENT...: checks that uk verify prints TEXT.
 expect() {
     local status=0
     "$uk" verify "${@:3}" >out 2>&1 || status=$?
@@ -21,7 +21,7 @@ expect() {
     [[ -z $(ls "$TMPDIR") ]] || { echo "uk verify ${*:3} left behind: $(ls "$TMPDIR"/*)"; exit 1; }
 }
 
-# add STATEMENT...: a kernel of three vectors, with this in it.
+# add STATEMENT...: prints a kernel that adds two vectors and also contains the statement.
 add() {
     cat <<END
 pragma import c """
@@ -47,7 +47,7 @@ expect 0 '^uk_igemm_4x5_rvp_asm compute: ok, [0-9]+ cases$' uk_igemm_4x5_rvp_asm
 [[ $(wc -l <out) == 2 ]] || { cat out; exit 1; }
 expect 0 '^uk_i32kadd_1x8_rvp_intrin compute: ok, [0-9]+ cases$' uk_i32kadd_1x8_rvp_intrin --target=riscv64+rvp
 
-# Rows that are far apart reserve nothing between them: neither this process nor the emulator needs more than the rows.
+# No memory is reserved between rows that are far apart, neither in this process nor in the emulator.
 transpose=$("$uk" kernels --target=riscv64-p | grep -oE '^uk_u8t[a-z]+_8x8_rvp_intrin')
 cat >far.uk <<'END'
 pragma import c """
@@ -74,7 +74,7 @@ END
 expect 1 'requires rvp, which target riscv64 does not have' uk_igemm_4x5_rvp_asm --target=riscv64
 expect 1 "its code is for arm, and this CPU is" uk_sgemm_4x8_generic_c --target=armv7-neon
 
-# Arguments of each kind: more than there are registers, floats among the integers and behind them.
+# Arguments of each kind: more than there are registers, floats between integers and after them.
 cat >many.uk <<'END'
 pragma import c """
 void many(float s, double t, int n, float u, double v, long m, double w, float x, const double *a, float y, float z,
@@ -104,7 +104,8 @@ intrinsic many
 end
 END
 add '' >good.uk
-# What is wrong: a value, memory that is not there or not to be written, an instruction, no end; and the convention.
+# Wrong kernels: a value, memory that does not exist or must not be written, an instruction, an endless loop, and the
+# calling convention.
 add 'c[n / 2] += 1;' >value.uk
 add 'c[n] = 0;' >past.uk
 add 'c[0] = *(volatile const float *)(a - 1) + b[0], c[0] = a[0] + b[0];' >before.uk

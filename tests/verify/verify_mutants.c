@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_verify: kernels that are right for easy data, short sums and quiet callers, and wrong otherwise; and
- * their twins that are right.
+ * uk_verify: kernels that are right for easy data, short sums and simple callers, and wrong otherwise; each
+ * with a correct variant.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static struct uk_context *context;
 
 #define C(body) "pragma import c \"\"\"\n#include <immintrin.h>\n#include <stdint.h>\n" body "\n\"\"\"\n"
 
-/* c[] (+)= sum over p of a[p] * b[p], of these types in C and in the language. */
+/* c[] (+)= sum over p of a[p] * b[p], with these types in C and in the language. */
 #define DOT_HEAD(x, y, z) "void f(int64_t k, const " x " *a, const " y " *b, " z " *c, int64_t acc) {\n"
 #define DOT_TAIL(x, y, z, product)                                                   \
     "intrinsic f\n  tensor a " x " [P]\n  tensor b " y " [P]\n  tensor c " z " []\n" \
@@ -37,7 +37,7 @@ static struct uk_context *context;
 #define SUM(type, product, steps) \
     type " s = acc ? *c : 0;\nfor (int64_t p = 0; p < " steps "; p++) s += " product ";\n*c = s;\n"
 
-/* c = what the expression gives for x = a[i], y = b[i]. */
+/* c = expression of x = a[i] and y = b[i]. */
 #define MAP(type, t, expression, says)                                                                   \
     C("void f(int64_t n, const " type " *a, const " type " *b, " type " *c) {\n"                         \
       "for (int64_t i = 0; i < n; i++) { const " type " x = a[i], y = b[i]; c[i] = " expression "; } }") \
@@ -50,7 +50,7 @@ static struct uk_context *context;
     "intrinsic f\n  tensor a " t " [N]\n  tensor c " t " []\n  c[] = max(i) a[i]\n"           \
     "  compute void f(i64 N, ptr a, ptr c)\nend\n"
 
-/* Any tile of up to 5 rows and 11 columns; `s` is a sum, `wrong` what may become of it. */
+/* Any tile of up to 5 rows and 11 columns; `s` is the expression that is stored for a sum s. */
 #define TILE(before, s, after)                                                                            \
     C("void f(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t m, " \
       "int64_t n) {\n" before "for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) {\n"       \
@@ -63,19 +63,19 @@ static struct uk_context *context;
     "  compute void f(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 0, i64 I, i64 J)\n"                        \
     "  update void f(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 1, i64 I, i64 J)\nend\n"
 
-/* c = what the expression gives for x = a[i] and the scalar s. */
+/* c = expression of x = a[i] and the scalar s. */
 #define SCALED(type, t, expression, says)                                                            \
     C("void f(int64_t n, " type " s, const " type " *a, " type " *c) {\n"                            \
       "for (int64_t i = 0; i < n; i++) { const " type " x = a[i]; c[i] = " expression "; } }")       \
     "intrinsic f\n  scalar s " t "\n  tensor a " t " [N]\n  tensor c " t " [N]\n  c[i] = " says "\n" \
     "  compute void f(i64 N, " t " s, ptr a, ptr c)\nend\n"
-/* bf16 of a float whose bits are u. */
+/* Conversion to bf16 of a float with the bits u. */
 #define TO_BF16(expression)                                                                              \
     C("void f(int64_t n, const float *a, uint16_t *c) { for (int64_t i = 0; i < n; i++) {\n"             \
       "  union { float f; uint32_t u; } x = {a[i]}; const uint32_t u = x.u; c[i] = " expression "; } }") \
     "intrinsic f\n  tensor a f32 [N]\n  tensor c bf16 [N]\n  c[i] = bf16(a[i])\n"                        \
     "  compute void f(i64 N, ptr a, ptr c)\nend\n"
-/* Sums requantized: of 990 and 1010 the product rounds to an integer, and the sum is a tie. */
+/* Requantized sums: for 990 and 1010 the product rounds to an integer, and the sum is a tie. */
 #define REQUANTIZE(scaled)                                                                              \
     C("void f(int64_t n, const int32_t *a, int8_t *c) { for (int64_t i = 0; i < n; i++) {\n"            \
       "  const float x = __builtin_rintf(" scaled ");\n"                                                \
@@ -83,7 +83,7 @@ static struct uk_context *context;
     "intrinsic f\n  tensor a i32 [N]\n  tensor c i8 [N]\n  c[i] = i8(round(f32(a[i]) * 0.1 - 100.5))\n" \
     "  compute void f(i64 N, ptr a, ptr c)\nend\n"
 
-/* A sum with what is outside of x left out. */
+/* A sum without the terms outside x. */
 #define PADDED(product)                                                                                \
     C("void f(int64_t n, const float *x, const float *w, float *y) {\n"                                \
       "for (int64_t i = 0; i < n; i++) { float s = 0;\n"                                               \
@@ -92,14 +92,14 @@ static struct uk_context *context;
     "intrinsic f\n  tensor x f32 [N]\n  tensor w f32 [3]\n  tensor y f32 [N]\n"                        \
     "  y[i] = sum(r) pad(x[i + r - 1], 0) * w[r]\n  compute void f(i64 N, ptr x, ptr w, ptr y)\nend\n"
 
-/* c[i] = a[i], i < n, n passed as i32. */
+/* c[i] = a[i] for i < n; n is passed as i32. */
 #define COPY(body)                                                                 \
     C("void f(int n, const float *a, float *c) {\n" body "}")                      \
     "intrinsic f\n  tensor a f32 [N]\n  tensor c f32 [N]\n  c[i] = pad(a[i], 0)\n" \
     "  compute void f(i32 N, ptr a, ptr c)\nend\n"
 #define COPY_ALL "for (int64_t i = 0; i < n; i++) c[i] = a[i];\n"
 
-/* Eight floats moved by an asm statement. */
+/* Moves eight floats by an asm statement. */
 #define MOVE(statement)                                                                 \
     C("void f(const float *a, float *c) { " statement " }")                             \
     "intrinsic f requires avx\n  tensor a f32 [8]\n  tensor c f32 [8]\n  c[i] = a[i]\n" \
@@ -107,7 +107,8 @@ static struct uk_context *context;
 #define BY_YMM "vmovups (%0), %%ymm3\\n\\tvmovups %%ymm3, (%1)"
 
 static const struct mutant {
-    const char *name, *text, *says; /* "ok": it is none */
+    /* "ok": the kernel is correct */
+    const char *name, *text, *says;
 } mutants[] = {
     /* ---- precision and overflow ---- */
     {"f32", F32_DOT(SUM("float", "a[p] * b[p]", "k")), "ok"},
@@ -266,7 +267,7 @@ static const struct mutant {
      COPY("int64_t m; __asm__(\"mov %q1, %0\" : \"=r\"(m) : \"r\"(n));\n"
           "for (int64_t i = 0; i < m; i++) c[i] = a[i];\n"),
      "WRONG"},
-    /* ---- what asm declares ---- */
+    /* ---- declared effects of asm ---- */
     {"asm", MOVE("__asm__ volatile(\"" BY_YMM "\" :: \"r\"(a), \"r\"(c) : \"memory\", \"ymm3\");"), "ok"},
     {"asm without its vector", MOVE("__asm__ volatile(\"" BY_YMM "\" :: \"r\"(a), \"r\"(c) : \"memory\");"),
      "changes %ymm3 by 'vmovups ($0), %ymm3' in its asm, which is neither an output nor"},
@@ -298,7 +299,7 @@ static const struct mutant {
      "changes rdx by"},
 };
 
-/* A wrong kernel is wrong in one form at least. */
+/* A wrong kernel must be reported in at least one form. */
 static void is_judged(void **state) {
     const struct mutant *m = *state;
     const bool good = !strcmp(m->says, "ok");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_verify: kernels that round otherwise than their declaration, take the other zero, or count the terms of
- * a size in 16 bits; and their twins that are right. Results that round have one right value, and are
- * compared with it exactly.
+ * uk_verify: kernels that round differently from their declaration, return the other zero, or count terms in
+ * 16 bits; each with a correct variant. A result that rounds has one right value, and is compared exactly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +17,13 @@ static struct uk_context *context;
 
 #define C(body) "pragma import c \"\"\"\n#include <immintrin.h>\n#include <stdint.h>\n" body "\n\"\"\"\n"
 
-/* y[i] = what the expression gives for a = x[i], and the statement of the declaration. */
+/* y[i] = expression of a = x[i]; `says` is the declaration's right side. */
 #define MAP(from, f, to, t, expression, says)                                                          \
     C(HELPERS "void f(int64_t n, const " from " *x, " to " *y) {\n"                                    \
               "for (int64_t i = 0; i < n; i++) { const " from " a = x[i]; y[i] = " expression "; } }") \
     "intrinsic f\n  tensor x " f " [N]\n  tensor y " t " [N]\n  y[i] = " says "\n"                     \
     "  compute void f(i64 N, ptr x, ptr y)\nend\n"
-/* z[i] from a = x[i] and b = y[i], of one type. */
+/* z[i] = expression of a = x[i] and b = y[i], of one type. */
 #define PAIR(type, t, expression, says)                                                                 \
     C(HELPERS "void f(int64_t n, const " type " *x, const " type " *y, " type " *z) {\n"                \
               "for (int64_t i = 0; i < n; i++) { const " type " a = x[i], b = y[i]; z[i] = " expression \
@@ -32,7 +31,7 @@ static struct uk_context *context;
     "intrinsic f\n  tensor x " t " [N]\n  tensor y " t " [N]\n  tensor z " t " [N]\n"                   \
     "  z[i] = " says "\n  compute void f(i64 N, ptr x, ptr y, ptr z)\nend\n"
 
-/* What a conversion toward zero, one with ties upward, and one through f32 give; half precision as bits. */
+/* Conversions toward zero, with ties upward, and through f32; half precision as bits. */
 #define HELPERS                                                                                              \
     "static uint32_t bits(float f) { union { float f; uint32_t u; } x = {f}; return x.u; }\n"                \
     "static float real(uint32_t u) { union { uint32_t u; float f; } x = {u}; return x.f; }\n"                \
@@ -46,7 +45,7 @@ static struct uk_context *context;
     "static uint16_t half(float f) { union { _Float16 h; uint16_t u; } x = {(_Float16)f}; return x.u; }\n"   \
     "static float from_half(uint16_t u) { union { uint16_t u; _Float16 h; } x = {u}; return (float)x.h; }\n"
 
-/* c[] (+)= sum over p of a[p] * b[p], halves as bits. */
+/* c[] (+)= sum over p of a[p] * b[p], with halves as bits. */
 #define DOT(type, t, to, r, body, product)                                                               \
     C(HELPERS "void f(int64_t k, const " type " *a, const " type " *b, " to " *c, int64_t acc) {\n" body \
               "}")                                                                                       \
@@ -54,7 +53,7 @@ static struct uk_context *context;
     "  c[] = sum(p) " product "\n  compute void f(i64 P, ptr a, ptr b, ptr c, i64 0)\n"                  \
     "  update void f(i64 P, ptr a, ptr b, ptr c, i64 1)\nend\n"
 
-/* y[i] = (acc ? y[i] : 0) + sum over p, q of x[i, p, q], the extents of which nothing bounds. */
+/* y[i] = (acc ? y[i] : 0) + sum over p, q of x[i, p, q], with unbounded extents. */
 #define SUMS(body)                                                                                     \
     C("void f(int64_t n, int64_t r, int64_t s, const int32_t *x, int64_t ld, int64_t le, int32_t *y, " \
       "int64_t acc) {\n" body "}")                                                                     \
@@ -67,7 +66,7 @@ static struct uk_context *context;
     "  for (int64_t p = 0; p < (" r "); p++) for (int64_t q = 0; q < (" s "); q++)\n"  \
     "    t += (uint32_t)x[i * ld + p * le + q]; y[i] = (int32_t)t; }\n"
 
-/* A product of halves, which no long sum of has enough bits for: f16, in a tile that has no edges. */
+/* A product of halves in a tile without edges: f16 has too few bits for long sums. */
 #define HALVES(steps)                                                                                       \
     C(HELPERS                                                                                               \
       "void f(int64_t k, const uint16_t *a, const uint16_t *b, uint16_t *c, int64_t acc) {\n"               \
@@ -92,7 +91,8 @@ static struct uk_context *context;
 #define IN_I32 "a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a <= -0x1p31f ? INT32_MIN : (int32_t)"
 
 static const struct wrong {
-    const char *name, *text, *says; /* "ok": it is right */
+    /* "ok": the kernel is correct */
+    const char *name, *text, *says;
 } kernels[] = {
     /* ---- one conversion ---- */
     {"f32 to bf16", MAP("float", "f32", "uint16_t", "bf16", "even(a)", "bf16(x[i])"), "ok"},
@@ -164,7 +164,7 @@ static const struct wrong {
          "(int8_t)v; })",
          "i8(round(f32(x[i]) * 0.25))"),
      "y["},
-    /* ---- a product that is added may be rounded by itself or not, the sum is rounded ---- */
+    /* ---- products that are added may be rounded separately or not; the sum is rounded ---- */
     {"axpy", AXPY("y[i] += s * x[i]"), "ok"},
     {"axpy, fused", AXPY("y[i] = __builtin_fmaf(s, x[i], y[i])"), "ok"},
     {"axpy, cut", AXPY("y[i] = CHOPPED(float, *(volatile float *)(y + i) + s * x[i])"), "y["},
@@ -217,7 +217,7 @@ static const struct wrong {
     {"halves, 16 bits", HALVES("(uint16_t)k"), "P=65"},
 };
 
-/* A wrong kernel is wrong in one form at least. */
+/* A wrong kernel must be reported in at least one form. */
 static void is_judged(void **state) {
     const struct wrong *w = *state;
     const bool good = !strcmp(w->says, "ok");
@@ -228,7 +228,7 @@ static void is_judged(void **state) {
     uk_text_free(report);
 }
 
-/* Not only with the usual seed. */
+/* Checks with other seeds, too. */
 static void is_judged_with_any_seed(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uk_verify: kernels that are wrong for some sizes, strides and addresses only, most of them where two of
- * these meet; and their twins that are right.
+ * uk_verify: kernels that are wrong only for some sizes, strides and addresses, most of them for a
+ * combination of two; each with a correct variant.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,14 +17,14 @@ static struct uk_context *context;
 
 #define C(body) "pragma import c \"\"\"\n#include <stdint.h>\n" body "\n\"\"\"\n"
 
-/* c[i, j] = a[i, j] of contiguous rows; `at` is where, from the start. */
+/* c[i, j] = a[i, j] with contiguous rows; `at` is the element's offset. */
 #define DENSE(type, t, at)                                                                           \
     C("void f(int64_t m, int64_t n, const " type " *a, " type " *c) {\n"                             \
       "for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) c[i * n + j] = a[" at "]; }") \
     "intrinsic f\n  tensor a " t " [M, N]\n  tensor c " t " [M, N]\n  c[i, j] = a[i, j]\n"           \
     "  compute void f(i64 M, i64 N, ptr a, ptr c)\nend\n"
 
-/* The same of rows that are apart, with arguments of that type. */
+/* The same with padded rows, and arguments of that type. */
 #define ROWS(type, t, from, to, extra)                                                                  \
     C("void f(" type " m, " type " n, const float *a, " type " lda, float *c, " type " ldc) {\n"        \
       "for (" type " i = 0; i < m; i++) for (" type " j = 0; j < n; j++) c[" to "] = a[" from "]" extra \
@@ -38,7 +38,7 @@ static struct uk_context *context;
     "intrinsic f\n  tensor a f32 [I, 8] stride [lda, 1]\n  tensor c f32 [I, 8]\n  assume 1 <= I <= 6\n" \
     "  c[i, j] = a[i, j]\n  compute void f(i32 I, ptr a, i32 lda, ptr c)\nend\n"
 
-/* A product of matrices, all sizes free. */
+/* A product of matrices, with all sizes free. */
 #define PRODUCT(s)                                                                                          \
     C("void f(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c, int64_t acc) {\n"  \
       "for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) {\n"                                 \
@@ -58,9 +58,10 @@ static struct uk_context *context;
     "  update void f(i64 P, ptr a, ptr b, ptr c, i64 1)\nend\n"
 
 static const struct mutant {
-    const char *name, *text, *says; /* "ok": it is none */
+    /* "ok": the kernel is correct */
+    const char *name, *text, *says;
 } mutants[] = {
-    /* ---- several sizes are large ---- */
+    /* ---- several large sizes ---- */
     {"dense", DENSE("float", "f32", "i * n + j"), "ok"},
     {"dense, offsets of 24 bits", DENSE("float", "f32", "(i * n + j) & 0xffffff"), "c["},
     {"dense bytes, offsets of 24 bits", DENSE("uint8_t", "u8", "(i * n + j) & 0xffffff"), "c["},
@@ -68,7 +69,7 @@ static const struct mutant {
     {"product", PRODUCT("s"), "ok"},
     {"product, wrong where m and n are large", PRODUCT("m > 340 && n > 340 && j > n / 2 ? s + 1 : s"), "c["},
     {"product, wrong where all are", PRODUCT("m > 250 && n > 250 && k > 250 ? s + 1 : s"), "c["},
-    /* ---- offsets of 32 bits ---- */
+    /* ---- 32-bit offsets ---- */
     {"rows", ROWS("int64_t", "i64", "i * lda + j", "i * ldc + j", ""), "ok"},
     {"rows of int", ROWS("int", "i32", "(int64_t)i * lda + j", "(int64_t)i * ldc + j", ""), "ok"},
     {"rows of int, offsets of int read",
@@ -80,7 +81,7 @@ static const struct mutant {
     {"few rows", FEW_ROWS("(int64_t)i * lda + j"), "ok"},
     {"few rows, offsets of int", FEW_ROWS("(int)((unsigned)i * (unsigned)lda) + j"), "a"},
     {"few rows, bytes of unsigned", FEW_ROWS("(unsigned)(4 * i * (unsigned)lda) / 4 + j"), "WRONG"},
-    /* ---- strides that meet ---- */
+    /* ---- relations between strides ---- */
     {"wrong where lda is ldc", ROWS("int64_t", "i64", "i * lda + j", "i * ldc + j", " + (lda == ldc)"), "c["},
     {"wrong where rows follow each other",
      ROWS("int64_t", "i64", "i * lda + j", "i * ldc + j", " + (lda == n)"), "c["},
@@ -88,7 +89,7 @@ static const struct mutant {
      ROWS("int64_t", "i64", "i * lda + j", "i * ldc + j", " + (lda > n + 100000)"), "c["},
     {"wrong where lda is a power of two",
      ROWS("int64_t", "i64", "i * lda + j", "i * ldc + j", " + (lda > 100 && !(lda & (lda - 1)))"), "c["},
-    /* ---- the length of a sum ---- */
+    /* ---- lengths of sums ---- */
     {"dot", DOT("", ""), "ok"},
     {"wrong at 65536 terms", DOT("", "if (k == 65536) *c += 1;"), "P=65536"},
     {"forgets the sum of no terms", DOT("if (!k) return;", ""), "P=0"},

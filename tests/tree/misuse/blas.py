@@ -8,7 +8,8 @@ import re
 import tempfile
 
 INTS = {False: ctypes.c_int32, True: ctypes.c_int64}
-# What stands in front of the sizes, and behind them: x is an operand, + a leading dimension, s a stride, a a factor, # the batch's size.
+# Parameters before the sizes, and after them: x is an operand, + a leading dimension, s a stride, a a factor, # the
+# batch's size.
 FORTRAN = {False: "tt" "iii" "a" "x+" "x+" "a" "x+", True: "tt" "iii" "a" "x+s" "x+s" "a" "x+s" "#"}
 
 
@@ -17,7 +18,7 @@ class Functions:
 
     def __init__(self, path, nm):
         self.library = ctypes.CDLL(path)
-        shown = [line.split()[-1].split("@")[0] for line in nm.splitlines() if " A " not in line]  # which are versions
+        shown = [line.split()[-1].split("@")[0] for line in nm.splitlines() if " A " not in line]  # those are versions
         self.functions = {name: re.fullmatch(r"(cblas_)?([sd])gemm(_batch_strided)?(_64_|_64|64_|_)?", name) for name in shown}
 
 

@@ -17,7 +17,7 @@ class Driver(ctypes.Structure):
 
 
 class World:
-    image = None  # of a program; the same for all
+    image = None  # image of a program, shared by all cases
 
     def __init__(self, api):
         self.api, self.kept = api, []
@@ -113,7 +113,7 @@ GOOD = {
 }
 UNSUPPORTED = {"uk_gpu_seconds": 8}  # the simulator measures no time
 
-# What does no harm, by function and place of the argument.
+# Harmless bad arguments, by function and position.
 HARMLESS = {("uk_gpu_close", 0), ("uk_gpu_unload", 1), ("uk_gpu_event_free", 1), ("uk_gpu_open", 3)}
 RETURNED = {"uk_gpu_kind": b"", "uk_gpu_name": b"", "uk_gpu_message": b"no device is open"}
 

@@ -32,7 +32,7 @@ class NetworkOptions(ctypes.Structure):
 
 class World:
     """Networks of two layers, as far as a function needs them, and a block of memory."""
-    made = {}  # by state; the processes of all cases have copies
+    made = {}  # by state; the processes of all cases inherit copies
 
     def __init__(self, api):
         self.api, self.kept = api, []
@@ -191,13 +191,13 @@ GOOD = {
     "uk_network_device_destroy": lambda w: (w.device(),),
 }
 
-# What does no harm, by function and place of the argument: names of networks and of files in messages, folders that nothing is read from, a
-# text without schedules, a count that nobody asks for.
+# Harmless bad values, by function and argument: names of networks and of files in messages, folders from which nothing
+# is read, a text without schedules, a count that the caller does not want.
 TEXT_LABELS = tuple(label(value) for value in TEXTS if value is not None)
 HARMLESS = {("uk_network_destroy", 0): ("NULL",), ("uk_network_device_destroy", 0): ("NULL",), ("uk_network_read", 1): TEXT_LABELS,
             ("uk_network_read", 4): ("NULL", *TEXT_LABELS), ("uk_network_schedule", 1): TEXT_LABELS, ("uk_network_schedule", 2): ("b''",),
             ("uk_network_schedule", 4): ("NULL",)}
-# What the message has in place of the value.
+# Pattern in the message instead of the value.
 CUES = {("uk_network_schedule", 2): "expected 'layer'", ("uk_network_read_file", 1): "No such file|NULL|too long", ("uk_network_read_tensor", 1): "No such file|NULL|too long"}
 RETURNED = {"uk_network_message": b"", "uk_network_name": b""}
 
@@ -212,7 +212,7 @@ def judge(w, name, i, arguments, value, result):
     if not 1 <= result <= 11:
         return f"status {result}"
     message = w.message(arguments[0] if "device *" not in kinds[0] else w.network("read", "for a GPU"))
-    if kinds[0].startswith("const") or arguments[0] is None:  # nothing can have the message
+    if kinds[0].startswith("const") or arguments[0] is None:  # no object to keep the message
         return None
     is_said = is_named(value, message) or re.search(CUES.get((name, i), "no memory" if value is None else "^$"), message)
     return left(kinds, arguments) if is_said else f"is not named: status {result}: {message}"

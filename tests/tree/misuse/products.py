@@ -68,7 +68,7 @@ def strided(w):
     return 0, 0, 0, 4, 4, 4, 1, w.matrix(), 4, 16, w.matrix(), 4, 16, 1, w.matrix(), 4, 16, 2
 
 
-# Products of bytes have no alpha, and no epilogue.
+# Products of bytes have neither alpha nor an epilogue.
 def bytes_product(w):
     return 0, 0, 0, 4, 4, 4, w.matrix(), 4, w.matrix(), 4, 1, w.matrix(), 4
 
@@ -122,17 +122,17 @@ GOOD = {
     "uk_gemm_explain": lambda w: (w.plan(), w.text(), 64),
 }
 
-# What does no harm, by function and place of the argument.
+# Harmless bad values, by function and argument.
 HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
 HARMLESS.update({(f"uk_gemm_{what}", 0): ("one of the other type",) for what in ("workspace", "packed_a_size", "packed_b_size", "explain")})
 HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in "sdi"})
 HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
-# The strides of A and B may be anything that stays within addresses.
+# Strides of A and B may be any number that stays within addresses.
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
 HARMLESS.update({("uk_igemm_batch_strided", i): ("-1",) for i in (8, 11)} | {("uk_igemm_run", 5): ("NULL",)})
-# What the header says is not looked at; and what is right, but has no end.
+# Values that the header says are not checked; and one that is right, but would run forever.
 NOT_CALLED = {("uk_sgemm_run", 0): "NULL", ("uk_dgemm_run", 0): "NULL", ("uk_parallel_for", 2): str(INT64_MAX)}
-# What returns a number or a text has 0, false, NULL or "" for what there is not.
+# Results for things that do not exist, of functions that return a number or a text.
 RETURNED = {"uk_kernel_find": None, "uk_kernel_at": None, "uk_kernel_space": 0, **{f"uk_kernel_{field}": none for field, none in FIELDS.items()}, "uk_kernel_runs_here": False, "uk_kernel_declaration": 0, "uk_cpu_has": False,
             "uk_gemm_workspace": 0, "uk_gemm_packed_a_size": 0, "uk_gemm_packed_b_size": 0, "uk_gemm_explain": 0}
 

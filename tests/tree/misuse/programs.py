@@ -365,36 +365,36 @@ GOOD = {
     "uk_schedule_cost": Good(compiled(b"reorder C.n C.m\n", "out")),
 }
 
-# Bad values beside those of the type.
+# Bad values in addition to those of the argument's type.
 MORE = {("uk_step", 1): [(name, text, "the step is empty") for name, text in (("blanks", b"  "), ("a newline", b"\n"), ("a comment", b"# unroll C.m"))]}
-# Of the bad values, those that are harmless, by function and place of the argument.
+# Harmless bad values, by function and argument.
 ANY = "any"
 NULL, EMPTY, MOST, A_LONG_NAME = ("NULL",), ("b''",), (str(INT64_MAX),), ("b'long'",)
 HARMLESS = {
     ("uk_context_destroy", 0): ANY, ("uk_text_free", 0): ANY, ("uk_program_destroy", 0): ANY, ("uk_module_destroy", 0): ANY,
     ("uk_context_time", 2): ANY, ("uk_module_time", 2): ANY,
-    # Any integer is one; what is too large is refused where it is used.
+    # Any integer is allowed; one that is too large is refused where it is used.
     ("uk_integer", 1): ANY, ("uk_integer_number", 1): ("-1", *MOST), ("uk_index_floordiv", 2): MOST, ("uk_index_mod", 2): MOST, ("uk_size_default", 2): MOST,
     ("uk_program_define", 2): MOST, ("uk_split_parts", 2): MOST, ("uk_split", 2): MOST, ("uk_tile", 3): MOST, ("uk_tile", 4): MOST,
-    # Row-major; the tensor's name; a name that is chosen.
+    # Defaults: row-major; the tensor's name; a name that the library chooses.
     ("uk_tensor", 5): NULL, ("uk_temp", 5): NULL, ("uk_tensor_layout", 3): NULL, ("uk_statement", 1): (*NULL, *A_LONG_NAME),
     ("uk_cache_read", 4): (*NULL, *A_LONG_NAME), ("uk_cache_write", 4): (*NULL, *A_LONG_NAME), ("uk_pack", 5): (*NULL, *A_LONG_NAME), ("uk_pack", 4): ("-1",),
-    # Texts that name a file in messages, and texts of steps, which may be none.
+    # Texts that only name a file in messages, and texts of steps, which may be empty.
     ("uk_program_parse", 1): ("b''", "b'no such thing'", "b'\\xff\\xfe'", "b'long'"), 
     ("uk_program_schedule", 1): ("b''", "b'no such thing'", "b'\\xff\\xfe'", "b'long'"), ("uk_program_schedule", 2): EMPTY,
     ("uk_schedule_change", 2): EMPTY, ("uk_schedule_bound", 2): EMPTY, ("uk_schedule_cost", 2): EMPTY,
-    # As the program says.
+    # Default: the sizes that the program has.
     ("uk_program_solve_sizes", 2): NULL,
-    # This CPU; the kernel's own instruction set.
+    # Defaults: this CPU; the kernel's own instruction set.
     ("uk_target_runs", 1): NULL, ("uk_kernel_fits", 2): NULL, ("uk_kernel_peak_share", 2): NULL, ("uk_kernel_emit", 2): NULL,
     **{(name, i): A_LONG_NAME for name, i in (("uk_size", 1), ("uk_size_default", 1), ("uk_iterator", 1), ("uk_scalar", 1), ("uk_tensor", 1), ("uk_temp", 1),
                                               ("uk_program_create", 1), ("uk_fuse", 3), ("uk_split", 3), ("uk_split", 4), ("uk_split_parts", 3),
                                               ("uk_split_parts", 4), ("uk_rfactor", 2))},
 }
-# What the message has in place of the value: the text or the number is of something that it names.
+# Pattern in the message instead of the value: the message names the thing that the value belongs to.
 CUES = {("uk_pack", 3): "panel", ("uk_pack", 4): "along", ("uk_pipeline", 2): "slots", ("uk_tensor_layout", 2): "map|such", ("uk_intrinsic", 1): "intrinsic",
         ("uk_program_parse", 2): "no statement|'no'"}
-# Arguments with which no context is known, which could have the message.
+# Arguments without a context that could keep the message.
 SILENT = {("uk_compile_programs", 0): ("NULL", "NULL in front"), ("uk_emit_programs", 0): ("NULL", "NULL in front"),
           ("uk_compile_programs", 1): ("-1", str(INT_MIN)), ("uk_emit_programs", 1): ("-1", str(INT_MIN)),
           **{(name, 0): ("NULL", "no programs", "0 programs", "-1 programs", "NULL in front") for name in ("uk_compile_bundle", "uk_emit_bundle")}}
@@ -422,13 +422,13 @@ def is_refused(w, name, i, value, status):
     if status == UK_INTERNAL or "please report" in w.message():
         return f"is called a defect: {w.message()}"
     if kind in ("struct uk_context *", "struct uk_program *") and not value:
-        return None  # nothing can have the message
+        return None  # no object to keep the message
     if label(value) in SILENT.get((name, i), ()) or re.search(CUES.get((name, i), "^$"), w.message()):
         return None
     return None if is_named(value, w.message()) else f"is not named: status {status}: {w.message()}"
 
 
-# What the functions return that cannot fail, for a program, a module or a context that is NULL or an argument that is out of range.
+# Results of functions that cannot fail, for a NULL program, module or context, or an argument that is out of range.
 NOTHING = {"int": 0, "int64_t": -1, "const char *": None, "void *": None, "_Bool": False, "enum uk_type": 9, "struct uk_context *": None}
 RETURNED = {"uk_type_name": b"no type", "uk_context_message": b"", "uk_context_notes": b"", "uk_module_call": 1, "uk_module_pack": 1}
 
@@ -437,7 +437,7 @@ def judge(w, name, i, arguments, value, result):
     kind = w.api.functions[name][0]
     allowed = HARMLESS.get((name, i), ())
     if value is None and is_builder(w.api, name) and i == 0:
-        return None  # what a program that is NULL makes is NULL
+        return None  # objects made in a NULL program are NULL
     if allowed == ANY or label(value) in allowed:
         if kind == "enum uk_status" or is_builder(w.api, name):
             return f"is listed as harmless: {w.message()}" if result else None
