@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator of AMD's GPUs: amdgpu.py PART FOLDER SIMULATOR LLVM_BIN SOURCE [PROGRAM MUTANTS [new]].
+"""Tests the simulator of AMD's GPUs: amdgpu.py PART FOLDER SIMULATOR LLVM_BIN SOURCE [PROGRAM MUTANTS [new]].
 
-    programs   kernels compiled from programs.c compute what they should, and what is refused is refused in one line
-    waits      each wait and barrier of a product is dropped, and each count raised: every time a report
-    reports    kernels in assembly, each with one mistake and without it
-    scratch    kernels compiled from scratch.c, by buffer_NAME, scratch_NAME and flat_NAME, compute what they should
-    banks      cycles and conflicts of LDS, against a model of its phases
-    library    PROGRAM calls the library, and loads and launches damaged code objects, MUTANTS of each GPU, always the same or new
+    programs   kernels compiled from programs.c give the right results; refusals are messages of one line
+    waits      without one wait or barrier of a product, or with one count raised, there is always a report
+    reports    assembly kernels with one mistake each, and corrected
+    scratch    kernels compiled from scratch.c, with buffer_NAME, scratch_NAME and flat_NAME, are right
+    banks      LDS cycles and conflicts, compared with a model of its phases
+    library    PROGRAM calls the library, and launches MUTANTS damaged code objects per GPU, the same ones or,
+               with `new`, new ones
 """
 
 import ctypes
@@ -56,7 +57,7 @@ class Bench:
         return path
 
     def run(self, *arguments):
-        """Status, standard output, standard error."""
+        """Returns status, standard output and standard error."""
         result = subprocess.run([self.simulator, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=self.folder)
         self.checks += 1
         return result.returncode, result.stdout, result.stderr
@@ -68,7 +69,7 @@ class Bench:
         return out
 
     def refused(self, why, *arguments, status=1):
-        """One line that says why."""
+        """Checks that the message is one line with the reason."""
         found, out, err = self.run(*arguments)
         if found != status or out or why not in err or (status == 1 and err.count("\n") != 1):
             sys.exit(f"{' '.join(map(str, arguments))}: status {found}, not {status} with {why!r}: {out}{err}")
@@ -338,7 +339,8 @@ PHASES_16 += [[lane + 32 for lane in phase] for phase in PHASES_16]
 
 
 def modelled(name, size, addresses):
-    """Cycles and those that conflicts add: per phase the most different words of a bank."""
+    """Returns cycles, and those due to conflicts: per phase, the largest number of different words in one
+    bank."""
     per_phase = {4: 32, 8: 16, 16: 8}[size]
     phases = [list(range(i, i + per_phase)) for i in range(0, 64, per_phase)]
     if name == "ds_read_b128":

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in assembly, each with one mistake: what is reported of it, and what mends it."""
+"""Assembly kernels with one mistake each: the expected report, and the correction."""
 
 import re
 
 
 def assembly(gpu, text, lds=1024, scratch=0):
-    """A file with the kernel `test` of that text."""
+    """Returns an assembly file with the text as kernel `test`."""
     return kernels(gpu, {"test": text}, lds, scratch)
 
 
 def kernels(gpu, texts, lds=1024, scratch=0):
-    """Kernels of one buffer, by name: s[0:1] their arguments, s2 the block, v0 the thread; s[4:5] becomes the buffer, v10 4 v0.
-    With scratch, s[36:39] becomes the resource of the wave's, and flat_scratch its address.
-    The labels end, again, other and past are a kernel's own."""
+    """Returns kernels of one buffer, by name. Initially s[0:1] are their arguments, s2 the block, v0 the
+    thread; s[4:5] becomes the buffer, v10 4 * v0. With scratch, s[36:39] becomes the resource of the wave's
+    part, and flat_scratch its address. Each kernel defines the labels end, again, other and past."""
     out = f'    .amdgcn_target "amdgcn-amd-amdhsa--{gpu}"\n'
     for name, text in texts.items():
         out += code(gpu, name, re.sub(r"\b(end|again|other|past)\b|\.Lend", lambda found: f"{found[0]}_{name}", text), lds, scratch)
@@ -107,7 +107,7 @@ STORED = "the stored v6 is undefined"
 
 
 def far(where, base="s[8:9]"):
-    """A jump by an address in s[8:9]: to `other`, which writes v6, or to `past`, which stores it."""
+    """Jumps to the address in s[8:9]: to `other`, which writes v6, or to `past`, which stores it."""
     return (f"s_getpc_b64 s[8:9]\nagain:\ns_add_u32 s8, s8, {where}\ns_addc_u32 s9, s9, 0\ns_setpc_b64 {base}\ns_endpgm\nother:\n"
             f"v_mov_b32 v6, 1\npast:\nglobal_store_dword v10, v6, s[4:5]{END}")
 
@@ -252,7 +252,7 @@ BYTE = "v_and_b32 v7, 0xff, v0\nv_lshl_or_b32 v6, v5, 8, v7\n"  # only the lowes
 
 
 def stored(text, size="dword"):
-    """v6 is stored by block 0 alone; v5 is undefined."""
+    """Code in which only block 0 stores v6; v5 is undefined."""
     return f"{ALONE}{text}\nglobal_store_{size} v10, v6, s[4:5]{END}"
 
 

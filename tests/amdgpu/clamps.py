@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modifier clamp makes of results, for opcodes.py: of floats a number from 0 to 1, of integers the nearest of the type."""
+"""The modifier clamp, for opcodes.py: it limits floats to 0 to 1, and integers to the range of their type."""
 
 import re
 
@@ -25,7 +25,8 @@ def floats(name):
 
 
 def integers(name, d, manual, keeps):
-    """The pseudocode, whose result is not cut to its type but moved into its range; of halves by that of one."""
+    """The pseudocode with the result limited to its type's range, not cut to its bits; halves each by their
+    own."""
     least, most = RANGES[d]
     packed = name.startswith("v_pk_")
     one = name.replace("v_pk_", "v_").replace("_legacy", "")
@@ -47,7 +48,7 @@ def integers(name, d, manual, keeps):
 
 
 def variants(row, text, manual, changed):
-    """Lines and models; `text` is the line without, `changed` opcodes.py's."""
+    """Yields lines and models; `text` is the line without clamp, `changed` is opcodes.py's."""
     kind, name, d, keeps = row[0], row[1], row[2], row[7]
     if name in FLOATS:
         yield text.replace("\n", " clamp\n"), changed(after=floats(name))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What instructions do to halves of registers, for opcodes.py: op_sel, signs, SDWA, and which half of the destination stays."""
+"""Instructions on halves of registers, for opcodes.py: op_sel, signs, SDWA, and the half of the destination
+that is kept."""
 
 from pcode import FUNCTIONS, Float, arithmetic, float_of, raw, typed
 
@@ -13,7 +14,8 @@ def halves(bits, low, high):
 
 
 def mix(where, sources=((0, 0), (0, 0), (0, 0)), signs=("", "", "")):
-    """v_fma_mix_f32 and those that write a half: of each source whether it is a half, and which one; "-", "|" or "-|"."""
+    """v_fma_mix_f32 and variants with a half as result; per source "-", "|" or "-|", whether it is a half,
+    and which."""
     def model(env):
         values = []
         for n, (is_half, upper) in enumerate(sources):
@@ -34,7 +36,7 @@ MODELS = {name: mix(where) for name, where in MIX.items()}
 
 
 def keeping(code):
-    """A result of 16 bits, beside which the upper half of the destination stays."""
+    """A model with a 16-bit result that keeps the upper half of the destination."""
     def model(env):
         old = env["D0"]
         code(env)
@@ -43,7 +45,7 @@ def keeping(code):
 
 
 def variants(name, n, kept, changed):
-    """Lines and models: of n sources in v20, v22, v24; `changed` is opcodes.py's."""
+    """Yields lines and models for n sources in v20, v22, v24; `changed` is opcodes.py's."""
     sources = ", ".join(f"v{at}" for at in (20, 22, 24)[:n])
     if name in MIX:
         signed = ((1, 1), (1, 0), (0, 0)), ("", "-", "|")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each load and store of opcodes.def, of buffers, LDS, scratch and scalars, against what the manuals say that it moves.
+"""Compares each load and store of opcodes.def (buffers, LDS, scratch, scalars) with the bytes that the
+manuals say it moves.
 
     memory.py FOLDER SIMULATOR LLVM_BIN SOURCE
 """
@@ -42,7 +43,7 @@ DRAIN = "v_lshlrev_b32 v5, 5, v0\nds_read_b128 v[20:23], v5\nds_read_b128 v[24:2
 
 
 def loaded(data, size, before, flags):
-    """A register of up to four bytes of memory."""
+    """Value of a register loaded from up to four bytes of memory."""
     value = int.from_bytes(data, "little", signed="F_SIGNED" in flags) & 0xffffffff
     if size >= 4:
         return value
@@ -52,7 +53,7 @@ def loaded(data, size, before, flags):
 
 
 class Global:
-    """Saddr or not, with an offset; loads from the input, stores into the test's area."""
+    """With and without saddr, with an offset; loads from the input, stores to the test's area."""
 
     def __init__(self, name, size, n, flags, prefix, file, form):
         self.size, self.n, self.flags, self.write, self.offset = size, n, flags, "F_WRITE" in flags, 0 if prefix == "flat_" and form else form
@@ -87,7 +88,8 @@ class Global:
 
 
 class Lds:
-    """LDS holds the input before; reads leave registers, writes LDS."""
+    """LDS initially holds the input; the results are the registers that reads set, or the LDS that writes
+    change."""
 
     def __init__(self, name, size, n, flags, file):
         self.size, self.n, self.flags = size, n, flags
@@ -122,7 +124,8 @@ class Lds:
 
 
 class Scratch:
-    """A lane's scratch holds its eight words of the input before; as Lds. Lane l's address is 4 * (l % 4) and what the form adds."""
+    """A lane's scratch initially holds its eight words of the input; results as in Lds. Lane l's address is 4
+    * (l % 4) plus the offset of the form."""
 
     def __init__(self, name, size, n, flags, form, file):
         self.size, self.n, self.flags, self.write = size, n, flags, "F_WRITE" in flags
@@ -162,7 +165,7 @@ class Scratch:
 
 
 class Scalar:
-    """By a constant offset, and by a register's."""
+    """With a constant offset, and with one in a register."""
 
     def __init__(self, name, n, offset):
         self.n = n

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each row of opcodes.def that computes, on corner and random operands, against AMD's pseudocode, or a model where there is none.
+"""Compares each arithmetic row of opcodes.def, on corner cases and random operands, with AMD's pseudocode, or
+with a model if there is none.
 
     opcodes.py FOLDER SIMULATOR LLVM_BIN SOURCE CASES [--seed N]
 
-The pseudocode is str_pcode.py of the package tinygrad (group gpu of dependencies.txt), in .gpu/ of the source tree or where
-UK_PCODE says. Without it only what has a model here is tested, and a line says so.
+The pseudocode is str_pcode.py of the package tinygrad (group gpu of dependencies.txt), in .gpu/ of the source
+tree or at UK_PCODE. Without it only rows with a model are tested, and a line says so.
 """
 
 import math
@@ -54,7 +55,7 @@ def pair():
 
 
 def operands():
-    """a, b, c, d; now and then near one another, as carries, maxima and compares need."""
+    """a, b, c, d; in some cases close to each other, for carries, maxima and comparisons."""
     a, b, c, d = pair(), pair(), pair(), pair()
     near = rng.randrange(12)
     if near < 4:
@@ -67,7 +68,7 @@ def operands():
 
 
 def table():
-    """Kind, name, types of D, A, B, C of each row."""
+    """Kind, name, and types of D, A, B, C of each row."""
     text = "".join(f"#define {kind}(name, {types}, ...) ROW {kind[0:2]} name {row}\n" for kind, types, row in (
         ("V", "D, A, B, C", "D A B C"), ("VS", "D, A, B, C", "D A B C"), ("VM", "D, A, B, C", "D A B C"), ("S", "D, A, B", "D A B none"), ("SZ", "D, A, B", "D A B none")))
     text += "#define VF(name, ...) ROW V name f32 f32 f32 f32\n#define VC(name, A, B, ...) ROW VC name none A B none\n"
@@ -134,7 +135,7 @@ def model_frexp_exp(size):
 
 
 def nearest(x, size):
-    """A fraction as a float, rounded once."""
+    """Rounds a fraction to a float, once."""
     digits, least, most = {32: (24, -149, 128), 64: (53, -1074, 1024)}[size]
     exponent = x.numerator.bit_length() - x.denominator.bit_length() + 1
     exponent -= abs(x) < Fraction(2) ** (exponent - 1)
@@ -144,7 +145,7 @@ def nearest(x, size):
 
 
 def model_div_fmas(size):
-    """The manual of CDNA has another factor that fits no scaling; that of RDNA has these."""
+    """Factors from the manual of RDNA; the one in CDNA's manual does not match the scaling."""
     top, power = {32: (127, 64), 64: (1023, 128)}[size]
 
     def model(env):
@@ -158,8 +159,8 @@ def model_div_fmas(size):
 
 
 def model_div_scale(size):
-    """The pseudocode leaves out that without a condition nothing is scaled, and speaks of 1 / denominator as subnormal in
-    f64, which it never is: in f32 both are scaled then."""
+    """The pseudocode does not say that without a condition nothing is scaled. It also treats 1 / denominator
+    as subnormal in f64, which it never is; in f32 both operands are scaled then."""
     def model(env):
         env["D0"] = env["S0"]
         a, den, num = (float_of(env[name], size).value for name in ("S0", "S1", "S2"))
@@ -175,7 +176,8 @@ def rounded_f32(x):
 
 
 def model_div_fixup(size):
-    """The pseudocode asks whether the denominator's exponent is the largest where only the quotient's can be."""
+    """The pseudocode tests whether the denominator's exponent is the largest, where only the quotient's can
+    be."""
     digits, largest, least = {32: (23, 255, -150), 64: (52, 2047, -1075)}[size]
 
     def model(env):
@@ -188,7 +190,7 @@ def model_div_fixup(size):
 
 
 def model_rndne(size):
-    """To even, with the sign of what it was; the pseudocode's sum has none of zero."""
+    """Rounds to even and keeps the sign; the pseudocode's sum loses the sign of zero."""
     def model(env):
         a = float_of(env["S0"], size)
         env["D0"] = raw(Float(math.copysign(round(a.value), a.value), size)) if math.isfinite(a.value) else a.bits
@@ -196,14 +198,15 @@ def model_rndne(size):
 
 
 def model_ldexp(size):
-    """In one rounding; the pseudocode's power of 2 overflows."""
+    """Rounds once; the pseudocode's power of 2 overflows."""
     def model(env):
         env["D0"] = raw(FUNCTIONS["ldexp"](float_of(env["S0"], size), typed(env["S1"], "i16" if size == 16 else "i32")))
     return model
 
 
 def model_mad_legacy_u16(env):
-    """The upper half becomes 0, as of all operations of 16 bits before gfx9; the pseudocode under this name is of the new form."""
+    """Clears the upper half, like all 16-bit operations before gfx9; the pseudocode of this name describes
+    the new form."""
     env["D0"] = (env["S0"] * env["S1"] + env["S2"]) & 0xffff
 
 
@@ -233,7 +236,7 @@ IMMEDIATES = (0, 1, -1, 100, 32767, -32768)
 
 
 class Test:
-    """One instruction as written: a row, and what is done to its operands and result."""
+    """One instruction as written: a row, with changes to its operands and result."""
 
     def __init__(self, row, text, model, immediate=None):
         self.kind, self.name, self.d, self.a, self.b, self.c, self.acc, self.keeps = row
@@ -242,7 +245,7 @@ class Test:
 
 
 def vector_text(row):
-    """A line, with sources in v[20:25], the result in v[26:27], masks in s[10:11] and s[12:13]."""
+    """The line, with sources in v[20:25], the result in v[26:27], masks in s[10:11] and s[12:13]."""
     kind, name, d, a, b, c, acc, _ = row
     register = lambda at, kind: f"v[{at}:{at + 1}]" if words(kind) == 2 else f"v{at}"
     packed = name.startswith("v_pk_") and d == "f32"
@@ -277,7 +280,7 @@ def changed_model(code, before=None, after=None):
 
 
 def variants(row, code):
-    """Signs and SDWA, on some instructions: the same model, on changed operands."""
+    """Some instructions with signs and SDWA: the same model with changed operands."""
     name = row[1]
 
     def changed(before=None, after=None):
@@ -317,7 +320,7 @@ def variants(row, code):
 
 
 def tests(rows, manual, gpu):
-    """Vector ones and scalar ones; names without a model."""
+    """Returns vector tests, scalar tests, and names without a model."""
     vectors, scalars, missing = [], [], []
     for row in rows:
         name = row[1]
@@ -343,7 +346,7 @@ def tests(rows, manual, gpu):
 
 
 def scalar_text(row, immediate):
-    """Sources in s[12:15], the destination s[16:17]."""
+    """The line, with sources in s[12:15] and the destination in s[16:17]."""
     _, name, d, a, b = row[:5]
     register = lambda at, kind: f"s[{at}:{at + 1}]" if words(kind) == 2 else f"s{at}"
     text = [register(16, d)] if d != "none" else []
@@ -359,7 +362,8 @@ VECTOR_IN, SCALAR_IN = 10, 8  # words per lane: a, b, c, d, mask; words per bloc
 
 
 def vector_kernel(tests_of, blocks):
-    """Lane l of block b takes 10 words of the input; each test leaves 3 words, by test, block and lane."""
+    """Lane l of block b loads 10 words of the input; each test stores 3 words, ordered by test, block and
+    lane."""
     text = "s_lshl_b32 s6, s2, 6\nv_add_u32 v1, s6, v0\nv_mul_u32_u24 v2, 40, v1\n"
     for i, at in ((0, 30), (16, 34)):
         text += f"global_load_dwordx4 v[{at}:{at + 3}], v2, s[4:5] offset:{i}\n"
@@ -374,7 +378,7 @@ def vector_kernel(tests_of, blocks):
 
 
 def scalar_kernel(tests_of, blocks):
-    """Block b takes 8 words of the input; each test leaves 5 words."""
+    """Block b loads 8 words of the input; each test stores 5 words."""
     text = "s_lshl_b32 s6, s2, 5\ns_add_u32 s8, s4, s6\ns_addc_u32 s9, s5, 0\ns_load_dwordx8 s[20:27], s[8:9], 0x0\ns_mul_i32 s6, s2, 20\n"
     text += f"v_mov_b32 v3, s6\nv_add_u32 v3, {32 * blocks}, v3\nv_mov_b32 v4, {20 * blocks}\ns_waitcnt lgkmcnt(0)\n"
     for test in tests_of:
@@ -404,7 +408,7 @@ def ulps(a, b, size):
 
 
 def agree(test, wanted, found):
-    """Bits, but that one NaN is as good as another; the high word only of what has one."""
+    """True if bits are equal, or both are NaN; compares the high word only for results that have one."""
     wide = words(test.d) == 2 or (test.name.startswith("v_pk_") and test.d == "f32")
     wanted, found = (x & (2 ** 64 - 1 if wide else 2 ** 32 - 1) for x in (wanted, found))
     if test.d.endswith("16") and not test.packed and not test.keeps and "PRESERVE" not in test.text:

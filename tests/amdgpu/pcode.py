@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AMD's pseudocode of instructions, run: the text of the manuals, as the package tinygrad has it in str_pcode.py.
+"""Interpreter of AMD's pseudocode for instructions: the manuals' text, which the package tinygrad has in
+str_pcode.py.
 
-Integers are as wide as they need to be until they are assigned to a type; floats are rounded to theirs at each operation.
-Registers and variables are bits; a float variable without a type stays a Float.
+Integers are unbounded until they are assigned to a type; floats are rounded to their type after each
+operation. Registers and variables are bits; a float variable without a type stays a Float.
 """
 
 import ast
@@ -17,7 +18,7 @@ LIBM.fma.restype, LIBM.fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3
 
 
 class Float:
-    """A number of 16, 32 or 64 bits; NaN is one of several, so bits are kept where they are known."""
+    """A float of 16, 32 or 64 bits; there are several NaN, so bits are kept if they are known."""
 
     exact = False
 
@@ -53,7 +54,7 @@ def raw(value):
 
 
 def typed(value, kind):
-    """Bits as a type: u32, i16, f64, b32."""
+    """Interprets bits as a type: u32, i16, f64, b32."""
     size = int(kind[1:])
     if kind[0] == "f":
         return value if isinstance(value, Float) and value.size == size else float_of(raw(value), size)
@@ -181,7 +182,7 @@ def tokens(text):
 
 
 class Parser:
-    """Expressions, into functions of an environment."""
+    """Parses expressions into functions of an environment."""
 
     def __init__(self, text, call):
         self.tokens, self.at, self.call = tokens(text), 0, call
@@ -343,7 +344,7 @@ class Parser:
 
 
 def signal(value, size):
-    """Bits of a NaN in another size, with what makes it signaling."""
+    """Converts the bits of a NaN to another size; keeps whether it is signaling."""
     if not math.isnan(value.value):
         return None
     top = {16: 1 << 9, 32: 1 << 22, 64: 1 << 51}[size]
@@ -363,7 +364,7 @@ WHERE = re.compile(r"^(\w+)(?:\[([^\]:]+?)(?: : ([^\]]+))?\])?(?:\.([uifb]\d+))?
 
 
 class Code:
-    """One instruction's text, as a function of an environment: S0, S1, S2, D0, VCC, SCC, EXEC as bits."""
+    """Text of one instruction as a function of an environment: S0, S1, S2, D0, VCC, SCC, EXEC as bits."""
 
     def __init__(self, text, call):
         self.call = call
@@ -480,7 +481,7 @@ class Code:
 
 
 class Manual:
-    """All of them, by name: v_add_f32, s_and_b64."""
+    """All instructions, by name: v_add_f32, s_and_b64."""
 
     def __init__(self, path):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -497,7 +498,7 @@ class Manual:
         return None
 
     def call(self, name):
-        """v_max_f32 within another's text."""
+        """A call of an instruction, such as v_max_f32, in another one's text."""
         kind = name.split("_")[-1]
 
         def function(*arguments):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/networks_sweep.py: layers are drawn as it says, the same ones by the same seed, and two of them are counted.
+"""Tests bench/networks_sweep.py: it draws layers as documented, the same ones for a seed; counts two of them.
 
     networks_sweep.py SOURCE UK
 """

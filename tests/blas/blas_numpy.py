@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of NumPy arrays in every layout, exact on integers; it prints how often it must have called a GEMM."""
+"""Products of NumPy arrays in every layout, exact on integers; prints how often it must have called a
+GEMM."""
 
 import os
 import threading
@@ -15,7 +16,7 @@ def integers(*shape):
 
 
 def layouts(values, kind):
-    """The same matrices as views of all sorts: name, array, whether a BLAS can read it where it is."""
+    """Views of the same matrices in every layout: name, array, True if a BLAS can read it in place."""
     rows, columns = values.shape[-2:]
     lead = values.shape[:-2]
     plain = values.astype(kind)

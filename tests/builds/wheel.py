@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a wheel computes in a root where nothing but Python and NumPy is installed: wheel.py NETWORK.onnx, in a folder to write to.
+"""Tests a wheel in a root with nothing but Python and NumPy: wheel.py NETWORK.onnx, in a folder that it may
+write to.
 
-Products, programs and networks are called and saved as objects; what starts clang or lld says which package lacks.
+Products, programs and networks are called and saved as objects; functions that need clang or lld name the
+missing package.
 """
 
 import pathlib
@@ -39,7 +41,7 @@ def is_object(path):
 
 
 def refused(what, *words):
-    """Calls it, which raises UnsupportedError with these words in its message."""
+    """Checks that the call raises UnsupportedError with these words in its message."""
     try:
         what()
     except uk.UnsupportedError as error:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the planner has measured on products stands in one file: rooms have no floating literals, and no integers above 64, elsewhere.
+"""Thresholds of the planner that were measured are in one file: elsewhere, rooms have no floating-point
+literals, and no integers above 64.
 
     thresholds.py SOURCE_TREE
 
-Each row of thresholds.def says its unit, what was measured, and on which CPUs; there are no more than MOST, and each is used.
+Each row of thresholds.def states its unit, the measurement, and the CPUs; there are at most MOST rows, and
+each is used.
 """
 
 import pathlib
@@ -17,7 +19,7 @@ NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+)(?:[eEpP][
 
 
 def code_of(text):
-    """Without comments and strings, as many lines."""
+    """Removes comments and strings; keeps the number of lines."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
     return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instructions that uk bench --target counts under qemu, against the kernels' machine code.
+"""Compares the instructions that uk bench --target counts under qemu with the kernels' machine code.
 
     count.py UK LLVM_BINDIR
 
-A count is right if it is that of an innermost loop of the kernel's code, per step, and the same again; the loop's steps
-are its multiply-adds over those that kernels.def states. The histogram has as many, and its sum is the count. No loop here waits
-for what RISC-V P computes: as many cycles are estimated.
+A count is right if it is that of an innermost loop of the kernel's code per step, and the same when repeated;
+the loop's steps are its multiply-adds divided by those that kernels.def states. The histogram has all of
+them, and its sum is the count. In these loops nothing waits for results of RISC-V P, so the estimated cycles
+are equal to the count.
 """
 
 import os
@@ -38,7 +39,7 @@ def arch_of(kernel):
 
 
 def per_step(uk, bindir, kernel, target, fma, folder):
-    """Of each innermost loop: instructions for each step."""
+    """Instructions per step, for each innermost loop."""
     assembly, code = os.path.join(folder, kernel + ".s"), os.path.join(folder, kernel + ".o")
     counts.run(uk, "show", kernel, "--asm", "--target=" + target, "-o", assembly)
     features = FEATURES.get(arch_of(kernel), "+dotprod")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Back from sums to bytes, examples/conv2d_requantize_*.uk, on every architecture: against the rules of ONNX Runtime, TVM and
-TensorFlow Lite, written here from their definitions, on ties of either sign, saturation and the ends of i32; with a
-multiplier for each channel, as in the examples, and with one for the whole tensor.
+"""Requantizes sums to bytes by examples/conv2d_requantize_*.uk on every architecture, and compares with the
+rules of ONNX Runtime, TVM and TensorFlow Lite, implemented here from their definitions: ties of either sign,
+saturation, and the limits of i32; with a multiplier for each channel, as in the examples, and with one for
+the whole tensor.
 
-    requantize.py UK SOURCES FOLDER CLANG: what is built comes into FOLDER.
+    requantize.py UK SOURCES FOLDER CLANG: builds in FOLDER.
 
-Exits with 77 if an emulator is absent.
+Exits with 77 if an emulator is missing.
 """
 
 import math
@@ -87,7 +88,8 @@ C_TYPES = {"f32": "float", "i32": "int32_t"}
 
 
 class Data:
-    """Two images: X0 everywhere, where the sum is the bias alone; and one drawn, which the padding shows in."""
+    """Two images: one is X0 everywhere, so sums are the bias alone; one is random, and its result depends on
+    the padding."""
 
     def __init__(self, channels):
         draw = random.Random(18)
@@ -98,7 +100,7 @@ class Data:
         self.product = [[self.sums(p, q, o) for o in range(channels)] for p in range(H) for q in range(W)]
 
     def sums(self, p, q, o):
-        """Of the second image, without zero points: outside of it X - X0 is 0."""
+        """Sums of the second image, without zero points: X - X0 is 0 outside it."""
         total = 0
         for r in range(max(0, 1 - p), min(3, H + 1 - p)):
             for s in range(max(0, 1 - q), min(3, W + 1 - q)):
@@ -140,7 +142,7 @@ def call(name, zero, operands, data, kinds, values):
 
 
 def cases(name):
-    """The data and the calls of a rule's two programs."""
+    """Data and calls for a rule's two programs."""
     rule, parameters, kinds = RULES[name]
     text, calls = "", ""
     for suffix, bias, choices in (
@@ -160,7 +162,7 @@ def cases(name):
 
 
 def write_programs():
-    """The example, and the same with scalars in place of a tensor's channels: the texts' paths."""
+    """Writes the example, and the same with scalars in place of a tensor's channels; returns both paths."""
     paths = []
     for name, (_, _, kinds) in RULES.items():
         text = (source / f"examples/conv2d_requantize_{name.replace('finite', 'float')}.uk").read_text(encoding="ascii")
@@ -204,7 +206,7 @@ def write_driver():
 
 
 def targets():
-    """Target, clang's options, emulator."""
+    """Yields target, clang's options, emulator."""
     flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii").split()
     for target, needed in (("x86_64-avx2", "avx2"), ("x86_64-avx512", "avx512vl")):
         if needed in flags:

@@ -3,8 +3,9 @@
 
     filecheck.py UK LLVM_BIN FOLDER [NAME...]
 
-A line `# RUN: COMMAND` is one command for bash, continued on the next RUN line after a backslash. In it %s is the
-file, %t a name for temporary files, %S the folder; %uk, %k_loops, %clang, %nm, %objdump and %FileCheck are the tools.
+A line `# RUN: COMMAND` is one command for bash, which continues on the next RUN line after a backslash. In it
+%s is the file, %t a name for temporary files, %S the folder; %uk, %k_loops, %clang, %nm, %objdump and
+%FileCheck are tools.
 """
 
 import pathlib

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loops with fused multiply-adds in a disassembly.
+"""Finds the loops with fused multiply-adds in a disassembly.
 
     llvm-objdump -d FILE | k_loops.py
 
-One line for each innermost loop that has any: how many of which, in which registers, and whether the loop leaves the
-stack alone, reads it or writes it; then one for each instruction that does. What changes in a loop and has no register
-is written there; what is only read may be a mask that an edge tile has no register for.
+Prints a line for each innermost loop that has any: their number, their registers, and whether the loop reads
+or writes the stack; then a line for each instruction that does. A value that changes in the loop and is on
+the stack shows as a write; one that is only read may be a mask for which an edge tile has no register.
 """
 
 import collections
@@ -59,7 +59,7 @@ def graph(body):
 
 
 def components(nodes, edges):
-    """Strongly connected components that have a cycle (Tarjan's, without recursion)."""
+    """Strongly connected components that contain a cycle, by Tarjan's algorithm without recursion."""
     index, low, stack, on_stack = {}, {}, [], set()
     for root in sorted(nodes):
         if root in index:
@@ -95,7 +95,7 @@ def components(nodes, edges):
 
 
 def innermost(nodes, edges):
-    """A loop is innermost if nothing in it cycles once the instruction through which it is entered is taken away."""
+    """True for a loop without an inner one: without its entry instruction it has no cycle."""
     for loop in components(nodes, edges):
         entries = {s for n in nodes - loop for s in edges[n] if s in loop} or {min(loop)}
         inner = list(innermost(loop - {min(entries)}, edges))
@@ -103,7 +103,7 @@ def innermost(nodes, edges):
 
 
 def fma(text):
-    """What kind of multiply-add it is, or None."""
+    """The kind of multiply-add, or None."""
     found = re.match(r"(vfn?m\w+)\s.*%([xyz]mm)", text)
     if found:
         return f"{found[1]} {found[2]}"
@@ -114,7 +114,7 @@ def fma(text):
 
 
 def stack_uses(body, loop):
-    """The instructions of a loop that use the frame, and those of them that write there."""
+    """Instructions of a loop that access the stack frame, and those that write it."""
     if any("%" in i.text for i in body):
         frame = r"\(%r[sb]p" if any(re.match(r"movq\s+%rsp, %rbp", i.text) for i in body) else r"\(%rsp"
         used = [body[i].text for i in loop if re.search(frame, body[i].text)]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PTX of programs: NVIDIA's assembler takes it as it is written, spills no more bytes than SPILLS says, nothing lies in local
-memory, blocks have their shape, and no negation is left that the assembler computes wrong (tensorize/link/ptx.c).
+"""PTX of programs: NVIDIA's assembler accepts it unchanged, and reports no local memory and at most as many
+spilled bytes as SPILLS states; blocks have their shape; no negation remains that the assembler computes wrong
+(tensorize/link/ptx.c).
 
     ptx.py UK SOURCE FOLDER [all]
 
-Without an assembler (./uk-setup puts one into .gpu/) the text alone is looked at.
+Without an assembler (./uk-setup installs it in .gpu/) only the text is checked.
 """
 
 import pathlib

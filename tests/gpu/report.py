@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""uk bench --static and uk run --count of programs for GPUs, beside what LLVM says of the same code and what the sizes say.
+"""Compares uk bench --static and uk run --count of GPU programs with LLVM's figures for the same code, and
+with the sizes.
 
     report.py FOLDER UK LLVM_BIN SOURCES
 """
@@ -29,7 +30,8 @@ def expect(what, is_so, text=""):
 
 
 def of_llvm(path, gpu):
-    """What LLVM's comments say behind each kernel, and the block with the most FMAs, of the program's optimized code."""
+    """Figures in LLVM's comments after each kernel, and the block with the most FMAs, of the program's
+    optimized code."""
     run(uk, "compile", path, f"--target=amdgcn-{gpu}", "--emit=optimized", "-o", folder / "optimized.ll")
     option = re.search(r'\.llvm_option = "(.+)"', (sources / "ukernels/machine/archs/amdgcn.def").read_text(encoding="utf-8"))[1]
     run(llvm / "llc", f"-mcpu={gpu}", option, folder / "optimized.ll", "-o", folder / "optimized.s")
@@ -73,7 +75,7 @@ def check_program(path, gpu, kernels, share):
 
 
 def check_count(path, m, n, k):
-    """Full tiles: each lane's FMA is of use."""
+    """For full tiles: every FMA of every lane is needed."""
     said = run(uk, "run", "--count", "--histogram", "--target=amdgcn-gfx90a", path, "--size", f"M={m}", "--size", f"N={n}", "--size", f"K={k}")
     fma = int(re.search(r"^  fma (\d+),", said, re.M)[1])
     expect("count", fma * 64 == m * n * k, said)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as `auto` compiles them for AMD's GPUs, in the simulator, compared with the interpreter: the examples, and programs of every
-type and operator. Whatever does not run, or has an instruction that is not simulated, is a failure.
+"""Runs programs that `auto` compiled for AMD's GPUs in the simulator and compares them with the interpreter:
+the examples, and programs of every type and operator. A program that does not run, or has an instruction that
+the simulator lacks, is a failure.
 
     simulated.py UK SOURCE FOLDER examples|short|all
 """
@@ -44,7 +45,7 @@ INEXACT = ("X[i] / Y[i]", "sqrt(abs(X[i]))", "exp(X[i])", "tanh(X[i])", "X[i] / 
 
 
 def elementwise(kind, results):
-    """results: type and expression each."""
+    """results: type and expression of each."""
     text = f"tensor X {kind} [N]\ntensor Y {kind} [N]\n" + "".join(f"tensor R{i} {of} [N]\n" for i, (of, _) in enumerate(results))
     return text + "".join(f"R{i}[i] = {e.replace('TYPE', kind)}\n" for i, (_, e) in enumerate(results))
 
@@ -77,7 +78,8 @@ def pooling(kind, op):
 
 
 def crossed(kind):
-    """Of two elements in a register each: the first and the second of one with the other's."""
+    """Two elements per register: the first and the second of one, combined with the other's in reverse
+    order."""
     operators = ("{} * {}", "{} - {}", "{} + {}", "max({}, {})", "min({}, {})")
     text = f"tensor X {kind} [N, 2]\ntensor Y {kind} [N, 2]\n"
     for i, of in enumerate(operators):
@@ -88,7 +90,7 @@ def crossed(kind):
 
 
 def networks(kind):
-    """Softmax, layer norm, RMS norm, SwiGLU."""
+    """Softmax, layer norm, RMS norm and SwiGLU."""
     n, x = f"{kind}(index(N))", f"tensor X {kind} [M, N]\ntensor Y {kind} [M, N]\n"
     yield "softmax", x + (f"temp mx {kind} [M]\ntemp P {kind} [M, N]\ntemp Z {kind} [M]\nmx[i] = max(j) X[i, j]\nP[i, j] = exp(X[i, j] - mx[i])\n"
                           "Z[i] = sum(j) P[i, j]\nY[i, j] = P[i, j] / Z[i]\n")
@@ -102,7 +104,8 @@ def networks(kind):
 
 
 def programs():
-    """Name, text, sizes. Sums and products of the small types stay exact, so that their order does not matter."""
+    """Yields name, text, sizes. Sums and products of small types are exact, so their order does not
+    matter."""
     for kind in FLOATS + INTEGERS:
         of_kind = OF_FLOATS if kind in FLOATS else OF_INTEGERS
         yield f"exact_{kind}", elementwise(kind, [(kind, e) for e in EXACT + of_kind]), "N=70"
@@ -144,7 +147,7 @@ failed, passed = 0, 0
 
 
 def run(path, gpu, sizes):
-    """Of a program for another machine: that it is refused."""
+    """Runs a program; one for another machine must be refused."""
     global failed, passed
     command = [uk, "run", path, f"--target=amdgcn-{gpu}", "--device=sim", "--check", *(f"--size={size}" for size in sizes.split())]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels for AMD's GPUs, inlined from their bitcode into a kernel around them (tile.c) and run by the simulator.
+"""Kernels for AMD's GPUs, inlined from their bitcode into a kernel around them (tile.c) and run in the
+simulator.
 
-    tiles.py FOLDER SIMULATOR LLVM_BIN SOURCES BITCODE...: the folders in which bitcode is looked for.
+    tiles.py FOLDER SIMULATOR LLVM_BIN SOURCES BITCODE...: BITCODE are the folders to search.
 
-Of each row of kernels.def, on every GPU that has it: the product of integers is exact for k of 0 to 17 by 1, 5 and 16 steps a call;
-nothing is called or in scratch; two waves or more fit a SIMD; the kernel's loop has what its row states for each step, at least 98 %
-of its vector instructions being FMAs; and shared memory is read in at most 80 % of the FMAs' time, without conflicts.
+Requirements on each row of kernels.def, on every GPU that has it: products of integers are exact for k of 0
+to 17, with 1, 5 and 16 steps per call; there are no calls, and no scratch; at least two waves fit a SIMD; the
+kernel's loop has the instructions per step that the row states, at least 98 % of its vector instructions
+being FMAs; and reads of shared memory take at most 80 % of the FMAs' time, without conflicts.
 """
 
 import pathlib
@@ -40,7 +42,7 @@ def rows():
 
 
 def build(symbol, mr, nr, gpu):
-    """The linked code object and its assembly."""
+    """Returns the linked code object and its assembly."""
     base = folder / f"{symbol}.{gpu}"
     names = {suffix: base.with_name(base.name + "." + suffix) for suffix in ("ll", "linked.ll", "s", "o", "hsaco")}
     tool("clang", "--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib", "-ffreestanding", "-fconvergent-functions", "-O2", "-std=c17",
@@ -115,8 +117,9 @@ def check_product(symbol, mr, nr, gpu, hsaco, k, step):
 
 
 def check_banks(symbol, mr, nr, gpu, hsaco):
-    """What 16 more steps of k add: the reads of shared memory, which the kernel alone has, beside the FMAs. An FMA takes one of four
-    SIMDs four cycles, so that all waves' FMAs take as many cycles as there are of them."""
+    """Counts what 16 more steps of k add: the kernel's reads of shared memory, compared with its FMAs. An FMA
+    occupies one of four SIMDs for four cycles, so the FMAs of all waves take as many cycles as there are
+    FMAs."""
     counted = []
     for k in (16, 32):
         found, text = simulate(hsaco, k, 16, [0.0] * k * THREADS * mr, [0.0] * k * THREADS * nr, [0.0] * THREADS**2 * mr * nr, "--count")

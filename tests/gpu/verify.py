@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""uk verify of kernels for GPUs: the registry's are right; kernels that a program imports are right, broken in one way each, which is
-found, or refused with a reason.
+"""uk verify of kernels for GPUs: the registry's kernels are right; imported kernels are right, or broken in
+one way each, which is found, or refused with a reason.
 
     verify.py FOLDER UK SOURCES
 """
@@ -120,7 +120,7 @@ def wrong():
 
 
 def registry_broken():
-    """The registry's own kernels, from their sources, with one slip each."""
+    """The registry's kernels from their sources, with one mistake each."""
     for symbol, file, target in (("uk_sgemm_s_8x8_gfx906_asm", "gemm_8x8_gfx906.c", "amdgcn-gfx906"),
                                  ("uk_sgemm_s_8x16_gfx90a_asm", "gemm_8x16_gfx90a.c", "amdgcn-gfx90a")):
         declaration = subprocess.run([uk, "show", symbol, "--declaration"], capture_output=True, text=True, check=True).stdout
@@ -138,7 +138,8 @@ def registry_broken():
 
 
 def by_itself():
-    """What a kernel's code is refused for leaves the automatic schedule without the kernel; where kernels are required, it is named."""
+    """If the kernel's code is refused, the automatic schedule does without it; if kernels are required, the
+    message names it."""
     declaration = subprocess.run([uk, "show", "uk_sgemm_s_8x8_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout
     body = "for (int64_t i = 0; i < k; i++) c[(int)a[i] & 63] += b[i];"
     head = HEAD.replace("lda,", "lda, int64_t sa,").replace("ldb,", "ldb, int64_t sb,")
@@ -156,7 +157,7 @@ def by_itself():
 
 
 def program():
-    """A kernel that a program imports takes its place in it by the same proof, and is inlined."""
+    """An imported kernel is matched like the registry's, and inlined."""
     text = (sources / "asm/amdgcn/groups.h").read_text(encoding="utf-8") + (sources / "asm/amdgcn/gemm_8x8_gfx906.c").read_text(encoding="utf-8")
     text = "#include <stdint.h>\n" + re.sub(r'^#include ".*"$', "", text, flags=re.M).replace("UK_SYMBOL", "mm")
     declaration = subprocess.run([uk, "show", "uk_sgemm_s_8x8_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout

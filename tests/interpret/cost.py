@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cost.py PROGRAM: instructions that the interpreter executes for a term of a sum, counted by valgrind: the difference of two
-extents. Blocks of elements are computed in loops of their types, without which `uk run --check` takes tens of seconds."""
+"""cost.py PROGRAM: counts, by valgrind, the instructions that the interpreter executes per term of a sum,
+from the difference of two extents. Blocks of elements are computed in loops specialized by type, without
+which `uk run --check` would take tens of seconds."""
 
 import os
 import re
