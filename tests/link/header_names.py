@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headers of programs whose names are those of C, of C++ and of the header itself: each compiles as C and as C++, warnings being errors,
-and the functions that it declares are those of the object.
+"""Headers of programs with names that have a meaning in C, in C++ or in the header itself: each header
+compiles as C and as C++ without warnings, and declares the object's functions.
 
     header_names.py UK SOURCE CLANG CLANG++ GCC G++
 """
@@ -50,7 +50,8 @@ def program(size, scalar, read, written):
 
 
 def compiled(folder, header, objects, body, flags=()):
-    """A program of the body is compiled by each compiler as its language, linked with the objects, and run."""
+    """Compiles a program with this body with each compiler, in its language, links it with the objects, and
+    runs it."""
     text = f'#include "{header.name}"\n#include <stdio.h>\nint main(void) {{\n{body}    return 0;\n}}\n'
     # Headers that define keywords of the language as names, before and after the header under test.
     around = "#include <complex.h>\n#include <errno.h>\n#include <stdbool.h>\n#include <iso646.h>\n#include <string.h>\n#include <math.h>\n"
@@ -65,7 +66,7 @@ def compiled(folder, header, objects, body, flags=()):
 
 
 def names(folder):
-    """All names as parameters, all stems as functions."""
+    """Uses all names as parameters, and all stems as functions."""
     words = itertools.cycle(NAMES)
     files = []
     for stem in list(STEMS) + [f"f{i}" for i in range(len(NAMES) // 2)]:
@@ -85,7 +86,7 @@ def names(folder):
 
 
 def constants(folder):
-    """What --define makes constants, by names that no other thing of the header has."""
+    """Constants by --define, under names that nothing else in the header has."""
     for function, size in CONSTANTS:
         write(folder / f"{function}.uk", program(size, "s", "from", "to"))
     value = {size: 3000000000 if size == "L" else 5 for _, size in CONSTANTS}
@@ -96,7 +97,7 @@ def constants(folder):
 
 
 def on_device(folder):
-    """A size that is called as the device is."""
+    """A size with the name of the device parameter."""
     text = run(uk, "compile", write(folder / "device.uk", program("gpu", "gpu_", "work", "work_")), "--workspace=argument", "--target=amdgcn-gfx906",
                "--emit=header")
     (folder / "ukernels").mkdir()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared objects that the compiler makes name the libraries that they need, and load into programs that do not.
+"""Compiled shared objects name the libraries that they need, and programs that are not linked with these can
+load them.
 
     shared_object.py UK READELF LOAD_SHARED LIBUKERNELS
 """

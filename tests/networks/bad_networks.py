@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks and inputs that are wrong: each ends with one line on standard error that says what is wrong, an exit status of 1 (2 for options),
-nothing on standard output, and nothing written.
+"""Wrong networks and inputs: each ends with one line on standard error that says what is wrong, exit status 1
+(2 for options), nothing on standard output, and no file written.
 
     bad_networks.py UK
 """
@@ -21,12 +21,12 @@ X, Y = [value("x", [2, 3])], [value("y", [2, 3])]
 
 
 def one(op, inputs=("x",), given=(), shapes=None, opset=17, result=(2, 3), **attributes):
-    """A model of one node."""
+    """A model with a single node."""
     return model([node(op, inputs, ["y"], **attributes)], shapes or X, [value("y", list(result))], given, opset)
 
 
 def nested(depth):
-    """Graphs in attributes of nodes of graphs."""
+    """Graphs nested in attributes of nodes."""
     length, heads = 0, []
     for _ in range(depth):
         for field in (6, 5, 1):
@@ -89,7 +89,7 @@ COMPILES = [
 
 
 def wrong(words, status, pattern, folder):
-    """What is wrong with how it is refused; None: nothing."""
+    """Returns what is wrong with the refusal; None: nothing."""
     done = subprocess.run([uk, *words], capture_output=True, check=False, cwd=folder, timeout=600)
     said = done.stderr.decode(errors="replace")
     if done.returncode != status or done.stdout or said.count("\n") != 1 or "error: " not in said or not re.search(pattern, said):

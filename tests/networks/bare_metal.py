@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNet_v1 0.25/96 on bytes in one image without a system (examples/bare_metal/): it has all that it calls, and its scores on the
-serial port are those of the same network under Linux, bit by bit.
+"""MobileNet_v1 0.25/96 on bytes as an image without an operating system (examples/bare_metal/): the image has
+no undefined symbols, and its scores on the serial port are, bit by bit, those of the same network under
+Linux.
 
     bare_metal.py SOURCE UK
 """

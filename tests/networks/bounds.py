@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far two programs' floats of a layer may be apart.
+"""Bounds on the difference of two programs' f32 results for a layer.
 
-Both compute each node in f32, in whatever order: a sum of k terms is off by at most (k + 2) * EPS times the sum of the terms' magnitudes, and
-by no more than 8 * sqrt(k) where k is larger and factors differ, as roundings are of either sign. A function is off by a few units in the last place, and
-what a node reads passes its errors on. The bound is twice that, as both err.
+Both programs compute each node in f32, in any order. A sum of k terms is off by at most (k + 2) * EPS times
+the sum of the terms' magnitudes; if factors differ, roundings have either sign, and 8 * sqrt(k) replaces k +
+2 where it is smaller. A function is off by a few ulps, and errors of inputs propagate. The bound is twice the
+error, since both programs have one.
 """
 
 import numpy
@@ -27,7 +28,7 @@ def of_sum(terms, alike=False):
 
 
 def run(node, opset, inputs):
-    """The node's first output on these inputs."""
+    """The node's first output for these inputs."""
     names = [f"i{k}" if v is not None else "" for k, v in enumerate(inputs)]
     alone = onnx.NodeProto()
     alone.CopyFrom(node)
@@ -55,7 +56,7 @@ class Layer:
         return self.oracle.value(name)
 
     def of(self, name):
-        """How far the value may be from what exact sums would give, an array."""
+        """The maximum difference of the value from the result of exact sums, as an array."""
         if not name or name in self.exact or name not in self.oracle.producer:
             return numpy.float32(0)
         if name not in self.error:
@@ -164,7 +165,7 @@ def kernel(node):
 
 
 def part_of_bound(oracle, name, inputs, got):
-    """The largest distance as a part of what is allowed there."""
+    """The largest difference, as a fraction of the bound at that element."""
     bound = 2 * Layer(oracle, inputs).spread(name) + numpy.float32(1e-37)
     expected = oracle.values[name]
     apart = numpy.abs(got.astype(numpy.float64) - expected)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNet_v1 0.25 for images of 96 x 96 on bytes, as ONNX Runtime's quantizer writes it (QLinearConv, a weight's scale by channel), with
-seeded weights, without the softmax, which of random weights is nearly always the same.
+"""Writes MobileNet_v1 0.25 for images of 96 x 96 on bytes, in the form of ONNX Runtime's quantizer
+(QLinearConv, scales of weights per channel), with seeded weights and without the softmax, whose result for
+random weights is nearly always the same.
 
     byte_mobilenet.py >FILE.onnx
 """
@@ -19,8 +20,8 @@ SPREAD = 64  # standard deviation of a layer's bytes, the positive half of which
 
 
 class Layers:
-    """The nodes of a network so far, and its constants. All values have one scale; their zero point is 0, as after a relu, but of what is
-    signed."""
+    """Nodes and constants of a network under construction. All values have one scale and the zero point 0, as
+    after a relu, except signed ones."""
 
     def __init__(self):
         self.draw = random.Random(96)
@@ -29,7 +30,8 @@ class Layers:
         self.last, self.rms = "bytes", 256 / math.sqrt(12)
 
     def convolution(self, inputs, outputs, window, stride=1, group=1, zeros=("zero", "zero")):
-        """One whose sums are scaled to bytes with the standard deviation SPREAD; zeros: of what it reads and writes."""
+        """Adds a convolution whose sums are scaled to bytes with the standard deviation SPREAD. `zeros`: zero
+        points of input and output."""
         name = f"v{len(self.nodes)}"
         each = inputs // group * window * window
         spread = math.sqrt(each) * WEIGHT * self.rms
@@ -46,7 +48,8 @@ class Layers:
 
 
 def network(pairs=PAIRS):
-    """The model's bytes; of fewer pairs it is a short one. The input has values of -1 to 1, the output the scores of all classes."""
+    """Returns the model's bytes; fewer pairs make a short network. Inputs are -1 to 1, outputs the scores of
+    all classes."""
     layers = Layers()
     layers.nodes.append(node("QuantizeLinear", ["image", "scale", "middle"], ["bytes"]))
     layers.convolution(3, 8, 3, stride=2, zeros=("middle", "zero"))

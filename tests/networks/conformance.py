@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs cases of ONNX's own conformance suite by tests/networks/conform, or writes them for it.
+"""Runs cases of ONNX's own conformance suite with tests/networks/conform, or writes them to a folder for it.
 
     conformance.py CONFORM [--only=PATTERN] [--every=N] [--folder=DIR]
 
-Cases are the converted and operator models of the package onnx, and its node cases of operators and types that networks has. Inputs of
-node cases that decide a shape are given as constants. A table says for each operator how many cases that have it passed, were refused and
-failed. None may fail, and no other may be refused than those listed here, with that reason; of a run of all cases all of them have to be.
+Cases are the converted and operator models of the package onnx, and its node cases for the operators and
+types that networks supports. Inputs of node cases that determine a shape are given as constants. Prints a
+table: for each operator, the numbers of cases that passed, were refused and failed. None may fail, and only
+the cases listed here may be refused, for the reason given; in a run of all cases each of these must be
+refused.
 """
 
 import fnmatch
@@ -51,7 +53,7 @@ REFUSED = {
 
 
 def deciding(model):
-    """The numbers of the graph's inputs that a node takes as a shape or the like."""
+    """Numbers of the graph's inputs that determine shapes or other parameters of a node."""
     graph = model.graph
     names = [i.name for i in graph.input if i.name not in {w.name for w in graph.initializer}]
     found = set()
@@ -72,7 +74,7 @@ def tensor(value):
 
 
 class Cases:
-    """Files in a folder, and a line a case; `operators` has those of each model."""
+    """Files in a folder, with a line for each case; `operators` lists the operators of each model."""
 
     def __init__(self, folder):
         self.folder, self.lines, self.operators = folder, [], {}
@@ -108,7 +110,7 @@ class Cases:
                 self.add(place.name, onnx.load(str(place / "model.onnx")), *values, 1e-3, 1e-7)
 
     def run(self, conform):
-        """The name, "passed", "refused" or "failed", and the reason of each case."""
+        """Returns name, "passed", "refused" or "failed", and reason, for each case."""
         (self.folder / "list.txt").write_text("".join(self.lines))
         ran = subprocess.run([conform, self.folder / "list.txt"], stdout=subprocess.PIPE, text=True)
         found = {}
@@ -134,7 +136,7 @@ def print_table(cases, found):
 
 
 def unexpected(found, is_all):
-    """What is wrong, a line each."""
+    """Returns what is wrong, one line each."""
     wrong = [f"failed: {name}: {reason}" for name, (what, reason) in found.items() if what == "failed"]
     listed = {f"test_{name}": said for said, names in REFUSED.items() for name in names.split()}
     for name, (what, reason) in found.items():

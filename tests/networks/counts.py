@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/network_counts.py on networks that scripts write: sums by kind are those of the layers, P takes less than half of the
-instructions, and outputs are those of this CPU.
+"""Tests bench/network_counts.py on networks written by scripts: sums by kind are those of the layers, P takes
+less than half of the instructions, and outputs are those of this CPU.
 
     counts.py SOURCE UK
 """

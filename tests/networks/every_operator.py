@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small networks that have every operator between them, with seeded values: whose results come together in one output."""
+"""Small networks with seeded values that together contain every operator; the results of each are combined
+into one output."""
 
 import random
 import re
@@ -25,14 +26,14 @@ def values(seed, name, shape, least=-1.0, most=1.0):
 
 
 def summed(nodes, names, result):
-    """Their sum, by nodes of up to 12 operands."""
+    """Adds the values, by nodes of up to 12 operands."""
     for i in range(0, len(names), 11):
         last = i + 11 >= len(names)
         nodes.append(node("Sum", ([f"sum{i}"] if i else []) + names[i:i + 11], [result if last else f"sum{i + 11}"]))
 
 
 def elementwise():
-    """All that is computed element by element: one sum of all results."""
+    """All elementwise operators; the output is the sum of their results."""
     nodes, sums = [node("Exp", ["y"], ["p"])], []
 
     def add(op, inputs, **attributes):
@@ -66,7 +67,7 @@ def elementwise():
 
 
 def reductions():
-    """All that sums over an axis, or finds something along it."""
+    """All operators that reduce or search along an axis."""
     nodes = [node("Exp", ["x"], ["p"]), node("ReduceLogSum", ["p", "axes"], ["r"], keepdims=1)]
     sums = ["r"]
     for op in REDUCE:
@@ -85,7 +86,8 @@ def reductions():
 
 
 def shapes():
-    """What moves elements, or computes a shape; and the convolutions, products and pools that small_networks.py lacks."""
+    """Operators that move elements or compute a shape; and the convolutions, products and pools that
+    small_networks.py lacks."""
     nodes = [
         node("Split", ["x", "halves"], ["a", "b"], axis=1), node("DepthToSpace", ["x"], ["d"], blocksize=2), node("SpaceToDepth", ["d"], ["e"], blocksize=2),
         node("Slice", ["e", "from", "to"], ["f"]), node("Pad", ["f", "pads"], ["g"]), node("Concat", ["a", "b"], ["h"], axis=1),
@@ -109,13 +111,13 @@ def shapes():
 
 
 def enlarged():
-    """An operator that opset 10 took away."""
+    """An operator that opset 10 removed."""
     nodes = [node("Upsample", ["x", "scales"], ["u"]), node("Relu", ["u"], ["y"])]
     return model(nodes, [value("x", [1, 2, 3, 5])], [value("y", [1, 2, 6, 10])], [tensor("scales", [4], [1.0, 1.0, 2.0, 2.0])], opset=9)
 
 
 def bytewise():
-    """Quantized operators, of which each result is one of two neighbours at most."""
+    """Quantized operators, with results that can be one of at most two adjacent values."""
     microsoft = {"domain": "com.microsoft"}
     nodes = [
         node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("QLinearSigmoid", ["q", "s", "z", "s", "z"], ["sg"], **microsoft),
@@ -137,7 +139,8 @@ def bytewise():
 
 
 def pyramid():
-    """Maxima of maxima, united with what they are of, and a residual inside of a union: what is read lies between what is written."""
+    """Maxima of maxima, concatenated with their inputs, and a residual inside a concatenation: slices that
+    are read and written alternate."""
     nodes = [node("Relu", ["x"], ["a"])]
     nodes += [node("MaxPool", [f], [t], kernel_shape=[3, 3], pads=[1, 1, 1, 1]) for f, t in ("ab", "bc")]
     nodes += [
@@ -153,7 +156,7 @@ ALL = {"pyramid": pyramid, "elementwise": elementwise, "reductions": reductions,
 
 
 def missing(table):
-    """Names of operators.def that no network has."""
+    """Returns names of operators.def that no network contains."""
     have = b"".join(make() for make in ALL.values())
     # A node's type is field 4, preceded by its length.
     return [name for name in sorted(set(re.findall(r"^UK_(?:OPERATOR|MICROSOFT)\((\w+),", table, re.M))) if b"\x22" + bytes([len(name)]) + name.encode() not in have]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that tests compare with ONNX Runtime, by name: each with inputs that are the same every time.
+"""Networks that tests compare with ONNX Runtime, by name, each with inputs that are always the same.
 
-    mobilenet_v1, mobilenet_v2-int8, bert-2, ...   as examples/networks/make.py makes them
-    light_resnet50, ...                            of onnx's own tests, whose weights are one number: random ones instead
-    shipped_resnet50, ...                          the same as they are, with the output that onnx has for them
-    bytes                                          small ones, of ONNX Runtime's operators on bytes
-    ocr_det, ocr_rec, ocr_cls                      trained ones, PP-OCRv4, of the package rapidocr-onnxruntime
+    mobilenet_v1, mobilenet_v2-int8, bert-2, ...   made by examples/networks/make.py
+    light_resnet50, ...                            from onnx's tests; random weights replace their constant ones
+    shipped_resnet50, ...                          the same without change, with the output in onnx
+    bytes                                          small networks of ONNX Runtime's operators on bytes
+    ocr_det, ocr_rec, ocr_cls                      trained PP-OCRv4 networks of the package rapidocr-onnxruntime
 """
 
 import pathlib
@@ -53,7 +53,8 @@ def inputs_of(model, random):
 
 
 def weights_of(model, name, shape, random):
-    """Values for a constant by the node that reads it, such that a network's values neither vanish nor grow."""
+    """Random values for a constant, scaled by its node such that values in the network neither vanish nor
+    grow."""
     readers = [(n, list(n.input).index(name)) for n in model.graph.node if name in n.input]
     node, place = readers[0]
     if node.op_type in ("Unsqueeze", "Reshape"):
@@ -95,7 +96,8 @@ def light(name, shipped):
 
 
 def operators_on_bytes():
-    """Each operator of ONNX Runtime on bytes a few times, of both types, with scales and zero points of all kinds."""
+    """Each of ONNX Runtime's operators on bytes several times, of both types, with various scales and zero
+    points."""
     random = random_of("bytes")
     nodes, constants, outputs, feeds = [], [], [], {}
 
@@ -172,7 +174,7 @@ def ocr(name):
 
 
 def network(name):
-    """The model, its inputs by name, and the outputs that are known without another program, or None."""
+    """Returns the model, its inputs by name, and outputs that are known without another program, or None."""
     if name in OCR:
         return ocr(name)
     if name == "bytes":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of ONNX as bytes, without its package: the wire format of protocol buffers, and of its schema what tests need.
+"""Writes models of ONNX as bytes, without the package onnx: the wire format of protocol buffers, and the part
+of the schema that tests need.
 
     model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1, 3])], outputs=[value("y", [1, 3])])
 """
@@ -37,7 +38,7 @@ def elements(kind, values):
 
 
 def tensor(name, shape, values, kind=FLOAT):
-    """A TensorProto with the elements as bytes."""
+    """A TensorProto with its elements as bytes."""
     return b"".join(number(1, n) for n in shape) + number(2, kind) + text(8, name) + text(9, elements(kind, values))
 
 
@@ -65,7 +66,7 @@ def node(op, inputs, outputs, name="", domain="", **attributes):
 
 
 def value(name, shape, kind=FLOAT):
-    """A tensor's name, type and shape; an extent that is a string is the name of one that is open."""
+    """Name, type and shape of a tensor; a string as extent is the name of an open dimension."""
     dims = b"".join(text(1, number(1, n) if isinstance(n, int) else text(2, n)) for n in shape)
     return text(1, name) + text(2, text(1, number(1, kind) + text(2, dims)))
 

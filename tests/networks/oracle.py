@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the layers of networks, one by one, and their outputs with ONNX Runtime's.
+"""Compares networks with ONNX Runtime, layer by layer and by their outputs.
 
     oracle.py LAYERWISE NETWORK... [--folder=DIR]
 
-Each layer computes on the inputs that ONNX Runtime has for it. Networks are those of models.py. Bytes have to be equal in every element
-(sigmoids: 1 apart in 1 % of them); floats may be apart as bounds.py says. Of outputs the largest element has to be the same one.
+Each layer computes on ONNX Runtime's values of its inputs. Networks are those of models.py. Bytes must be
+equal in every element (sigmoids: may differ by 1 in 1 % of them); floats within bounds.py. The largest
+element of an output must be the same one.
 """
 
 import collections
@@ -44,7 +45,7 @@ def saved(model, folder, name):
 
 
 class Oracle:
-    """The values between nodes, and outputs as a user has them."""
+    """ONNX Runtime's values between nodes, and the outputs of a usual run."""
 
     def __init__(self, model, feeds, folder):
         levels = onnxruntime.GraphOptimizationLevel
@@ -74,7 +75,7 @@ class Oracle:
             self.values.update(zip(wanted, every.run(None, feeds)))
 
     def step(self, model, node):
-        """One node by itself; its value is NumPy's if that is a sum of products."""
+        """Computes one node alone; by NumPy if it is a sum of products."""
         inputs = [self.value(i) for i in node.input]
         names = [f"i{k}" if i else "" for k, i in enumerate(node.input)]
         alone = onnx.NodeProto()
@@ -100,7 +101,7 @@ class Oracle:
 
 
 def given(model, feeds, oracle, folder):
-    """The files that layerwise reads; the oracle's values are among them."""
+    """Writes the files that layerwise reads, including the oracle's values."""
     for i, name in enumerate(feeds):
         numpy.save(folder / f"input_{i}.npy", feeds[name])
     lines = []
@@ -124,7 +125,7 @@ def compare_bytes(operators, got, expected, tied):
 
 
 def between(oracle, name, inputs):
-    """The values that a layer computes, of which it writes that of this name."""
+    """The values that a layer computes; it stores the one with this name."""
     found, left = set(), [name]
     while left:
         value = left.pop()
@@ -135,7 +136,7 @@ def between(oracle, name, inputs):
 
 
 def compare_layers(oracle, folder):
-    """Counts by operator, and what is wrong."""
+    """Returns counts by operator, and what is wrong."""
     table, wrong, left_out = collections.defaultdict(lambda: [0, 0, 0, 0.0]), [], []
     for line in (folder / "layers.txt").read_text().splitlines():
         number, operators, name, *inputs = line.split("\t")
@@ -174,7 +175,8 @@ def compare_layers(oracle, folder):
 
 
 def is_certain(oracle, name):
-    """Not where numbers are so large that their last digit decides what Softmax makes of them; the layers are compared in any case."""
+    """False if numbers are so large that their last digit determines the result of Softmax; layers are
+    compared in any case."""
     producer = oracle.producer.get(name)
     return producer is None or producer.op_type != "Softmax" or numpy.abs(oracle.value(producer.input[0])).max() < 2.0**12
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantized sums of products in NumPy, exact: ONNX Runtime saturates sums of two products on CPUs that have no instruction for them."""
+"""Exact quantized sums of products in NumPy: ONNX Runtime saturates sums of two products on CPUs without an
+instruction for them."""
 
 import numpy
 import onnx
@@ -19,7 +20,7 @@ def pads_of(a, spatial, kernel, strides, dilations):
 
 
 def convolution(node, x, w):
-    """Of float64, in which sums of products of bytes are exact. Two dimensions."""
+    """A two-dimensional convolution in float64, in which sums of products of bytes are exact."""
     a = attributes(node)
     kernel, groups = w.shape[2:], a.get("group", 1)
     strides, dilations = a.get("strides", [1, 1]), a.get("dilations", [1, 1])
@@ -38,7 +39,8 @@ def convolution(node, x, w):
 
 
 def is_tied(node, x):
-    """Where the result of a QLinearAveragePool on its inputs x lies between two bytes: f32 has it above or below, by the order of its sum."""
+    """True where the result of a QLinearAveragePool on its inputs x is a tie of two bytes: in f32 the order
+    of the sum determines the side."""
     if node.op_type != "QLinearAveragePool" or attributes(node).get("channels_last") or attributes(node).get("ceil_mode"):
         return None
     values, one = x[0].astype(numpy.float64) - float(x[2]), numpy.ones((x[0].shape[1], 1, *attributes(node)["kernel_shape"]))
@@ -58,7 +60,7 @@ def rounded(sums, factor, zero):
 
 
 def computed(node, x):
-    """The node's result on its inputs x, or None: it is no sum of products of bytes."""
+    """The node's result for its inputs x; None: it is no sum of products of bytes."""
     if node.op_type == "QLinearConv":
         shape = (-1, 1, 1, 1)
         w = x[3].astype(numpy.float64) - x[5].astype(numpy.float64).reshape(shape if x[5].size > 1 else ())

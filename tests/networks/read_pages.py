@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PP-OCRv4 on pages that this script draws: the same lines, angles and texts as by ONNX Runtime.
+"""Reads drawn pages with PP-OCRv4: lines, angles and texts must be the same as with ONNX Runtime.
 
     read_pages.py LIBUKNETWORKS
 
-The three networks find lines, tell whether one is upside down, and read it. What is done between them is the same for both programs,
-each of which goes on from its own results.
+The three networks find lines, tell whether a line is upside down, and read it. The code between them is the
+same for both programs, each of which continues from its own results.
 """
 
 import ctypes
@@ -63,7 +63,7 @@ class Ours:
 
 
 def draw(random):
-    """A page of lines, two of three as they are written and some upside down, and their words."""
+    """Draws a page of lines, two of three upright and some upside down; returns it with their words."""
     page = numpy.full((320, 320, 3), 255, numpy.uint8)
     words = []
     for i in range(LINES):
@@ -83,7 +83,7 @@ def normal(image, mean, deviation):
 
 
 def lines_of(likely):
-    """Boxes around what is likely text, a little larger, from the top of the page to its end."""
+    """Slightly enlarged boxes around probable text, from top to bottom."""
     outlines, _ = cv2.findContours((likely > 0.3).astype(numpy.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
     boxes = []
     for outline in outlines:
@@ -100,7 +100,7 @@ def lines_of(likely):
 
 
 def resized(image, height, width):
-    """Into the upper left of an image of that size, which is 0 elsewhere after normal()."""
+    """Scales into the upper left of an image of that size, whose rest is 0 after normal()."""
     wide = min(width, max(1, round(image.shape[1] * height / image.shape[0])))
     out = numpy.zeros((1, 3, height, width), numpy.float32)
     out[:, :, :, :wide] = normal(cv2.resize(image, (wide, height)), 0.5, 0.5)
@@ -113,7 +113,7 @@ def text_of(likely, characters):
 
 
 def read(page, programs, characters):
-    """The box, whether it is upside down, and the text of each line."""
+    """Returns box, True if upside down, and text of each line."""
     found = []
     for top, left, bottom, right in lines_of(programs["ocr_det"].run(normal(page, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))[0, 0]):
         line = page[top:bottom, left:right]

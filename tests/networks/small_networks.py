@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small networks for tests, as bytes: of each kind of layer, with seeded values, the same each time."""
+"""Small networks for tests, as bytes: one for each kind of layer, with seeded values, always the same."""
 
 import math
 import random
@@ -16,7 +16,8 @@ def weights(seed, name, shape, fan_in=None):
 
 
 def convolutions(batch=1):
-    """Convolution, depthwise convolution, pools, a product, softmax; sizes that no tile divides."""
+    """Convolution, depthwise convolution, pools, a product, softmax; with sizes that are not multiples of a
+    tile."""
     nodes = [
         node("Conv", ["image", "w0", "b0"], ["c0"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
         node("Clip", ["c0", "zero", "six"], ["a0"]),
@@ -37,7 +38,7 @@ def convolutions(batch=1):
 
 
 def unions():
-    """Two results that lie in a third one, their union by channels."""
+    """Two results that are slices of a third one, their concatenation by channels."""
     nodes = [
         node("Conv", ["x", "w0"], ["a"], kernel_shape=[1, 1]), node("Relu", ["a"], ["ar"]), node("Conv", ["x", "w1"], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
         node("Relu", ["b"], ["br"]), node("Concat", ["ar", "br"], ["c"], axis=1), node("Conv", ["c", "w2"], ["d"], kernel_shape=[1, 1]),
@@ -47,7 +48,8 @@ def unions():
 
 
 def broadcasts():
-    """Element by element, with operands of fewer dimensions, two inputs and two outputs, one of them of booleans."""
+    """Elementwise operators with operands of fewer dimensions; two inputs, and two outputs, one of them
+    boolean."""
     nodes = [
         node("Add", ["x", "row"], ["s"]), node("Mul", ["s", "column"], ["m"]), node("Sub", ["m", "y"], ["d"]), node("Tanh", ["d"], ["t"]),
         node("Exp", ["d"], ["e"]), node("Div", ["t", "e"], ["q"]), node("Less", ["q", "y"], ["less"]), node("ReduceMean", ["q"], ["mean"], axes=[1], keepdims=0),
@@ -57,7 +59,7 @@ def broadcasts():
 
 
 def views():
-    """Transposes and reshapes, of which one needs a copy, and a batch of products."""
+    """Transposes and reshapes, one of which needs a copy, and a batch of products."""
     nodes = [
         node("Conv", ["x", "w"], ["c"], kernel_shape=[3, 3]), node("Reshape", ["c", "shape"], ["r"]), node("Transpose", ["r"], ["t"], perm=[0, 2, 1]),
         node("MatMul", ["r", "t"], ["p"]), node("Softmax", ["p"], ["s"], axis=2), node("MatMul", ["s", "r"], ["o"]),
@@ -66,13 +68,14 @@ def views():
 
 
 def integers():
-    """i32 and i64, of which all results are exact."""
+    """Operators on i32 and i64, with exact results."""
     nodes = [node("Add", ["a", "b"], ["s"]), node("Mul", ["s", "s"], ["m"]), node("ReduceSum", ["m", "axes"], ["r"], keepdims=1), node("Max", ["r", "a"], ["o"])]
     return model(nodes, [value("a", [3, 4], INT32), value("b", [3, 4], INT32)], [value("o", [3, 4], INT32)], [tensor("axes", [1], [1], INT64)])
 
 
 def quantized():
-    """Bytes: two convolutions, the second one by channel, maxima, means, a sum; each element has one right value."""
+    """Operators on bytes: two convolutions, the second with scales per channel, maxima, means, a sum; every
+    element has one right value."""
     draw = random.Random(11)
 
     def whole(name, shape, kind, least, most):
@@ -98,7 +101,8 @@ def quantized():
 
 
 def rows():
-    """Sums that no kernel computes, of which a row at a time is in memory: an average, softmax, a norm, maxima."""
+    """Sums without kernels, of which only a row at a time is in memory: an average, softmax, a norm,
+    maxima."""
     nodes = [
         node("AveragePool", ["x"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), node("Softmax", ["a"], ["s"], axis=1), node("Reshape", ["s", "shape"], ["r"]),
         node("LayerNormalization", ["r", "scale"], ["n"], axis=-1), node("Reshape", ["n", "image"], ["i"]),
@@ -109,7 +113,7 @@ def rows():
 
 
 def byte_rows():
-    """The same of bytes: a convolution of each channel by itself, maxima."""
+    """The same for bytes: a depthwise convolution, and maxima."""
     draw = random.Random(16)
     nodes = [
         node("QuantizeLinear", ["x", "xs", "z"], ["q"]),
@@ -122,8 +126,8 @@ def byte_rows():
 
 
 def borders(apart=False):
-    """Convolutions of bytes whose padding is a border that lies around what another layer computed: of 1, of 2 on some sides, of stride 2.
-    apart: they are read elsewhere too, so that each convolution pads by itself."""
+    """Convolutions of bytes whose padding is stored as a border around another layer's result: of 1, of 2 on
+    some sides, with stride 2. apart: the values are read elsewhere too, so each convolution pads by itself."""
     draw = random.Random(19)
 
     def conv(source, i, result, **more):
@@ -144,7 +148,7 @@ def borders(apart=False):
 
 
 def chain():
-    """Values of 6, 4, 4, 8 and 2 times as much: placed by size alone they take 14, and 12 are enough."""
+    """Values of 6, 4, 4, 8 and 2 units: placed in the order of size they take 14 units, where 12 suffice."""
     channels = [6, 4, 4, 8]
     nodes = [node("Conv", [f"v{i}", f"w{i}"], [f"v{i + 1}"], kernel_shape=[1, 1]) for i in range(3)]
     nodes.append(node("MaxPool", ["v3"], ["y"], kernel_shape=[2, 2], strides=[2, 2]))
@@ -153,7 +157,7 @@ def chain():
 
 
 def subnormal():
-    """A convolution whose weights and biases are subnormal, as those of channels are that training has given up."""
+    """A convolution with subnormal weights and biases, which training leaves in unused channels."""
     draw = random.Random(31)
     tiny = [tensor(name, shape, [draw.uniform(-1e-39, 1e-39) for _ in range(math.prod(shape))]) for name, shape in (("w", [24, 16, 1, 1]), ("b", [24]))]
     nodes = [node("Conv", ["x", "w", "b"], ["c"], kernel_shape=[1, 1]), node("Relu", ["c"], ["y"])]
@@ -161,7 +165,7 @@ def subnormal():
 
 
 def open_batch():
-    """A dimension that the file leaves open, and an input that decides a shape."""
+    """A dimension that the file leaves open, and an input that determines a shape."""
     nodes = [node("Reshape", ["x", "shape"], ["r"]), node("Relu", ["r"], ["y"])]
     return model(nodes, [value("x", ["batch", 6]), value("shape", [2], INT64)], [value("y", ["batch", "rest"])])
 

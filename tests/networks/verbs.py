@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""uk's verbs on small networks that a script writes.
+"""Commands of uk on small networks that a script writes.
 
-    verbs.py UK CC [TARGET...]: run with --check, here and for the targets under an emulator, inputs and outputs in files of each kind, layers in
-    files, compile to each kind of file, an object called from C, explain.
+    verbs.py UK CC [TARGET...]
+
+Runs with --check, here and for the targets under an emulator; inputs and outputs in files of each kind;
+layers in files; compile to each kind of file; an object called from C; explain.
 """
 
 import ast
@@ -41,7 +43,7 @@ def fail(what):
 
 
 def run(*words, status=0, program=None, **more):
-    """Its standard output."""
+    """Returns standard output."""
     done = subprocess.run([*(program or [uk]), *words], capture_output=True, check=False, **more)
     if done.returncode != status:
         fail(f"{' '.join(map(str, words))[:200]}: exit status {done.returncode}: {done.stderr[-500:]!r}")
@@ -54,7 +56,8 @@ def expect(pattern, said, what):
 
 
 def expect_memory(said, most, what):
-    """That what is said has the bytes of activations, at most so many times their lower bound."""
+    """Checks that the output states the bytes of activations, and that they are at most `most` times their
+    lower bound."""
     found = re.search(r"^activation memory: (\d+) bytes \(lower bound (\d+)\)$", said, re.M)
     if not found or not int(found[2]) <= int(found[1]) <= most * int(found[2]):
         fail(f"{what}: {said}")
@@ -86,7 +89,8 @@ def close(a, b):
 
 
 def check_counts(said, what):
-    """The instructions of layers and of kinds of layers add up to those of the network; each layer that computes something has a line."""
+    """Instructions of layers, and of kinds of layers, add up to the network's; each layer that computes
+    something has a line."""
     table = [line.split() for line in said[said.index("layer kind") :].splitlines()[1:]]
     layers, kinds = [row for row in table if len(row) == 10], [row for row in table if row[2] == "all"]
     whole = int(re.search(r"^count: (\d+)", said, re.M).group(1))
@@ -113,7 +117,7 @@ def check_runs():
 
 
 def check_operators():
-    """Every operator, on every target; one that operators.def has and no network is a failure."""
+    """Every operator on every target; an operator of operators.def that no network contains is a failure."""
     with open(pathlib.Path(__file__).parents[2] / "networks/layers/operators.def", encoding="utf-8") as f:
         lacking = every_operator.missing(f.read())
     if lacking:
@@ -125,7 +129,7 @@ def check_operators():
 
 
 def check_plain():
-    """Without kernels each layer is right, too; a product takes more instructions."""
+    """Without kernels each layer is right, too, and products take more instructions."""
     product = os.path.join(os.path.dirname(__file__), "../../examples/matmul_i8.uk")
     sizes = [f"--define={size}=32" for size in "MNK"]
     for target in targets[-1:]:
@@ -138,7 +142,7 @@ def check_plain():
 
 
 def check_gpu():
-    """A GPU in the simulator: constants stay there, and each layer is compared."""
+    """A GPU in the simulator: constants stay on it, and each layer is compared."""
     for name in ("convolutions", "integers", "unions"):
         said = run("run", name + ".onnx", "--target=amdgcn-gfx90a", "--device=sim", "--check", "--output=gpu.bin")
         expect(r"on gfx90a, simulated\n(?s:.*)^check: \d+ layers, [1-9]", said, f"{name} on a GPU")
@@ -151,7 +155,7 @@ def check_gpu():
 
 
 def check_sums():
-    """Results that are known: (a + b)^2 summed over rows, and at least a."""
+    """Known results: (a + b)^2 summed over rows, and the minimum of a."""
     a, b = [i - 5 for i in range(12)], [3 * i % 7 for i in range(12)]
     rows = [sum((a[4 * r + c] + b[4 * r + c]) ** 2 for c in range(4)) for r in range(3)]
     wanted = elements(INT32, [max(rows[i // 4], a[i]) for i in range(12)])
@@ -171,7 +175,7 @@ def check_sums():
 
 
 def check_open():
-    """Shapes from options."""
+    """Shapes given by options."""
     write("open.onnx", small_networks.open_batch())
     write("shape.npy", npy([2], [3, 4], INT64))
     for words in (["--size=batch=2"], ["--shape=x=2,6"]):
@@ -179,13 +183,14 @@ def check_open():
 
 
 def check_places():
-    """Values lie where they take least."""
+    """Values are placed in the minimum of memory."""
     write("chain.onnx", small_networks.chain())
     expect_memory(run("run", "chain.onnx", "--target=x86_64-avx2"), 1.09, "places of chain.onnx")
 
 
 def check_borders():
-    """Where padding is a border around what another layer computed, the result is that of convolutions that pad by themselves."""
+    """If padding is a border around another layer's result, the output is that of convolutions that pad by
+    themselves."""
     write("apart.onnx", small_networks.borders(apart=True))
     operators = [line.split(" ", 2)[1] for line in run("compile", "apart.onnx", "--emit=layers").splitlines()[1:]]
     bordered = run("compile", "borders.onnx", "--emit=program")
@@ -198,7 +203,7 @@ def check_borders():
 
 
 def check_subnormal():
-    """Where vectors take subnormal numbers for zeros, results may be; elsewhere they are the interpreter's."""
+    """Results may differ from the interpreter's only where vectors flush subnormal numbers to zero."""
     write("subnormal.onnx", small_networks.subnormal())
     for target in ["--target=" + t for t in targets if t == "armv7-neon"]:
         expect(r"^check: \d+ layers?, [1-9]\d* elements: ", run("run", "subnormal.onnx", target, "--check"), "subnormal weights, " + target)
@@ -206,7 +211,7 @@ def check_subnormal():
 
 
 def check_layers():
-    """Each layer's result, in ONNX's order of dimensions; the last one's is the output."""
+    """Each layer's result, in ONNX's order of dimensions; the last one is the output."""
     run("run", "convolutions.onnx", "--layers=layers", "--output=scores.bin")
     lines = [line.split(" ", 4) for line in run("compile", "convolutions.onnx", "--emit=layers").splitlines()[1:]]
     names = sorted(os.listdir("layers"))
@@ -231,7 +236,7 @@ def check_layers():
 
 
 def check_compile():
-    """Files of each kind; the object is called from C, and from a shared object with the same result."""
+    """Files of each kind; the object is called from C, and from a shared object, with the same result."""
     run("compile", "convolutions.onnx", "--emit=header", "-o", "net.h")
     write("main.c", CALLER)
     run("run", "convolutions.onnx", "--input=one.bin", "--output=scores.bin")
@@ -260,7 +265,8 @@ def check_compile():
 
 
 def check_means():
-    """Means of nine bytes of equal scales are sums of i32, those of six or four, which often lie just between two bytes, of f32."""
+    """Means of nine bytes with equal scales are summed in i32, those of four or six, which are often ties of
+    two bytes, in f32."""
     text = run("compile", "quantized.onnx", "--emit=program")
     expect(r"sum\(r0, r1 where r0 < 3 and r1 < 3\) i32\(x0\[i0, i2 \+ r0, i3 \+ r1, i1\]\)$", text, "means of nine")
     expect(r"sum\(r0, r1 where r0 < 2 and r1 < 3\) max\(f32\(i32\(x0\[.*/ 6 / ", text.replace("\n", " "), "means of six")

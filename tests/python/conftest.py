@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs and arrays that several tests take."""
+"""Programs and arrays shared by the tests."""
 
 import sys
 from pathlib import Path
@@ -18,12 +18,12 @@ C[m, n] = sum(k) A[m, k] * B[k, n]
 
 
 def numbers(*shape, dtype=np.float32, seed=1):
-    """Integers, whose sums are exact."""
+    """Random integers, whose sums are exact."""
     return np.random.default_rng(seed).integers(-8 if np.dtype(dtype).kind != "u" else 0, 8, shape).astype(dtype)
 
 
 class Foreign:
-    """What another package's array is: memory that __dlpack__ shows."""
+    """An array of another package: memory that __dlpack__ exports."""
 
     def __init__(self, array):
         self.array = array

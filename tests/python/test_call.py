@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of compiled programs: what they compute, on which arrays."""
+"""Calls of compiled programs: results, and the arrays that they accept."""
 
 import copy
 import gc

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products, kernels, verification, tuning, files; and that the package calls the functions that the headers declare."""
+"""Products, kernels, verification, tuning, files; and the prototypes by which the package calls the
+libraries."""
 
 import ctypes
 import os
@@ -21,7 +22,7 @@ PLAIN = {"int": ctypes.c_int, "int64_t": ctypes.c_int64, "size_t": ctypes.c_size
 
 
 def listed():
-    """The prototypes of abi.txt."""
+    """The prototypes in abi.txt."""
     text = (SOURCE / "tests/tree/abi.txt").read_text(encoding="utf-8")
     return text, dict(re.findall(r"^  (uk_\w+): (.*\))$", text, re.M))
 
@@ -217,7 +218,7 @@ def test_save(matmul, tmp_path):
 
 
 def test_command_never_becomes_itself(tmp_path):
-    """In an environment whose program is gone, the first uk on the PATH is the command."""
+    """If the program of the environment is missing, the command is the first uk on the PATH."""
     (tmp_path / "uk").write_text("#!/bin/sh\necho another\n")
     (tmp_path / "uk").chmod(0o755)
     done = subprocess.run([sys.executable, "-c", "from ukernels import library, command\nlibrary.installed_program = lambda: None\ncommand.main()"],

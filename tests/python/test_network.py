@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of ONNX."""
+"""Networks in ONNX's format."""
 
 import copy
 import gc
@@ -14,7 +14,7 @@ import ukernels as uk
 
 @pytest.fixture
 def product(tmp_path):
-    """y = relu(x w), of any number of rows."""
+    """y = relu(x w), for any number of rows."""
     path = tmp_path / "product.onnx"
     w = numbers(5, 9, seed=2)
     path.write_bytes(model([node("MatMul", ["x", "w"], ["p"]), node("Relu", ["p"], ["y"])], [value("x", ["rows", 5])], [value("y", ["rows", 9])],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused by name, before anything is written."""
+"""Refusals, which name the argument and come before anything is written."""
 
 import copy
 import pickle
@@ -66,7 +66,7 @@ def test_overlap(matmul):
 
 
 def test_interleaved_arrays_overlap():
-    """The generated function compares ranges of addresses."""
+    """The generated function compares address ranges."""
     f = uk.compile("tensor X f32 [M, N] stride [ldx, 1]\ntensor Y f32 [M, N] stride [ldy, 1]\nY[m, n] = X[m, n] + 1")
     both = numbers(5, 8)
     with pytest.raises(uk.ArgumentError, match="Y is written, but overlaps X"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What running shows: nothing leaks, other threads run, a call costs little."""
+"""Properties of runs: nothing leaks, other threads run meanwhile, a call is cheap."""
 
 import gc
 import resource
@@ -17,7 +17,7 @@ CALLS = 1_000_000
 
 
 def resident():
-    """Bytes of memory of this process."""
+    """Bytes of this process in memory."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
 
@@ -139,7 +139,7 @@ def test_other_threads_run_while_it_computes():
 
 
 def best(call, count=2000, rounds=30):
-    """Microseconds of the processor in the fastest of many rounds."""
+    """Minimum CPU time of a call over many rounds, in microseconds."""
     times = []
     for _ in range(rounds):
         begun = time.thread_time()
@@ -150,7 +150,7 @@ def best(call, count=2000, rounds=30):
 
 
 def test_costs_are_shown(matmul, capsys):
-    """The times of calls on 4 x 4: printed, for they depend on the machine."""
+    """Prints the times of calls on 4 x 4, which depend on the machine."""
     a = numbers(4, 4)
     out = np.zeros((4, 4), np.float32)
     bound = matmul.bind(a, a, out=out)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RISC-V P: the table against the model, and the emulation under qemu.
+"""Tests RISC-V P: the table against the model, and the emulation under qemu.
 
-rvp.py table VECTORS FOLDER: the build's rvp_vectors: by the table's C, but on RISC-V.
-rvp.py names NAMES: the build's rvp_names: what words are called in assembly.
-rvp.py emulation SOURCES FOLDER CLANG PLUGIN: programs for riscv64, built in FOLDER, by gcc and clang, with both opcodes,
-static and dynamic; PLUGIN counts their instructions.
-rvp.py bare SOURCES FOLDER CLANG: a program without a system.
-The last two exit with 77 if what they need is absent.
+    rvp.py table VECTORS FOLDER     runs the build's rvp_vectors, by the table's C or, on RISC-V, its instructions
+    rvp.py names NAMES              runs the build's rvp_names, which prints words as in assembly
+    rvp.py emulation SOURCES FOLDER CLANG PLUGIN
+                                    programs for riscv64, built in FOLDER by gcc and clang, with both opcodes,
+                                    static and dynamic; PLUGIN counts their instructions
+    rvp.py bare SOURCES FOLDER CLANG
+                                    a program without an operating system
+
+The last two exit with 77 if a tool is missing.
 """
 
 import os
@@ -42,7 +45,7 @@ def run(command, env=None, **options):
 
 
 def parts(cases):
-    """The cases in runs of not too many different words."""
+    """Splits the cases into runs with a limited number of different words."""
     part, words = [], set()
     for case in cases:
         word = case[0].split()[0]
@@ -69,8 +72,9 @@ def compare(what, command, folder, cases, env=None):
 
 
 def all_cases(opcode):
-    """Of each instruction of the model, and words next to them that are none: another funct3, fields that are constant, the
-    opcodes of integer and of vector instructions, a compressed word, a jump, srli32.u."""
+    """Cases of each instruction of the model, and of similar words that are none: another funct3, other
+    values of constant fields, the opcodes of integer and of vector instructions, a compressed word, a jump,
+    srli32.u."""
     known = [case for name in rvp_model.MODEL for case in rvp_model.cases(opcode, name)]
     unknown = [0x40B57500, 0xADF58500, 0xFFF5F500, 0x82B5A500]
     strange = [word + opcode for word in unknown] + [0x00B50533, 0x02B50557, 0x00000000, 0x0000006F, 0x00902573]
@@ -92,7 +96,7 @@ def table(vectors, folder):
 
 
 def names(program):
-    """The two that name words by the table, against the model's encodings."""
+    """Compares both programs that print words by the table with the model's encodings."""
     expected = {}
     for opcode in OPCODES:
         for name, (form, _, funct7, field, _) in rvp_model.MODEL.items():
@@ -168,7 +172,8 @@ def vectors_of(compiler):
 
 
 def functions_of(compiler):
-    """rvp.h's functions are the instructions of their names; without optimization those with an immediate are C."""
+    """Functions of rvp.h compile to the instructions of their names; without optimization those with an
+    immediate are C."""
     source = compiler.sources / "tests/rvp/rvp_functions.c"
     for opcode in OPCODES:
         for optimized in ("-O2", "-O0"):
@@ -229,7 +234,7 @@ CYCLES = {"counted": 20 * (2 + 4 * 1000), "waits": 20 * (2 + 10 * 1000)}
 
 
 def counts_of(program, plugin, folder):
-    """The counting plugin: each instruction once, whether words are replaced or not."""
+    """The counting plugin counts each instruction once, whether words are replaced or not."""
     out, programs = folder / "count", set()
 
     def count(patch, options):
@@ -268,7 +273,8 @@ def counts_of(program, plugin, folder):
 
 
 def functions_are_plain(compiler):
-    """What stubs call changes no register but those that they save, so it has no floating point and calls nothing."""
+    """Functions that stubs call change only registers that the stubs save, so they use no floating point and
+    call nothing."""
     decode = compiler.folder / "decode.o"
     if run(["riscv64-linux-gnu-nm", "-u", decode]).stdout:
         fail(f"{compiler.name}: decode.c calls another file's functions")

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of riscv64 under qemu: against the contract, by clang and gcc and with both opcodes of P; and the
+"""Tests the kernels of riscv64 under qemu: the contract, with clang and gcc and both opcodes of P; and the
 instructions of products with edges.
 
-    rvp_kernels.py SOURCES FOLDER CLANG PLUGIN some|all: what is built comes into FOLDER; PLUGIN is qemu's that counts. `some`:
-    gcc's with the other opcode alone, as cross_riscv64 runs clang's, of each source the first kernel; and edges of
-    one k, of whole tiles and of a part.
+    rvp_kernels.py SOURCES FOLDER CLANG PLUGIN some|all
 
-Exits with 77 if what it needs is absent.
+Builds in FOLDER; PLUGIN is qemu's counting plugin. `some`: only gcc with the other opcode, as cross_riscv64
+runs clang, with the first kernel of each source; edges with one k, of whole tiles and of partial ones.
+
+Exits with 77 if a tool is missing.
 """
 
 import os
@@ -46,7 +47,7 @@ def rows():
 
 
 def objects(compiler, name, options=(), only=()):
-    """Of all kernels, or of those: symbol: object."""
+    """Objects by symbol, of all kernels or of these."""
     made = {}
     for symbol, path, flags in rows():
         if only and symbol not in only:
@@ -84,7 +85,8 @@ def check(name, kernels, others):
 
 
 def count_edges(symbol, kernels, others):
-    """Instructions of a product of m x n, n from 1 to 24, never fall; and one column takes no more than what is stated."""
+    """Instructions of a product of m x n never decrease for n from 1 to 24, and one column takes at most
+    MOST_OF_A_COLUMN per multiply-add."""
     global failures
     mr, nr = map(int, symbol.split("_")[-3].split("x"))
     program, counted = folder / "edges", folder / "count"

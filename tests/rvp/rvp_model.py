@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model of RISC-V P 0.9.11 on RV64, written from the specification's text and independent of ukernels/registry/rvp.def:
-encodings of its own, numbers of Python's own size.
+"""Model of RISC-V P 0.9.11 on RV64, written from the specification's text and independent of
+ukernels/registry/rvp.def: it has encodings of its own and uses Python's integers.
 
-rvp.py uses it; rvp_model.py OPCODE FILE writes corner and random operands of each instruction, with that opcode, for
-rvp_vectors, and what it is to print into FILE.expected.
+rvp.py uses it; rvp_model.py OPCODE FILE writes corner cases and random operands of each instruction, with
+that opcode, for rvp_vectors, and the expected output to FILE.expected.
 """
 
 import random
@@ -22,14 +22,14 @@ def lanes(value, width, signed):
 
 
 def register(values, width):
-    """The register whose lanes are these, each cut to its width."""
+    """The register with these lanes, each cut to its width."""
     return sum((v % (1 << width)) << (i * width) for i, v in enumerate(values)) % (1 << 64)
 
 
 
 
 class Machine:
-    """OV, and what sets it."""
+    """Holds OV, and sets it."""
 
     def __init__(self):
         self.ov = 0
@@ -61,7 +61,7 @@ def instruction(name, form, funct3, funct7, field=0):
 
 
 def per_lane(name, form, funct3, funct7, width, signed, f, field=0):
-    """rd's lane from the lanes of rs1 and rs2 at the same place."""
+    """rd's lane from the same lanes of rs1 and rs2."""
 
     def whole(m, d, a, b):
         return register([f(m, p, q) for p, q in zip(lanes(a, width, signed), lanes(b, width, signed))], width)
@@ -70,7 +70,7 @@ def per_lane(name, form, funct3, funct7, width, signed, f, field=0):
 
 
 def by_amount(name, form, funct3, funct7, width, signed, f, field=0, bits=None):
-    """rd's lane from rs1's and the low bits of rs2, or the immediate, as the amount."""
+    """rd's lane from rs1's, and an amount: the low bits of rs2, or the immediate."""
 
     def whole(m, d, a, b):
         amount = b % (bits or width) if form == "RR" else b
@@ -129,7 +129,7 @@ MODEL["smaqa.su"] = ("RRA", 0, 0x65, 0, quads(True, False))
 
 
 def halves(a, b, x, crossed):
-    """The two products of halves of word x, added."""
+    """Sum of the two products of halves of word x."""
     p, q = lanes(a, 16, True)[2 * x : 2 * x + 2], lanes(b, 16, True)[2 * x : 2 * x + 2]
     return p[1] * q[0] + p[0] * q[1] if crossed else p[1] * q[1] + p[0] * q[0]
 
@@ -267,7 +267,7 @@ def sraiw_u(m, d, a, b):
 
 
 def left_or_right(m, p, amount, rounds):
-    """The amount has 6 bits and a sign; to the right by 32 is by 31."""
+    """The amount has 6 bits with a sign; a right shift by 32 is one by 31."""
     n = amount % 64
     if n < 32:
         return m.sat(p * (1 << n), 32)
@@ -385,7 +385,7 @@ def word_of(opcode, name, rd, rs1, rs2):
 
 
 def case(opcode, name, d, a, b, registers):
-    """The line of rvp_vectors and what it is to print."""
+    """The line for rvp_vectors, and its expected output."""
     form, _, _, _, f = MODEL[name]
     rd, rs1, rs2 = registers
     if form in IMMEDIATE_BITS:
@@ -403,7 +403,7 @@ def case(opcode, name, d, a, b, registers):
 
 
 def cases(opcode, name):
-    """Corner operands, and 100 random ones."""
+    """Corner cases, and 100 random operands."""
     rng = random.Random(name)
     # The same register in each two places, x0 in each, and what a stub itself uses; then any.
     sets = [(10, 11, 12), (10, 10, 12), (10, 11, 10), (5, 6, 6), (1, 5, 31), (7, 7, 7), (0, 11, 12), (13, 0, 12), (14, 15, 0)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assemblers would call words of RISC-V P 0.9.11, by ukernels/registry/rvp.def: disassemblers show them as unknown."""
+"""Prints words of RISC-V P 0.9.11 as assembly, by ukernels/registry/rvp.def; disassemblers show them as
+unknown."""
 
 import pathlib
 import re
@@ -20,7 +21,7 @@ ROWS = list(rows())
 
 
 def print_word(word):
-    """The instruction, "smaqa.su t5, t4, t0"; None: the word is none of P's."""
+    """The instruction, such as "smaqa.su t5, t4, t0"; None: the word is not one of P."""
     if word & 0x7F not in (0x77, 0x7F):
         return None
     for name, form, funct3, code in ROWS:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs that were compiled before rely on: sizes and offsets in the public structs, values of the enums, prototypes, and
-the functions that the libraries show, against the list in abi.txt.
+"""Checks that compiled programs continue to work: sizes and offsets in public structs, values of enums,
+prototypes, and the functions that libraries export are compared with the list in abi.txt.
 
     abi.py SOURCE BUILD CLANG NM [--update]
 
-The list is made from ukernels.h, gpu.h, tensorize.h and networks.h as CLANG reads them, for a machine of 64-bit pointers, and from the libraries in
-BUILD. Kernels are left out: they come and go with their rows. --update writes the list anew.
+The list is made from ukernels.h, gpu.h, tensorize.h and networks.h as CLANG reads them for a machine with
+64-bit pointers, and from the libraries in BUILD. Kernels are left out, since rows come and go. --update
+writes the list again.
 """
 
 import json
@@ -26,7 +27,7 @@ def run(*command, **options):
 
 
 def declared():
-    """Of each public name, the last declaration: the one that has a body, if any has."""
+    """The last declaration of each public name; the one with a body, if there is one."""
     tree = json.loads(run(clang, *FLAGS, "-xc", "-fsyntax-only", "-Xclang", "-ast-dump=json", "-", input=HEADERS))
     nodes = {}
     for node in tree["inner"]:
@@ -37,7 +38,7 @@ def declared():
 
 
 def layouts(nodes):
-    """A program's output, which has the numbers: the compiler's own."""
+    """Output of a program that prints the numbers, by the compiler."""
     lines = []
     for node in nodes:
         name, inner = node["name"], node.get("inner", [])
@@ -61,7 +62,7 @@ def layouts(nodes):
 
 
 def shown(library):
-    """The functions that a library shows, but for kernels."""
+    """The functions that a library exports, except kernels."""
     names = [line.split()[-1].split("@")[0] for line in run(nm, "-D", "--defined-only", library).splitlines() if " A " not in line]
     return sorted(name for name in names if not re.fullmatch(r"uk_\w+_\d+x\d+_\w+", name))
 

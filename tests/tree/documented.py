@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of ukernels.h, kernels.h, gpu.h and tensorize.h, taken out of their comments, compiled and run. (Those of README.md
-and docs/: listings.py.)
+"""Compiles and runs the examples in comments of ukernels.h, kernels.h, gpu.h and tensorize.h. (README.md and
+docs/: listings.py.)
 
-    documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what
-    it takes as given, and checks what it computes. An example without such a program is an error.
+    documented.py SOURCE STAGE CC
+
+STAGE has the installed files. Each example is put into a program that declares what the example assumes, and
+checks its results. An example without such a program is an error.
 """
 
 import pathlib
@@ -24,7 +26,7 @@ PRODUCT = "result[0] == 4 && result[1] == 5 && result[2] == 10 && result[3] == 1
 
 
 def run(command, **options):
-    """What the command prints; the test ends where it fails."""
+    """Returns the command's output; a failure ends the test."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
     if done.returncode:
         sys.exit(f"{command}: {done.returncode}\n{done.stdout}")
@@ -32,7 +34,7 @@ def run(command, **options):
 
 
 def run_c(name, before, example, after, libraries, outside=""):
-    """A program with the example in main(), but for what it includes; `outside` stands in front of main()."""
+    """Runs a program with the example in main(), its #include lines before; `outside` precedes main()."""
     lines = example.splitlines()
     includes = [line for line in lines if line.startswith("#include")]
     body = "\n".join(line for line in lines if line not in includes)
@@ -45,7 +47,7 @@ def run_c(name, before, example, after, libraries, outside=""):
 
 
 def header_examples(path):
-    """Texts that stand four columns further in than the comment around them."""
+    """Texts indented by four more columns than the comment around them."""
     found, example = [], []
     for line in [*path.read_text(encoding="utf-8").splitlines(), ""]:
         if line.startswith(" *     "):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every source of the build outside the kernels, which `no_threads_all` compiles with gcc, through gcc's front end with
-warnings as errors: gcc.py GCC BUILD_FOLDER [FOLDER], FOLDER being one whose sources are left out."""
+"""Compiles every source of the build outside the kernels, which `no_threads_all` compiles with gcc, with
+gcc's front end and warnings as errors: gcc.py GCC BUILD_FOLDER [FOLDER]. Sources in FOLDER are left out."""
 
 import json
 import pathlib

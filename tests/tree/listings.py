@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The listings of README.md and of the pages in docs/, run from what is installed, as a reader would.
+"""Runs the listings of README.md and of the pages in docs/ with installed files, as a reader would.
 
     listings.py SOURCE STAGE [PAGE...]
 
-Every block of a page between ``` and ``` is one of these, by the word behind the first ```:
+Every block of a page between ``` and ``` has one of these kinds, named by the word after the first ```:
 
-    console   a line that begins with "$ " is a command; one that ends in \\ goes on in the next line. Lines below a command are all
-              that it prints: "..." alone stands for any lines, within a line for any text. Figures that depend on the
-              machine (times, rates, shares of a peak) are written so; others are errors. No lines: anything may be printed.
-    sh        each line is a command, and anything may be printed
-    picture   what stands between two | in it occurs in a file of the page or in what its commands print
+    console   a line that begins with "$ " is a command; one that ends in \\ continues in the next line. The lines after a command are
+              its complete output: "..." alone matches any lines, within a line any text. Figures that depend on the
+              machine (times, rates, shares of a peak) must be written so; others are errors. No lines: any output.
+    sh        each line is a command, with any output
+    picture   the words between two | in it occur in a file of the page or in the output of its commands
     others    a file, whose name is the first word of the comment in its first line; it is written where the commands run
 
-After that word may stand:
+After that word may follow:
 
     fails             the last command of the block ends with exit status 1 or 2; all others end with 0
-    needs=WORD        skipped, by name, unless there is such a command, or module (python3:NAME), header (NAME.h), file of the
+    needs=WORD        skipped, with a message, unless there is such a command, or module (python3:NAME), header (NAME.h), file of the
                       source tree (with a /), or feature of the CPU (cpu:NAME)
     not run: REASON   never run
 
-The commands of a page run in one shell, in a folder that has the files of the source tree and build/stage. Before those of a
-page in docs/ stand the lines of README.md that set the shell's variables and change into build/try, where all files are written.
-Links between the pages lead somewhere.
+The commands of a page run in one shell, in a folder with the files of the source tree and build/stage. Those
+of a page in docs/ are preceded by the lines of README.md that set the shell's variables and change into
+build/try, where all files are written. Links between pages must have targets.
 """
 
 import concurrent.futures
@@ -61,7 +61,7 @@ class Command:
 
 
 class Page:
-    """The blocks of a page, what is wrong with it, and how much of it was run."""
+    """The blocks of a page, what is wrong with it, and how much of it ran."""
 
     def __init__(self, name, text):
         self.name, self.text = name, text
@@ -92,7 +92,7 @@ class Page:
             self.fail(block.line, "the block does not end")
 
     def plan(self, source):
-        """The script of the page's commands, and its files in between."""
+        """The script of the page's commands, with its files between them."""
         for block in self.blocks:
             words = block.rest.partition("not run:")
             reason = words[2].strip()
@@ -145,7 +145,7 @@ class Page:
             self.commands[-1].fails = True
 
     def compare(self, output):
-        """What the script printed, command by command, beside the page."""
+        """Compares the script's output with the page, command by command."""
         parts = re.split(rf"\n{MARK}(\d+) (\d+)\n", output)
         if len(parts) // 3 < len(self.commands):
             last = self.commands[len(parts) // 3]
@@ -210,7 +210,7 @@ def run(page, source, stage, setup):
 
 
 def everything(tree):
-    """What lies in the folder where a page begins, and in its build/, but for build/try."""
+    """Paths in the folder where a page begins, and in its build/, except build/try."""
     return {str(path.relative_to(tree)) for folder in (tree, tree / "build") for path in folder.iterdir()} - {"build/try"}
 
 
@@ -232,7 +232,7 @@ def check_links(page, source):
 
 
 def check_itself(source, stage):
-    """Pages with a mistake: each must fail with a word about it."""
+    """Pages with a mistake: each must fail with a message that contains a given word."""
     for text, word in (
         ("```console\n$ echo one; echo two\none\n```\n", "prints"),
         ("```console\n$ echo one\none\n...\ntwo\n```\n", "prints"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a C program sees that includes a public header: names that begin with uk_ or UK_, each of which the header itself declares, so that
-they are described there. kernels.h, which is made of tables, shows the kernels and the types of their functions too, and no macro of a table.
+"""Names that a C program sees through a public header: they begin with uk_ or UK_, and the header itself
+declares each, so that they are described there. kernels.h, which is made of tables, shows the kernels and
+their function types, but no macro of a table.
 
     names.py SOURCE CLANG
 """
@@ -30,7 +31,7 @@ def macros(text):
 
 
 def declared(text):
-    """Functions, variables, types and tags at file scope, and the constants of enums."""
+    """Functions, variables, types and tags at file scope, and constants of enums."""
     names = set()
     for node in json.loads(run(text, "-fsyntax-only", "-Xclang", "-ast-dump=json"))["inner"]:
         for item in [node, *node.get("inner", [])]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""debian/ says what the rest of the tree says: packages.py SOURCE LLVM VERSION SOVERSION [--update].
+"""Checks that debian/ agrees with the rest of the tree: packages.py SOURCE LLVM VERSION SOVERSION [--update].
 
-Build-Depends of debian/control is made of the groups `library` and `build` of dependencies.txt and debhelper's packages: --update
-writes it. There is a package for each shared library, named after its soname; the version is that of the build.
+Build-Depends of debian/control consists of the groups `library` and `build` of dependencies.txt and
+debhelper's packages: --update writes it. There is a package for each shared library, named after its soname;
+the version is that of the build.
 """
 
 import pathlib

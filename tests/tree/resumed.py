@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/run.py, on a small project of its own: resumed.py RUN. Which tests run, what is kept, what is said."""
+"""Tests tests/run.py on a small project of its own: resumed.py RUN. Checks which tests run, which results are
+kept, and the output."""
 
 import os
 import pathlib
@@ -58,7 +59,8 @@ class Tree:
         (self.build / name).write_text(text, encoding="utf-8")
 
     def run(self, status, ran, *said, words=("--resume", "build", "quick", "change", "all")):
-        """Runs the suites; checks the exit status, which tests ran, the lines printed (the last one last)."""
+        """Runs the suites; checks the exit status, the tests that ran, and the lines printed (the last one at
+        the end)."""
         (self.build / "ran").write_text("", encoding="utf-8")
         done = subprocess.run(["tests/run.py", *words], cwd=self.folder, capture_output=True, text=True, check=False)
         got = (self.build / "ran").read_text(encoding="utf-8").split()

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A room uses only the rooms before it.
+"""Checks that a room uses only the rooms before it.
 
-    rooms.py NM SOURCE BUILD [--print]: every source lies in a room; what it includes and what its object refers to lies
-    in the same room or in one before it; another room is included by the header of its name, which says what the room
-    does and, after `uses`, which rooms it needs; kernels include their contract, templates and the compiler's own headers;
-    folders of tests are rooms. A tag that begins with uk_ or stands in a header, and an enumerator of a header, means one
-    thing in all of them; a function that objects show, or whose name begins with uk_, is defined once. In a room no more than four files need one another in a circle.
-    --print: the order, with files and lines.
+    rooms.py NM SOURCE BUILD [--print]
+
+- Every source is in a room; the files that it includes and the symbols that its object refers to are in the
+  same room or in an earlier one.
+- Another room is included by the header of its name, which says what the room does and, after `uses`, which
+  rooms it needs.
+- Kernels include only their contract, templates and the compiler's headers. Folders of tests are rooms.
+- A tag that begins with uk_ or is in a header, and an enumerator of a header, has one meaning in all of them; a
+  function that objects export, or whose name begins with uk_, is defined once.
+- At most four files of a room depend on one another in a cycle.
+
+--print prints the order, with files and lines.
 """
 
 import functools
@@ -79,7 +85,7 @@ def included(path):
 
 
 def find(path, name):
-    """The file that an #include means; None: one that the build makes."""
+    """The file that an #include refers to; None: the build generates it."""
     for folder in (path.parent, *map(pathlib.Path, ("ukernels", "tensorize", "bench", "uk", "simulate/amdgpu", "simulate/rvp"))):
         if (source / folder / name).is_file():
             return pathlib.Path((source / folder / name).resolve().relative_to(source.resolve()))
@@ -143,7 +149,7 @@ def check_python():
 
 
 def objects():
-    """Of each source in a room, the objects that a library or uk is made of."""
+    """For each source in a room, its objects in a library or in uk."""
     for unit in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = (build / unit["file"]).resolve()
         output = pathlib.Path(unit["output"])
@@ -155,7 +161,8 @@ def objects():
 
 
 def check_names():
-    """Tags of headers and of the whole project (uk_...), and enumerators of headers, are defined in one file each."""
+    """Checks that tags of headers and of the whole project (uk_...), and enumerators of headers, are defined
+    in one file each."""
     tags, enumerators = {}, {}
     for path in files(*TOPS):
         text = re.sub(r"/\*.*?\*/", " ", (source / path).read_text(encoding="utf-8"), flags=re.S)
@@ -171,7 +178,7 @@ def check_names():
 
 @functools.cache
 def symbols():
-    """(room, source, symbol, does it define it?, object) of the rooms' objects."""
+    """Yields (room, source, symbol, True if defined, object) for the rooms' objects."""
     of = {str(output): (room, path) for room, path, output in objects()}
     missing = set(order) - {room for room, _ in of.values()} - ELSEWHERE
     if missing:
@@ -208,7 +215,8 @@ HIDDEN = re.compile(r"^static (?:inline )?(?:const )?(?:struct |enum |unsigned )
 
 
 def check_functions():
-    """A name that objects show, or that begins with uk_, is defined once: in one file of what this build makes."""
+    """Checks that names that objects export, or that begin with uk_, are defined in one file of this
+    build."""
     defined = {}
     for _, path, symbol, is_defined, _ in symbols():
         if is_defined and symbol != "main" and not symbol.startswith(("_", ".")):
@@ -223,7 +231,7 @@ def check_functions():
 
 
 def reached(graph, start):
-    """What is reached from there, by one step or more."""
+    """Everything reachable from there in one or more steps."""
     seen, todo = set(), list(graph.get(start, ()))
     while todo:
         node = todo.pop()
@@ -234,7 +242,7 @@ def reached(graph, start):
 
 
 def check_circles(room, graph):
-    """Files that need one another: each is reached from each."""
+    """Finds files that depend on one another: each is reachable from each."""
     reach = {path: reached(graph, path) for path in graph}
     for path in sorted(graph):
         circle = sorted(other for other in reach[path] if path in reach.get(other, ()))
@@ -244,7 +252,7 @@ def check_circles(room, graph):
 
 
 def check_heads():
-    """`uses` of a head names rooms that the room needs; what else it needs, those need."""
+    """Checks that `uses` names only rooms that the room needs, and that these need all others it needs."""
     for room in order:
         comment = re.match(r"/\*.*?\*/\s*/\*(.*?)\*/", (source / room / head_of(room)).read_text(encoding="utf-8"), re.S)
         text = " ".join(re.findall(r"\b[Uu]ses (.*?)[.:](?:\s|$)", re.sub(r"\s*\n \*\s*", " ", comment[1] if comment else "")))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the loader looks for libraries: run_paths.py READELF BUILD FOLDER...
+"""Checks where the loader looks for libraries: run_paths.py READELF BUILD FOLDER...
 
-Every entry of DT_RUNPATH and DT_RPATH of each program and shared library below the folders is $ORIGIN or a path below it, or an
-absolute path outside the folder BUILD: the loader takes any other from the current folder, or from a place that exists on this machine
-alone. BUILD is `-` where the files are those of a build folder, which may name it, and `/` where no absolute path is good.
+Every entry of DT_RUNPATH and DT_RPATH of each program and shared library in the folders is $ORIGIN or a path
+below it, or an absolute path outside the folder BUILD. The loader would resolve any other entry from the
+current folder, or in a folder that exists only on this machine. BUILD is `-` for files of a build folder,
+which may name it, and `/` if no absolute path is allowed.
 """
 
 import pathlib
@@ -13,7 +14,7 @@ import sys
 
 
 def fault(entry, build):
-    """What is wrong with an entry of a run path; None: nothing."""
+    """Returns what is wrong with an entry of a run path; None: nothing."""
     if re.fullmatch(r"\$ORIGIN(/.*)?", entry):
         return None
     if not entry.startswith("/"):
@@ -24,7 +25,7 @@ def fault(entry, build):
 
 
 def is_linked(path):
-    """Is it a program or a shared library, of this machine's byte order?"""
+    """True for a program or shared library of this machine's byte order."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many small mistakes in given sources do given tests catch? To be run before and after tests are made shorter.
+"""Mutation test: how many small mistakes in given sources do given tests find? Run it before and after tests
+are shortened.
 
     slips.py BUILD_FOLDER --sources GLOB... --tests NAME... [--seed N] [--count N]
 
-Draws --count (20) places in the C sources that match (paths from the source tree on: 'tensorize/schedule/*.c'), of each
-kind as often as the next: an operator, a constant, a condition. Each slip is written into the source, what the tests need
-is built, the tests run, and the source is put back. A slip that does not compile, or leaves the object as it was, is drawn
-again. The same seed and sources draw the same slips. BUILD_FOLDER is that of the tree; nothing else may build in it
-meanwhile. Test programs that read the staged files do not see a slip.
+Draws --count (20) places in the C sources that match (paths in the source tree: 'tensorize/schedule/*.c'),
+each kind equally often: an operator, a constant, a condition. Writes each mistake into the source, builds
+what the tests need, runs the tests, and restores the source. A mistake that does not compile, or does not
+change the object, is replaced by another. The same seed and sources give the same mistakes. BUILD_FOLDER is
+that of the tree, and nothing else may build in it meanwhile. Test programs that read staged files do not see
+the mistakes.
 """
 
 import argparse
@@ -29,7 +31,7 @@ CONDITION = re.compile(r"\b(?:if|while) \(")
 
 
 def condition_end(code, begin):
-    """The index behind the parenthesis that closes the one before `begin`."""
+    """The index after the parenthesis that closes the one before `begin`."""
     depth = 1
     while depth:
         depth += {"(": 1, ")": -1}.get(code[begin], 0)
@@ -38,7 +40,7 @@ def condition_end(code, begin):
 
 
 def places(text):
-    """By kind, the slips that the text allows: (begin, end, replacement)."""
+    """Possible mistakes in the text, by kind: (begin, end, replacement)."""
     code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     found = {"operator": [], "constant": [], "condition": []}
     for match in OPERATOR.finditer(code):
@@ -52,7 +54,7 @@ def places(text):
 
 
 def run_tests(build, tests):
-    """The names of the tests that failed; None: the slip does not compile."""
+    """Returns the names of the tests that failed; None: the source does not compile."""
     command = ["meson", "test", "-C", str(build), "--timeout-multiplier=3", *tests]  # a mutant may not terminate
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     failed = re.findall(r"^ *\d+/\d+ (?:.* / |\S+:)?(\S+) +(?:FAIL|TIMEOUT|ERROR)", ran.stdout, re.MULTILINE)
@@ -62,7 +64,7 @@ def run_tests(build, tests):
 
 
 def objects(build, source):
-    """The bytes of the objects that are made of the source."""
+    """Contents of the objects made from the source."""
     name = "_".join(source.parts[-2:]) + ".o"
     return [path.read_bytes() for path in sorted(build.rglob("*.o")) if path.name.endswith(name)]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every source file names its license and has the layout of .clang-format: sources.py SOURCE_TREE CLANG_FORMAT."""
+"""Checks that every source file names its license and has the layout of .clang-format: sources.py SOURCE_TREE
+CLANG_FORMAT."""
 
 import pathlib
 import subprocess

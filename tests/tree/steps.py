@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each step of tensorize/language/steps.def is whole.
+"""Checks that each step of tensorize/language/steps.def is complete.
 
-    steps.py SOURCE DICTIONARY: a row has a function that applies it, in room schedule or in match/apply.c; a program of
-    tests/golden takes the step, another one refuses it; uk.5 has its section and its words; and the program DICTIONARY, from
-    which the fuzzers get their words, prints it. That each argument is parsed and printed, the compiler checks.
+    steps.py SOURCE DICTIONARY
+
+A row has a function that applies it, in room schedule or in match/apply.c; a program of tests/golden uses the
+step, and another one refuses it; uk.5 has its section and its words; and the program DICTIONARY, from which
+the fuzzers get their words, prints it. The compiler checks that each argument is parsed and printed.
 """
 
 import pathlib
@@ -20,7 +22,7 @@ def read(*names):
 
 
 def steps_of(paths):
-    """The words that indented lines begin with, those of steps among them; comments hold what is expected."""
+    """First words of indented lines, which include steps; lines of comments are expected output."""
     return {word for path in paths for word in re.findall(r"^ +(pragma import|\w+)", path.read_text(encoding="utf-8"), re.M)}
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the built files refer to and show to others.
+"""Checks the symbols that built files refer to and export.
 
-    symbols.py NM READELF BUILD VERSION: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,
-    their text needs no relocation, isl is inside, and who only calls kernels loads no LLVM. Their names, and the versions of their symbols,
-    have the version up to where interfaces may change.
+    symbols.py NM READELF BUILD VERSION
+
+Every kernel's bitcode and object is freestanding; the libraries export only uk_ names, their text needs no
+relocation, isl is linked in, and programs that only call kernels do not load LLVM. Sonames and symbol
+versions contain the version up to the number at which interfaces may change.
 """
 
 import pathlib

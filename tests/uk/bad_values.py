@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option of every command of uk, as its help lists them, with one bad value after the other: the command ends with a status of 1 or 2
-and a message that names the option or the value, and has printed nothing else. An option whose value the tables below do not know is a
-failure.
+"""Gives bad values to every option of every command of uk, as listed in its help: the command ends with
+status 1 or 2 and a message that names the option or the value, and prints nothing else. An option whose kind
+of value is not in the tables below is a failure.
 
     bad_values.py UK SOURCE
 """
@@ -40,13 +40,13 @@ GOOD = {("verify", "--seed"): ["0", "-1", "0x10"], ("tune", "--seed"): ["0", "-1
 
 
 def options_of(command):
-    """Each option, with what the help calls its value, or None."""
+    """Each option, with the help's word for its value, or None."""
     text = subprocess.run([uk, "help", command], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^  (--?[a-z][-a-z]*)(?:[ =]([A-Z][\w.,=]*))?", text, re.M)
 
 
 def wrong(command, option, value, folder):
-    """What is wrong with how the command refuses it; None: nothing."""
+    """Returns what is wrong with the command's refusal; None: nothing."""
     word = f"{option}={value}" if value is not None else f"{option}=1"
     given = [folder + "/net.onnx" if x == PROGRAM and option in OF_NETWORKS else x for x in GIVEN[command]]
     words = [uk, command, *(x for x in given if not x.startswith(option + "=")), word]

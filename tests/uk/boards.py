@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of boards share: sshd on 127.0.0.1 with keys, a home and a folder for temporary files of its own; commands with --remote; and that
-nothing is left of them on either side, no file and no process. Arguments of a test: UK SOURCE ..."""
+"""Shared by tests of boards: sshd on 127.0.0.1 with keys, a home and a folder for temporary files of its own;
+commands with --remote; and checks that nothing is left of them on either side, no file and no process.
+Arguments of a test: UK SOURCE ..."""
 
 import os
 import pathlib
@@ -45,7 +46,7 @@ def free_port():
 
 
 def start_sshd(name, limit=None):
-    """A board: its port, and where it makes temporary files."""
+    """Starts a board; returns its port and the folder for its temporary files."""
     port, folder = free_port(), top / name
     (folder / "tmp").mkdir(parents=True)
     (folder / "home").mkdir()
@@ -120,7 +121,7 @@ def call(*options, **more):
 
 
 def processes():
-    """Those whose command names this test's folder, but for its own."""
+    """Processes whose command names this test's folder, except the test's own."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -134,13 +135,14 @@ def processes():
 
 
 def left():
-    """What is left of commands, here and on the boards."""
+    """Files and processes that commands have left, here and on the boards."""
     files = [path for place in (top / "local", *top.glob("*/tmp")) for path in place.iterdir()]
     return [str(path) for path in files] + processes()
 
 
 def check_left(what):
-    """Each command has cleaned up at its end; one that was killed, or cut off, some time later: sshd may begin what it was asked for."""
+    """Checks that each command has cleaned up when it ends. If it was killed or cut off, waits: sshd may
+    still begin what was requested."""
     late = "killed" in what or "cut" in what
     end, remains, quiet = time.monotonic() + GUARD, left(), 0
     while (remains or quiet < (10 if late else 1)) and time.monotonic() < end:
@@ -170,7 +172,8 @@ def children_of(pid):
 
 
 def hold(phase, end, command=(*PROGRAM, *NATIVE)):
-    """Stops a run in a phase of it (waiting: it stops by itself); then `end` is called with uk's process, and the run is to fail and to leave nothing."""
+    """Stops a run in one of its phases (waiting: it stops by itself), then calls `end` with uk's process; the
+    run must fail and leave nothing."""
     (top / "held").unlink(missing_ok=True)
     prefix = ["--remote-prefix=hold"] if phase == "running" else []
     flag = top / {"uploading": "hold-up", "downloading": "hold-down", "running": "no-flag", "waiting": "no-flag"}[phase]
@@ -185,7 +188,7 @@ def hold(phase, end, command=(*PROGRAM, *NATIVE)):
 
 
 def cut(daemon):
-    """Ends all connections on the board's side at once, as when it loses its power."""
+    """Ends all connections on the board's side at once, as after a power failure."""
     for pid in children_of(daemon.pid):
         for each in (*children_of(pid), pid):
             if pathlib.Path(f"/proc/{each}/comm").read_text(encoding="utf-8").startswith("sshd"):
@@ -193,7 +196,7 @@ def cut(daemon):
 
 
 def run_all(tests):
-    """What is left ends the test: all that follows would find it, too. Exit status."""
+    """Runs all tests; leftovers end the program, since all later tests would find them. Exit status."""
     try:
         start_all()
         for test in tests:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""uk machine: it prints each field of struct uk_core and struct uk_uncore, of the row that UK_MACHINE names; --measure has a line
-for each of them. Arguments: uk, the source tree."""
+"""Tests uk machine: it prints each field of struct uk_core and struct uk_uncore for the row that UK_MACHINE
+names; --measure prints a line for each of them. Arguments: uk, the source tree."""
 import json
 import math
 import os
@@ -50,7 +50,7 @@ widths = int(re.search(r"UK_WIDTHS = (\d+)", header)[1])
 
 
 def members(body):
-    """Type, or the body of a struct without a name, and declarators of each member."""
+    """Type, or the body of an unnamed struct, and declarators of each member."""
     for inner, typename, names in re.findall(r"(?:struct \{(.*?)\}|((?:const )?\w+(?: uk_\w+)?[\s*]+?))\s*([\w\s,\[\]*]+);", body, re.S):
         for name in names.split(","):
             yield inner, typename.strip(" *"), name.strip(" *\n")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The command's table of options, as `uk help` prints it, beside the manual page and bash's completion. The page's section OPTIONS is
-made of the table: `options.py UK SOURCE --update` writes it. Arguments: uk, the source tree, the completion file.
+"""Compares the command's table of options, as `uk help` prints it, with the manual page and bash's
+completion. The page's section OPTIONS is generated: `options.py UK SOURCE --update` writes it. Arguments: uk,
+the source tree, the completion file.
 """
 import pathlib
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards: programs and networks are run there natively and, behind a prefix, by an emulator; each thing that can go wrong does, and after each
-of them nothing is left on either side: no file, no process.
+"""Tests boards: programs and networks run on them natively and, with a prefix, under an emulator. Everything
+that can go wrong is provoked, and afterwards nothing is left on either side, no file and no process.
 
     remote.py UK SOURCE some|all
 """
@@ -42,7 +42,8 @@ def test_runs():
 
 
 def test_verify():
-    """A kernel of the registry, and one that writes behind its operand: on the board as here."""
+    """A kernel of the registry, and one that writes past its operand: the results on the board are those
+    here."""
     for target in NATIVE, ARM:
         expect("verify", call("verify", "uk_sgemm_4x8_generic_c", *target), 0, "compute: ok, [0-9]+ cases", "update: ok, [0-9]+ cases")
     for statement, said in ("c[n] = 0;", r"add compute: .*\bc\b"), ("__builtin_trap();", "add compute: .*an instruction that this CPU does not have"):
@@ -86,7 +87,7 @@ def test_kept():
 
 
 def test_lock():
-    """Who times while another does is told, and waits."""
+    """A program that measures while another does says so, and waits."""
     lock = os.open(top / "board", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with subprocess.Popen(words("run", *PROGRAM, *NATIVE, "--time"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
@@ -121,7 +122,7 @@ def test_refused():
 
 
 def test_noexec(run):
-    """A folder that programs cannot run in, if there is one or it can be made."""
+    """A folder in which programs cannot run, if there is one or it can be made."""
     folder = top / "noexec"
     folder.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec,size=300k", "none", folder], capture_output=True, check=False).returncode:
@@ -138,7 +139,8 @@ def test_noexec(run):
 
 
 def test_words():
-    """Options as words: what is no name is refused before ssh starts, and nothing means anything to a shell."""
+    """Options as words: invalid names are refused before ssh starts, and no character has a meaning for a
+    shell."""
     for name in "-oProxyCommand=x", "user@-x", "a b", "a\tb", "a@", "@b", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "[::1]x", "a$(x)", "a'b", "a;b@c":
         done = subprocess.run([uk, "run", *PROGRAM, *NATIVE, f"--remote={name}", "--ssh=false"], capture_output=True, text=True, check=False)
         if done.returncode != 2 or not done.stderr.startswith("uk: error: --remote"):
@@ -163,7 +165,8 @@ def test_words():
 
 
 def test_stranger():
-    """Another user of the board puts a folder beside that of a run, with what would end a process of somebody else."""
+    """Another user of the board makes a folder next to that of a run, with contents that would end a
+    stranger's process."""
     with subprocess.Popen(["sleep", "1000"]) as victim:
         def end(process):
             folder = next((top / "board/tmp").glob("uk-*"))
@@ -191,7 +194,8 @@ def test_cuts():
 
 
 def test_tune():
-    """Three boards, of which one comes to no end, and one loses its connection when it has measured something."""
+    """Three boards, one of which never finishes, and one of which loses its connection after a
+    measurement."""
     write("bin/lame", f"#!/bin/sh\ncase $PWD in */lame/*) [ $(/usr/bin/stat -Lc %s \"$1\") -gt 100000 ] && [ -e {top}/lame-now ] && exec /bin/sleep 1000;; esac\n"
           "exec \"$@\"\n", 0o755)
     start_sshd("lame")
@@ -223,7 +227,7 @@ def test_tune():
 
 
 def test_connecting():
-    """Ended while the first of two boards is connected to: the second is not tried."""
+    """Ended while connecting to the first of two boards: the second one is not tried."""
     hang = write("hang", f"touch {top}/held\nexec tail -f {top}/held\n")
     (top / "held").unlink(missing_ok=True)
     with subprocess.Popen([uk, "tune", *PROGRAM, *NATIVE, "-o", str(top / "best.uk"), "--remote=one,two", f"--ssh=sh {hang}"], stdin=subprocess.DEVNULL,
@@ -241,7 +245,7 @@ def test_connecting():
 
 
 def test_tune_network():
-    """Layers weighed on one board, their schedules shared out to two."""
+    """Layers measured on one board, their schedules distributed to two."""
     start_sshd("second")
     network, best = top / "conv.onnx", top / "best.txt"
     network.write_bytes(small_networks.convolutions())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU of a board: this machine, on which the tests' HIP and CUDA stand for a vendor's, and AMD's simulator for the GPU. What runs there is
-right, and each thing that can go wrong is said in one line and leaves nothing.
+"""Tests the GPU of a board, which is this machine: the tests' HIP and CUDA replace a vendor's, and AMD's
+simulator is the GPU. Results are right; every failure is reported in one line and leaves nothing.
 
     remote_gpu.py UK SOURCE FOLDER_OF_THOSE_LIBRARIES some|all
 """
@@ -73,12 +73,12 @@ def test_refused():
 
 
 def fake(name, text):
-    """What the board says by a program of that name."""
+    """Writes a shell script with this text as a program of the board."""
     return write("bin/" + name, f"#!/bin/sh\n{text}\n", 0o755)
 
 
 def test_libc():
-    """The program is refused where its C library is too old, and only there."""
+    """The program is refused if the board's C library is too old, and only then."""
     fakes = [fake("getconf", "exit 1"), fake("ldd", "echo 'ldd (Debian GLIBC 2.17-1) 2.17'")]
     done = run(*PROGRAM, prefix())
     expect("an old ldd", done, 1, r"it has GLIBC 2.17, but programs linked here need 2.\d+; ")
@@ -95,7 +95,8 @@ def test_libc():
 
 
 def test_machines():
-    """Of an Arm board its own program, under an emulator here, which finds no driver; of others none."""
+    """An Arm board gets a program for Arm, which runs under an emulator here and finds no driver; other
+    machines get none."""
     uname = fake("uname", '[ "$1" = -m ] && echo aarch64 || /bin/uname "$@"')
     emulator = "--remote-prefix=qemu-aarch64 -L /usr/aarch64-linux-gnu"
     expect("aarch64", run(*PROGRAM, emulator), 1, "no GPU for target 'amdgcn-gfx90a' was found: HIP is not installed: ")
@@ -105,7 +106,7 @@ def test_machines():
 
 
 def test_cuts():
-    """Cut, and ended by signals, in each phase."""
+    """Connections cut, and runs ended by signals, in each phase."""
     def lose(_):
         cut(daemons[0])
 

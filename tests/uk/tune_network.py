@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""uk tune of networks: each tensor program is searched by its share, equal ones once; what is written is taken by the other verbs; logs, signals.
-Searches are bounded by numbers of trials, most by counted instructions: what else the machine does changes no outcome.
+"""Tests uk tune of networks: each tensor program is searched with its share of the trials, equal ones once;
+other commands accept the result; logs and signals. Searches are limited by numbers of trials, and most count
+instructions: other load on the machine changes no outcome.
 
     tune_network.py UK SOURCE some|all
 """
@@ -48,7 +49,7 @@ def read(name):
 
 
 def key_of(text):
-    """As networks.h says: 16 digits, of FNV-1a."""
+    """The key as networks.h defines it: 16 digits of FNV-1a."""
     h = 0xCBF29CE484222325
     for byte in text.encode():
         h = (h ^ byte) * 0x100000001B3 & 2**64 - 1
@@ -56,20 +57,20 @@ def key_of(text):
 
 
 def programs(name):
-    """The texts of the network's programs, by the functions' names."""
+    """The texts of the network's programs, by function name."""
     said = call("compile", name, "--emit=program").stdout
     return {found[1]: found[2].rstrip("\n") + "\n" for found in re.finditer(r"^# (\w+)\.uk, of layer.*\n((?:(?!# ).*\n)*)", said, re.M)}
 
 
 def twice():
-    """Four convolutions; the two in the middle have one text."""
+    """Four convolutions; the two in the middle have the same text."""
     weights = [small_networks.weights(seed, f"w{seed}", [4, 4 if seed else 3, 3, 3]) for seed in range(4)]
     nodes = [node("Conv", [f"v{i}", f"w{i}"], [f"v{i + 1}"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]) for i in range(4)]
     return model(nodes, [value("v0", [1, 3, 5, 5])], [value("v4", [1, 4, 5, 5])], weights)
 
 
 def counts(name, *words):
-    """Instructions of layers, and all that was said."""
+    """Instructions of layers, and the whole output."""
     said = call("run", name, *COUNTED, "--check", "--count=layers", "--output=o.bin", *words).stdout
     expect(f"uk run {name} --check {words}", re.search(r"^check: \d+ layers, ", said, re.M), said)
     with open("o.bin", "rb") as f:
@@ -82,7 +83,8 @@ def trials(name):
 
 
 def check_search():
-    """The heaviest programs are searched, by their shares of eight trials; the result holds in the network."""
+    """Programs with the largest weights are searched, by their shares of eight trials; the result applies to
+    the network."""
     done = call("tune", "convolutions.onnx", *COUNTED, "--trials=8", "--log=log", "-o", "best")
     shares = re.findall(r"^(\w+), ([\w+]+): ([\d.]+) % of the network$", done.stderr, re.M)
     measured = [int(n) for n in re.findall(r"^(\d+) schedules measured in", done.stderr, re.M)]
@@ -105,7 +107,7 @@ def check_search():
 
 
 def check_log():
-    """Known trials are not measured again, and given schedules of layers that are not searched stay."""
+    """Known trials are not measured again, and given schedules of layers that are not searched are kept."""
     before = len(trials("log"))
     done = call("tune", "convolutions.onnx", *COUNTED, "--trials=2", "--log=log", "--schedule=best", "-o", "more")
     expect("going on", re.search(r"^log has \d+ trials of this program and these sizes, and \d+ of others$", done.stderr, re.M), done.stderr)
@@ -117,7 +119,7 @@ def check_log():
 
 
 def check_equal():
-    """Layers of equal text are one program, of both's weight."""
+    """Layers with equal text are one program, with the weight of both."""
     done = call("tune", "twice.onnx", *COUNTED, "--trials=2", "-o", "two")
     expect("calls", re.search(r"^4 layers in 3 tensor programs: \d+ instructions, .*\ntwice_layer_1, Conv: [\d.]+ % of the network in 2 calls$", done.stderr, re.M), done.stderr)
 
@@ -152,7 +154,7 @@ def wait_until(happened, process):
 
 
 def check_signals():
-    """After the first trials the best so far."""
+    """After the first trials, the best schedules so far are written."""
     with subprocess.Popen([uk, "tune", "convolutions.onnx", "--threads=1", "--trials=100000", "--log=stop", "-o", "stopped"], stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: os.path.exists("stop") and len(read("stop").splitlines()) >= 3, process)
         process.send_signal(signal.SIGINT)

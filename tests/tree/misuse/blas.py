@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of libukblas with illegal arguments: each is reported, by its position, on standard error, and nothing is written. That no
-operand is NULL is the caller's affair, as with every BLAS."""
+"""Calls the functions of libukblas with illegal arguments: each is reported, by its position, on standard
+error, and nothing is written. NULL operands are not checked, as in every BLAS."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ FORTRAN = {False: "tt" "iii" "a" "x+" "x+" "a" "x+", True: "tt" "iii" "a" "x+s" 
 
 
 class Functions:
-    """Those that the library shows, by name; how each is called follows from the name."""
+    """The exported functions, by name; the name determines how each is called."""
 
     def __init__(self, path, nm):
         self.library = ctypes.CDLL(path)
@@ -23,7 +23,7 @@ class Functions:
 
 
 def good(form, wide, element, fortran):
-    """Arguments of products of 4 x 4, and the operands, which are kept."""
+    """Arguments for products of 4 x 4, and the operands, which are kept alive."""
     operands = [(element * 64)() for _ in range(3)]
     values, number = [], 0
     for kind in form:
@@ -42,7 +42,7 @@ def good(form, wide, element, fortran):
 
 
 def said(function, arguments):
-    """What the call prints on standard error."""
+    """Returns the call's output on standard error."""
     with tempfile.TemporaryFile() as out:
         before = os.dup(2)
         os.dup2(out.fileno(), 2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a public function is called with one bad argument after the other: its prototype is that of tests/tree/abi.txt, its good arguments
-are those of a table, and what is bad follows from the type of each argument."""
+"""Calls a public function with one bad argument after the other. Its prototype is that of tests/tree/abi.txt,
+its good arguments are in a table, and bad values follow from the type of each argument."""
 
 import copy
 import ctypes
@@ -33,7 +33,7 @@ def parameters(text):
 
 
 class Interface:
-    """The functions of a library, as abi.txt lists them, and how many values each enum has."""
+    """The functions of a library, as abi.txt lists them, and the number of values of each enum."""
 
     def __init__(self, listed, library, path):
         self.library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
@@ -46,7 +46,7 @@ class Interface:
             function.restype, function.argtypes = to_ctypes(result), [to_ctypes(kind) for kind in self.functions[name][1]]
 
     def part(self, takes):
-        """The same with some of its functions."""
+        """The same, with some of its functions."""
         part = copy.copy(self)
         part.functions = {name: of for name, of in self.functions.items() if takes(name)}
         return part
@@ -57,7 +57,7 @@ class Interface:
         return getattr(self.library, name)
 
     def bad(self, kind, world):
-        """Values that an argument of the type should not have."""
+        """Values that an argument of the type must not have."""
         if kind.startswith("enum "):
             return [-1, self.enums[kind] + 1, INT_MAX]
         if kind == "const char *":
@@ -76,7 +76,7 @@ def label(value):
 
 
 def is_named(value, message):
-    """Whether a message says what was wrong with the value: the number, the text, that it is NULL or empty."""
+    """True if the message names the wrong value: the number, the text, NULL, or empty."""
     if isinstance(value, tuple):
         return re.search(value[2], message)
     if value is None:
@@ -90,7 +90,7 @@ def is_named(value, message):
 
 
 def left(kinds, arguments):
-    """What a call that was refused leaves where it would have put a pointer; None: NULL everywhere."""
+    """Returns what a refused call stored through pointers to results; None: NULL everywhere."""
     for i, (kind, at) in enumerate(zip(kinds, arguments)):
         if re.fullmatch(r"(char|void|struct \w+) \*\*", kind) and at and ctypes.c_void_p.from_address(at).value:
             return f"leaves a pointer in argument {i + 1}"
@@ -98,7 +98,8 @@ def left(kinds, arguments):
 
 
 def run_apart(name, cases):
-    """Runs the cases, each of which returns what is wrong with it or None, in a child process, so that a crash is a result."""
+    """Runs the cases in a child process, so that a crash is a result. Each case returns what is wrong, or
+    None."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -124,7 +125,7 @@ def run_apart(name, cases):
 
 
 def covered(table, interface, where):
-    """Functions without an entry, and entries without a function."""
+    """Returns functions without an entry, and entries without a function."""
     missing, gone = sorted(set(interface.functions) - set(table)), sorted(set(table) - set(interface.functions))
     return ([f"{name} has no entry in {where}: add its good arguments" for name in missing]
             + [f"{name} is in {where}, and in no public header: take it out" for name in gone])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of gpu.h on the simulator: good arguments of each, and which bad ones do no harm."""
+"""The functions of gpu.h on the simulator: good arguments of each, and bad ones that are harmless."""
 
 import ctypes
 
@@ -46,7 +46,7 @@ class World:
         return self.keep(ctypes.c_uint64())
 
     def made(self, function, *arguments):
-        """What the function gives through its last argument."""
+        """Returns the result that the function stores through its last argument."""
         made = ctypes.c_uint64()
         if function(self.gpu, *arguments, ctypes.byref(made)):
             raise SystemExit(self.message())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of networks.h: good arguments of each, and which bad ones do no harm."""
+"""The functions of networks.h: good arguments of each, and bad ones that are harmless."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ class NetworkOptions(ctypes.Structure):
 
 
 class World:
-    """Networks of two layers, as far as a function needs them, and a block of memory."""
+    """Networks of two layers, in the state that a function needs, and a block of memory."""
     made = {}  # by state; the processes of all cases inherit copies
 
     def __init__(self, api):
@@ -64,7 +64,7 @@ class World:
             raise SystemExit(self.message(n))
 
     def new(self, *steps):
-        """A network that nothing else has."""
+        """A network that no other case uses."""
         n = self.api.uk_network_create()
         if steps:
             self.expect(n, self.api.uk_network_read(n, b"good", MODEL, len(MODEL), None, self.options()))
@@ -108,7 +108,7 @@ class World:
                 os.unlink(name)
 
     def bad(self, kind):
-        """What an argument of that type should not be: its name, the value, and what the message has to say."""
+        """Bad values for an argument of that type: name, value, and the message's expected content."""
         if kind == "const struct uk_network_options *":
             null, x = "NULL", self.tensor()
             data, no_names, below = self.keep((ctypes.c_void_p * 1)()), self.keep((ctypes.c_char_p * 1)()), self.keep(ctypes.c_int64(-1))
@@ -139,7 +139,7 @@ class World:
         return [None] if kind.endswith("*") else []
 
     def networks(self, name):
-        """Networks that the function should not have."""
+        """Networks in states that the function must refuse."""
         if name in ("uk_network_read", "uk_network_read_file"):
             return [None, ("one that was read", self.network("read"), AGAIN), ("one that failed", self.failed(), AGAIN)]
         if name in ("uk_network_destroy", "uk_network_message", "uk_network_read_tensor"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of ukernels.h: good arguments of each, and which bad ones do no harm."""
+"""The functions of ukernels.h: good arguments of each, and bad ones that are harmless."""
 
 import ctypes
 
@@ -17,7 +17,7 @@ ELEMENTS = {"uk_d": ctypes.c_double, "uk_i": ctypes.c_int32}
 
 
 class World:
-    """Matrices of 4 x 4, and plans of their product."""
+    """Matrices of 4 x 4, and plans for their product."""
 
     def __init__(self, api, element):
         self.api, self.kept, self.element = api, [], element

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of tensorize.h: good arguments of each, and which bad ones do no harm."""
+"""The functions of tensorize.h: good arguments of each, and bad ones that are harmless."""
 
 import ctypes
 import re
@@ -67,7 +67,7 @@ class Bundle(ctypes.Structure):
 
 
 class World:
-    """A program, another one, and what both are made of."""
+    """A program, another one, and the parts of both."""
 
     def __init__(self, api, text=TEXT, steps=()):
         self.api, self.kept = api, []
@@ -130,7 +130,7 @@ class World:
         return self.keep(Reduction(**{"kind": 1, "iterators": 1, "iterator": (ctypes.c_void_p * 8)(iterator), **fields}))
 
     def block(self, length):
-        """At a multiple of 64."""
+        """Memory at a multiple of 64."""
         at = self.keep((ctypes.c_char * (length + 64))())
         return at + -at % 64
 
@@ -144,7 +144,7 @@ class World:
         return self.api.kernels.uk_kernel_find(b"uk_sgemm_4x8_generic_c")
 
     def bad(self, kind):
-        """What an argument of that pointer's type should not be: its name, the value, and what the message has to say."""
+        """Bad values for a pointer argument of that type: name, value, and the message's expected content."""
         foreign, null = "another program's", "NULL"
         if kind in ("struct uk_program *", "const struct uk_program *"):
             return [None, ("one that has failed", lambda: (self.api.uk_step(self.p, b""), self.p)[1], "the step is empty")]
@@ -204,7 +204,7 @@ class World:
 
 @dataclass
 class Good:
-    """How a function is called well: its arguments in a world, and the program and the steps of that."""
+    """A good call: its arguments in a world, and the program and steps that this has."""
     arguments: object
     text: bytes = TEXT
     steps: tuple = ()
@@ -244,7 +244,7 @@ def scalars(w):
 
 
 def compiled(*rest):
-    """p, options, and what else: "out" for each output."""
+    """The arguments p, options, and others: "out" for each output."""
     return lambda w: (w.p, w.options(target=b"x86_64-avx2"), *(w.out() if x == "out" else x for x in rest))
 
 
@@ -406,7 +406,8 @@ def is_builder(interface, name):
 
 
 def outcome(w, name, arguments, target):
-    """What the function returns; of a call that builds, the first status that is not UK_OK, also when the steps are applied."""
+    """The function's status; for building calls, the first status of the program that is not UK_OK, also when
+    steps are applied."""
     result = getattr(w.api, name)(*arguments)
     if not is_builder(w.api, name):
         return result
@@ -415,7 +416,7 @@ def outcome(w, name, arguments, target):
 
 
 def is_refused(w, name, i, value, status):
-    """What is wrong with how the value was refused; None: nothing."""
+    """Returns what is wrong with the refusal of the value; None: nothing."""
     kind = w.api.functions[name][1][i]
     if status == 0:
         return "is accepted"
@@ -475,7 +476,7 @@ def good_case(interface, name):
 
 
 def cases(interface, name):
-    """Texts and functions that call it: well, then with each bad argument."""
+    """Texts and functions that make the calls: a good one, then one with each bad argument."""
     yield "good arguments", lambda: good_case(interface, name)
     w = World(interface)
     for i, kind in enumerate(interface.functions[name][1]):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public function with one bad argument after the other: each is refused, with a status, and a message that says what was wrong and does
-not ask for a report, or is listed as harmless. A function of tests/tree/abi.txt that has no entry in the tables is a failure.
+"""Calls every public function with one bad argument after the other: each is refused with a status and a
+message that says what was wrong and does not ask for a report, or is listed as harmless. A function of
+tests/tree/abi.txt without an entry in the tables is a failure.
 
     sweep.py SOURCE NM LIBUKERNELS LIBUKTENSORIZE LIBUKGPUSIM LIBUKBLAS LIBUKNETWORKS [FUNCTION...]
 
-LIBUKNETWORKS is "" where it is not built.
+LIBUKNETWORKS is "" if it is not built.
 """
 
 import ctypes
