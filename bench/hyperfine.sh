@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# hyperfine.sh [FOLDER]: compares whole commands, each the same C program linked to one BLAS, through hyperfine: loading,
-# first touch of memory, one thread. FOLDER (default build/hyperfine) gets hyperfine's JSON and table for each shape.
-# Run ./uk-setup peers and ./uk-setup test (or meson install) before.
+# hyperfine.sh [FOLDER]: compares whole commands by hyperfine: the same C program linked to one BLAS after the other,
+# with loading, first touch of memory, and one thread. FOLDER (default build/hyperfine) gets hyperfine's JSON and table
+# for each shape. Run ./uk-setup peers and ./uk-setup test (or meson install) first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-build/hyperfine}

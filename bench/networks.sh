@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# networks.sh [NETWORK...] [--json=FILE] [OPTION...]: instructions of quantized networks on RISC-V P beside those of code without P, as
-# a table; network_counts.py says what the options are. Run ./uk-setup networks and ./uk-setup test (or meson install) before.
+# networks.sh [NETWORK...] [--json=FILE] [OPTION...]: prints a table of the instructions of quantized networks on RISC-V
+# P and without P; options are those of network_counts.py. Run ./uk-setup networks and ./uk-setup test (or meson
+# install) first.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 python=$here/../.venv-networks/bin/python3

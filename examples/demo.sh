@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One screen about the compiler: a program, the kernel that was proven to compute its loops, the machine code, and the speed
-# of the convolutions of ResNet-50. All that was compiled and measured for it, whole, goes to build/demo.txt.
+# Prints one screen about the compiler: a program, the kernel that was proven to compute its loops, the machine code,
+# and the speed of the convolutions of ResNet-50. The complete output goes to build/demo.txt.
 #
 #     examples/demo.sh [--quick] [--log FILE]
 #
-# --quick measures the first layer of each list only. Uses what `meson install` staged in build/stage/, or the uk that UK
-# names.
+# --quick measures only the first layer of each list. Uses the files that `meson install` staged in build/stage/, or the
+# uk that UK names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uk=${UK:-build/stage/bin/uk}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build.sh UK MODEL.onnx FOLDER: makes FOLDER/net.elf, the network with start code for qemu-system-riscv64 and no system below it:
+# build.sh UK MODEL.onnx FOLDER: makes FOLDER/net.elf, the network with start code for qemu-system-riscv64, without an
+# operating system:
 #
 #     .venv-networks/bin/python3 examples/networks/make.py mobilenet_v1-0.25-96 --int8
 #     examples/bare_metal/build.sh uk mobilenet_v1-0.25-96-int8.onnx bare

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench_gemm.sh UK SOURCE PEER: uk bench gemm on tiny sets: its JSON, its comparison, peers that are not there or wrong,
+# bench_gemm.sh UK SOURCE PEER: tests uk bench gemm on tiny sets: its JSON, its comparison, missing and wrong peers,
 # refusals.
 set -u
 uk=$1 source=$2 peer=$3

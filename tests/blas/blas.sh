@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs that call a BLAS, with libukblas preloaded and Debian's reference BLAS for all that it leaves out: netlib's
-# testers, NumPy, Octave, ScaLAPACK's testers under MPI. Each must pass, and must have reached libukernels through
-# libukblas as often as it says it called a GEMM. Arguments: which of them, libukblas.so, what counts the calls
-# (blas_calls.c), the folder of this file; for netlib's testers of another architecture, run by an emulator, also the
-# sysroot that they lie in and the emulator with its arguments.
+# Runs programs that call a BLAS, with libukblas preloaded and Debian's reference BLAS for all other functions: netlib's
+# testers, NumPy, Octave, ScaLAPACK's testers under MPI. Each must pass, and reach libukernels through libukblas as
+# often as it says that it called a GEMM. Arguments: which of them; libukblas.so; the object that counts the calls
+# (blas_calls.c); this file's folder; for netlib's testers of another architecture, which an emulator runs, also their
+# sysroot and the emulator with its arguments.
 set -euo pipefail
 program=$1
 here=$4

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The commands of README on another release of Debian, in a root of it below the build folder, which is made once: ./uk-setup library on
-# a fresh system, then ./uk-setup demo, each with the packages that it needs, then ./uk-setup test with the words given. Only root can make that root and
-# enter it, and debootstrap fetches it. Arguments: the source tree, the build folder, the release, the words behind `test`.
+# Runs the commands of README on another release of Debian, in a root below the build folder, which is made once:
+# ./uk-setup library on a fresh system, then ./uk-setup demo, each with the packages that it needs, then ./uk-setup test
+# with the words given. Only root can make and enter that root; debootstrap downloads it. Arguments: the source tree,
+# the build folder, the release, the words after `test`.
 set -euo pipefail
 source=$1 release=$3 folder=$2/debian/$3
 root=$folder/root tests=("${@:4}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Roots of other releases of Debian, for scripts that set `release`, and `folder`, where what belongs to it is. Only root can make
-# one and enter it, and debootstrap fetches it. Sourced by debian.sh and packages.sh.
+# Functions for roots of other releases of Debian. Scripts that source this set `release`, and `folder`, where the
+# root's files are. Only root can make and enter a root; debootstrap downloads it. Used by debian.sh and packages.sh.
 
 skip() {
     echo "debian, $release skipped: $*"

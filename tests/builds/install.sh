@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What `meson install` puts into the default prefix (Debian's libdir is lib/<triple>), found by pkg-config and by CMake,
-# where it was installed to (the folder staged by the build) and where it was moved. Arguments: the source tree, the build
-# folder, the folder where it is staged, and what is moved: `staged` for a copy of that; `built` for a build with Debian's
-# folders, in one of its own inside that one, with its kernels, which UK_OBJECTS and UK_BITCODE name: of the tarball that `meson dist`
-# makes, or of the source tree, where there is no git or something is not committed.
+# Tests the files that `meson install` puts into the default prefix (Debian's libdir is lib/<triple>), found by
+# pkg-config and by CMake, both where they were installed (the folder staged by the build) and after a move. Arguments:
+# the source tree, the build folder, the staged folder, and what is moved: `staged`: a copy of that folder; `built`: a
+# build with Debian's folders inside this one, with its kernels in UK_OBJECTS and UK_BITCODE, from the tarball that
+# `meson dist` makes or, without git or with uncommitted files, from the source tree.
 set -Eeuo pipefail
 source=$1 build=$2/installed stage=$3
 examples=$source/examples

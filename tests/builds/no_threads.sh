@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# libukernels and libukblas alone, built by gcc, without threads and where no LLVM is to be found: no warnings, no
-# pthreadpool is needed, products are right; what is missing is said when setting up. In a build folder of its own inside the one that runs this, with its kernels,
-# which UK_OBJECTS names; or with kernels that gcc compiles, and then these are tested too.
-# Arguments: the source tree, that build folder, and `kernels` for the latter.
+# Builds libukernels and libukblas alone, by gcc, without threads and without LLVM on the PATH: there are no warnings,
+# pthreadpool is not needed, products are right, and setup names what is missing. Uses a build folder inside the calling
+# one and its kernels, named by UK_OBJECTS; or compiles the kernels by gcc and tests them, too. Arguments: the source
+# tree, that build folder, and `kernels` for the latter.
 set -euo pipefail
 source=$1
 build=$2/no_threads${3:+_$3}

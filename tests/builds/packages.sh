@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Debian's packages: built by dpkg-buildpackage in a root of a release that has what debian/control names, without errors of
-# lintian; installed in another root, which has nothing else, where README's commands run, and Python finds the libraries. With
-# `wheel`, ./uk-setup makes a wheel in the first root, which is installed in a third one that has Python, pip and NumPy alone.
-# Arguments: the source tree, the build folder, the release, `wheel` or nothing. UK_BITCODE: the folder with the bitcode of that build, which is half of the
-# time that the packages' own would take; unset: they make it.
+# Tests Debian's packages: dpkg-buildpackage builds them without errors of lintian, in a root of a release that has the
+# packages in debian/control; they are installed in another root with nothing else, where README's commands run, and
+# Python finds the libraries. With `wheel`, ./uk-setup makes a wheel in the first root, which is installed in a third
+# one that has only Python, pip and NumPy. Arguments: the source tree, the build folder, the release, `wheel` or
+# nothing. UK_BITCODE: the folder with that build's bitcode, which halves the time; unset: the packages make it.
 set -euo pipefail
 source=$1 release=$3 folder=$2/packages/$3
 . "$(dirname "$0")/debian_root.sh"

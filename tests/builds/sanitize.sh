@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in build
-# folders of their own inside the one that runs this. Arguments: the source tree, that build folder, and `some` or `all`.
-# `some`: the suite `sanitize`, which reads foreign input or fails allocations. `all`: the suites `quick` and `change`;
-# of `all` long fuzzing, damaged objects, every allocation and every golden text; and the kernels instrumented too.
-# UK_OBJECTS and UK_BITCODE: the folders with the kernels of that build.
+# Runs the libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in
+# build folders inside the calling one. Arguments: the source tree, that build folder, and `some` or `all`. `some`: the
+# suite `sanitize`, which reads foreign input or makes allocations fail. `all`: the suites `quick` and `change`; from
+# `all` long fuzzing, damaged objects, every allocation and every golden text; and instrumented kernels. UK_OBJECTS and
+# UK_BITCODE: the folders with that build's kernels.
 set -euo pipefail
 source=$1 outer=$2 which=$3
 

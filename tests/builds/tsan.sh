@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Contexts in several threads, with the library and the test built for the thread sanitizer, in a build folder of its own
-# inside the one that runs this. Arguments: the source tree, that build folder. UK_OBJECTS and UK_BITCODE: the folders with
-# the kernels of that build.
+# Tests contexts in several threads, with the library and the test built for the thread sanitizer, in a build folder
+# inside the calling one. Arguments: the source tree, that build folder. UK_OBJECTS and UK_BITCODE: the folders with
+# that build's kernels.
 set -euo pipefail
 source=$1
 build=$2/tsan

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. What Debian has
-# no cross package for comes into sysroot/<arch> there. Arguments: the architecture, of which there is an .ini here, the source tree, the build folder.
-# Its kernels are made of the bitcode in that build folder. UK_LLVM is the version of LLVM's tools, if not the one of
-# meson_options.txt.
+# Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. Packages for
+# which Debian has no cross package are unpacked to sysroot/<arch> there. Arguments: the architecture, for which there
+# is an .ini file here, the source tree, the build folder. Kernels are made from the bitcode in that build folder.
+# UK_LLVM: version of LLVM's tools, if not that of meson_options.txt.
 set -euo pipefail
 arch=$1 source=$(realpath "$2") build=$(realpath "$3")
 llvm=${UK_LLVM:-$(sed -n "s/^option('llvm', .* value: '\(.*\)',/\1/p" "$source/meson_options.txt")}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Objects of bundles, two of them in one program, for this machine and, under qemu, for others. Arguments: the source tree, clang,
-# llvm-nm and the command that writes the objects.
+# Links objects of two bundles into one program, for this machine and, under qemu, for others. Arguments: the source
+# tree, clang, llvm-nm and the command that writes the objects.
 set -euo pipefail
 source=$1 clang=$2 nm=$3 bundle=$4
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Elements as subscripts on every architecture, under qemu, and on this machine: elements.c links the programs' objects and nothing of
-# ours. Arguments: uk, the source tree, clang.
+# Tests elements as subscripts on every architecture, under qemu, and on this machine: elements.c links the programs'
+# objects and none of our libraries. Arguments: uk, the source tree, clang.
 set -euo pipefail
 uk=$1 source=$2 clang=$3
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Random programs for other architectures, under qemu: all of one architecture in one process. Arguments: the source tree, clang,
-# and the command that makes them in the folder behind its --objects.
+# Runs random programs for other architectures, under qemu: all those of an architecture in one process. Arguments: the
+# source tree, clang, and the command that writes them to the folder after its --objects.
 set -euo pipefail
 source=$1 clang=$2
 shift 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# uk run for other architectures, under qemu: programs of examples/, edges, parallel loops, refusals, what is missing; and
-# an object whose workspace is an argument, called from C. Arguments: uk, the source tree, clang, and `some` or
-# `all`: on how many targets everything is run, and for how many sizes each kernel of RISC-V P.
+# Tests uk run for other architectures, under qemu: programs of examples/, edges, parallel loops, refusals, missing
+# tools; and an object whose workspace is an argument, called from C. Arguments: uk, the source tree, clang, and `some`
+# or `all`: the number of targets, and of sizes for each kernel of RISC-V P.
 set -euo pipefail
 uk=$1 source=$2 clang=$3 which=$4
 work=$(mktemp -d)

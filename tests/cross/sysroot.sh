@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Unpacks what libukernels and its tests need of Debian for another architecture, from the mirrors that this system uses.
-# Nothing is installed and apt's own state does not change; what is there already is not fetched again.
-# Arguments: the architecture as Debian calls it, the release whose packages are taken ("" for this system's), the folder that
-# becomes the sysroot, the packages.
+# Unpacks Debian packages that libukernels and its tests need for another architecture, from the mirrors that this
+# system uses. Installs nothing, does not change apt's state, and downloads only what is missing. Arguments: Debian's
+# name of the architecture, the release ("": this system's), the folder that becomes the sysroot, the packages.
 set -euo pipefail
 arch=$1 release=$2 root=$3
 shift 3

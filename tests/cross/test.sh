@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# libukernels, built for another architecture, under qemu: its kernels, called and inlined, the library, what calls its
-# BLAS. Arguments: the architecture, the source tree, the build folder, this machine's kernels_inlined, clang; and how much:
-# `some` is the kernels, called, of this machine's bitcode, and few products where addresses have 32 bits; `all` compiles their
-# sources.
+# Tests libukernels built for another architecture, under qemu: its kernels, called and inlined, the library, programs
+# that call its BLAS. Arguments: the architecture, the source tree, the build folder, this machine's kernels_inlined,
+# clang, and `some` or `all`. `some`: kernels, called, from this machine's bitcode, and a few products if addresses have
+# 32 bits; `all` compiles the kernels' sources.
 set -euo pipefail
 arch=$1 source=$2 build=$3 kernels_inlined=$4 clang=$5 which=$6
 folder=$build/cross-$arch

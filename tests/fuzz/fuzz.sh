@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a libFuzzer target on the programs of golden/, which the program UK_GOLDEN writes into a folder, and of examples/, or on what the
-# program UK_SEEDS writes, and on what it makes of them. What crashes is left beside the target as crash-*, and its path printed.
+# Runs a libFuzzer target on inputs and on mutations of them. Inputs are the programs of golden/, which the program
+# UK_GOLDEN writes to a folder, and of examples/; or the files that the program UK_SEEDS writes. An input that crashes
+# is left next to the target as crash-*, and its path is printed.
 #
-#     fuzz.sh TARGET SOURCE DICTIONARY CORPUS OPTION...: the program DICTIONARY prints the words of the inputs; CORPUS is the folder that keeps
-#     what reached new code; "" keeps nothing
+#     fuzz.sh TARGET SOURCE DICTIONARY CORPUS OPTION...
+#
+# The program DICTIONARY prints the words of the inputs. The folder CORPUS keeps inputs that reached new code; "" keeps
+# none.
 set -euo pipefail
 target=$1 source=$2 dictionary=$3 corpus=$4
 shift 4

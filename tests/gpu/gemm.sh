@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# On the tests' HIP, which the simulator computes for, and without a GPU: examples/gpu_gemm.c, built as its comment says, with a product
-# for another GPU too; and uk run. Arguments: uk, the source tree, the folders of libukernels and of that HIP, one to work in.
+# Tests uk run, and examples/gpu_gemm.c, built as its comment says, also with a product for another GPU: on the tests'
+# HIP, for which the simulator computes, and without a GPU. Arguments: uk, the source tree, the folders of libukernels
+# and of that HIP, a folder to work in.
 set -euo pipefail
 uk=$1 source=$2 library=$3 hip=$4 work=$5
 rm -rf "$work"

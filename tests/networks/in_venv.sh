@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a Python script of tests that needs onnx and ONNX Runtime. Arguments: the source tree, the test's name, the script, its
-# arguments.
+# Runs a test's Python script that needs onnx and ONNX Runtime. Arguments: the source tree, the test's name, the script,
+# its arguments.
 set -euo pipefail
 python=$1/.venv-networks/bin/python3
 if [[ ! -x $python ]]; then

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A new step is a row, a file, its page and two golden texts: in a copy of the tree a step `exchange` is added, and everything
-# else must follow.
+# Checks that a new step needs only a row, a file, its page and two golden texts: adds a step `exchange` to a copy of
+# the tree, where everything else must follow.
 #
 #     add_step.sh SOURCE
 #
-# The kernels are those in the folders that UK_OBJECTS and UK_BITCODE name.
+# UK_OBJECTS and UK_BITCODE name the folders with the kernels.
 set -euo pipefail
 source=$1
 copy=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The examples, built from the staged files as a user would. Arguments: where they are staged, the source tree, the folder
-# of the build's kernels.
+# Builds the examples with staged files, as a user would. Arguments: the folder where they are staged, the source tree,
+# the folder of the build's kernels.
 set -euo pipefail
 stage=$1
 examples=$2/examples

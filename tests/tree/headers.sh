@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The public headers, each alone, as C and as C++ from its oldest dialect on, without a warning; and a C++ program that is
-# built with them and run. Arguments: the source tree, the build folder, the C and C++ compilers: clang clang++ gcc g++.
+# Compiles the public headers, each alone, as C and as C++ from the oldest dialect on, without a warning; and builds and
+# runs a C++ program that includes them. Arguments: the source tree, the build folder, the C and C++ compilers: clang
+# clang++ gcc g++.
 set -euo pipefail
 source=$1
 build=$2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every manual page is set without a warning, and every public function (abi.txt lists them) is named in a page of section 3.
-# Arguments: the source tree.
+# Every manual page is formatted without a warning, and every public function (abi.txt lists them) is named in a page of
+# section 3. Arguments: the source tree.
 set -euo pipefail
 shopt -s nullglob
 pages=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# examples/tvm with every sgemm kernel for panels that this CPU runs, at sizes with edges. Arguments: where ukernels is
-# staged, the source tree.
+# Runs examples/tvm with every sgemm kernel for panels that runs on this CPU, at sizes with edges. Arguments: the folder
+# where ukernels is staged, the source tree.
 set -euo pipefail
 stage=$1 source=$2
 python=$source/.venv-tvm/bin/python3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The command uk: exit statuses, messages, and what it leaves behind. Arguments: uk, the source tree.
+# Tests the command uk: exit statuses, messages, and files that it leaves. Arguments: uk, the source tree.
 set -uo pipefail
 uk=$1
 source=$2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# uk tune: what it writes and when, its log, and candidates that crash, hang or are interrupted. Searches are bounded by
-# numbers of trials, trials by CPU time: what else the machine does changes no outcome. Arguments: uk, the
-# source tree, and `some` or `all`: how many searches.
+# Tests uk tune: when and what it writes, its log, and candidates that crash, hang or are interrupted. Searches are
+# limited by numbers of trials, and trials by CPU time: other load on the machine changes no outcome. Arguments: uk, the
+# source tree, and `some` or `all`: the number of searches.
 set -uo pipefail
 uk=$1
 source=$2

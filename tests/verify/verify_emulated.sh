@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# uk verify for another architecture, whose kernels run under an emulator: what is right, and each kind of what is wrong.
-# Arguments: uk, the source tree, and true if uk has the address sanitizer, which reserves terabytes: memory is then not limited.
+# Tests uk verify for another architecture, whose kernels run under an emulator: correct ones, and one of each kind of
+# mistake. Arguments: uk, the source tree, and true if uk has the address sanitizer, which reserves terabytes: memory is
+# then not limited.
 set -euo pipefail
 uk=$1 source=$2 sanitized=$3
 work=$(mktemp -d)
