@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocations of ours fail one by one in a whole compilation: each place that allocates the first times it
- * does in a program, and then now and then (--first: the first time only; --places: the first time in any of
- * the programs; --all: each single one, which takes minutes). And isl gives up after ever more operations,
- * twice as many each time with --first and --places, otherwise an eighth more: each time there is an error
- * with its message, and the same context then compiles the program as it did before. What leaks,
- * LeakSanitizer finds in the sanitized build.
+ * Makes single allocations of whole compilations fail. Of each place that allocates, the first allocations in
+ * a program are chosen and then every 127th (--first: the first only; --places: the first in any of the
+ * programs; --all: each, which takes minutes). Also bounds isl's operations, by a bound that grows until the
+ * compilation succeeds: it doubles with --first and --places, and otherwise grows by an eighth. Each failure
+ * must return a status with its message, after which the same context compiles the program. The sanitized
+ * build also finds leaks.
  *
  *     fail_alloc [--first | --places | --all]
  *
- * isl's own allocations do not fail here (the archive that is linked has them under other names), nor do
- * those of LLVM and GMP, which end the process.
+ * isl's own allocations do not fail here (the linked archive has them under other names), nor do those of
+ * LLVM and GMP, which end the process.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -36,20 +36,20 @@ void *isl_plain_malloc(size_t n);
 void *isl_plain_calloc(size_t n, size_t m);
 void *isl_plain_realloc(void *p, size_t n);
 
-static long left = -1; /* allocations until one fails; negative: none does */
+static long left = -1; /* allocations until one fails; negative: none fails */
 static long made;
-static unsigned long operations; /* of isl; 0: as many as the library allows */
-static bool all, first, places;  /* `places` is `first` too */
+static unsigned long operations; /* bound of isl's operations; 0: that of the library */
+static bool all, first, places;  /* `places` implies `first` */
 
-/* The places that allocate, by return address, while `sites` counts them. */
+/* The places that allocate, by return address; filled while `count_sites` is set. */
 enum { SITES = 4096 };
 static bool count_sites;
 static const void *site[SITES];
 static int site_count[SITES];
-static bool *chosen; /* by number of the allocation */
+static bool *chosen; /* by number of the allocation: it is to fail */
 static long room;
 
-/* Each place is to fail the first few times, and then now and then. */
+/* Counts an allocation of this place, and chooses the first ones and then every 127th to fail. */
 static void count_site(const void *from) {
     size_t i = ((uintptr_t)from >> 2) % SITES;
 
@@ -83,7 +83,7 @@ void *__wrap_realloc(void *p, size_t n) {
     return fails(__builtin_return_address(0)) ? NULL : __real_realloc(p, n);
 }
 
-/* Pieces of an arena fail one by one, not only its chunks. */
+/* Single allocations from an arena fail too, not only those of its chunks. */
 void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
     if (!fails(__builtin_return_address(0)))
         return __real_uk_alloc(a, n);
@@ -154,7 +154,7 @@ static const struct {
 
 enum { PROGRAMS = sizeof program / sizeof *program, BUNDLE = PROGRAMS - 1, PACKED = PROGRAMS - 2 };
 
-/* The program with a constant and a function in C. */
+/* Compiles the program with a constant and a function in C. */
 static enum uk_status compile_bundle(struct uk_program *p, const struct uk_options *o, struct uk_module **m) {
     static const float data[4];
     const struct uk_constant constant = {"constant", data, sizeof data, 0};
@@ -171,7 +171,7 @@ static enum uk_status compile_bundle(struct uk_program *p, const struct uk_optio
     return uk_compile_bundle(&bundle, o, m);
 }
 
-/* By code, which is made for that where the loops are interpreted. */
+/* Packs a constant tensor by compiled code, which a module of the interpreter has too. */
 static enum uk_status pack(struct uk_program *p, struct uk_options o) {
     static float data[260 * 270], form[260 * 272] __attribute__((aligned(64)));
     struct uk_module *m;
@@ -209,7 +209,7 @@ static enum uk_status compile(struct uk_context *c, int n) {
     return status;
 }
 
-/* Marks the allocations that are to fail; their number. */
+/* Marks the allocations that are to fail. Returns the number of all. */
 static long choose(int n) {
     struct uk_context *c;
 
@@ -229,7 +229,7 @@ static long choose(int n) {
     return made;
 }
 
-/* One compilation from nothing in which allocation k fails; whether it was reported. */
+/* Compiles the program in a new context while allocation k fails. True if the failure was reported. */
 static bool fails_cleanly(int n, long k) {
     left = k;
     struct uk_context *c = uk_context_create();
@@ -242,7 +242,7 @@ static bool fails_cleanly(int n, long k) {
     if (!happened || (status && (status != UK_OUT_OF_MEMORY || !*uk_context_message(c))))
         fail_msg("%s, allocation %ld: status %d: %s", program[n].name, k, status, uk_context_message(c));
     if (k % 16 == 0)
-        assert_int_equal(compile(c, n), UK_OK); /* the context is as good as before */
+        assert_int_equal(compile(c, n), UK_OK); /* the context works as before */
     uk_context_destroy(c);
     return status != UK_OK;
 }
@@ -254,8 +254,8 @@ static void each_allocation_fails(void **state) {
     room = 1 << 20;
     chosen = __real_calloc((size_t)room, sizeof *chosen);
     assert_non_null(chosen);
-    /* The smallest programs are the last ones: with --places, a place fails in the smallest that reaches it.
-     * */
+    /* The smallest programs are last: with --places, a place fails in the smallest program that reaches
+     * it. */
     for (int n = PROGRAMS - 1; n >= 0; n--) {
         const long total = choose(n);
         long tried = 0, refused = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every allocation of the parser, the checks, the printer and the interpreter fails once; each failure is a
- * status. */
+/*
+ * Makes each allocation of the parser, the checks, the printer and the interpreter fail once; each failure
+ * must return a status.
+ */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ void *__wrap_calloc(size_t n, size_t m);
 void *__wrap_realloc(void *p, size_t n);
 void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
 
-static long left = -1; /* allocations until one fails; negative: none does */
+static long left = -1; /* allocations until one fails; negative: none fails */
 
 static int fails(void) {
     return left >= 0 && left-- == 0;
@@ -36,12 +38,12 @@ void *__wrap_realloc(void *p, size_t n) {
     return fails() ? NULL : __real_realloc(p, n);
 }
 
-/* Pieces of an arena fail one by one, not only its chunks. */
+/* Single allocations from an arena fail too, not only those of its chunks. */
 void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
     return fails() ? NULL : __real_uk_alloc(a, n);
 }
 
-/* Parses, prints, and runs with all sizes 0. */
+/* Parses and prints the text, and runs the program with all sizes 0. */
 static enum uk_status work(struct uk_context *c, const char *text) {
     struct uk_program *p;
     int64_t sizes[16] = {0};
@@ -72,7 +74,7 @@ static void each_failure_is_a_status(void **state) {
         for (long n = 0;; n++) {
             left = n;
             status = work(c, canonical[i]);
-            /* Memory that nothing needs in the end may be missing: then the result is the normal one. */
+            /* If the allocation was not needed in the end, the result is the normal one. */
             if (left < 0 && status != UK_OUT_OF_MEMORY && status != normal)
                 fail_msg("allocation %ld of text %d fails and the status is %d: %s", n, (int)i, status,
                          uk_context_message(c));

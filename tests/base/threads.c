@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts are independent: each thread makes its own, and compiles, prints and runs programs in it, all at
- * once. */
+/*
+ * Contexts are independent: threads compile, print and run programs at the same time, each in a context of
+ * its own.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +24,8 @@ static bool failed(struct worker *w, struct uk_context *c, const char *what) {
     return false;
 }
 
-/* Every worker has another constant in its program, so that none could take another one's code unseen. */
+/* Each worker's program has a different constant, so that the code of another worker would give a wrong
+ * result. */
 static bool compile_and_run(struct worker *w, struct uk_context *c, int round) {
     char text[512];
     float a[M * K], b[K * N], got[M * N], expected[M * N];

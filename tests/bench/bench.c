@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measuring harness: medians, paired ratios, peers that are missing. */
+/* Tests the measurements of uk bench: medians, ratios of paired samples, missing peers, checks of products,
+ * and the declarations of kernels. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static void peaks(void **state) {
     assert_int_equal(bench_isa_of("nosuch"), 0);
 }
 
-/* They change nothing, to the last byte. */
+/* The loops that measure the cache's throughput leave memory unchanged. */
 static void streams(void **state) {
     (void)state;
     enum { N = 2048 };
@@ -66,7 +67,7 @@ static void streams(void **state) {
     }
 }
 
-/* By this thread's clock, which bench_paired goes by when there is one thread. */
+/* CPU time of this thread: the clock of bench_paired with one thread. */
 static double own_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -90,25 +91,26 @@ static void paired(void **state) {
     assert_true(c[0].fastest <= c[0].seconds && c[0].seconds <= c[0].slowest);
     assert_true(c[0].calls >= 2 && c[0].percent > 0 && plan.peak > 0);
     assert_float_equal(c[0].ratio, 1, 0);
-    /* A shared machine may stop either one for a while: the order holds, the factor roughly. */
+    /* Another process may interrupt either of the two: only their order is certain, the factor is
+     * approximate. */
     assert_true(c[1].ratio > 1.5 && c[1].ratio_low <= c[1].ratio && c[1].ratio <= c[1].ratio_high);
 }
 
 static struct bench_plan limited;
 static int calls_made, last_call;
 
-/* The last call takes until the deadline. */
+/* Call `last_call` sets the deadline to the current time. */
 static void until_deadline(void *user) {
     (void)user;
     if (++calls_made == last_call)
         limited.deadline = bench_seconds();
 }
 
-/* No call begins after it; whole rounds count, and without one the results stay as they were. */
+/* After the deadline no call begins; only whole rounds count, and without one the results are unchanged. */
 static void deadlines(void **state) {
     (void)state;
     int rounds = 0;
-    /* Ten tries of two calls for each sample, where others run on this CPU. */
+    /* 130 calls: each sample may be tried ten times, by two calls, if other processes disturb it. */
     for (last_call = 1; last_call < 130; last_call += last_call < 12 ? 1 : 9) {
         struct bench_contender c[] = {{.run = until_deadline, .seconds = -1},
                                       {.run = until_deadline, .seconds = -1}};
@@ -140,7 +142,8 @@ static void missing_peers(void **state) {
     }
 }
 
-/* What the environment says against the best kernels is overwritten, unless the user insists. */
+/* The environment variables that keep a peer from its best kernels are overwritten, unless the user
+ * insists. */
 static void peers_environment(void **state) {
     (void)state;
     struct bench_peers peers;
@@ -162,7 +165,7 @@ static void peers_environment(void **state) {
     assert_null(getenv("MKL_ENABLE_INSTRUCTIONS"));
 }
 
-/* MKL finds the answer only if the program itself exports it. */
+/* MKL looks this function up in the program, which must export it. */
 static void answers_mkl(void **state) {
     (void)state;
     int (*(*get)(void))(void) = NULL;
@@ -196,7 +199,8 @@ static void shapes(void **state) {
     bench_shapes_free(&s);
 }
 
-/* A product by its definition; the fault, if there is one, is at an element of each corner. */
+/* Faults that a product has: an element of a corner is wrong, C is read although beta is 0, or the last k
+ * iteration is missing. */
 enum fault { NONE, FIRST, TOP_RIGHT, BOTTOM_LEFT, LAST, READS_C, ONE_STEP_LESS };
 
 static void repeat_plain(struct bench_call *call, long calls) {
@@ -260,7 +264,7 @@ static void missing_libraries(void **state) {
     }
 }
 
-/* What a declaration has and no call can be derived from is named. */
+/* A declaration from which no call can be derived is refused at the text that prevents it. */
 static void declarations(void **state) {
     (void)state;
     static const char
@@ -288,7 +292,7 @@ static void declarations(void **state) {
     assert_int_equal(d.most['I' - 'A'], 4);
     assert_int_equal(d.multiple['P' - 'A'], 2);
 
-    /* Those of all kernels, of other architectures too. */
+    /* The declarations of all kernels, also those of other architectures, are understood. */
     for (int i = 0; i < uk_kernel_count(); i++) {
         char whole[4096];
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench_gemm.sh UK SOURCE PEER: tests uk bench gemm on tiny sets: its JSON, its comparison, missing and wrong peers,
+# bench_gemm.sh UK SOURCE PEER: tests uk bench gemm on tiny sets: the JSON, comparisons, missing and wrong peers,
 # refusals.
 set -u
 uk=$1 source=$2 peer=$3
@@ -37,7 +37,7 @@ set two resolved
 gemm 16 17 18 TN
 END
 
-# A missing peer is named; all shapes are measured; the summary stands at the end.
+# A missing peer is named, all shapes are measured, and the summary is at the end.
 expect 0 'MKL: not installed; ./uk-setup peers.*BLIS: .*libxsmm: not installed.*oneDNN: not installed.*3x3x3 NN .*8x8x8 NN .*5x6x7 TT .*4x5x6 NT\+ on-top .*two, f32.*resolved.*16x17x18 TN .*summary.*\| one \| 8 \|.*\| two \| 1 \|' \
     '1 of 9, one 3x3x3' \
     gemm --shapes tiny.txt --json=run.json
@@ -62,12 +62,12 @@ for b in run["benchmarks"]:
     assert abs(b["FLOPS"] - 2e9 * b["m"] * b["n"] * b["k"] / b["real_time"]) < 1e-6 * b["FLOPS"]
     if b["library"].startswith("ukernels"):
         assert b["ours_over_this"] == 1
-# The peak of the run is the median of those beside the samples of its shapes.
+# The peak of a run is the median of the peaks that were measured with the samples of its shapes.
 peaks = sorted(b["peak_beside"] for b in ours)
 assert run["context"]["peak_flops"] == peaks[4], (run["context"]["peak_flops"], peaks)
 assert len({b["name"] for b in run["benchmarks"]}) == len(run["benchmarks"])
 
-# What was three times as fast, and what was three times as slow; and a benchmark of another name.
+# Writes earlier results: three times as fast, three times as slow, and of a benchmark with another name.
 for factor, name in (3, "faster_then.json"), (1 / 3, "slower_then.json"):
     for b in run["benchmarks"]:
         for key in ("percent_of_peak", "percent_low", "percent_high"):
@@ -80,7 +80,7 @@ run["benchmarks"] = [dict(b, name="other") for b in run["benchmarks"]]
 json.dump(run, open("others.json", "w", encoding="utf-8"))
 END
 
-# One peer: the best, measured once more; left out where its result is wrong.
+# With one peer, which is thus the best: it is measured a second time, and left out where its result is wrong.
 cp "$peer" one/libblis.so.4
 export UK_PEERS=$folder/one
 expect 0 '3x3x3 NN .*\| BLIS .*7x7x7 NN .*\| +- \| - .*\| one \| 8 \| .*, BLIS \|' 'BLIS: its result for 7x7x7 NN is wrong; left out' \
@@ -100,28 +100,28 @@ expect 1 'two/16x17x18/TN/.*: slower, .*compared with faster_then.json: 1 slower
     gemm --shapes tiny.txt --set two --peers none --compare faster_then.json
 expect 0 ': faster, .*0 slower, 1 faster' '' gemm --shapes tiny.txt --set two --peers none --compare=slower_then.json
 expect 0 '0 slower, 0 faster, 0 within noise, 1 not in both' '' gemm --shapes tiny.txt --set two --peers none --compare others.json
-# Kernels compare as well, whatever the verdict is.
+# Kernels are compared too, whatever the verdict.
 kernel=$("$uk" kernels | grep -oE 'uk_sgemm_[0-9x]+_generic_c' | sed -n 1p)
 expect 0 'GFLOP/s' '' "$kernel" --json kernel.json
 "$uk" bench "$kernel" --compare kernel.json >out 2>err
 grep -qE 'compared with kernel.json: .* 0 not in both' out || fail "the comparison of kernels"
 
-# Out of time is said, and what was measured stands.
+# When the time limit is reached, a message says so, and the results so far are printed.
 cat >long.txt <<'END'
 set long
 cubes 1..400
 END
 expect 0 '\| long \| ' 'time limit reached: [0-9]+ of 400 shapes were not measured' gemm --shapes long.txt --peers none --time-limit 1
 
-# No product begins after the limit, however long those of one shape take: the slow peer's, of which one alone takes a third of it
-# on the fastest of CPUs, are checked and called four times before a round is whole.
+# No product begins after the time limit, however long a round of a shape takes. The slow peer needs a third of the
+# limit for one product on the fastest CPU; it is checked and called four times before a round is complete.
 printf 'set large\ngemm 800 800 800\n' >large.txt
 UK_PEERS=$folder/one
 expect 0 'summary' 'time limit reached: 1 of 1 shapes were not measured' gemm --shapes large.txt --peers blis --time-limit 1
 UK_PEERS=$folder/none
 grep -q '800x800x800' out && fail "a shape is measured after the limit"
 
-# Drawn by a gnuplot that keeps its script; without one nothing is measured.
+# --plot runs gnuplot, here one that keeps its script; without gnuplot nothing is measured.
 mkdir tools
 printf '#!/bin/sh\ncat >"%s/script"\nsed -n "s/^set output \\"\\(.*\\)\\"/\\1/p" "%s/script" | while read -r f; do echo "<svg/>" >"$f"; done\n' \
     "$folder" "$folder" >tools/gnuplot
@@ -148,7 +148,7 @@ if command -v gnuplot >/dev/null; then
     grep -q 'fill="#ffffff"' drawn.svg || fail "gnuplot's picture has no background"
 fi
 
-# Refusals.
+# Invalid arguments and files are refused.
 echo 'cubes 4' >bad.txt
 expect 1 '' 'bad.txt: line 1: a shape outside of a set' gemm --shapes bad.txt
 printf 'set a\ncubes 4..3\n' >bad.txt
@@ -169,7 +169,7 @@ expect 2 '' 'expected native, x86_64-avx2' gemm --target interp
 expect 2 '' "takes no 'more'" gemm more
 expect 2 '' 'are for uk bench gemm' "$kernel" --set small
 
-# Every set of the file that comes with it is read: it is the one inside.
+# Every set of bench/shapes.txt can be used: the file is built into uk.
 sets=$(sed -n 's/^set \([a-z0-9]*\).*/\1/p' "$source/bench/shapes.txt" | paste -sd,)
 "$uk" bench gemm --set "$sets,none" >out 2>err
 grep -q "unknown set 'none'" err || fail "the sets of bench/shapes.txt"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests bench/networks_sweep.py: it draws layers as documented, the same ones for a seed; counts two of them.
+"""Tests bench/networks_sweep.py: its random layers are as documented and the same for the same seed; the
+floors of two layers equal values computed by hand.
 
-    networks_sweep.py SOURCE UK
+networks_sweep.py SOURCE UK
 """
 
 import json
@@ -31,7 +32,8 @@ def draws():
     kinds = {(layer["depthwise"], layer["stride"], layer["window"][0] == layer["window"][1]) for layer in layers}
     if len(kinds) != 6:
         sys.exit(f"kinds that are drawn: {kinds}")
-    # By hand: 3x3, 5 channels, K = 45 filled to 48, 4 outputs of 49 pixels; depthwise of 3 channels and stride 2.
+    # Expected values computed by hand. 3x3 window, 5 channels, K = 45 padded to 48, 4 outputs, 49 pixels; and a
+    # depthwise layer of 3 channels, stride 2.
     dense = {"depthwise": False, "window": [3, 3], "stride": 1, "channels": 5, "outputs": 4, "image": 7, "out": 7}
     planes = {"depthwise": True, "window": [3, 3], "stride": 2, "channels": 3, "outputs": 3, "image": 8, "out": 4}
     for layer, floor in (dense, (0.1864 * 48 + 10) * 196), (planes, (0.33 * 9 + 7) * 48 + 192):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A BLAS that says it is BLIS, for uk bench gemm to measure: slow, and wrong where C has seven rows. */
+/* A BLAS that claims to be BLIS, for tests of uk bench gemm: slow, and wrong if C has seven rows. */
 #include <stdint.h>
 
-enum { TRANSPOSE = 112 }; /* cblas.h */
+enum { TRANSPOSE = 112 }; /* CblasTrans of cblas.h */
 
 void bli_thread_set_num_threads(int64_t threads) {
     (void)threads;
@@ -24,7 +24,7 @@ const char *bli_info_get_version_str(void) {
 #define PRODUCT(name, real)                                                                       \
     void name(int order, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda, \
               const real *b, int ldb, real beta, real *c, int ldc) {                              \
-        (void)order; /* by columns, as the benchmark calls */                                     \
+        (void)order; /* the benchmark calls it with column-major only */                          \
         for (int j = 0; j < n; j++)                                                               \
             for (int i = 0; i < m; i++) {                                                         \
                 volatile real sum = m == 7;                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libukblas: every name it has, against a product written down here, exact on integers; its reports of
- * illegal arguments; products without memory, in several threads and after fork.
+ * Tests libukblas: every function against a product computed here, exactly, on integers; its reports of
+ * illegal arguments; products without memory, from several threads and after fork.
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -47,13 +47,14 @@ static void *elements(const struct entry *entry, const double *values, int64_t c
 }
 
 struct values {
-    int64_t rows, columns, ld, stride,
-        count; /* rows x columns in columns ld apart, and so again every stride */
+    /* `count` matrices, `stride` elements apart, of rows x columns elements; columns are `ld` apart. */
+    int64_t rows, columns, ld, stride, count;
     int64_t total;
     double *at;
 };
 
-/* Integers in the matrices, and NaN around them and where `nan`: nothing may come from there. */
+/* Integers in the matrices, and NaN between them, or everywhere if `nan`: a result that depends on an unused
+ * element is NaN. */
 static struct values make_values(int64_t rows, int64_t columns, int64_t count, bool by_rows, bool nan) {
     struct values v = {.rows = by_rows ? columns : rows, .columns = by_rows ? rows : columns, .count = count};
 
@@ -98,7 +99,7 @@ static bool same(const struct entry *entry, const void *c, const struct values *
     return true;
 }
 
-/* One random product of at most these sizes; whether it came out right. */
+/* Computes a random product of at most these sizes. True if the result is right. */
 static bool product_is_right(const struct entry *entry, int64_t largest) {
     static const double alphas[] = {0, 1, -2, 3}, betas[] = {0, 1, -1, 2};
     bool rows = entry->c_interface && random_below(&seed, 2), ta = random_below(&seed, 2),
@@ -119,7 +120,7 @@ static bool product_is_right(const struct entry *entry, int64_t largest) {
     struct values c = make_values(p.m, p.n, p.count, rows, p.beta == 0);
     bool right;
 
-    if (!random_below(&seed, 4)) /* one B for all of a batch */
+    if (!random_below(&seed, 4)) /* all products of a batch have the same B */
         b.stride = 0;
     p.lda = a.ld;
     p.ldb = b.ld;
@@ -162,7 +163,7 @@ static void products(void **state) {
     assert_int_equal(report.argument, 0);
 }
 
-/* What uk_sgemm refuses is computed all the same. */
+/* libukblas computes products that uk_sgemm refuses. */
 static void products_refused(void **state) {
     (void)state;
     seed = 2;
@@ -195,7 +196,7 @@ static void set(struct product *p, enum field field) {
         *sizes[field] = field >= LDA && field <= LDC ? *sizes[field] - 1 : -1;
 }
 
-/* The argument's number in the reference, 0 if this entry does not have it. */
+/* The argument's number in the reference BLAS; 0: this function does not have it. */
 static int number(const struct entry *entry, enum field field) {
     static const int positions[] = {[LETTER_A] = 1, [LETTER_B] = 2, [SIZE_M] = 3, [SIZE_N] = 4,
                                     [SIZE_K] = 5,   [LDA] = 8,      [LDB] = 10,   [LDC] = 13};
@@ -312,7 +313,7 @@ static void several_threads(void **state) {
     assert_int_equal(atomic_load(&wrong), 0);
 }
 
-/* Runs it in a child; whether it was right there. */
+/* Calls it in a child process. True if the result is right there. */
 static bool right_in_child(bool (*run)(void)) {
     int status;
     pid_t child = fork();
@@ -332,7 +333,7 @@ static void after_fork(void **state) {
 }
 
 #ifndef SANITIZED
-/* Pages of the stack below the caller's frame, while there is memory for them. */
+/* Touches the stack's pages below the caller's frame, while memory can still be mapped. */
 __attribute__((noinline)) static void touch_stack(void) {
     volatile char stack[1 << 19];
 
@@ -340,7 +341,7 @@ __attribute__((noinline)) static void touch_stack(void) {
         stack[i] = 0;
 }
 
-/* No more address space, so that nothing can be mapped, and nothing left in malloc's. */
+/* Computes a product after limiting the address space to 0 and using up malloc's free memory. */
 static bool right_without_memory(void) {
     static double c[SIZE * SIZE];
     struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs programs that call a BLAS, with libukblas preloaded and Debian's reference BLAS for all other functions: netlib's
-# testers, NumPy, Octave, ScaLAPACK's testers under MPI. Each must pass, and reach libukernels through libukblas as
-# often as it says that it called a GEMM. Arguments: which of them; libukblas.so; the object that counts the calls
-# (blas_calls.c); this file's folder; for netlib's testers of another architecture, which an emulator runs, also their
-# sysroot and the emulator with its arguments.
+# Runs programs that call a BLAS: netlib's testers, NumPy, Octave, ScaLAPACK's testers under MPI. libukblas is
+# preloaded; all other functions are those of Debian's reference BLAS. Each program must pass, and libukernels must
+# be called at least as often as the program calls GEMM functions. Arguments: the program; libukblas.so; the object that
+# counts calls (blas_calls.c); this file's folder; for netlib's testers of another architecture also its sysroot, and
+# the emulator with its arguments.
 set -euo pipefail
 program=$1
 here=$4
@@ -27,7 +27,7 @@ skip() {
     exit 77
 }
 
-# on_ours COMMAND...: runs it with libukblas, counting its calls anew.
+# on_ours COMMAND...: runs it with libukblas preloaded; starts a new count of the calls.
 on_ours() {
     rm -f "$UK_BLAS_CALLS"
     if ((${#emulator[@]})); then
@@ -37,7 +37,8 @@ on_ours() {
     fi
 }
 
-# called SGEMM DGEMM PROCESSES: so many processes of what ran last each called them at least so often.
+# called SGEMM DGEMM PROCESSES: PROCESSES processes of the last run called libukernels, each at least SGEMM and DGEMM
+# times.
 called() {
     local sgemm dgemm processes=0
     while read -r _ sgemm dgemm; do
@@ -51,7 +52,7 @@ called() {
     ((processes == $3)) || { echo "$processes processes called libukernels instead of $3" >&2; exit 1; }
 }
 
-# says FILE LINE: FILE holds this line, but for the spaces.
+# says FILE LINE: FILE has this line; spaces are not compared.
 says() {
     sed 's/^ *//; s/ *$//; s/  */ /g' "$1" | grep -xF -- "$2" || { echo "missing: $2; there is:" >&2; cat "$1" >&2; exit 1; }
 }
@@ -79,7 +80,7 @@ netlib() {
     done
 }
 
-# called_by LETTER COUNT [PROCESSES]: `called` for the one type.
+# called_by LETTER COUNT [PROCESSES]: `called` for this type only.
 called_by() {
     if [[ $1 == s ]]; then
         called "$2" 0 "${3:-1}"
@@ -92,7 +93,7 @@ numpy() {
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip NumPy python3-numpy test
     on_ours /usr/bin/python3 "$here/blas_numpy.py" | tee out
     read -r _ sgemm dgemm _ < <(grep '^called' out)
-    # The last part of it runs in a process of its own.
+    # Its last part runs in a child process.
     called "$sgemm" "$dgemm" 2
 }
 
@@ -103,8 +104,8 @@ octave() {
     called "$sgemm" "$dgemm" 1
 }
 
-# pblas_input LETTER PS QS: the testers' input, for process grids of PS by QS; blocks and offsets such that every process
-# multiplies matrices of many sizes, in all four transposes.
+# pblas_input LETTER PS QS: writes the testers' input, for process grids of PS by QS. Blocks and offsets are such that
+# every process multiplies matrices of many sizes, in all four transposes.
 pblas_input() {
     local letter=$1 grids
     grids=$(wc -w <<<"$2")
@@ -153,7 +154,7 @@ END
     done
 }
 
-# pblas LETTER RANKS PS QS
+# pblas LETTER RANKS PS QS: runs ScaLAPACK's testers of this type in RANKS processes.
 pblas() {
     local letter=$1 ranks=$2 upper=${1^^} tests
     tests=$((8 * $(wc -w <<<"$3")))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libukblas and the BLAS beside it loaded with RTLD_LOCAL, as Python's ctypes and extensions load them: an
- * illegal argument reaches the handler of that BLAS all the same, whichever was loaded first. Arguments:
+ * libukblas and another BLAS, both loaded with RTLD_LOCAL, as Python's ctypes and extensions load them: an
+ * illegal argument is reported to the handler of that BLAS, whichever was loaded first. Arguments:
  * libukblas.so, an object with the reference's handlers, one with MKL's.
  */
 #define _GNU_SOURCE
@@ -55,7 +55,7 @@ static void call_rows(void *blas) {
     ((cblas_gemm_function *)dlsym(blas, "cblas_sgemm"))(101, 111, 111, 2, 2, 3, 1, x, 2, x, 2, 1, c, 2);
 }
 
-/* First of all, while no handler is loaded: a line says what is wrong. */
+/* Runs first, while no handler is loaded: a message on standard error names the argument. */
 static void none_is_beside(void **state) {
     void *blas = open_local(ukblas);
     char text[200] = "";
@@ -88,7 +88,7 @@ static void reference_is_beside(void **state) {
     assert_string_equal(reported, "cblas_xerbla cblas_sgemm 11 1");
     assert_int_equal(*(int *)dlsym(beside, "RowMajorStrg"), 5);
     dlclose(beside);
-    assert_null(dlopen(reference, RTLD_NOW | RTLD_NOLOAD)); /* it is not kept */
+    assert_null(dlopen(reference, RTLD_NOW | RTLD_NOLOAD)); /* libukblas does not keep it loaded */
 }
 
 static void mkl_is_beside(void **state) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers as the reference BLAS has them, in an object of their own. */
+/* The error handlers of the reference BLAS, in a shared object. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

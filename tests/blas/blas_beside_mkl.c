@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handler of MKL, in an object of its own. */
+/* The error handler of MKL, in a shared object. */
 #include <stdio.h>
 
 char reported[80];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded together with libukblas: stands between it and libukernels, and counts. When the process ends it
- * adds a line "PROGRAM sgemm=CALLS dgemm=CALLS" to the file that UK_BLAS_CALLS names.
+ * Preloaded together with libukblas: counts its calls of libukernels and passes them on. When the process
+ * ends it adds a line "PROGRAM sgemm=CALLS dgemm=CALLS" to the file that UK_BLAS_CALLS names.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

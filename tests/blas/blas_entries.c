@@ -59,8 +59,8 @@ void xerbla_64_(const char *routine, const int64_t *argument, size_t length) {
     keep((int)*argument, routine, length, true, false);
 }
 
-/* As the reference's: what is reported of a row-major product is about the column-major one that computes it.
- * */
+/* As in the reference: the reported argument of a row-major product is that of the column-major product which
+ * computes it. */
 static int exchange(int argument) {
     static const int other[12] = {[4] = 5, [5] = 4, [9] = 11, [11] = 9};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that libukblas has, called in one way; what it calls of libukernels; what it reports. */
+/* The functions of libukblas with one signature, its calls of libukernels, and its reports. */
 #ifndef BLAS_ENTRIES_H
 #define BLAS_ENTRIES_H
 
@@ -9,15 +9,15 @@
 #include "ukernels.h"
 
 struct product {
-    int layout, number_a, number_b; /* of CBLAS */
-    char ta, tb;                    /* of BLAS */
+    int layout, number_a, number_b; /* arguments of CBLAS */
+    char ta, tb;                    /* arguments of BLAS */
     int64_t m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, count;
     double alpha, beta;
     void *a, *b, *c;
 };
 
 struct entry {
-    const char *routine; /* in reports */
+    const char *routine; /* name in reports */
     void (*call)(const struct product *p);
     bool is_double, wide, c_interface, batch;
 };
@@ -25,17 +25,17 @@ struct entry {
 extern const struct entry entries[];
 extern const int entry_count;
 
-/* How often libukblas has called libukernels; what these calls return instead of computing, if it is not
- * UK_OK. */
+/* The number of libukblas's calls of libukernels, and the status that these return instead of computing, if
+ * it is not UK_OK. */
 extern atomic_int calls;
 extern enum uk_status answer;
 
-/* The last call of xerbla_ or cblas_xerbla, which this program has of its own. */
+/* The last call of this program's own xerbla_ or cblas_xerbla. */
 extern struct report {
     int argument;
     char routine[40];
-    bool wide, c_interface; /* 64-bit integers; cblas_xerbla */
+    bool wide, c_interface; /* 64-bit integers; from cblas_xerbla */
 } report;
-extern int RowMajorStrg; /* as the reference's xerbla names it: the product is row-major */
+extern int RowMajorStrg; /* the reference's variable: the product is row-major */
 
 #endif

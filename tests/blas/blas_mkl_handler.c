@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program beside MKL, whose cblas_xerbla takes other arguments than everyone else's. */
+/* A program that uses libukblas and MKL, whose cblas_xerbla has other parameters than all others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program without a BLAS beside libukblas, and without handlers: an illegal argument is named on standard
- * error, and C is left as it is. */
+/*
+ * A program that uses libukblas but no other BLAS, and has no error handlers: an illegal argument is named on
+ * standard error, and C is unchanged.
+ */
 #define _GNU_SOURCE
 #include <cblas.h>
 #include <setjmp.h>

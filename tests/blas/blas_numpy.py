@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of NumPy arrays in every layout, exact on integers; prints how often it must have called a
-GEMM."""
+"""Computes products of NumPy arrays in every layout, exactly, on integers; prints the minimum number of calls
+of GEMM functions."""
 
 import os
 import threading
@@ -41,7 +41,7 @@ def check(what, found, wanted):
 
 def products(m, n, k, kind, *lead):
     a, b = integers(*lead, m, k), integers(*lead, k, n)
-    wanted = a @ b  # integers: NumPy's own loops
+    wanted = a @ b  # NumPy computes products of integers itself
     for a_name, x, a_blas in layouts(a, kind):
         for b_name, y, b_blas in layouts(b, kind):
             what = f"{np.dtype(kind)} {lead} {m}x{n}x{k}, {a_name} by {b_name}"
@@ -83,7 +83,7 @@ def main():
         thread.join()
     for kind in calls:
         calls[kind] += 20
-    # A child: what it calls is counted with what was called before it began.
+    # After fork, the child's count begins with the parent's calls so far.
     child = os.fork()
     if child == 0:
         large(np.float64, wrong)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nests cost by the lines that they move: on a machine on which only the misses of one cache, or of the
- * TLB, take time, a cycle each, beside a cache of that size and as many ways, with random replacement, that
- * every access goes through. Estimates may be a third less.
+ * Compares estimates of the lines that a nest moves with a simulated cache. On the machine of the estimates
+ * only misses of one cache, or of the TLB, take time: one cycle each. The simulated cache has the same size
+ * and ways, and random replacement. Estimates may be a third lower.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void look(int64_t address) {
     set[(cache.random >> 33) % (uint64_t)cache.ways] = u;
 }
 
-/* All accesses of the nest; operands lie 1 GB and a few lines apart. */
+/* Runs all accesses of the nest through the cache; operands are 1 GB and a few lines apart. */
 static void run(const struct uk_loop_nest *n) {
     int64_t index[UK_NEST_LOOPS] = {0};
 
@@ -64,8 +64,8 @@ static void run(const struct uk_loop_nest *n) {
     }
 }
 
-/* Tiles of 6 x 16 floats: rows of A in place, `pitch` bytes apart, and panels of B; 100 k iterations, 20
- * tiles, 6 panels of rows. */
+/* A product of k iterations in 6 x `tiles` tiles of 6 x 16 floats: rows of A in place, `pitch` bytes apart;
+ * panels of B. */
 static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
     return (struct uk_loop_nest){
         .loops = 3,
@@ -76,7 +76,7 @@ static struct uk_loop_nest product(int64_t pitch, int64_t k, int64_t tiles) {
                     {4, 6, 64, 4096 + 64, {6 * (4096 + 64), 64, 0}, false, false, 0}}};
 }
 
-/* Rows of B in place, `pitch` bytes apart. */
+/* The same with the rows of B in place, `pitch` bytes apart. */
 static struct uk_loop_nest in_place(int64_t pitch, int64_t k, int64_t tiles) {
     struct uk_loop_nest n = product(1000, k, tiles);
 
@@ -85,8 +85,8 @@ static struct uk_loop_nest in_place(int64_t pitch, int64_t k, int64_t tiles) {
     return n;
 }
 
-/* Windows of 3 x 3 pixels of 8 channels, stride 2, in rows of 128 pixels: output rows, columns; taps and
- * channels. */
+/* Windows of 3 x 3 pixels of 8 channels, stride 2, in rows of 128 pixels. Loops: output rows, output columns,
+ * window rows, window columns, channels. */
 static struct uk_loop_nest windows(void) {
     return (struct uk_loop_nest){.loops = 5,
                                  .operands = 1,
@@ -116,7 +116,7 @@ static struct uk_loop_nest nest_of(size_t i) {
                : (nests[i].kind ? in_place : product)(nests[i].pitch, nests[i].k, nests[i].tiles);
 }
 
-/* Nothing takes time but what is set. */
+/* A machine on which nothing takes time; tests then set one cost. */
 static struct uk_machine nothing_costs(void) {
     static const struct uk_cache free = {1 << 30, 16, 0, 1e12, 1};
     struct uk_machine m = {.cache = {free, free, free}};
@@ -131,7 +131,7 @@ static struct uk_machine nothing_costs(void) {
 }
 
 static void check(size_t i, const char *where, double got, double least_misses) {
-    /* In a nest that runs again and again, what is kept costs nothing. */
+    /* The nest has run once before: lines that stay in the cache cost nothing. */
     const double misses = (double)cache.misses;
 
     if (got > 1.2 * misses + least_misses || got < 0.65 * misses - least_misses)
@@ -146,7 +146,7 @@ static void lines_come_from_l2(void **state) {
 
         m.cache[UK_L1].size = 32768;
         m.cache[UK_L1].ways = 8;
-        m.core.l2.bytes = LINE; /* a cycle for each line */
+        m.core.l2.bytes = LINE; /* one cycle per line */
         reset(LINE, 64, 8);
         run(&n);
         cache.misses = 0;
@@ -171,7 +171,7 @@ static void pages_are_translated(void **state) {
     }
 }
 
-/* Instructions are the least, and all that there is where nothing is moved. */
+/* The estimate is at least the instructions' cycles, and equal to them if no data is moved. */
 static void instructions_are_the_least(void **state) {
     struct uk_loop_nest n = nest_of(0);
     const struct uk_machine m = nothing_costs();
@@ -184,8 +184,8 @@ static void instructions_are_the_least(void **state) {
     assert_true(uk_cost_nest(&m, &n) - 5000 < 1);
 }
 
-/* Lines that no stream and no instruction fetches early wait for their latency, as many at once as may be in
- * flight and the instructions in flight reach. */
+/* A line that neither the hardware nor an instruction prefetches takes its latency. As many lines are fetched
+ * at once as the cache allows and as the instructions in flight access. */
 static void late_lines_take_longer(void **state) {
     struct uk_loop_nest n = in_place(4096 + 64, 200, 20);
     struct uk_machine m = nothing_costs();
@@ -205,13 +205,14 @@ static void late_lines_take_longer(void **state) {
     const double prefetched = uk_cost_nest(&m, &n);
     assert_true(prefetched < 0.5 * late);
     n.operand[1].is_prefetched = false;
-    m.core.l1.lines = 100; /* a line a cycle */
+    m.core.l1.lines = 100; /* one line per cycle */
     assert_true(uk_cost_nest(&m, &n) < 0.2 * late);
-    m.core.reorder = 0; /* of an iteration's lines alone */
+    m.core.reorder = 0; /* only lines of one iteration are fetched at once */
     assert_true(uk_cost_nest(&m, &n) > late);
 }
 
-/* Beside the vectors of as many rows as come back to the same place of a line. */
+/* Compares the fraction of vectors that cross a line with a count over LINE rows, after which positions in a
+ * line repeat. */
 static void vectors_lie_across_lines(void **state) {
     (void)state;
     for (int64_t bytes = 4; bytes <= LINE; bytes *= 2)
@@ -220,7 +221,7 @@ static void vectors_lie_across_lines(void **state) {
 
             for (int64_t row = 0; row < LINE; row++)
                 across += row * stride / LINE != (row * stride + bytes - 1) / LINE;
-            assert_true(LINE * uk_cost_splits(bytes, stride) == across); /* of sixty-fourths: exact */
+            assert_true(LINE * uk_cost_splits(bytes, stride) == across); /* a multiple of 1/64: exact */
         }
     assert_true(uk_cost_splits(LINE, 0) == 0); /* a single row */
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds of the planner that were measured are in one file: elsewhere, rooms have no floating-point
+"""Checks that the planner's measured thresholds are all in one file: other sources have no floating-point
 literals, and no integers above 64.
 
     thresholds.py SOURCE_TREE
@@ -25,7 +25,7 @@ def code_of(text):
 
 
 def is_threshold(number, shift):
-    if number.startswith("0x"):  # of 64 bits: a random number generator's
+    if number.startswith("0x"):  # 64-bit constants of random number generators are allowed
         return 64 < int(number, 16) < 1 << 32
     return not number.isdigit() or int(number) << int(shift or 0) > 64
 

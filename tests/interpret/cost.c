@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost CASE K: interprets a sum of K terms for each element of a result, for cost.py to count its
- * instructions. Without arguments it prints the names of the cases and how many terms they have for a K of 1.
- * */
+/*
+ * cost CASE K: interprets a sum of K terms for each element of a result, for cost.py to count its
+ * instructions. Without arguments it prints the names of the cases, and their number of terms for K = 1.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tensorize.h"
 
-/* Products as in examples/, of fewer elements; the sum's extent is the only size. */
+/* Products as in examples/ with fewer elements; the sum's extent is the only size. */
 static const struct {
     const char *name, *text;
     int terms;
@@ -49,7 +50,7 @@ int main(int argc, char **argv) {
         uk_program_parse(context, "cost.uk", cases[chosen].text, strlen(cases[chosen].text), &program);
 
     for (int i = 0; i < 3; i++)
-        operand[i] = calloc((size_t)k, 4000); /* zeros, of any type */
+        operand[i] = calloc((size_t)k, 4000); /* zeros in any type */
     if (!status)
         status = uk_program_interpret(program, &k, NULL, operand);
     if (status)

@@ -9,14 +9,14 @@ import subprocess
 import sys
 import tempfile
 
-MOST = 25  # a term takes 7 to 19 in these loops, and 200 or more by a call for each
+MOST = 25  # instructions per term: 7 to 19 in these loops, at least 200 with a call for each element
 SHORT, LONG = 20, 60
 
 
 def instructions(program, case, k):
     with tempfile.NamedTemporaryFile() as out:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", program, case, str(k)]
-        # Meson has memory filled on malloc and free, which would be counted.
+        # Meson sets variables that make malloc and free fill memory, which would be counted.
         run = subprocess.run(command, env={**os.environ, "MALLOC_PERTURB_": "0"}, capture_output=True, text=True, check=False)
     counted = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode or not counted:

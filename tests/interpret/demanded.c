@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Some elements of what a program computes, against all of them; and how far code may be from them. */
+/* Compares single elements of a program's result with the whole result, and tests the bounds of their
+ * distance from what compiled code computes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static void compare(struct random_data *d, struct uk_program *p, int tensor, int
     free(error);
 }
 
-/* Each element by itself, then all, of random programs. Operands stay as they are. */
+/* Computes single elements of random programs, then all of them at once. The operands must not change. */
 static void elements_of_random_programs(void **state) {
     int compared = 0;
 
@@ -80,8 +81,8 @@ static void elements_of_random_programs(void **state) {
 
 /* ---- bounds ---- */
 
-/* Element 0 of the last tensor, of three with 4 elements; how far code for the target may be from it, NULL:
- * for this CPU. */
+/* Computes element 0 of the third tensor. Returns the bound of its distance from what code for the target
+ * computes; target NULL: this CPU. */
 static double error_on(const char *target, const char *text, const float *x, const float *y, float *value) {
     const struct uk_options options = {.target = target};
     struct uk_program *p = parsed(text);
@@ -119,7 +120,7 @@ static void exact_operations_have_no_bound(void **state) {
     assert_true(error_of(BYTES "z[i] = i8(round(x[i] / y[i]))\n", x, y, &v) == 0);
 }
 
-/* Zeros for subnormal numbers, which later factors make large: on ARMv7 alone. */
+/* On ARMv7 alone, code flushes subnormal numbers to zero, which later factors can make large. */
 static void subnormal_numbers_may_be_zeros(void **state) {
     static const struct {
         const char *statement;
@@ -144,7 +145,8 @@ static void subnormal_numbers_may_be_zeros(void **state) {
     assert_true(error_on("armv7-neon", FLOATS "z[i] = x[i] * y[2]\n", ones, ones, &v) == 0);
 }
 
-/* Roundings of a sum and of its products, twice, and no more than twice that. */
+/* The bound of a sum is more than the largest error of any order of its terms, and less than four times
+ * that. */
 static void sums_are_bounded(void **state) {
     const float x[4] = {0.1f, 0.7f, 1e3f, -1e3f}, y[4] = {0.3f, 0.9f, 1, 1};
     const double terms = 0.03 + 0.63 + 2000, least = 4 * 0x1p-24 * terms;
@@ -153,11 +155,12 @@ static void sums_are_bounded(void **state) {
 
     (void)state;
     assert_true(error > least && error < 4 * least);
-    /* Another order, within it. */
+    /* A sum in another order is within the bound. */
     const float a[4] = {x[3], x[2], x[1], x[0]}, b[4] = {y[3], y[2], y[1], y[0]};
     error_of(FLOATS "z[i] = sum(k) x[k] * y[k]\n", a, b, &w);
     assert_true(v != w && fabs(v - w) <= error);
-    /* It goes through what follows, and ends where that does not depend on it. */
+    /* The bound is passed on to the statements that read the sum, and is 0 if their result does not depend on
+     * the error. */
     const double scaled =
         error_of(FLOATS "temp t f32 [4]\nt[i] = sum(k) x[k] * y[k]\nz[i] = t[i] * 0.5\n", x, y, &w);
     assert_true(fabs(scaled - error / 2) < 0.01 * error);
@@ -180,12 +183,12 @@ static void functions_are_bounded(void **state) {
         float v;
         snprintf(text, sizeof text, FLOATS "z[i] = %s\n", function[i]);
         const double error = error_of(text, x, y, &v);
-        /* 4 units in the last place, which is between 2^-24 and 2^-23 of the value. */
+        /* The bound is 4 units in the last place; one is between 2^-24 and 2^-23 of the value. */
         assert_true(error >= 4 * 0x1p-24 * fabs(v) && error <= 4.1 * 0x1p-23 * fabs(v));
     }
 }
 
-/* An integer that is rounded from a sum of floats may be the next one at a tie alone. */
+/* An integer that is rounded from a sum of floats may be off by one, but only near a tie. */
 static void ties_have_a_step(void **state) {
     const float ones[4] = {1, 1, 1, 1}, tie[4] = {0.1f, 0.2f, 0.3f, 1.9f}, near[4] = {0.1f, 0.2f, 0.3f, 2.0f};
     const char *text = BYTES "temp t f32 [4]\nt[i] = sum(k) x[k] * y[k]\nz[i] = i8(round(t[i]))\n";
@@ -198,7 +201,7 @@ static void ties_have_a_step(void **state) {
 
 /* ---- what is refused ---- */
 
-/* A subscript outside counts where an element is asked for that needs it. */
+/* A subscript out of bounds is refused only if a requested element needs it. */
 static void subscripts_are_checked_where_needed(void **state) {
     struct uk_program *p = parsed("tensor x f32 [4]\ntensor y f32 [6]\ny[i] = x[2*i - 4]\n");
     float x[4] = {1, 2, 3, 4}, y[6] = {0}, value;
@@ -222,8 +225,8 @@ static void subscripts_are_checked_where_needed(void **state) {
     uk_program_destroy(p);
 }
 
-/* Subscripts that are elements, of an argument and of what is computed before; a bad one is found wherever it
- * is. */
+/* Subscripts that are elements of an argument or of a temp; each one that is out of bounds is found,
+ * whichever element is requested. */
 static void subscripts_are_elements(void **state) {
     struct uk_program *p =
         parsed("tensor x f32 [5]\ntensor k i64 [3]\ntensor y f32 [3]\ntemp j i64 [3]\ntemp t f32 [5]\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter against plain C, and against what the language says where C has no such thing. */
+/* Compares the interpreter with plain C, and with the language's rules where C has no equivalent. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static struct uk_program *parse(const char *text) {
     return p;
 }
 
-/* Runs a program once; its status. */
+/* Runs the program. Returns its status. */
 static enum uk_status run(const char *text, const int64_t *sizes, const double *scalars,
                           void *const *tensors) {
     struct uk_program *p = parse(text);
@@ -81,7 +81,7 @@ static void matmuls(void **state) {
     matmul_is_right("m, k", "k, n", false, 3, 1, 2);
 }
 
-/* An empty sum is 0, also where C held NaN; an empty shape does nothing. */
+/* An empty sum is 0 even if C held NaN; if the result is empty, nothing is done. */
 static void empty_sums(void **state) {
     float C[2] = {NAN, NAN};
     const char *text = "size M, K\ntensor A f32 [M, K]\ntensor C f32 [M]\nC[m] = sum(k) A[m, k]\n";
@@ -118,7 +118,8 @@ static void strides_and_layouts(void **state) {
         assert_true(B[i % 2 * 3 + i / 2] == A[i]);
 }
 
-/* 2048 + 1 is 2048 in f16 and 256 + 1 is 256 in bf16: a sum one by one stays there; ties go to even. */
+/* 2048 + 1 is 2048 in f16, and 256 + 1 is 256 in bf16: adding ones one by one never increases the sum; ties
+ * go to even. */
 static void half_precision(void **state) {
     uint16_t h[4] = {0x6800, 0x3c00, 0x3c00, 0x4200}; /* 2048, 1, 1, 3 */
     uint16_t b[4] = {0x4380, 0x3f80, 0x3f80, 0x4040}; /* 256, 1, 1, 3 */
@@ -140,7 +141,7 @@ static void half_precision(void **state) {
     assert_int_equal(out[3], 0x3f80);
 }
 
-/* All 65536 values survive a copy, but for the payload of a NaN. */
+/* All 65536 values are copied unchanged, except for payloads of NaN. */
 static void half_values_survive(void **state) {
     uint16_t *h = malloc(65536 * sizeof *h), *out = malloc(65536 * sizeof *out);
 
@@ -179,7 +180,7 @@ static void integers_and_casts(void **state) {
     expect("tensor A i32 [5]\nA[i] = -(A[i] + 1) >> 1 << 2\n", NULL, (void *[]){w});
     assert_true(w[0] == 0); /* INT32_MIN, halved, times 4, wraps to 0 */
     assert_int_equal(w[3], -16);
-    /* What is made of integer literals alone is an integer. */
+    /* An expression of integer literals alone is an integer. */
     expect("tensor A i32 [5]\nA[i] = i32(-2 << abs(-3)) + i32(max(7, abs(2)) >> 1)\n", NULL, (void *[]){w});
     assert_int_equal(w[4], -13);
     expect("tensor C f32 [5]\nC[i] = round(f32(index(i)) - 1.5) + f32(index(4 - i / 2 % 2))\n", NULL,
@@ -213,7 +214,7 @@ static void padded_convolution(void **state) {
     }
 }
 
-/* pad(.., 0) as a factor leaves the term out: 0 * inf does not arise. Elsewhere it is a value. */
+/* pad(.., 0) as a factor omits the term, so 0 * inf does not occur. Elsewhere it is the value 0. */
 static void padding_leaves_out(void **state) {
     float X[2] = {1, 2}, W[3] = {INFINITY, 1, INFINITY}, Y[1];
 
@@ -229,7 +230,7 @@ static void padding_leaves_out(void **state) {
 
 enum { BLOCK_M = 5, BLOCK_N = 300, BLOCK_K = 7, BLOCK_BYTES = 8 * BLOCK_N * BLOCK_K * BLOCK_M };
 
-/* Values of each type whose sums are rounded, or wrap. */
+/* Draws values of the type whose sums are rounded, or wrap. */
 static void fill_type(void *x, const char *type) {
     uint64_t state = 5;
     unsigned char *bytes = x;
@@ -245,8 +246,8 @@ static void fill_type(void *x, const char *type) {
     }
 }
 
-/* The same statement once as it is, and once with a `where` that is always true, along which nothing is done
- * by blocks. */
+/* Runs the statement as it is, and with a `where` that is always true, with which elements are computed one
+ * by one; compares the results. */
 static void blocks_are_exact(const char *type, const char *from, const char *left, const char *right) {
     static char A[BLOCK_BYTES], B[BLOCK_BYTES], C[2][BLOCK_BYTES];
     char text[500];
@@ -264,7 +265,7 @@ static void blocks_are_exact(const char *type, const char *from, const char *lef
         fail_msg("by blocks the result is another one:\n%s", text);
 }
 
-/* Many elements at a time: bit for bit what one at a time gives. */
+/* Elements that are computed in blocks equal those that are computed one by one, bit for bit. */
 static void blocks(void **state) {
     (void)state;
     for (int i = 0; i < UK_TYPES; i++) {
@@ -297,7 +298,7 @@ static void where_and_scan(void **state) {
     expect("size N\ntensor A f32 [N, N]\ntensor T f32 [N]\nT[i] = sum(j where j <= i and j != 1) A[i, j]\n",
            (int64_t[]){3}, (void *[]){A, T});
     assert_true(T[0] == A[0] && T[1] == A[3] && T[2] == A[6] + A[8]);
-    /* `where` also keeps a subscript inside. */
+    /* `where` also keeps a subscript within bounds. */
     expect("size N\ntensor A f32 [N]\ntensor B f32 [N]\ntensor T f32 []\nT[] = sum(i where i >= 1) A[i - 1] "
            "* B[i]\n",
            (int64_t[]){3}, (void *[]){A, A, T});
@@ -318,7 +319,7 @@ static void temps_assignments_scalars(void **state) {
             (int64_t[]){4}, (double[]){0.5}, (void *[]){A, C}),
         UK_OK);
     assert_true(C[0] == 21 && C[1] == 20 && C[2] == 22 && C[3] == 30);
-    /* An offset keeps the rest. */
+    /* Elements before the offset are unchanged. */
     expect("size N, o\ntensor A f32 [2]\ntensor C f32 [N]\nC[i + o] = A[i]\n", (int64_t[]){4, 1},
            (void *[]){A, C});
     assert_true(C[0] == 21 && C[1] == 1 && C[2] == -2 && C[3] == 30);
@@ -330,7 +331,7 @@ static void expect_refused(const char *text, const int64_t *sizes, void *const *
     assert_string_equal(uk_context_message(context), message);
 }
 
-/* Refused before anything is written. */
+/* Invalid sizes are refused before anything is written. */
 static void bad_sizes_are_refused(void **state) {
     float A[4] = {1, 2, 3, 4}, C[4] = {5, 5, 5, 5};
     const char *shift = "tensor C f32 [N]\ntensor A f32 [M]\nC[i] = 0\nC[i] = A[i + 1]\n";
@@ -442,7 +443,7 @@ static void loops_run(void **state) {
     uk_context_enter(context, "f");
     assert_int_equal(uk_interpret_function(&f, &v, 0xff), UK_OK);
     assert_true(out[0] == 2 && out[1] == 4 && out[2] == 6 && out[3] == 8 && out[4] == 15);
-    /* What a wrong lowering would do is seen. */
+    /* Errors that a wrong lowering would cause are reported. */
     bind[0] = uk_index_int(a, 3);
     assert_int_equal(uk_interpret_function(&f, &v, 0xff), UK_INTERNAL);
     assert_string_equal(uk_context_message(context), "f:4:10: error: I == 2 does not hold; use other sizes");
@@ -459,7 +460,7 @@ static int64_t one_of_two(const struct uk_var *v, void *user) {
     return ((const int64_t *)user)[v->number];
 }
 
-/* What the scheduler builds its bounds with. */
+/* Integer expressions, of which the scheduler builds bounds, are simplified. */
 static void integers_fold(void **state) {
     struct uk_arena arena = {0}, *a = &arena;
     struct uk_var xv = {.name = "x"}, yv = {.name = "y", .number = 1};

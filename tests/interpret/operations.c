@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every operator on every element type, on values that matter: the interpreter and the compiled code against
- * plain C, bit for bit (any NaN is a NaN). exp and the like are the C library's in the interpreter, and
- * within 2 units in the last place of it in compiled code.
+ * Compares every operator on every element type, on edge cases: the interpreter and compiled code with plain
+ * C, bit for bit (all NaNs are equal). The interpreter uses the C library's exp and similar functions;
+ * compiled code is within 2 units in the last place of them.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -101,7 +101,7 @@ static double float_of(enum uk_type t, char op, double a, double b) {
     return t == UK_F16 ? (double)(_Float16)f : t == UK_BF16 ? to_bf16((long double)f) : (double)f;
 }
 
-/* One bit at a time: a count that is not in 0 .. width counts as without end. */
+/* Shifts one bit at a time; a count outside 0 .. width shifts all bits out. */
 static int64_t shifted(char op, int width, bool is_unsigned, int64_t a, int64_t count) {
     uint64_t v = (uint64_t)a;
 
@@ -342,8 +342,8 @@ static void functions(void **state) {
         }
 }
 
-/* Literals are rounded once: 1 + 2^-8 + 2^-40 is above the middle of two bf16, and in f32 it is the middle.
- * */
+/* Literals are rounded once: 1 + 2^-8 + 2^-40 is above the middle of two bf16 values; rounded to f32 first,
+ * it would be the middle. */
 static void literals(void **state) {
     static const struct {
         enum uk_type type;
@@ -380,7 +380,7 @@ static void literals(void **state) {
     }
 }
 
-/* A NaN stays, whichever comes first: a reduction has no order. */
+/* A reduction has no order: its result is NaN if any term is, at whichever position. */
 static void nan_in_reductions(void **state) {
     const double term[] = {2, -3, 5, NAN, 7, -9, 4, 1, 8, -2};
 
@@ -412,7 +412,7 @@ static void nan_in_reductions(void **state) {
 
 /* ---- functions that are not correctly rounded ---- */
 
-/* Bits as integers in the order of the values. */
+/* The value's bits as an integer; adjacent floats have adjacent integers, in the same order. */
 static int64_t place_of(enum uk_type t, const void *from, int n) {
     const size_t bytes = uk_type_bytes(t);
     uint64_t bits = 0;
@@ -430,7 +430,7 @@ static double power(double x) {
     return pow(2.5, x);
 }
 
-/* The interpreter rounds the f64 function; compiled code computes f16 and bf16 in f32. */
+/* The interpreter rounds the f64 function's result; compiled code computes f16 and bf16 in f32. */
 static void approximate(void **state) {
     static const struct {
         const char *form;

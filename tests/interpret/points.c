@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single elements of what a declaration computes, against all of them. */
+/* Compares single elements of a declaration's result with the whole result. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <string.h>
@@ -14,8 +14,7 @@ static void fill(float *x, int n, int seed) {
         x[i] = (float)((i * 7 + seed) % 17 - 8);
 }
 
-/* Elements that are computed one by one are those that all forms compute together, and nothing is written by
- * that. */
+/* Computing single elements gives the values that each form stores, and writes nothing. */
 static void points_of_a_declaration(void **state) {
     static const char *const text[] = {
         "intrinsic k\n  tensor a f32 [I, P]\n  tensor c f32 [I, J] stride [ldc, 1]\n"

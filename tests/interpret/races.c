@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races between the threads of a kernel are reported, each kind of them, and what is none is not. */
+/* Races between the threads of a kernel are reported, of each kind, and nothing else is. */
 #include <string.h>
 #include "interpret/interpret.h"
 #include "run_program.h"
@@ -33,7 +33,7 @@ static struct uk_node *find(struct uk_node *n, enum uk_node_op op, enum uk_loop_
 static const char copy[] = "tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nY[i, j] = X[i, j] + 1\nschedule\n"
                            "bind i block.x\nsplit j 4 -> jo ji\nbind jo thread.y\nbind ji thread.x\n";
 
-/* Runs it; message: what is reported, or NULL. */
+/* Runs the function; message: the expected report, or NULL. */
 static void run(struct uk_function *f, const char *message) {
     float x[64] = {0}, y[64];
     struct uk_values v = {.tensor = (void *[]){x, y}};
@@ -57,7 +57,7 @@ static void none(void **state) {
     uk_program_destroy(p);
 }
 
-/* The store's subscripts are other ones than the threads'. */
+/* Two threads store to one element: the store's subscripts are changed. */
 static void two_writers(void **state) {
     struct uk_program *p = parse(copy);
     struct uk_function *f = lower(p);
@@ -78,7 +78,7 @@ static void two_writers(void **state) {
     uk_program_destroy(p);
 }
 
-/* A thread reads what the one before has written, or writes what it has read. */
+/* A thread reads an element that the previous thread writes, or writes one that it reads. */
 static void writer_and_reader(void **state) {
     struct uk_program *p = parse(copy);
     struct uk_function *f = lower(p);
@@ -97,7 +97,7 @@ static void writer_and_reader(void **state) {
     uk_program_destroy(p);
 }
 
-/* Another launch comes after all of the first. */
+/* A launch begins after the previous one has ended: no race between them. */
 static void launches(void **state) {
     struct uk_program *p =
         parse("tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nS: Y[i, j] = X[i, j] + 1\n"
@@ -109,7 +109,7 @@ static void launches(void **state) {
     uk_program_destroy(p);
 }
 
-/* What a declared kernel touches is its caller's thread's. */
+/* Accesses of a declared kernel count as accesses of the thread that calls it. */
 static void calls(void **state) {
     struct uk_program *p = parse("intrinsic k\n  tensor a f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i]\n"
                                  "  compute void k(ptr a, ptr c)\nend\n"
@@ -133,7 +133,8 @@ static const char product[] =
     "cache_write C at bx in register\ncache_read A at ko in shared -> AS\ncache_read B at ko in shared -> "
     "BS\n";
 
-/* The place of the barrier of that number, which is counted down; or NULL. */
+/* Returns the place of barrier *number, in program order; NULL: there are fewer, and *number is reduced by
+ * their number. */
 static struct uk_node **find_barrier(struct uk_node **at, int *number) {
     struct uk_node **found = NULL;
 
@@ -167,7 +168,7 @@ static enum uk_status run_product(struct uk_function *f) {
     return status;
 }
 
-/* Each barrier is needed: without it a race is reported. */
+/* Each barrier is needed: without it, a race is reported. `expected`: the number of barriers. */
 static void drop_each(const char *text, int expected) {
     struct uk_program *p = parse(text);
     struct uk_function *f = lower(p);
@@ -207,8 +208,8 @@ static struct uk_program *pipelined(int slots, struct uk_function **f) {
     return p;
 }
 
-/* One barrier an iteration, which is needed; and a slot read that is another iteration's is reported, or
- * seen. */
+/* A pipelined loop has one barrier per iteration, which is needed. Reading the slot of another iteration is
+ * reported as a race, or gives a wrong result. */
 static void pipelines(void **state) {
     (void)state;
     for (int slots = 2; slots <= 4; slots++) {
@@ -231,7 +232,8 @@ static void pipelines(void **state) {
                             uk_index_op(&p->arena, UK_I_ADD, was, uk_index_int(&p->arena, slots - 1)),
                             uk_index_int(&p->arena, slots));
         assert_int_equal(run_product(f),
-                         slots < 4 ? UK_INTERNAL : UK_NO_MATCH); /* 3 iterations fill 3 of 4 */
+                         slots < 4 ? UK_INTERNAL
+                                   : UK_NO_MATCH); /* with 4 slots, 3 iterations leave one empty: no race */
         *slot = was;
         number = 1;
         assert_null(find_barrier(&f->body, &number));
@@ -240,7 +242,7 @@ static void pipelines(void **state) {
     }
 }
 
-/* What two threads read and none writes needs no barrier, nor what a thread alone goes on with. */
+/* Elements that two threads read and none writes need no barrier, nor those that only one thread uses. */
 static void no_barrier(void **state) {
     struct uk_program *p =
         parse("tensor X f32 [M, 64]\ntemp T f32 [M, 64]\ntensor Y f32 [M, 64]\n"

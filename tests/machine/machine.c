@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of cores: that they are sound, which CPUs they are, what UK_MACHINE takes, and what instructions cost
- * on their ports.
+ * Rows of cores: they are sound, CPUs find theirs, UK_MACHINE chooses one, and ports give the cycles of
+ * instructions.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void check_cache(const struct uk_core *core, const char *what, const stru
 static void check_core(const struct uk_core *core) {
     const struct uk_machine m = uk_machine_of(core);
 
-    assert_ptr_equal(uk_core_find(core->name), core); /* no other has the name */
+    assert_ptr_equal(uk_core_find(core->name), core); /* no other row has this name */
     assert_true(core->issue >= 1 && core->fma_latency >= 1 && core->l2_cores >= 1);
     for (int i = 0; i < UK_WIDTHS && core->vectors[i].bytes; i++) {
         const struct uk_vectors *v = &core->vectors[i];
@@ -59,7 +59,8 @@ static void check_core(const struct uk_core *core) {
     assert_true(core->prefetch.streams > 0 && core->prefetch.ahead >= 64);
 }
 
-/* Those of GPUs have what their schedules need, and no more; the interpreter's is a CPU's besides. */
+/* Rows of GPUs have the values that their schedules need, and no others; the interpreter's row is also one of
+ * a CPU. */
 static void rows_are_sound(void **state) {
     int rows = 0;
 
@@ -116,7 +117,7 @@ static void cpus_have_rows(void **state) {
 
 /* ---- UK_MACHINE ---- */
 
-/* It is read once in a process: a child says what it has. */
+/* UK_MACHINE is read once per process: a child prints what it selects. */
 static void see(const char *name, char *text, size_t size) {
     int channel[2], status;
 
@@ -151,8 +152,8 @@ static void see(const char *name, char *text, size_t size) {
     assert_int_equal(status, 0);
 }
 
-/* A row of this architecture with the caches of this CPU; the names of others are refused, and this CPU's row
- * stays. */
+/* A name selects a row of this architecture, with the caches of this CPU. Names of other architectures are
+ * refused, and this CPU's row is used. */
 static void environment_names_a_row(void **state) {
     char own[800], text[800], expected[1000];
     const struct uk_core *other = NULL, *foreign = NULL;
@@ -197,29 +198,29 @@ static double cycles(const char *row, int bytes, struct uk_counts n) {
 
 static void ports_are_shared(void **state) {
     (void)state;
-    /* Two FMAs and two loads a cycle, on ports of their own. */
+    /* Two FMAs and two loads per cycle, on separate ports. */
     assert_true(cycles("zen3", 32, (struct uk_counts){.fma = 12, .load = 8}) == 6);
     assert_true(cycles("zen3", 32, (struct uk_counts){.fma = 4, .load = 14}) == 7);
-    /* 512 bits in two cycles of a port. */
+    /* A 512-bit operation takes a port for two cycles. */
     assert_true(cycles("zen4", 64, (struct uk_counts){.fma = 12}) == 12);
     assert_true(cycles("zen4", 32, (struct uk_counts){.fma = 12}) == 6);
-    /* Shuffles have one of the FMAs' two ports; of 256 bits one of their own. */
+    /* 512-bit shuffles use one of the two FMA ports; 256-bit ones have a port of their own. */
     assert_true(cycles("golden_cove", 64, (struct uk_counts){.fma = 4, .shuffle = 8}) == 8);
     assert_true(cycles("golden_cove", 64, (struct uk_counts){.fma = 10, .shuffle = 6}) == 8);
     assert_true(cycles("golden_cove", 32, (struct uk_counts){.fma = 10, .shuffle = 4}) == 5);
-    /* A load into a part of a register takes one of them, or on AMD none. */
+    /* A load that merges into a register takes an FMA port; on AMD it takes none. */
     assert_true(cycles("golden_cove", 64, (struct uk_counts){.fma = 12, .load = 6, .merge = 6}) == 9);
     assert_true(cycles("zen5", 64, (struct uk_counts){.fma = 12, .load = 6, .merge = 6}) == 6);
-    /* In order: no FMA begins while a load of a vector does, which takes two cycles. */
+    /* An in-order core: a vector load takes two cycles, in which no FMA begins. */
     assert_true(cycles("cortex-a53", 16, (struct uk_counts){.fma = 24, .load = 3}) == 30);
-    /* What only has to be issued. */
+    /* 16 instructions take 4 cycles if 4 are issued per cycle, though their ports need less. */
     assert_true(cycles("haswell", 32, (struct uk_counts){.fma = 4, .load = 4, .other = 8}) == 4);
     assert_true(cycles("haswell", 32, (struct uk_counts){0}) == 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(environment_names_a_row), /* first: this process has not looked at UK_MACHINE yet */
+        cmocka_unit_test(environment_names_a_row), /* first: this process must not have read UK_MACHINE */
         cmocka_unit_test(rows_are_sound),
         cmocka_unit_test(cpus_have_rows),
         cmocka_unit_test(ports_are_shared),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each field of a machine's row is measured, or there is a reason why not. What the values are, no test can
- * say. */
+/* Each field of a machine's row has a measured value, or a reason why not. The values themselves cannot be
+ * tested. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void own(void **state) {
     check_machine(uk_machine());
 }
 
-/* The architecture's last row: of x86-64's cores one with vectors of both widths, which not all CPUs have. */
+/* The architecture's last row; on x86-64 a core with vectors of both widths, which not all CPUs have. */
 static void another(void **state) {
     const struct uk_core *row = NULL, *c;
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uk_program_check() refuses by isl: layouts in which two elements share a place, and reads of elements
- * of temps that no statement has written. Random ones are decided by counting, over all sizes that the
- * program admits.
+ * Tests what uk_program_check() refuses with isl: layouts that give two elements the same place, and reads of
+ * elements of temps that no statement has written. For random ones, the expected answer is counted over all
+ * sizes that the program admits.
  *
  *     places [--seed N|new] [--layouts N] [--parts N]
  */
@@ -99,7 +99,8 @@ static void messages(void **state) {
     }
 }
 
-/* By calls, with the interpreter, and for a size that is defined later. */
+/* A program that is built by calls: the check and the interpreter refuse it or not, depending on the size
+ * that is defined afterwards. */
 static void calls(void **state) {
     struct uk_program *p;
     float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -127,7 +128,7 @@ static void calls(void **state) {
     uk_program_destroy(p);
 }
 
-/* Strides of temps are tested as those of arguments are, by each way to run a program. */
+/* Strides of temps are checked like those of arguments, whichever way the program runs. */
 static void strides_of_temps(void **state) {
     static const char text[] = "size N, s\ntensor X f32 [N, 2]\ntemp T f32 [N, 2] stride [s, 1]\n"
                                "tensor Y f32 [N, 2]\nT[i, j] = X[i, j]\nY[i, j] = T[i, j]\n";
@@ -156,7 +157,7 @@ static void strides_of_temps(void **state) {
     uk_program_destroy(p);
 }
 
-/* The registry's own declarations, which are not checked when a program takes their kernels. */
+/* The registry's own declarations pass the checks, which programs that use their kernels do not repeat. */
 static void kernels(void **state) {
     static char text[16384];
 
@@ -178,7 +179,7 @@ static void kernels(void **state) {
 
 enum { MOST_SIZE = 9, MOST_PLACES = 3 };
 
-/* a * (name / divisor % modulus) + the next one */
+/* a term of a sum: factor * (name / divisor % modulus); modulus 0: none */
 struct term {
     int name, factor, divisor, modulus;
 };
@@ -187,8 +188,8 @@ struct layout {
     int dims, places, terms[MOST_PLACES];
     struct term term[MOST_PLACES][2];
     int extent[2]; /* 0: the size N */
-    int most;      /* of N */
-    int multiple;  /* of which N is one */
+    int most;      /* largest N */
+    int multiple;  /* N is a multiple of it */
 };
 
 static void draw(uint64_t *x, struct layout *l) {
@@ -246,7 +247,7 @@ static bool share(const struct layout *l, const int a[2], const int b[2]) {
     return !memcmp(at, other, sizeof at[0] * (size_t)l->places);
 }
 
-/* Two elements that share a place, for some size. */
+/* True if two elements have the same place, for some size. */
 static bool any_share(const struct layout *l) {
     for (int n = 0; n <= l->most; n += l->multiple) {
         const int e[2] = {l->extent[0] ? l->extent[0] : n, l->dims < 2 ? 1 : l->extent[1] ? l->extent[1] : n};
@@ -268,7 +269,8 @@ static int number_after(const char **text, const char *mark) {
     return (int)strtol(*text, (char **)text, 10);
 }
 
-/* The elements that the message names are two, exist for the size that it names, and share a place. */
+/* The message names two different elements, which exist for the size that it names and have the same
+ * place. */
 static void check_witness(const struct layout *l, const char *message) {
     const char *at = message;
     int a[2] = {0}, b[2] = {0}, n = 0;
@@ -317,7 +319,7 @@ static void random_layouts(void **state) {
 
 enum { MOST_PARTS = 4, EXTENT = 12 };
 
-/* T[i + low] for i < extent; by N: N more */
+/* The elements T[low + i], 0 <= i < extent; low_by_n, extent_by_n: N is added. */
 struct part {
     int low, extent;
     bool low_by_n, extent_by_n;
@@ -335,7 +337,8 @@ static void put_sum(struct uk_text *t, int c, bool by_n) {
     uk_put(t, by_n ? "%d + N" : "%d", c);
 }
 
-/* Is each element that is read written before, for all sizes for which every access is inside? */
+/* True if each element that is read was written before, for all sizes for which every access is within
+ * bounds. */
 static bool all_written(const struct part *part, int n, const struct part *read, int most) {
     for (int size = 0; size <= most; size++) {
         bool written[EXTENT + 2 * MOST_SIZE + 16] = {false};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conversions of half.h against the compiler's _Float16: every f16, and floats around every tie between
- * two. */
+/* Compares the conversions of half.h with the compiler's _Float16: every f16 value, and floats around every
+ * tie between two. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,11 +73,12 @@ static void bf16(void **state) {
         else
             assert_int_equal(uk_to_bf16(v), bits);
     }
-    assert_int_equal(uk_to_bf16(0x1.01p0f), 0x3f80);                            /* a tie, to even */
-    assert_int_equal(uk_to_bf16(0x1.03p0f), 0x3f82);                            /* the same, up */
-    assert_int_equal(uk_to_bf16(0x1.010002p0f), 0x3f81);                        /* just above one */
-    assert_int_equal(uk_to_bf16(-0x1.fffffep127f), 0xff80);                     /* beyond the largest */
-    assert_true(isnan(uk_from_bf16(uk_to_bf16(uk_float_of_bits(0x7f800001))))); /* no infinity */
+    assert_int_equal(uk_to_bf16(0x1.01p0f), 0x3f80);        /* a tie: to even, down */
+    assert_int_equal(uk_to_bf16(0x1.03p0f), 0x3f82);        /* a tie: to even, up */
+    assert_int_equal(uk_to_bf16(0x1.010002p0f), 0x3f81);    /* just above a tie */
+    assert_int_equal(uk_to_bf16(-0x1.fffffep127f), 0xff80); /* overflows to infinity */
+    assert_true(isnan(uk_from_bf16(uk_to_bf16(
+        uk_float_of_bits(0x7f800001))))); /* a NaN stays a NaN, though its upper bits are those of infinity */
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What UK_ISA may be on ARM: all names; two instruction sets, and whether this CPU has them. */
+/* Values of UK_ISA on ARM: all names; two instruction sets, and whether this CPU has them. */
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What UK_ISA may be on RISC-V: all names; two instruction sets, and whether this CPU has them. Linux does
- * not report P: who names it has it, or who built for it. */
+/*
+ * Values of UK_ISA on RISC-V: all names; two instruction sets, and whether this CPU has them. Linux does not
+ * report P: the library uses it if UK_ISA names it, or if it was built for it.
+ */
 static const char known[] = "generic, rv64gc, rvp";
 static struct isa low(void) {
     return (struct isa){"rv64gc", "d", true, NULL};

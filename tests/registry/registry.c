@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: names, defaults, declarations; and what UK_ISA leaves of it. */
+/* Tests the registry: names, defaults, declarations, and which kernels UK_ISA leaves. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static void rows_are_sound(void **state) {
         snprintf(symbol, sizeof symbol, "uk_%s_%dx%d_%s_%s", k->op, k->mr, k->nr, k->isa, k->impl);
         assert_string_equal(k->symbol, symbol);
         assert_ptr_equal(uk_kernel_find(symbol), k);
-        /* A function where the row is of this build's architecture; a test of other architectures sees other
-         * rows. */
+        /* The function exists if the row's architecture is this build's; tests of other architectures see
+         * other rows. */
         assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, ARCH));
         assert_true(k->function || !uk_kernel_runs_here(k));
         assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0);
@@ -38,8 +38,8 @@ static void rows_are_sound(void **state) {
     assert_null(uk_kernel_find("uk_sgemm_0x0_avx2_asm"));
 }
 
-/* uk_kernel_at lists rows by rank, which no two have; those without one come last. Where a row stands in
- * kernels.def says nothing. */
+/* uk_kernel_at() lists rows by rank, without duplicates; rows without a rank are last. The order in
+ * kernels.def has no meaning. */
 static void rows_are_listed_by_rank(void **state) {
     const struct uk_kernel *before = uk_kernel_at(0), *k;
 
@@ -51,7 +51,7 @@ static void rows_are_listed_by_rank(void **state) {
                      k->rank);
 }
 
-/* A row whose fields all differ, read by the functions that programs have. */
+/* The public functions read the fields of a row whose fields all differ. */
 static void fields_are_read(void **state) {
     static const struct uk_kernel k = {.symbol = "s",
                                        .op = "o",
@@ -97,7 +97,7 @@ static void fields_are_read(void **state) {
                                                           : UK_SPACE_GENERIC);
 }
 
-/* Others have the tile too: a row of the same operation for all cores. */
+/* A row for certain cores has the same operation and tile as a row for all cores. */
 static void rows_of_cores_have_one_for_all(void **state) {
     const int count = uk_kernel_count();
     int of_cores = 0;
@@ -120,8 +120,8 @@ static void rows_of_cores_have_one_for_all(void **state) {
     assert_true(of_cores > 0);
 }
 
-/* The element type that a row of ops.def states, and what its declaration says of the first tensors: bytes
- * may be multiplied by others. */
+/* The element type of a row of ops.def is that of its declaration's first tensor; the second has another type
+ * only for products of u8 and i8. */
 static void elements_are_declared(void **state) {
     static const char *const types[] = {
         [UK_ELEMENT_F16] = "f16",  [UK_ELEMENT_BF16] = "bf16", [UK_ELEMENT_F32] = "f32",
@@ -225,8 +225,8 @@ static void declaration_follows_attributes(void **state) {
 
 /* ---- UK_ISA ---- */
 
-/* An instruction set, a feature of it that the one below lacks, and whether this CPU has it all; what the
- * library says of it. */
+/* An instruction set, a feature of it that the next lower one lacks, whether this CPU has all of it, and the
+ * library's message. */
 struct isa {
     const char *name, *feature;
     bool here;
@@ -235,8 +235,8 @@ struct isa {
 
 #include ISAS_OF_ARCH
 
-/* UK_ISA is read once in a process, so each value has its own: a child of this one, which has not asked for
- * it yet, prints what it sees. */
+/* UK_ISA is read once per process, so a child, forked before this process reads it, prints what it
+ * selects. */
 static void see(const char *isa, char *text, size_t size) {
     const char *message;
     int channel[2], status;
@@ -264,7 +264,8 @@ static void see(const char *isa, char *text, size_t size) {
     assert_int_equal(status, 0);
 }
 
-/* What is seen with UK_ISA=<isa>: its own features if this CPU has them, else a refusal, and generic code. */
+/* With UK_ISA=<isa>, the process has that set's features if this CPU does; otherwise it is refused, and
+ * generic code is used. */
 static void sees(struct isa isa, bool low_too, bool high_too) {
     char text[256], expected[256];
 
@@ -301,7 +302,8 @@ static void features_are_listed(void **state) {
     char name[32], cut[4];
 
     (void)state;
-    for (int i = 0; i < uk_kernel_count(); i++) { /* a name that is cut is looked up whole */
+    for (int i = 0; i < uk_kernel_count();
+         i++) { /* a buffer too short for the name does not change the answer */
         const char *features = uk_kernel_features(uk_kernel_at(i));
         const bool lacks = uk_cpu_lacks(features, name, sizeof name);
 
@@ -329,7 +331,7 @@ static void library_has_the_version(void **state) {
 }
 
 int main(void) {
-    /* First what must begin in a process that has not looked at UK_ISA. */
+    /* First the tests that need a process which has not read UK_ISA. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_hides_features),
         cmocka_unit_test(rows_are_listed_by_rank),

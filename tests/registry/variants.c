@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variants of kernels: every row has those that kernels.def states, with a function where the row has one. */
+/* Every row has the variants that kernels.def states; each has a function if its row has one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void rows_have_what_they_state(void **state) {
     assert_true(found > 0);
 }
 
-/* The calls of small products are prepared, whatever the machine that they are planned for. */
+/* Exactly the kernels of small products have the variant with prepared calls. */
 static void small_products_are_resolved(void **state) {
     (void)state;
     for (int i = 0; i < uk_kernel_count(); i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_parallel_for: every index once, distinct thread numbers, nested, from several threads, after fork;
- * without threads. */
+/*
+ * Tests uk_parallel_for: each index once, distinct thread numbers, nested, from several threads, after fork,
+ * and if threads cannot be created.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -21,8 +23,8 @@ enum { COUNT = 1000, THREADS = 4, MOST = 16 };
 struct run {
     atomic_int done[COUNT];
     atomic_int busy[MOST];
-    atomic_int wrong, most; /* most: threads seen */
-    int threads;            /* that there may be */
+    atomic_int wrong, most; /* most: largest thread number seen */
+    int threads;            /* limit of thread numbers */
 };
 
 static void mark(void *context, int64_t index, int64_t thread) {
@@ -33,13 +35,13 @@ static void mark(void *context, int64_t index, int64_t thread) {
     atomic_fetch_add(&r->done[index], 1);
     if (thread > atomic_load(&r->most))
         atomic_store(&r->most, (int)thread);
-    /* The first index waits for another thread, which a busy machine may keep from running for long. */
+    /* Index 0 waits until another thread runs, which can take long on a busy machine. */
     for (int ms = 0; index == 0 && r->threads > 1 && ms < 10000 && !atomic_load(&r->most); ms++)
         usleep(1000);
     atomic_fetch_sub(&r->busy[thread], 1);
 }
 
-/* True if a whole loop ran, each index once. */
+/* Runs a loop. True if each index ran once, with valid thread numbers. */
 static int loop_is_right(int *threads_seen) {
     struct run *r = calloc(1, sizeof *r);
     int right = r != NULL;
@@ -56,7 +58,8 @@ static int loop_is_right(int *threads_seen) {
     return right;
 }
 
-/* The system lacks some of the threads: none is used. As many as are left are created, and end. */
+/* pthread_create fails after `threads_left` calls: the loop then uses none of the threads, and those that
+ * exist end. */
 static int threads_left = -1;
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                           void *argument);
@@ -83,7 +86,8 @@ static void without_threads(void **state) {
     (void)state;
     threads_left = THREADS - 2;
     uk_parallel_for(mark_alone, done, COUNT);
-    assert_int_equal(threads_left, 0); /* tried, before a pool waits for one that is not there */
+    assert_int_equal(threads_left,
+                     0); /* it tried to create them, and did not wait for one that does not exist */
     threads_left = -1;
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(done[i], 1);
@@ -153,7 +157,7 @@ static void *caller(void *wrong) {
     return NULL;
 }
 
-/* Loops that do not wait for a second thread, which they may not have. */
+/* Runs loops that do not wait for a second thread, as there may be none. */
 static void *short_caller(void *wrong) {
     for (int i = 0; i < 100; i++) {
         struct run r = {.threads = uk_num_threads(), .most = 1};
@@ -227,8 +231,8 @@ static void below_4(void *context, int64_t index, int64_t thread) {
     usleep(100);
 }
 
-/* A caller that has allocated memory for four threads gets at most four, though another thread has set more
- * since. */
+/* A caller that has allocated memory for four threads gets at most four, even if another thread has since set
+ * more. */
 static void room_is_enough(void **state) {
     pthread_t other;
     atomic_int wrong = 0;
@@ -271,7 +275,7 @@ static void set_while_others_compute(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        /* First, while there is no pool. */
+        /* First, before the thread pool exists. */
         cmocka_unit_test(without_threads), cmocka_unit_test(every_index_once),
         cmocka_unit_test(empty_loops),     cmocka_unit_test(nested_is_serial),
         cmocka_unit_test(several_callers), cmocka_unit_test(set_threads),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU quota of control groups, from files of both versions in a folder of the test's own, and the default
- * number of threads that follows from it. */
+/*
+ * Tests the CPU quota of control groups, read from files of both versions in a temporary folder, and the
+ * default number of threads that follows.
+ */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sched.h>
@@ -31,7 +33,7 @@ int __wrap_uk_cpu_quota(const char *root) {
 
 enum { MOST_FILES = 4 };
 
-/* `groups`: /proc/self/cgroup; files are named from /sys/fs/cgroup. */
+/* `groups`: content of /proc/self/cgroup; names of files are relative to /sys/fs/cgroup. */
 struct system {
     const char *name, *groups;
     struct {
@@ -102,7 +104,7 @@ static const struct system systems[] = {
     {"a group that is too long", long_group, {{"cpu.max", "300000 100000\n"}}, 3},
 };
 
-/* Writes folder/name with its folders. */
+/* Writes folder/name and creates its folders. */
 static void write_file(const char *folder, const char *name, const char *text) {
     char path[PATH_MAX];
 
@@ -140,7 +142,7 @@ static void files_are_read(void **state) {
     assert_int_equal(system(command), 0);
 }
 
-/* uk_num_threads of a new process with that quota. */
+/* uk_num_threads() in a new process with this quota. */
 static int threads_with(int quota) {
     const pid_t child = fork();
     int status;
@@ -164,7 +166,7 @@ static void default_is_at_most_the_quota(void **state) {
     const int cpus = CPU_COUNT(&set);
 
     assert_int_equal(threads_with(1), 1);
-    if (cpus < 256) { /* an exit status has 8 bits */
+    if (cpus < 256) { /* the number is returned as an exit status of 8 bits */
         assert_int_equal(threads_with(0), cpus);
         assert_int_equal(threads_with(cpus + 1), cpus);
     }

@@ -25,7 +25,7 @@ import rvp_model
 import rvp_words
 
 OPCODES = (0x77, 0x7F)
-# Words that rvp_vectors may have in one run, so that there is room for the body of each (replace.c).
+# Maximum number of words in a run of rvp_vectors: replace.c has space for the bodies of these.
 WORDS_A_RUN = 1000
 SYSROOT = "/usr/riscv64-linux-gnu"
 failures = 0
@@ -84,12 +84,12 @@ def all_cases(opcode):
 
 
 def table(vectors, folder):
-    # Of a cross build.
+    # A cross build runs the program in its emulator.
     vectors = [*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), vectors]
     for opcode in OPCODES:
         for part in parts(all_cases(opcode)):
             compare(f"host, opcode {opcode:#x}", vectors, folder, part)
-    # Each instruction of the table is in the model, and no other.
+    # The table and the model have the same instructions.
     names = sorted(run([*vectors, "--names"]).stdout.split())
     if names != sorted(rvp_model.MODEL):
         fail(f"in the table or the model only: {set(names) ^ set(rvp_model.MODEL)}")
@@ -106,7 +106,7 @@ def names(program):
                 if form not in ("RR", "RRA"):
                     operands[2:] = [] if form == "R" else [str((word >> 20) - (funct7 << 5 | field))]
                 expected[word] = f"{name} {', '.join(operands)}"
-    # The fields as LLVM prints them: numbers, and registers by the names of the ABI.
+    # Fields as LLVM prints them: numbers, and the ABI's names of registers.
     text = ""
     for word in expected:
         registers = [rvp_words.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
@@ -163,7 +163,7 @@ def vectors_of(compiler):
     program = compiler.program("rvp_vectors", "-static", compiler.sources / "tests/rvp/rvp_vectors.c", *compiler.link)
     for opcode in OPCODES:
         cases = all_cases(opcode)
-        # Each opcode goes one way in full by each compiler; the other way every eighth part of it.
+        # gcc runs all cases with opcode 0x77 and an eighth of them with 0x7f; clang the reverse.
         for patch in ("0", "1"):
             some = cases if (opcode == 0x77) == (compiler.name == "gcc") else cases[::8]
             for part in parts(some) if patch == "1" else [some]:
@@ -185,7 +185,7 @@ def functions_of(compiler):
 
 def ends_by_sigill(what, command, env, *texts):
     ended = run(command, env)
-    # qemu ends itself by the signal that ends the program.
+    # qemu ends itself with the signal that ends the program.
     if ended.returncode != -signal.SIGILL:
         fail(f"{what}: exit {ended.returncode}, not by SIGILL: {ended.stderr}")
     if not all(text in ended.stderr for text in texts) or bool(texts) != bool(ended.stderr.count("simulate/rvp")):
@@ -226,10 +226,11 @@ def cases_of(compiler, opcode, dynamic):
     return program
 
 
-# Of rvp_cases.c, counted by hand: 20 calls, of 1000 turns each.
+# Instructions of rvp_cases.c's `counts`, counted by hand: 20 calls of 1000 iterations.
 COUNTED = {"add32": 40000, "addi": 20020, "bnez": 20000, "ret": 20}
 WAITS = {"smaqa": 40000, "smalda": 20000, "mv": 20000, "addi": 20020, "sd": 20000, "bnez": 20000, "ret": 20}
-# A turn: add32 twice, addi, bnez; smaqa, a cycle's wait and smaqa, another and mv, smalda, addi, a wait and sd, bnez.
+# An iteration of `counted`: add32 twice, addi, bnez. One of `waits`: smaqa, 1 cycle of waiting, smaqa, 1 cycle, mv,
+# smalda, addi, 1 cycle, sd, bnez.
 CYCLES = {"counted": 20 * (2 + 4 * 1000), "waits": 20 * (2 + 10 * 1000)}
 
 
@@ -261,7 +262,7 @@ def counts_of(program, plugin, folder):
             _, total, cycles, functions = count(patch, f"symbol={name},cycles=on,")
             if (total, cycles, functions) != (sum(mnemonics.values()), CYCLES[name], {name: mnemonics}):
                 fail(f"UK_RVP_PATCH={patch}: {name}: {total} instructions, {cycles} cycles, {functions}")
-        # What main calls: here all that the case does.
+        # Counts the calls of `counted` from main only, which are all of this case.
         _, total, _, functions = count(patch, "call=counted,")
         if functions["counted"] != COUNTED:
             fail(f"UK_RVP_PATCH={patch}: {functions}")
@@ -280,7 +281,7 @@ def functions_are_plain(compiler):
         fail(f"{compiler.name}: decode.c calls another file's functions")
     floats = [f"f{kind}{i}" for kind in "ats" for i in range(12)]
     for line in run(["riscv64-linux-gnu-objdump", "-d", decode]).stdout.splitlines():
-        # Its place, its bytes, the mnemonic and the operands; a branch's target is written as fa0 may be.
+        # Fields of a line: address, bytes, mnemonic, operands; the address of a branch may look like fa0.
         operands = re.sub(r"[0-9a-f]+ <.*", "", "".join(line.split("\t")[3:]))
         if any(word in floats for word in re.split(r"[^a-z0-9]+", operands)):
             fail(f"{compiler.name}: decode.c uses floating-point registers: {line}")

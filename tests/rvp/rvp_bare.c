@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P without a system: what the emulation computes beside the table's C; with -DUNKNOWN, a word that is no
- * instruction. */
+/*
+ * P without an operating system: compares the emulation with the table's C. With -DUNKNOWN it executes a word
+ * that is no instruction.
+ */
 #include "bare.h"
 #include "registry/rvp.h"
 
@@ -33,7 +35,7 @@ int main(void) {
     const uint64_t p = by_p(zero, a, b), c = by_c(zero, a, b, &ov);
 
     __asm__ __volatile__("csrr %0, 0x009" : "=r"(vxsat));
-    /* With sp as operand and as result. */
+    /* sp as operand, and as result. */
     uint64_t sp, from;
 
     __asm__ __volatile__(

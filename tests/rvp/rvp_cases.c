@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the emulation does beside computing: rvp_cases CASE, for riscv64, linked with simulate/rvp/. Exits
- * with 0, or says what did not hold.
+ * Tests the emulation apart from its results: rvp_cases CASE, for riscv64, linked with simulate/rvp/. Returns
+ * 0, or prints the condition that failed.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -31,7 +31,7 @@
 #define B UINT64_C(0xfffefdfc12345678)
 #define OPCODE_TEXT_(x) #x
 #define OPCODE_TEXT(x) OPCODE_TEXT_(x)
-/* Words by number: add32 a0, a0, a1 and others. */
+/* A word of P by its number, without the opcode. */
 #define WORD(hex) ".4byte " hex " + " OPCODE_TEXT(UK_RVP_OPCODE) "\n"
 #define ADD32_A0_A0_A1 WORD("0x40b52500")
 
@@ -41,7 +41,7 @@ static bool patched(void) {
     return !patch || strcmp(patch, "0");
 }
 
-/* Executes the words of P in these lines on a0 and a1. */
+/* Defines a function with these lines of assembly, whose words of P operate on a0 and a1. */
 #define FUNCTION(name, align, ...)                                                                   \
     uint64_t name(uint64_t a0, uint64_t a1);                                                         \
     extern uint32_t name##_word[];                                                                   \
@@ -49,11 +49,11 @@ static bool patched(void) {
             "ret\n.size " #name ", . - " #name "\n")
 
 FUNCTION(plain, ".balign 4\n", ".globl plain_word\nplain_word:\n" ADD32_A0_A0_A1);
-/* Behind a compressed nop, at the end of a page: the word lies in two. */
+/* After a compressed nop at the end of a page: the word is in two pages. */
 FUNCTION(straddles, ".balign 4096\n.space 4092\n",
          "c.nop\n.globl straddles_word\nstraddles_word:\n" ADD32_A0_A0_A1);
 FUNCTION(unaligned, ".balign 4\n", "c.nop\n.globl unaligned_word\nunaligned_word:\n" ADD32_A0_A0_A1);
-/* add32 a0, sp, a0; add32 a0, a0, sp; add32 sp, t0, a0, while t0 keeps sp. */
+/* add32 a0, sp, a0; add32 a0, a0, sp; add32 sp, t0, a0, where t0 holds sp. */
 FUNCTION(and_sp, ".balign 4\n", ".globl and_sp_word\nand_sp_word:\n" WORD("0x40252500"));
 FUNCTION(from_sp, ".balign 4\n", ".globl from_sp_word\nfrom_sp_word:\n" WORD("0x40a12500"));
 FUNCTION(
@@ -61,17 +61,17 @@ FUNCTION(
     "mv t0, sp\n.balign 4\n.globl to_sp_word\nto_sp_word:\n" WORD("0x40a2a100") "mv a0, sp\nmv sp, t0\n");
 FUNCTION(unknown_word, ".balign 4\n", ".globl unknown_word_word\nunknown_word_word:\n" WORD("0x40b57500"));
 FUNCTION(illegal_word, ".balign 4\n", ".globl illegal_word_word\nillegal_word_word:\n.2byte 0\n");
-/* More words, none behind another, than there is room for stubs. */
+/* 17000 words, no two of them adjacent: more than there is space for stubs. */
 FUNCTION(many, ".balign 4\n",
          ".globl many_word\nmany_word:\n.option push\n.option norvc\n.rept 17000\n" ADD32_A0_A0_A1
          "nop\n.endr\n.option pop\n");
-/* Seven words in a row; from the second turn on the loop begins with the third. The page ends behind the
+/* Seven adjacent words; the loop's second iteration begins at the third word. The page ends after the
  * fifth. */
 FUNCTION(runs, ".balign 4096\n.space 4096 - 24\n",
          ".option push\n.option norvc\nli t0, 3\n.globl runs_word\nruns_word:\n" ADD32_A0_A0_A1 ADD32_A0_A0_A1
          "1:\n" ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1 ADD32_A0_A0_A1
          "addi t0, t0, -1\nbnez t0, 1b\n.option pop\n");
-/* Many different words in a row: 11 registers in each place. */
+/* 1331 different adjacent words: 11 registers in each of three fields. */
 FUNCTION(different, ".balign 4\n",
          "mv t0, a0\nmv t1, a1\nmv t2, a0\nmv a2, a1\nmv a3, a0\nmv t3, a1\nmv t4, a0\nmv t5, a1\nmv t6, "
          "a0\n.balign 4\n.globl different_word\ndifferent_word:\n"
@@ -82,14 +82,14 @@ FUNCTION(different, ".balign 4\n",
              UK_RVP_OPCODE) "\n"
                             ".endr\n.endr\n.endr\n");
 
-/* 2 + 4 x 1000 instructions. */
+/* Executes 2 + 4 x 1000 instructions. */
 FUNCTION(counted, ".balign 4\n",
          ".option push\n.option norvc\nli t0, 1000\n.option pop\n.option push\n.option norvc\n1:\n.globl "
          "counted_word\ncounted_word:\n" ADD32_A0_A0_A1 WORD(
              "0x40a52500") "addi t0, t0, -1\nbnez t0, 1b\n.option pop\n");
 
-/* smaqa twice on a0, mv a2, a0, smalda a4: results that are waited for, in a0 and a4; 2 + 7 x 1000
- * instructions. */
+/* smaqa twice on a0, mv a2, a0, smalda a4, sd a4: instructions that wait for the results in a0 and a4.
+ * Executes 2 + 7 x 1000 instructions. */
 FUNCTION(
     waits, ".balign 4\n",
     ".option push\n.option norvc\nli t0, 1000\n1:\n.globl waits_word\nwaits_word:\n" WORD("0xc8b58500")
@@ -109,7 +109,7 @@ static uint32_t at(const uint32_t *word) {
     return now;
 }
 
-/* The word is executed twice, with the right result, and is replaced or not. */
+/* The word is executed twice with the right result, and is replaced or not. */
 #define TWICE(name, replaced)                                                 \
     do {                                                                      \
         const uint32_t word_before = at(name##_word);                         \
@@ -137,7 +137,7 @@ static void stack_pointer(void) {
     CHECK(at(from_sp_word) == from && at(and_sp_word) == and&&at(to_sp_word) == to);
 }
 
-/* Code outside the program, and a shared object's. */
+/* Words outside the program's code, and in a shared object, are executed but not replaced. */
 static void unreachable(void) {
     uint32_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const uint32_t word = at(plain_word);
@@ -172,7 +172,7 @@ static int changed_words(const uint32_t *now, const uint32_t *before, int count)
     return n;
 }
 
-/* No word is trapped a second time: one of 64 becomes a jump, and one at the begin of each page. */
+/* No word is trapped twice: of 64 words one becomes a jump, and the first one of each page. */
 static void many_words(void) {
     enum { WORDS = 1331 };
     uint32_t before[WORDS];
@@ -188,8 +188,8 @@ static void many_words(void) {
     printf("%" PRIx64 "\n", first);
 }
 
-/* Words that follow each other: one of them is jumped to, one begins a page, one is changed by the program.
- * */
+/* Adjacent words of which one is the target of a jump, one begins a page, and one is changed by the
+ * program. */
 static void in_runs(void) {
     enum { WORDS = 7, TURNS = 3 };
     const uint64_t page = (uint64_t)(runs_word + 5) & ~UINT64_C(4095);
@@ -204,7 +204,7 @@ static void in_runs(void) {
         for (int k = 0; k < WORDS; k++)
             CHECK((at(runs_word + k) != before[k]) == (patched() && (k == 0 || k == 2 || k == 5)));
     }
-    /* The sixth word is in a run by its page's first one, the second in that of the first. */
+    /* Changes the second and the last word, which run in the stub of the first word and of the sixth. */
     CHECK(!mprotect((void *)(page - 4096), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
     memcpy(runs_word + 1, &sub32, 4);
     memcpy(runs_word + 6, &sub32, 4);
@@ -216,7 +216,7 @@ static void in_runs(void) {
         CHECK(runs(A, B) == sum);
 }
 
-/* vxsat: each thread's own, read and written by all forms of the instructions. */
+/* vxsat is per thread; all forms of CSR instructions read and write it. */
 static uint64_t vxsat(void) {
     uint64_t ov;
 
@@ -254,7 +254,7 @@ static void overflow(void) {
     }
 }
 
-/* Many words, all in one function; those of each number are replaced while eight threads go through them. */
+/* Many words in one function, by number n; they are replaced while eight threads execute them. */
 #define STEP(n)                                                                                            \
     d = uk_rvp_smaqa_su(d, d ^ a, b + (n)), d = uk_rvp_kadd32(d, a), a = uk_rvp_srai32_u(a ^ d, (n) % 31), \
     b = uk_rvp_pkbt16(b, d), d = uk_rvp_insb(d, b, (n) % 8);
@@ -310,12 +310,12 @@ static void in_threads(void) {
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (uintptr_t i = 0; i < THREADS; i++)
         CHECK(!pthread_create(&threads[i], NULL, goes_through, (void *)(i + 1)));
-    /* Words that are not aligned stay, as another thread may see half of them. */
+    /* A word that is not aligned is not replaced, because another thread might read half of it. */
     TWICE(unaligned, false);
     for (size_t i = 0; i < THREADS; i++)
         CHECK(!pthread_join(threads[i], NULL));
     CHECK(at(unaligned_word) == before);
-    /* A child of fork goes on, replaced words and new ones. */
+    /* The child of fork executes replaced words and new ones. */
     const pid_t child = fork();
     int status;
 
@@ -326,7 +326,7 @@ static void in_threads(void) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* Handlers that are installed later. */
+/* Handlers that the program installs after the emulation's. */
 static sigjmp_buf back;
 static volatile sig_atomic_t caught;
 
@@ -343,7 +343,7 @@ static void count(int number) {
     caught++;
 }
 
-/* The illegal word, which only the program's handler ends; P goes on in between. */
+/* Executes the illegal word, which only the program's handler ends; then words of P. */
 static void meets_illegal(void) {
     const int before = caught;
 
@@ -363,7 +363,7 @@ static void handlers(void) {
     meets_illegal();
     meets_illegal();
     CHECK(!sigaction(SIGILL, NULL, &now) && now.sa_sigaction == leave && now.sa_flags & SA_SIGINFO);
-    /* From within a shared object, if there are any. */
+    /* Also if a shared object installs the handler, in a dynamic program. */
     CHECK(!shared_sigaction(SIGILL, &old, &now) && now.sa_sigaction == leave);
     TWICE(plain, true);
     CHECK(signal(SIGILL, count) == SIG_DFL);
@@ -388,14 +388,14 @@ static void uses_p(int number) {
         raise(SIGUSR1);
 }
 
-/* P in signal handlers that interrupt P, its stubs and the emulation, with all signals blocked. */
+/* Signal handlers that use P interrupt P, its stubs and the emulation, with all signals blocked. */
 static void nested(void) {
     struct sigaction action = {.sa_handler = uses_p};
     sigset_t all, old;
 
     sigfillset(&action.sa_mask);
     CHECK(!sigaction(SIGALRM, &action, NULL) && !sigaction(SIGUSR1, &action, NULL));
-    /* One signal at a time, at different places. */
+    /* One signal at a time, after different times. */
     for (int i = 0; i < 100; i++) {
         const struct itimerval once = {{0, 0}, {0, 50 + i * 37 % 400}};
         const uint64_t before = sums;

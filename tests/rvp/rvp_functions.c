@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of rvp.h, one for each row of rvp.def: as instructions, beside the table's C. */
+/* Compares the functions of rvp.h, one per row of rvp.def, executed as instructions, with the table's C. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void same(const char *name, uint64_t p, uint64_t c) {
     }
 }
 
-/* Immediates are constants: the first, one in between and the last of so many bits. */
+/* Immediates must be constants: the smallest, one or two between, and the largest of the width. */
 #define RR(name) same(#name, uk_rvp_##name(a, b), uk_rvp_c_##name(0, a, b, &ov))
 #define RRA(name) same(#name, uk_rvp_##name(d, a, b), uk_rvp_c_##name(d, a, b, &ov))
 #define R(name) same(#name, uk_rvp_##name(a), uk_rvp_c_##name(0, a, 0, &ov))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of an installed build: its own words of P, before and after a handler of SIGILL of its own, and a
- * kernel of the library, which is used because UK_ISA says so. */
+/*
+ * A program that uses an installed build: its own words of P, before and after it installs a handler of
+ * SIGILL, and a kernel of the library, selected by UK_ISA.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +28,7 @@ static int product_is_wrong(void) {
         printf("uk_igemm_4x5_rvp_asm does not run here: %s is missing\n", lacks);
         return 1;
     }
-    /* Panels of steps of 8: 8 elements of each row, or column, one after the other. */
+    /* Panels in steps of 8: 8 elements of each row of A, or column of B, are adjacent. */
     for (int i = 0; i < M * K; i++)
         a[i] = (uint8_t)(37 * i + 11);
     for (int i = 0; i < N * K; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of riscv64, for rvp_kernels.py: each against the contract; or, with M N K, a product of that
- * size, tile by tile, by the kernel that KERNEL names, whose instructions the caller counts. Only these
- * kernels are linked: the rows of others have no function.
+ * The kernels of riscv64, for rvp_kernels.py. Tests each against the contract; or, with M N K, computes a
+ * product of that size tile by tile with the kernel KERNEL, whose instructions the caller counts. Only these
+ * kernels are linked: rows of other kernels have no function.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ COMMON = [
     "tensorize/verify/abi_riscv64.c", "ukernels/registry/reference.c", "ukernels/registry/registry.c",
     *(f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal", "signals", "copies")),
 ]  # fmt: skip
-# Of a call, per multiply-add, for one column of C.
+# Maximum instructions per multiply-add of a product with one column.
 MOST_OF_A_COLUMN = 0.40
 failures = 0
 
@@ -60,7 +60,7 @@ def objects(compiler, name, options=(), only=()):
 
 def common():
     made = []
-    # Two files that the build makes: riscv64's rows have no variants.
+    # These two files are outputs of the build; riscv64's rows have no variants.
     (folder / "variants.def").write_text("", encoding="utf-8")
     (folder / "order.def").write_text(run(sys.executable, source / "ukernels/registry/order.py").stdout, encoding="utf-8")
     for path in COMMON:
@@ -70,7 +70,7 @@ def common():
 
 
 def link(program, *arguments):
-    # The registry names the kernels of every architecture and asks the CPU: nothing here does.
+    # The registry names kernels of every architecture and asks for the CPU's features; this program calls neither.
     run(*GCC, "-std=c17", "-O1", "-static", *INCLUDES, "-Wl,--unresolved-symbols=ignore-all", "-Wl,-u,uk_rvp_start",
         source / "tests/rvp/rvp_kernels.c", *arguments, "-lm", "-o", program)  # fmt: skip
 

@@ -112,7 +112,7 @@ def differences(a, b):
 MODEL["pbsad"] = ("RR", 0, 0x7E, 0, lambda m, d, a, b: differences(a, b))
 MODEL["pbsada"] = ("RRA", 0, 0x7F, 0, lambda m, d, a, b: d + differences(a, b))
 
-# 8x8 to 32 bits: four products added to each word, which wraps. smaqa.su: rs1 has a sign, rs2 has none.
+# 8x8 to 32 bits: four products are added to each word, which wraps. smaqa.su: rs1 is signed, rs2 is not.
 def quads(signed_a, signed_b):
     def whole(m, d, a, b):
         p, q = lanes(a, 8, signed_a), lanes(b, 8, signed_b)
@@ -148,7 +148,7 @@ def smalda(m, d, a, b):
     return d + halves(a, b, 0, False) + halves(a, b, 1, False)
 
 
-# Two products of words in 64 bits: smar64 wraps, the others saturate once, after all is added.
+# The sum of two products of words in 64 bits: smar64 wraps, the others saturate once, at the end.
 for name, form, f3, f7, crossed in (
     ("smar64", "RRA", 1, 0x42, False),
     ("kmar64", "RRA", 1, 0x4A, False),
@@ -165,7 +165,7 @@ for name, form, f3, f7, crossed in (
 
     MODEL[name] = (form, f3, f7, 0, whole)
 
-# Products of the low word's bytes or halves, twice as wide.
+# Products of the low word's bytes or halves, with results of twice the width.
 for name, f7, width, signed in (("smul8", 0x54, 8, True), ("umul8", 0x5C, 8, False), ("smul16", 0x50, 16, True), ("umul16", 0x58, 16, False)):
 
     def whole(m, d, a, b, width=width, signed=signed):
@@ -175,7 +175,7 @@ for name, f7, width, signed in (("smul8", 0x54, 8, True), ("umul8", 0x5C, 8, Fal
     MODEL[name] = ("RR", 0, f7, 0, whole)
 
 
-# 32x32: the upper word, or twice it.
+# 32x32: the product's upper word, or that of twice the product.
 def word_products(a, b):
     return [p * q for p, q in zip(lanes(a, 32, True), lanes(b, 32, True))]
 
@@ -211,7 +211,8 @@ for name, f7, i, j in (("smbb16", 0x04, 0, 0), ("smbt16", 0x0C, 0, 1), ("smtt16"
 
     MODEL[name] = ("RR", 1, f7, 0, whole)
 
-# Q7 and Q15: khm keeps the upper part of a product, kdm its double; of the two smallest numbers both are too large.
+# Q7 and Q15: khm returns the upper part of a product, kdm twice the product. If both operands are the smallest number,
+# either saturates.
 for w, base in ((8, 0x47), (16, 0x43)):
     for name, f7, cross in ((f"khm{w}", base, 0), (f"khmx{w}", base + 8, 1)):
 
@@ -310,7 +311,7 @@ for name, form, f7, w, field in (("sclip8", "I3", 0x46, 8, 0), ("sclip16", "I4",
 for name, form, f7, w, field in (("uclip8", "I3", 0x46, 8, 16), ("uclip16", "I4", 0x42, 16, 16), ("uclip32", "I5", 0x7A, 32, 0)):
     by_amount(name, form, 0, f7, w, True, lambda m, p, n: m.limit(p, 0, (1 << n) - 1), field=field)
 
-# Absolute values: kabsw of the lower word, with its sign.
+# Absolute values; kabsw: of the lower word, sign-extended.
 for w, code in ((8, 0x10), (16, 0x11), (32, 0x12)):
 
     def whole(m, d, a, b, w=w):
@@ -324,7 +325,7 @@ def kabsw(m, d, a, b):
     return m.sat(abs(lanes(a, 32, True)[0]), 32)
 
 
-# pkXY16: rs1's half X above rs2's half Y in each word; pkXY32 likewise of the register.
+# pkXY16: packs half X of rs1 above half Y of rs2, in each word; pkXY32: words of the register in the same way.
 for name, f3, f7, w, i, j in (
     ("pkbb16", 1, 0x07, 16, 0, 0),
     ("pkbt16", 1, 0x0F, 16, 0, 1),
@@ -343,7 +344,7 @@ for name, f3, f7, w, i, j in (
 
     MODEL[name] = ("RR", f3, f7, 0, whole)
 
-# Xunpkd8HL: bytes H and L of each word, as its upper and lower half.
+# Xunpkd8HL: bytes H and L of each word become its upper and lower half.
 for letter, signed, codes in (
     ("s", True, {"10": 0x08, "20": 0x09, "30": 0x0A, "31": 0x0B, "32": 0x13}),
     ("z", False, {"10": 0x0C, "20": 0x0D, "30": 0x0E, "31": 0x0F, "32": 0x17}),
@@ -373,7 +374,7 @@ CORNERS = sorted(
     }
     | {0x7FFFFFFF80000000, 0x80007FFF7FFF8000, 0x80FF7F0180FF7F01, 0x0102030405060708}
 )
-# x2, x3 and x4 hold what programs need.
+# All registers except sp, gp and tp (x2 to x4).
 REGISTERS = [r for r in range(32) if r not in (2, 3, 4)]
 
 
@@ -390,7 +391,7 @@ def case(opcode, name, d, a, b, registers):
     rd, rs1, rs2 = registers
     if form in IMMEDIATE_BITS:
         rs2 = b % (1 << IMMEDIATE_BITS[form])
-    # As rvp_vectors sets them, in this order; x0 is 0.
+    # In the order in which rvp_vectors sets them: the last one wins; x0 is 0.
     x = {rd: d}
     x[rs1] = a
     if form in ("RR", "RRA"):
@@ -405,17 +406,17 @@ def case(opcode, name, d, a, b, registers):
 def cases(opcode, name):
     """Corner cases, and 100 random operands."""
     rng = random.Random(name)
-    # The same register in each two places, x0 in each, and what a stub itself uses; then any.
+    # Equal registers in each pair of fields, x0 in each field, registers that stubs use; then random ones.
     sets = [(10, 11, 12), (10, 10, 12), (10, 11, 10), (5, 6, 6), (1, 5, 31), (7, 7, 7), (0, 11, 12), (13, 0, 12), (14, 15, 0)]
     sets += [tuple(rng.choice(REGISTERS) for _ in range(3)) for _ in range(3)]
     out = []
     for a in CORNERS:
         for b in rng.sample(CORNERS, 8):
-            # Immediates and amounts go through all values.
+            # Immediates and shift amounts take all values.
             out.append(case(opcode, name, rng.choice(CORNERS), a, (b + len(out)) % (1 << 64), sets[0]))
     for i in range(100):
         d, a, b = (rng.getrandbits(64) for _ in range(3))
-        # Half of them near each other, so that saturation and comparison go both ways.
+        # In half of the cases a and b are close, so that saturation and comparison have both results.
         if i % 2:
             b = a ^ (rng.getrandbits(64) & rng.getrandbits(64) & rng.getrandbits(64))
         out.append(case(opcode, name, d, a, b, sets[i % len(sets)]))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads lines of assembly as LLVM prints words of P, and prints the names; "-" where there is none. */
+/* Reads lines of assembly in the form in which LLVM prints words of P, and prints the instructions' names;
+ * "-": none. */
 #include <stdio.h>
 #include <string.h>
 #include "names.h"

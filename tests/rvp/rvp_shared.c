@@ -5,7 +5,7 @@
 
 uint64_t shared_at_start;
 
-/* Before any constructor of the program, if this is a shared object. */
+/* In a shared object this runs before the program's constructors. */
 __attribute__((constructor)) static void starts(void) {
     const volatile uint64_t a = 0x0000000100000002, b = 0x00000003fffffffe;
 

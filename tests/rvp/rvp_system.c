@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P where the system makes it hard: before main, while a mask blocks all signals, on the stacks of signal
- * handlers, and in code that was copied after its words were replaced. rvp_system CASE, for riscv64, linked
- * to simulate/rvp/. Exits with 0, or says what did not hold.
+ * P in situations that are hard to emulate: before main, while all signals are blocked, on the stacks of
+ * signal handlers, and in code that was copied after its words were replaced. rvp_system CASE, for riscv64,
+ * linked with simulate/rvp/. Returns 0, or prints the condition that failed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,8 +37,7 @@
 #define TEXT(x) TEXT_(x)
 #define ADD32(rd_rs1_rs2) ".4byte " rd_rs1_rs2 " + " TEXT(UK_RVP_OPCODE) "\n"
 
-/* Words of P that are at new addresses in each call: those are trapped. 1 is added n times to each half of a.
- * */
+/* Defines a function of 8 words of P, each of which traps once. They add b to a 8 times, in each half. */
 #define FRESH(name)                                                \
     uint64_t name(uint64_t a, uint64_t b);                         \
     __asm__(".text\n.balign 4\n.type " #name ", @function\n" #name \
@@ -90,7 +89,7 @@ static void calls_p(int number) {
     calls += right(to_call);
 }
 
-/* All signals but SIGUSR1, which is pending. */
+/* Makes SIGUSR1 pending, with a handler that calls f. Returns the set of all other signals. */
 static sigset_t prepare(uint64_t (*f)(uint64_t, uint64_t)) {
     const struct sigaction action = {.sa_handler = calls_p};
     sigset_t usr1, set;
@@ -138,10 +137,11 @@ static void waits(void) {
     INTERRUPTED(epoll_pwait(epoll, &event, 1, 1000, &set));
     set = prepare(in_epoll_pwait2);
     const int waited = epoll_pwait2(epoll, &event, 1, &time, &set);
-    /* An older system lacks it. */
+    /* Older kernels lack this call. */
     CHECK(waited == -1 && (errno == ENOSYS || (errno == EINTR && calls == 1)));
 
-    /* As libc's: without a mask, with a time that ends and stays, with an error. */
+    /* The replaced functions behave like libc's: without a mask, with a timeout that ends and is unchanged,
+     * and with an error. */
     time = (struct timespec){0, 1000};
     CHECK(ppoll(&file, 1, &time, NULL) == 0 && time.tv_nsec == 1000);
     CHECK(pselect(0, NULL, NULL, NULL, &time, NULL) == 0 && time.tv_nsec == 1000);
@@ -178,7 +178,7 @@ static void masks(void) {
     CHECK(!pthread_create(&thread, &attributes, calls_in_thread, NULL) && !pthread_join(thread, NULL));
     CHECK(!pthread_attr_setsigmask_np(&attributes, NULL));
     CHECK(pthread_attr_getsigmask_np(&attributes, &got) == PTHREAD_ATTR_NO_SIGMASK_NP);
-    /* These are points of cancellation. */
+    /* The replaced functions are cancellation points. */
     CHECK(!pthread_create(&thread, NULL, waits_for_ever, NULL) && !pthread_cancel(thread));
     CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
 
@@ -193,7 +193,7 @@ static void masks(void) {
     void *ignores[] = {SIG_IGN, NULL, NULL}, *before[3];
     CHECK(!syscall(SYS_rt_sigaction, SIGILL, ignores, before, 8) && before[0] == (void *)SIG_DFL);
     CHECK(right(in_syscall_action) && signal(SIGILL, SIG_DFL) == SIG_IGN);
-    /* Forms of signal that do not go through sigaction. */
+    /* Variants of signal() that do not call sigaction. */
     CHECK(sysv_signal(SIGILL, calls_p) == SIG_DFL && !sigignore(SIGILL));
     CHECK(sigset(SIGILL, SIG_DFL) == SIG_IGN && right(after_signals));
 }
@@ -208,9 +208,9 @@ static uint32_t *memory(size_t bytes, int protection) {
 }
 
 static void *small_stack(void *again) {
-    /* MINSIGSTKSZ of Linux. */
+    /* MINSIGSTKSZ on Linux. */
     const size_t size = 2048, page = (size_t)sysconf(_SC_PAGESIZE);
-    /* Nothing can be written below it. */
+    /* Writing below the stack faults. */
     char *bytes = (char *)memory(2 * page, PROT_NONE) + page;
     const stack_t small = {.ss_sp = bytes, .ss_size = size}, none = {.ss_flags = SS_DISABLE};
     const stack_t too_small = {.ss_sp = bytes, .ss_size = 64};
@@ -242,7 +242,7 @@ static void leaves(int number, siginfo_t *info, void *context) {
 
     (void)context;
     seen = info->si_addr;
-    /* But SIGILL, which is never blocked. */
+    /* In a handler its own signal is blocked, except SIGILL, which never is. */
     CHECK(!sigprocmask(SIG_BLOCK, NULL, &set) && sigismember(&set, number) == (number != SIGILL));
     if (right(in_action))
         siglongjmp(back, 1);
@@ -253,7 +253,7 @@ static void stacks(void) {
     pthread_t thread;
 
     small_stack(NULL);
-    /* The program's handler of SIGILL, on that stack. */
+    /* The program's handler of SIGILL, on this stack. */
     CHECK(!sigaction(SIGILL, &action, NULL));
     if (!sigsetjmp(back, 1)) {
         __asm__ volatile("unimp");
@@ -315,7 +315,7 @@ static void segv(void) {
 /* ---- copies ---- */
 
 enum { COPY_WORDS = 9, AROUND = 1 << 22, NOP = 0x13 };
-/* Two words of P, a jump of its own to the next word, and more of P; a0 + 5 a1 in each half. */
+/* Two words of P, a jump to the next word, and more words of P; the result is a + 5 b in each half. */
 uint64_t copied_0(uint64_t a, uint64_t b);
 extern uint32_t copied_code[];
 __asm__(".text\n.balign 4\n.type copied_0, @function\n.option push\n.option "
@@ -344,12 +344,13 @@ static void copies(void) {
     memcpy(m, copied_code, sizeof original);
     __builtin___clear_cache((char *)m, (char *)(m + COPY_WORDS));
     CHECK(!memcmp(m, original, sizeof original) && copy_is_right(m, original));
-    /* A jump of the program's own that has the same word as one that replaced another. */
+    /* A word of the program that equals a jump which replaced a word of P stays as it is. */
     m = memory(4096, all);
     memcpy(m, (uint32_t[]){NOP, copied_code[0], NOP}, 12);
     __builtin___clear_cache((char *)m, (char *)(m + 3));
     CHECK(m[1] == copied_code[0]);
-    /* Part of it, from the middle of a word on: nothing beside it is read. */
+    /* A copy that begins in the middle of a run of words and ends with the page: nothing beyond it is
+     * read. */
     m = memory(4096, all);
     memcpy(m + 1024 - 2, copied_code + 6, 8);
     __builtin___clear_cache((char *)(m + 1024 - 2), (char *)(m + 1024));
@@ -360,8 +361,7 @@ static void copies(void) {
     CHECK(!mprotect(m, 8192, PROT_READ | PROT_EXEC) && !memcmp(m, original, sizeof original));
     CHECK(copy_is_right(m, original));
 
-    /* Nothing says that there is new code: its jumps lead into memory that cannot be executed, or that is
-     * empty. */
+    /* No call announces the new code; its jumps lead to memory that is inaccessible, or empty. */
     m = memory(AROUND, PROT_NONE);
     CHECK(!mprotect((char *)m + AROUND / 2, 4096, all));
     memcpy((char *)m + AROUND / 2, copied_code, sizeof original);
@@ -369,7 +369,7 @@ static void copies(void) {
     m = memory(AROUND, all);
     memcpy((char *)m + AROUND / 2, copied_code, sizeof original);
     CHECK(copy_is_right(m + AROUND / 8, original));
-    /* Nowhere near. */
+    /* Ranges without code: nothing happens. */
     CHECK(!mprotect(m, AROUND, PROT_READ | PROT_WRITE | PROT_EXEC) &&
           mprotect((void *)1, 1, PROT_READ) == -1);
     __builtin___clear_cache((char *)NULL, (char *)UINTPTR_MAX);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executes instructions of P on given operands: rvp_vectors FILE, lines `word rd rs1 rs2` in hexadecimal,
- * where the last three are what the registers hold that the word names. Prints `rd vxsat` after each, and
- * `unknown` for a word that is none of the table's, which is not executed. A register that is named twice has
- * the value of the last of its names; x2, x3 and x4 have their own. rvp_vectors --names prints the table's
- * names.
+ * Executes instructions of P on given operands: rvp_vectors FILE. Lines of FILE are `word rd rs1 rs2` in
+ * hexadecimal; the last three are the values of the registers that the word names. Prints `rd vxsat` after
+ * each, or `unknown` for a word that is not in the table, which is not executed. A register that the word
+ * names twice has the last of its values; x2, x3 and x4 keep theirs. rvp_vectors --names prints the names of
+ * the table.
  *
- * Elsewhere than on RISC-V the table's C computes it. There, the word itself is executed, twice from the same
- * registers: the first time it traps; the second is the jump that replaced it, or traps again
- * (UK_RVP_PATCH=0). Both have to agree, and no other register may change.
+ * On other architectures than RISC-V, the table's C computes the results. On RISC-V, the word itself is
+ * executed twice with the same registers: first it traps, then it is a jump, or traps again (UK_RVP_PATCH=0).
+ * Both results must be equal, and no other register may change.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -23,8 +23,9 @@
 #include <unistd.h>
 
 /*
- * rvp_run(frame, slot): the registers but x2..x4 from frame[1..31], the slot's word, the registers into the
- * frame. While it runs, sp is the frame. frame[32]: where the slot returns to; frame[33]: the caller's sp.
+ * rvp_run(frame, slot): loads the registers except x2 to x4 from frame[1..31], executes the slot's word, and
+ * stores the registers to the frame. Meanwhile sp is the frame's address. frame[32]: the address to which the
+ * slot returns; frame[33]: the caller's sp.
  */
 enum { RETURN = 32, CALLER, N_FRAME, SLOTS = 4096, SLOT_WORDS = 5 };
 #define SLOTS_TEXT "4096"
@@ -75,7 +76,7 @@ __asm__(
 static uint32_t words[SLOTS];
 static size_t n_words;
 
-/* The slot that holds the word, written if there is none. */
+/* Returns the slot that holds the word; writes it if there is none. */
 static uint32_t *slot_of(uint32_t word) {
     size_t i = n_words;
 
@@ -112,7 +113,7 @@ static uint64_t once(const uint32_t *slot, const uint64_t before[32], unsigned r
 }
 
 static void execute(uint32_t word, uint64_t x[32], uint64_t *ov) {
-    /* The stack of the code that runs: signal handlers and stubs lie below the frame. */
+    /* The stack for the word: frames of signal handlers and stubs are below `frame`. */
     static uint64_t stack[1 << 16];
     uint64_t *frame = stack + (1 << 16) - N_FRAME - 2, first[32], again;
     uint32_t *slot = slot_of(word);

@@ -7,7 +7,7 @@ import re
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "ukernels/registry/rvp.def"
 REGISTERS = "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6".split()
-# Bits of funct7 and rs2 together that a form leaves free, and how its last operand is written.
+# Mask of the bits of funct7 and rs2 that are an operand in this form.
 FREE = {"RR": 31, "RRA": 31, "R": 0, "I3": 7, "I4": 15, "I5": 31, "I6": 63, "I3A": 7}
 
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs with random schedules keep their meaning: printed and parsed again they are the same text;
- * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives.
- * So do the loops of automatic schedules, for this machine and for a GPU; without --automatic, of a tenth of
- * the programs.
+ * Random programs with random schedules keep their meaning. Printed and parsed again, they give the same
+ * text; their loops, interpreted and (for some) compiled, compute exactly what the program does. So do the
+ * loops of automatic schedules, for this machine and for a GPU, of every tenth program and the first
+ * --automatic ones.
  *
  *     expressions [--seed N|new] [--programs N] [--compiled N] [--automatic N] [--only N] [--show-refused]
  *     [--objects FOLDER]
  *
- * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A
- * step that is refused is left out, with its reason counted. With --objects, what is compiled is compiled for
- * other architectures only, into that folder.
+ * --seed repeats a run, --only runs one program of it, --show-refused prints why programs cannot be
+ * scheduled. A refused step is left out, and its reason counted. With --objects, programs are compiled only
+ * for other architectures, into this folder.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static bool all_right(struct attempt *t) {
     return right;
 }
 
-/* For other architectures an object is made, and run elsewhere if at all. */
+/* Compiles an object for another architecture, which is run elsewhere if at all. */
 static bool compiles_elsewhere(struct attempt *t) {
     const char *target;
     char name[32];
@@ -119,13 +119,13 @@ static enum outcome try_steps(void *user, const char *steps, bool quiet) {
         p->has_schedule = false;
     }
     t->run.quiet = quiet;
-    /* What the text alone shows to be wrong: a name that is taken. */
+    /* Parsing the steps fails only if a name is taken. */
     const enum outcome o = !status ? outcome_of(t) : status == UK_REFUSED ? REFUSED : WRONG;
     t->run.quiet = false;
     return o;
 }
 
-/* Without steps: the schedules that are chosen for it. */
+/* Runs the program without steps: automatic schedules for this CPU and a GPU. */
 static bool right_by_itself(struct attempt *t) {
     static const char *const targets[] = {"native", "amdgcn-gfx90a"};
     const bool compile = t->compile;
@@ -145,7 +145,7 @@ struct count {
     int right, refused, wrong, steps, compiled;
 };
 
-/* Draws the program and its operands; the text, which the caller frees. */
+/* Draws the program and its operands. Returns the text, which belongs to `r`. */
 static char *draw(struct attempt *t, struct random_program *r) {
     for (int i = 0; i < 8; i++)
         random_next(&r->x);

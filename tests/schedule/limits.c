@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long programs may be, and that what the scheduler does for them grows with their length only: how many
- * problems are put to isl, the operations that the hardest of them takes, and the names that are compared.
+ * Limits of a program's length, and the scheduler's effort, which grows only in proportion to the length: isl
+ * problems, operations of the hardest problem, and comparisons of names.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "lower/lower.h"
 #include "test_context.h"
 
-static unsigned long operations; /* of isl, for each problem; 0: as many as the library allows */
+static unsigned long operations; /* bound of isl's operations for a problem; 0: that of the library */
 static long problems, comparisons;
 
 int __real_strcmp(const char *a, const char *b);
@@ -31,7 +31,7 @@ void __wrap_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most) {
     __real_isl_ctx_set_max_operations(ctx, operations && operations < most ? operations : most);
 }
 
-/* The text's schedule, to loops for the target. */
+/* Lowers the program to loops for the target. */
 static enum uk_status lower(const char *text, const char *name) {
     const struct uk_options o = {.target = name, .threads = 1};
     const struct uk_target *target;
@@ -84,7 +84,7 @@ static void stages(void **state) {
     free(more);
 }
 
-/* Statements of one loop, which `splits` splits in all divide. A split makes two loops. */
+/* n statements of one loop each, and `splits` splits in total. Each split creates two loops. */
 static char *divided(int n, int splits) {
     struct uk_text t = {0};
 
@@ -125,7 +125,8 @@ static void loops_of_one(void **state) {
     free(more);
 }
 
-/* A consumer of 33 loops inside 32 others, and one of 32. */
+/* A producer of 32 loops and its consumer of splits + 1 loops, which is moved inside the innermost of
+ * them. */
 static char *attached(int splits) {
     struct uk_text t = {0};
 
@@ -149,7 +150,7 @@ static void loops_of_attached(void **state) {
 
 /* ---- growth ---- */
 
-/* X1 = X0 W0, X2 = X1 W1, ..; each with sizes of its own, or all square. */
+/* A chain of n products X1 = X0 W0, X2 = X1 W1, ..; each matrix with sizes of its own, or all square. */
 static char *products(int n, bool sizes) {
     struct uk_text t = {0};
 
@@ -176,7 +177,7 @@ static struct effort effort_of(int n, bool sizes) {
     return (struct effort){problems, comparisons};
 }
 
-/* Does each of the problems of n products take at most so many operations? */
+/* True if no isl problem of n products takes more than `most` operations. */
 static bool takes(int n, bool sizes, unsigned long most) {
     char *text = products(n, sizes);
 
@@ -191,7 +192,7 @@ static void grows(bool sizes) {
     const struct effort warm = effort_of(8, sizes), few = effort_of(8, sizes), many = effort_of(32, sizes);
     unsigned long most = 4096;
 
-    (void)warm; /* which parsed the registry's declarations */
+    (void)warm; /* the first run also parsed the registry's declarations */
     print_message("8 products: %ld problems of isl, %ld comparisons of names; 32: %ld, %ld\n", few.problems,
                   few.comparisons, many.problems, many.comparisons);
     assert_true(many.problems <= 4 * few.problems + few.problems / 2);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules that move what is computed, and where it is kept: pack, cache_read, cache_write, compute_at and
- * reverse_compute_at, on programs of several statements. Every schedule's loops are interpreted, and compiled
- * and run, for sizes with every kind of edge, and compared exactly with the program as it is written.
+ * Steps that move computations or buffers: pack, cache_read, cache_write, compute_at and reverse_compute_at,
+ * on programs of several statements. The loops of every schedule are interpreted, compiled and run, for sizes
+ * with every kind of edge, and compared exactly with the program.
  *
- *     regions [PROGRAM]     only the programs whose name begins so
+ *     regions [PROGRAM]     only programs whose name begins with PROGRAM
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { MAX_SIZES = 8, MAX_SCHEDULES = 16, MAX_RUNS = 12 };
 struct example {
     const char *name, *program;
     const char *schedule[MAX_SCHEDULES];
-    int64_t size[MAX_RUNS][MAX_SIZES]; /* a run whose first size is -1 ends them */
+    int64_t size[MAX_RUNS][MAX_SIZES]; /* ended by a run whose first size is -1 */
 };
 
 #include "regions_examples.h"
@@ -38,7 +38,7 @@ static void check_runs(struct run *r, const struct example *e) {
     assert_int_equal(r->wrong, 0);
 }
 
-/* Where kernels are required, those of a target that has them. */
+/* If the steps need kernels, the target is one that has them. */
 static void check_schedule(const struct example *e, const char *steps) {
     const bool kernels = strstr(steps, "tensorize") != NULL;
     struct run r = {.context = context,

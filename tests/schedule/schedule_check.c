@@ -68,7 +68,7 @@ static int64_t size_value(const char *name, const int64_t mnk[3], const struct k
             p = k->fixed[2] ? k->fixed[2] : mnk[2];
 
     if (name[1])
-        switch (name[2]) { /* more than any row needs, and 1 at least */
+        switch (name[2]) { /* at least 1 and more than a row's elements */
         case 'a':
             return (k->shape != MATMUL ? n : k->a_transposed ? m : p) + 3;
         case 'b':
@@ -85,7 +85,7 @@ static const int64_t all_sizes[CHECK_SIZES][3] = {
     {1, 70, 7},  {3, 2, 70},  {28, 64, 3}, {17, 49, 5}, {41, 20, 6}, {7, 96, 9},
 };
 
-/* Of one schedule, by number. */
+/* Data of one schedule, by number of the size. */
 static struct random_data data[CHECK_SIZES];
 
 static void fill(const struct kind *k, struct uk_program *p, const int *sizes, int n) {
@@ -100,7 +100,7 @@ static void fill(const struct kind *k, struct uk_program *p, const int *sizes, i
 
 /* ---- GPUs ---- */
 
-/* The simulator's GPU that the target's code is for: opened when one is wanted first, and not closed. */
+/* The simulated GPU for the target's code. It is opened at the first use and never closed. */
 static struct uk_gpu *gpu_of(const char *target) {
     static struct uk_gpu *gpu[2];
     const int ordinal = !strcmp(target, "amdgcn-gfx90a");
@@ -111,7 +111,7 @@ static struct uk_gpu *gpu_of(const char *target) {
     return gpu[ordinal];
 }
 
-/* Through device memory of just the tensors' bytes. */
+/* Calls the code with copies of the tensors in device memory, without any margin. */
 static int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d) {
     struct uk_gpu *gpu = gpu_of(r->options.target);
     uk_gpu_address at[RANDOM_DATA_TENSORS];
@@ -138,7 +138,7 @@ static int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_
 
 /* ---- parallel loops ---- */
 
-/* for v in l .. u becomes: for w in l .. u; let v = l + u - 1 - w. */
+/* Reverses parallel loops: `for v in l .. u` becomes `for w in l .. u; let v = l + u - 1 - w`. */
 static void reverse_parallel(struct uk_arena *a, struct uk_node *n) {
     for (; n; n = n->next) {
         reverse_parallel(a, n->body);
@@ -160,7 +160,8 @@ static void reverse_parallel(struct uk_arena *a, struct uk_node *n) {
 
 static struct uk_node *parallel_loop(struct uk_node *n, int *number) {
     for (; n; n = n->next) {
-        /* Copies fill buffers, which do not outlive a run; C_init is a nest before. */
+        /* Only loops of C itself: copies fill buffers, whose content is not compared, and C_init is a
+         * separate nest. */
         if (n->op == UK_N_FOR && n->loop == UK_LOOP_PARALLEL && n->step == 1 && !strcmp(n->stage, "C") &&
             (*number)-- == 0)
             return n;
@@ -173,7 +174,7 @@ static struct uk_node *parallel_loop(struct uk_node *n, int *number) {
     return NULL;
 }
 
-/* The output after iterations [from, to) of the loop and all of the others. */
+/* Runs all loops, but of this one only the iterations [from, to), and copies the output. */
 static bool run_part(const struct run *r, struct random_data *d, struct uk_node *loop, int from, int to,
                      float *out) {
     const struct uk_node saved = *loop;
@@ -189,7 +190,7 @@ static bool run_part(const struct run *r, struct random_data *d, struct uk_node 
     return ran;
 }
 
-/* The first iterations of each parallel loop, each alone: none changes what another one does. */
+/* Runs the first iterations of each parallel loop one by one: no two change the same element. */
 static bool no_race(struct run *r, struct random_data *d) {
     enum { ITERATIONS = 3 };
     const size_t bytes = d->bytes[d->tensors - 1], elements = bytes / sizeof(float);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One schedule, checked: the loops that come of it are interpreted on integer-valued data and compared
- * exactly with the program as it is written. The workspace starts as NaN, and so does what a tensor's strides
- * leave between its rows. Parallel loops are run forwards and backwards, and no two of their iterations may
- * store to one element.
+ * Checks one schedule: its loops are interpreted on integer-valued data and compared exactly with the
+ * program. The workspace and the elements between a tensor's rows start as NaN. Parallel loops run forwards
+ * and backwards, and no two of their iterations may store to the same element.
  */
 #ifndef SCHEDULE_CHECK_H
 #define SCHEDULE_CHECK_H
@@ -16,32 +15,32 @@
 
 enum shape { MATMUL, MATMUL_BATCH, ADD, ADD_ROWS, SHAPES };
 
-/* A program: C = A * B, for 3 of them, A + B of vectors or of matrices. */
+/* A program: C = A * B, a batch of 3 such products, or sums of vectors or matrices. */
 struct kind {
     enum shape shape;
     bool a_transposed, b_transposed, accumulate, strided, swapped;
     int64_t fixed[3]; /* M, N, K as constants; 0: a size */
 };
 
-/* M, N, K to run with; the first three have an empty one. */
+/* Number of the sizes M, N, K to run with; in each of the first three, one is 0. */
 enum { CHECK_SIZES = 20 };
 
 struct uk_context;
-/* What the checks use; made and destroyed by the caller. */
+/* The context of all checks; the caller creates and destroys it. */
 extern struct uk_context *check_context;
-/* Of this test so far. */
+/* Number of wrong results so far. */
 extern int check_wrong;
-/* Calls on a GPU that its simulator cannot do: they count as right, and a test has few of them. */
+/* Calls on a GPU that its simulator does not support. They count as right; a test should have few. */
 extern int check_unsimulated;
-/* Print nothing and count nothing. */
+/* Neither prints nor counts wrong results. */
 extern bool check_quiet;
-/* For messages: how the random schedules are repeated. */
+/* The program name and options that repeat the random schedules, for messages. */
 extern const char *check_again;
-/* Run the machine code too; the target must be one that this machine runs. */
+/* Also runs machine code; the target must be one that this machine runs. */
 extern bool check_compile;
 
-/* Applies the steps (text, or "" for a schedule that the compiler chooses) and checks the result for some
- * sizes, by their numbers. What is wrong is printed; a refusal's reason is in the context. */
+/* Applies the steps (a text; "": an automatic schedule) and checks the result for n sizes, by number. Prints
+ * what is wrong; the reason of a refusal is in the context. */
 enum outcome check_schedule(const struct kind *k, const char *target, int threads, const char *steps,
                             const int *sizes, int n);
 

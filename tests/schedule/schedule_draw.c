@@ -51,7 +51,7 @@ void kernel_steps(struct random_steps *r, bool avx512) {
     put_step(r, "tensorize C.mi auto");
 }
 
-/* Buffers in shared and in register, at loops where they make sense, or not. */
+/* Draws buffers in shared memory and registers, at loops where they are legal or not. */
 static void random_buffers(struct random_steps *r) {
     static const char *const place[] = {"bx", "by", "ko", "ty", "tx", "ki"};
     static const char *const scope[] = {"shared", "register"};

@@ -4,8 +4,9 @@
  *
  *     schedules [--seed N|new] [--schedules N] [--gpu N]
  *
- * --seed repeats a run of random schedules, --schedules says how many. --gpu: only those of GPUs, every Nth
- * kind of program with each list of steps, and as many random ones, all compiled and run by the simulator.
+ * --seed repeats a run of random schedules, --schedules is their number. --gpu runs only schedules for GPUs,
+ * all compiled and run in the simulator: each list of steps with every Nth kind of program, and the random
+ * ones.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #include "schedule_draw.h"
 #include "test_options.h"
 
-/* COMPILE_EVERY: how often a random schedule runs as machine code too. */
+/* One of COMPILE_EVERY random schedules also runs as machine code. */
 enum { COMPILE_EVERY = 4 };
 
 static uint64_t seed = 1;
@@ -27,7 +28,8 @@ static char again[96];
 
 /* ---- each primitive ---- */
 
-/* Sizes take turns: the first few always, the others every fifth time. */
+/* Checks the steps, which must be legal, with the first four sizes and every fifth one of the others, in
+ * turn. */
 static void must_apply(const struct kind *k, const char *target, int threads, const char *steps) {
     static int turn;
     int size[CHECK_SIZES], n = 0;
@@ -82,7 +84,7 @@ static void one_primitive(void **state) {
     for (int i = 0; i < 32; i++) {
         const struct kind k = matmul_kind(i);
 
-        for (int s = i % 4; s < COUNT(steps); s += 4) /* every step with every fourth kind */
+        for (int s = i % 4; s < COUNT(steps); s += 4) /* each list of steps with every fourth kind */
             must_apply(&k, "interp", 1, steps[s]);
     }
 }
@@ -258,8 +260,8 @@ static void blocks_and_threads(void **state) {
     }
 }
 
-/* A kernel for each thread: operands in shared memory in groups, the pipeline before it, behind it, or none.
- * */
+/* A kernel for each thread, with operands in shared memory in groups; the pipeline step before the kernel's,
+ * after it, or none. */
 static void kernels_of_threads(void **state) {
     static const struct {
         const char *target;
@@ -318,7 +320,7 @@ static void on_gpus(void **state) {
 struct drawn {
     struct kind kind;
     const char *target;
-    int size[3]; /* by their numbers */
+    int size[3]; /* numbers of sizes */
 };
 
 static enum outcome try_drawn(void *user, const char *steps, bool quiet) {
@@ -330,7 +332,8 @@ static enum outcome try_drawn(void *user, const char *steps, bool quiet) {
     return o;
 }
 
-/* Draws a schedule of the n-th kind and checks it, compiled if that is wanted; RIGHT: it was applied. */
+/* Draws a schedule of a random kind of product and checks it, also compiled if `compile`. RIGHT: it was
+ * applied. */
 static enum outcome draw(uint64_t x, const char *target, void (*make)(struct random_steps *), bool compile,
                          bool fixed, int *steps) {
     static const int64_t extents[] = {0, 1, 2, 5, 14, 20, 29, 32, 33, 48};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines and pages that views touch, beside those of every element, one by one, for all places where the
- * first may lie: at any element of a line, and at any line of a page. */
+/*
+ * Compares the estimated lines and pages of a view with those that its elements touch, on average over all
+ * positions of the first element: each element of a line, each line of a page.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +23,7 @@ struct loops {
 
 static unsigned char touched[SPAN / 64];
 
-/* Units of a view whose first byte lies at `at`. */
+/* Counts the units that the view touches if its first byte is at `at`. */
 static int64_t count(const struct loops *l, int64_t unit, int64_t at) {
     int64_t index[LOOPS] = {0}, units = 0;
 
@@ -59,7 +61,7 @@ static void check(const struct loops *l, int64_t unit) {
         fail_msg("%s: %.2f units of %d bytes, %.2f are touched", l->what, got, (int)unit, expected);
 }
 
-/* 56 x 56 x 64 pixels: rows of 56 * 64 elements; channels outermost: planes of 56 * 56. */
+/* Tensors of 56 x 56 x 64. NHWC: rows of 56 * 64 elements; NCHW: planes of 56 * 56 elements. */
 static const struct loops cases[] = {
     {"an element", 4, 0, {{0}}, 0},
     {"a row", 4, 1, {{100, 4}}, 0.02},
