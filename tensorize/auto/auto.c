@@ -229,7 +229,7 @@ static void report(struct uk_schedule *s, const struct uk_stage *st, bool transp
 static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st, struct uk_reasons *r) {
     struct uk_text all = {0};
 
-    /* the report has the reasons otherwise */
+    /* a report contains the reasons already */
     if (!s->report)
         uk_reasons_put(s, r, &all, true);
     enum uk_status status = uk_fail(

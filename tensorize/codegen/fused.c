@@ -214,7 +214,8 @@ static LLVMValueRef load_pair(struct uk_codegen *g, const struct uk_expr *e) {
     return v;
 }
 
-/* The i-th value of the row after `from`; *pair: the sums of an even value and the next one. */
+/* Generates value from + i of the row. *pair: with P, two adjacent sums, computed if i is even and used again
+ * for the next i. */
 static LLVMValueRef value_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_expr *e,
                              const struct product *p, LLVMValueRef from, unsigned i, LLVMValueRef *pair) {
     struct uk_binding *outside = g->bindings;

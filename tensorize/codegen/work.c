@@ -79,7 +79,7 @@ static LLVMValueRef lay_out(struct uk_codegen *g) {
     return total;
 }
 
-/* The workspace of the device, which the device keeps. */
+/* Generates a call of uk_gpu_workspace(): device memory that all programs on the device share. */
 static LLVMValueRef device_workspace(struct uk_codegen *g, LLVMValueRef bytes) {
     LLVMTypeRef type = LLVMFunctionType(g->i32, (LLVMTypeRef[]){g->ptr, g->size, g->ptr}, 3, false);
     LLVMValueRef at = uk_cg_variable(g, g->ptr, "address");

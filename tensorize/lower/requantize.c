@@ -207,7 +207,7 @@ static struct uk_fused doubled_half(const struct uk_expr *e) {
 
 /* The integer added to a rounded f32: a number, or the narrow value that it was cast from. */
 static const struct uk_expr *zero_point(const struct uk_expr *e) {
-    enum { FAR = 1 << 15 }; /* beyond 2^23 the sum is not exact, and saturates */
+    enum { FAR = 1 << 15 }; /* f32 sums below 2^23 are then exact; larger ones saturate */
 
     if (e->op == UK_E_NUMBER)
         return e->is_integer && e->integer >= -FAR && e->integer <= FAR ? e : NULL;

@@ -9,7 +9,7 @@
 struct inlining {
     struct uk_schedule *s;
     const struct uk_step *step;
-    struct uk_stage *stage; /* P */
+    struct uk_stage *stage; /* P, which is inlined */
     const struct uk_tensor *tensor;
 };
 

@@ -15,7 +15,7 @@ enum {
 };
 static const int64_t canary = 0x5aa5c33c0ff01234;
 
-/* abi_call_asm contains the offsets. */
+/* Comments begin with the offset of the field, which abi_call_asm uses. */
 struct call {
     void (*function)(void);       /* 0 */
     uint64_t scalars[ARGUMENTS];  /* 8: d0 to d7 */

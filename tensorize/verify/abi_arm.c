@@ -8,7 +8,7 @@
 enum { REGISTERS = 8, VECTORS = 8, STACK_WORDS = 40 };
 static const uint32_t canary = 0x5aa5c33c;
 
-/* abi_call_asm contains the offsets. */
+/* Comments begin with the offset of the field, which abi_call_asm uses. */
 struct call {
     void (*function)(void);          /* 0 */
     uint32_t words[4 + STACK_WORDS]; /* 4: r0 to r3, then the stack */

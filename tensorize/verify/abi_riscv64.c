@@ -21,7 +21,7 @@ struct special {
     int64_t sp, gp, tp, fcsr;
 };
 
-/* abi_call_asm contains the offsets. */
+/* Comments begin with the offset of the field, which abi_call_asm uses. */
 struct call {
     void (*function)(void);                 /* 0 */
     uint64_t scalars[ARGUMENTS];            /* 8: fa0 to fa7 */

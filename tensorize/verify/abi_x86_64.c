@@ -20,7 +20,7 @@ struct x87 {
     uint32_t control, status, tag, rest[4];
 };
 
-/* abi_call_asm contains the offsets. */
+/* Comments begin with the offset of the field, which abi_call_asm uses. */
 struct call {
     void (*function)(void);       /* 0 */
     int64_t integers[INTEGERS];   /* 8: rdi rsi rdx rcx r8 r9 */
