@@ -120,9 +120,10 @@ const char *uk_kernel_parameters(const struct uk_kernel *kernel);
 int uk_kernel_mr(const struct uk_kernel *kernel);
 int uk_kernel_nr(const struct uk_kernel *kernel);
 int uk_kernel_kr(const struct uk_kernel *kernel);
-/* An edge tile takes the time of one whose rows are rounded up to a multiple of this: MR, where it is that of
- * a whole tile. */
+/* A tile of fewer rows or columns takes the time of one whose rows are rounded up to a multiple of row_step,
+ * and whose columns are to one of column_step: MR and NR if it takes the time of a whole tile. */
 int uk_kernel_row_step(const struct uk_kernel *kernel);
+int uk_kernel_column_step(const struct uk_kernel *kernel);
 /* Vector instructions of the inner loop, per k iteration: per group of kr (per call, if there is no k). Where
  * it is made for cores that load halves of vectors beside FMAs, these loads are counted as other. */
 double uk_kernel_fma(const struct uk_kernel *kernel);

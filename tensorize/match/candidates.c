@@ -112,8 +112,8 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
 
 /* Cycles of an iteration of the inner loop by the row's instruction counts; 0: it states none. */
 static double counted_cycles(const struct uk_target *t, const struct uk_kernel *k) {
-    const struct uk_counts n = {
-        .fma = uk_kernel_fma(k), .load = uk_kernel_loads(k), .other = uk_kernel_other(k)};
+    const struct uk_product_kernel p = uk_product_kernel(k);
+    const struct uk_counts n = uk_product_counts(&p, p.mr, p.nr);
 
     return uk_cost_cycles(&t->machine.core, &t->vectors, &n);
 }

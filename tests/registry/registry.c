@@ -28,7 +28,8 @@ static void rows_are_sound(void **state) {
          * other rows. */
         assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, ARCH));
         assert_true(k->function || !uk_kernel_runs_here(k));
-        assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0);
+        assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0 && k->column_step >= 1 &&
+                    k->nr % k->column_step == 0);
         assert_true(k->fma >= 0 && k->loads > 0);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(k->symbol, uk_kernel_at(j)->symbol);
@@ -66,6 +67,7 @@ static void fields_are_read(void **state) {
                                        .nr = 2,
                                        .kr = 3,
                                        .row_step = 4,
+                                       .column_step = 8,
                                        .fma = 5,
                                        .loads = 6,
                                        .other = 7,
@@ -88,6 +90,7 @@ static void fields_are_read(void **state) {
     assert_int_equal(uk_kernel_nr(&k), 2);
     assert_int_equal(uk_kernel_kr(&k), 3);
     assert_int_equal(uk_kernel_row_step(&k), 4);
+    assert_int_equal(uk_kernel_column_step(&k), 8);
     assert_true(uk_kernel_fma(&k) == 5 && uk_kernel_loads(&k) == 6 && uk_kernel_other(&k) == 7);
     assert_int_equal(uk_kernel_scope(&k), UK_EXEC_BLOCK);
     for (int i = -1; i < 5; i++)

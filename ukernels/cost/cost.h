@@ -4,7 +4,8 @@
  * it, so that they choose the same kernel for the same loop nest. Results depend on the arguments only
  * (struct uk_machine, for example, is one of them): nothing here asks which CPU it runs on.
  *
- *     kernel.c        instructions of a kernel's k iteration on the ports of a core
+ *     kernel.c        instructions of a loop on the ports of a core
+ *     product.c       instructions of a product's k iterations, and of copies of its operands
  *     nest.c          adds an operand (struct uk_lattice of view/) to a loop nest
  *     stream.c        a loop nest: its instructions, and the cache lines that its operands move from each
  *                     cache and from memory
@@ -43,6 +44,42 @@ double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, co
 /* The fraction of loads that cross from one 64-byte cache line into the next: loads of a vector of `bytes`,
  * one per row, of rows `stride` bytes apart, the first of which is aligned to a cache line. */
 double uk_cost_splits(int64_t bytes, int64_t stride);
+
+/* ---- product.c ---- */
+
+/* A kernel of matrix products, as far as the cycles of its instructions depend on it. It computes groups of
+ * at most mr rows and nr columns, whose sums are in registers. */
+struct uk_product_kernel {
+    int mr, nr;
+    int row_step, column_step; /* a group takes as long as one rounded up to multiples of these */
+    double vectors;            /* of a row of B */
+    bool shares_vectors;       /* row_step rows share a vector */
+    /* Vector instructions of a k iteration of a whole group. `merges`: loads of A that fill a part of a
+     * register. `shuffles`: broadcasts of elements of A that one load has loaded for several k iterations. */
+    double fma, loads, merges, shuffles, other;
+};
+
+struct uk_kernel;
+/* Such a kernel by its row of kernels.def. */
+struct uk_product_kernel uk_product_kernel(const struct uk_kernel *k);
+
+/* The instructions of a k iteration of a group. `rows`: a multiple of row_step, or a mean of such. */
+struct uk_counts uk_product_counts(const struct uk_product_kernel *k, double rows, int64_t columns);
+
+/* Cycles of a k iteration of all groups of an m x n product: each takes at least the latency of a
+ * multiply-add, as its sums wait for those of the k iteration before. Groups have `rows` rows, the last one
+ * perhaps fewer; 0: as few groups as possible, of equal numbers of rows or one more. */
+double uk_product_iteration(const struct uk_core *core, const struct uk_vectors *v,
+                            const struct uk_product_kernel *k, int64_t rows, int64_t m, int64_t n);
+
+/* The rows of each tile but the last if m rows are as few tiles as possible, of about equal heights. */
+int64_t uk_product_rows(int64_t m, int mr, int row_step);
+
+/* Cycles of the instructions of a copy that loads and stores that many vectors of `lanes` elements.
+ * transposes: squares of vectors are transposed, by log2(lanes) shuffles per vector. *loads: cycles of the
+ * loads. */
+double uk_copy_cycles(const struct uk_core *core, const struct uk_vectors *v, double vectors, int lanes,
+                      bool transposes, double *loads);
 
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
 

@@ -12,9 +12,7 @@
 #include "tiles.h"
 
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
-    const int64_t even = uk_ceil_div(m, uk_ceil_div(m, k->mr));
-
-    return uk_ceil_div(even, k->row_step) * k->row_step;
+    return uk_product_rows(m, k->mr, k->row_step);
 }
 
 int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts) {

@@ -2,11 +2,8 @@
 /*
  * Estimates the ways to compute a product by tiles, in cycles of one core.
  *
- * Tiles. A k iteration of a tile of mr x nr takes the longer of
- *
- * - its instructions on the core's ports. These are an FMA per row (mr rounded up to the kernel's
- *   row_step) and vector of nr columns, a broadcast load per row, and a load per vector of B;
- * - the latency of an FMA, which each sum of the tile has to wait for.
+ * Tiles. cost/product.c has the cycles of a k iteration of a tile of mr x nr: of an FMA per row and vector of
+ * columns, a broadcast load per row, and a load per vector of B.
  *
  * GEMM_CALL cycles per tile are added for the call, its jumps, and its part of C, which is read and written
  * once per block of k. A tile that is transposed on its way to C takes another GEMM_CALL, and GEMM_COLUMN
@@ -20,29 +17,33 @@
 #include "tiles.h"
 #include <limits.h>
 
-/* Cycles of a k iteration of a tile. */
-static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
-    const double vectors = (double)uk_ceil_div(nr, t->lanes),
-                 rows = (double)(uk_ceil_div(mr, row_step) * row_step);
+/* The kernel of a tile: a load per vector of B, and a broadcast load per row of A. */
+static struct uk_product_kernel kernel_of(const struct gemm_tile *t, int row_step) {
+    const int vectors = (int)uk_ceil_div(t->nr, t->lanes);
 
-    const struct uk_counts n = {.fma = rows * vectors, .load = rows + vectors};
+    return (struct uk_product_kernel){.mr = t->mr,
+                                      .nr = t->nr,
+                                      .row_step = row_step,
+                                      .column_step = t->lanes,
+                                      .vectors = vectors,
+                                      .fma = t->mr * vectors,
+                                      .loads = t->mr + vectors};
+}
 
-    return uk_max_real(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
+/* Cycles of a k iteration of a whole tile with that many columns. */
+static double tile_cost(const struct gemm_tile *t, int64_t columns) {
+    const struct uk_product_kernel k = kernel_of(t, t->mr);
+
+    return uk_product_iteration(t->core, t->vectors, &k, t->mr, t->mr, columns);
 }
 
 /* Cycles of the instructions of all tiles of a product, of `rows` rows each. */
 static double instructions_of(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                               int64_t n, int64_t iterations) {
-    const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
-    double cycles = (double)(high * wide) * iteration_cost(t, k->row_step, rows, t->nr);
+    const struct uk_product_kernel tile = kernel_of(t, k->row_step);
 
-    if (narrow)
-        cycles += (double)high * iteration_cost(t, k->row_step, rows, narrow);
-    if (low)
-        cycles += (double)wide * iteration_cost(t, k->row_step, low, t->nr);
-    if (low && narrow)
-        cycles += iteration_cost(t, k->row_step, low, narrow);
-    return cycles * (double)iterations + (double)(uk_ceil_div(m, rows) * uk_ceil_div(n, t->nr)) * GEMM_CALL;
+    return uk_product_iteration(t->core, t->vectors, &tile, rows, m, n) * (double)iterations +
+           (double)(uk_ceil_div(m, rows) * uk_ceil_div(n, t->nr)) * GEMM_CALL;
 }
 
 double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k) {
@@ -58,23 +59,23 @@ bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile 
 /* Cycles per row of C and k iteration for n columns, the last of which a narrower tile may compute. */
 static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
     const int64_t wide = n / t->nr, narrow = n % t->nr;
-    double last = narrow ? iteration_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
+    double last = narrow ? tile_cost(t, t->nr) / t->mr : 0;
 
     for (int i = 0; i < type->tiles && narrow; i++) {
         const struct gemm_tile *u = &type->tile[i];
-        const double cost = iteration_cost(u, u->mr, u->mr, u->nr) / u->mr;
+        const double cost = tile_cost(u, u->nr) / u->mr;
 
         if (u->lanes == t->lanes && u->mr >= t->mr && narrow <= u->nr && cost < last)
             last = cost;
     }
-    return (double)wide * iteration_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
+    return (double)wide * tile_cost(t, t->nr) / t->mr + last;
 }
 
 /* The factor by which a tile takes longer than its instructions say because it reads more than
  * GEMM_FLAT_BYTES bytes of B a cycle, having few rows: with AVX2 a tile of 4 rows x 3 vectors. Otherwise 1.
  */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
-    return t->nr * type->size > GEMM_FLAT_BYTES * iteration_cost(t, t->mr, t->mr, t->nr) ? GEMM_FLAT : 1;
+    return t->nr * type->size > GEMM_FLAT_BYTES * tile_cost(t, t->nr) ? GEMM_FLAT : 1;
 }
 
 /* Ties: the tile with more rows, which loads less. */
@@ -191,20 +192,15 @@ static int64_t lines_of_panel(const struct copy *c) {
     return c->to.kind == UK_PANELS ? uk_lattice_taken(&c->to) : 0;
 }
 
-/* Cycles of a copy's instructions, and of its loads. If it transposes, a square of vectors takes log2(lanes)
- * shuffles per vector. */
+/* Cycles of a copy's instructions, and of its loads. */
 static double copy_instructions(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
     const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->lines, lines) : 1,
                   wide = uk_ceil_div(lines ? lines : c->lines, t->lanes);
-    const double vectors = (double)(panels * wide) * (double)p->k;
-    struct uk_counts n = {.load = vectors, .other = vectors};
+    const bool transposes = (lines ? uk_lattice_across(&c->from) : uk_lattice_step(&c->from)) != 1;
 
-    for (int l = t->lanes; l > 1 && (lines ? uk_lattice_across(&c->from) : uk_lattice_step(&c->from)) != 1;
-         l /= 2)
-        n.shuffle += vectors;
-    *loads = vectors / uk_ports_rate(&t->vectors->load);
-    return uk_max_real(uk_cost_cycles(t->core, t->vectors, &n), vectors / uk_ports_rate(&t->vectors->store));
+    return uk_copy_cycles(t->core, t->vectors, (double)(panels * wide) * (double)p->k, t->lanes, transposes,
+                          loads);
 }
 
 /* Cycles of a copy. An iteration of its nest copies

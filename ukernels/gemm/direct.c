@@ -31,17 +31,6 @@
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
 
-/* Loads of A per k iteration that fill a part of a register. Loads of two contiguous elements of a
- * column-major A fill whole registers but count too: for few k iterations their masks cost as much, and for
- * many half a vector per row is as good. */
-static double merging_loads(const struct uk_kernel *k) {
-    const double a = k->loads - 1;
-
-    if (k->operation->form == UK_OP_SMALL_TA)
-        return k->row_step == 2 ? a : 0;
-    return k->row_step > 1 ? a - a / k->row_step : 0;
-}
-
 /* Vectors of B per k iteration that cross a line, if rows are `stride` bytes apart. */
 static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, int64_t stride) {
     const int row = k->nr * t->size, vector = k->mr * row / (int)k->fma, bytes = row < vector ? row : vector;
@@ -49,27 +38,17 @@ static double splits_of(const struct gemm_type *t, const struct uk_kernel *k, in
     return row / bytes * uk_cost_splits(bytes, stride);
 }
 
-/* Cycles of a k iteration for `rows` rows, in groups, each of which loads a row of B. If a kernel loads
- * elements of several k iterations at once, the fraction of rows that it broadcasts by shuffles is taken to
- * be that of a whole group. If rows share a vector, the last vector may be partly unused. */
+/* Cycles of a k iteration for `rows` rows, in groups, each of which loads a row of B. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows,
                                int64_t stride) {
     const struct uk_core *core = &t->machine->core;
-    const int step = k->row_step;
-    const double whole = (rows + step - 1) / step * step, part = whole / k->mr,
-                 groups = (rows + k->mr - 1) / k->mr, splits = groups * splits_of(t, k, stride);
-    struct uk_counts n = {.fma = k->fma * part,
-                          .load = splits * core->split * uk_ports_rate(&t->vectors->load)};
+    const struct uk_product_kernel p = uk_product_kernel(k);
+    const double groups = (rows + k->mr - 1) / k->mr, splits = splits_of(t, k, stride),
+                 whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
+    struct uk_counts n = uk_product_counts(&p, whole / groups, k->nr);
 
-    if (step > 1) {
-        n.load += groups + (k->loads - 1) * part;
-        n.shuffle = k->other * part;
-        n.merge = merging_loads(k) * part + groups;
-    } else {
-        n.shuffle = groups * uk_min_real(k->other, rows / groups);
-        n.load += groups * (k->loads - k->mr + k->other) + rows - n.shuffle;
-    }
-    return uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split;
+    n.load += splits * core->split * uk_ports_rate(&t->vectors->load);
+    return groups * (uk_cost_cycles(core, t->vectors, &n) + splits * t->vectors->split);
 }
 
 /* True if a load into a part of a register occupies an FMA port. */

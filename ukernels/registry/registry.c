@@ -40,6 +40,7 @@
      .nr = nr_,                                                                               \
      .kr = 1,                                                                                 \
      .row_step = mr_,                                                                         \
+     .column_step = nr_,                                                                      \
      .a_align = 1,                                                                            \
      .b_align = 1,                                                                            \
      .c_align = 1,                                                                            \
@@ -111,6 +112,7 @@ READ(int, mr)
 READ(int, nr)
 READ(int, kr)
 READ(int, row_step)
+READ(int, column_step)
 READ(double, fma)
 READ(double, loads)
 READ(double, other)

@@ -49,7 +49,7 @@ struct uk_kernel {
     int mr, nr;
     int kr;                        /* default 1 */
     enum uk_edges edges;           /* default UK_EDGES_ANY */
-    int row_step;                  /* default MR */
+    int row_step, column_step;     /* default MR, NR */
     int a_over;                    /* elements that it may read past the end of a row of the first operand */
     int a_align, b_align, c_align; /* bytes; default 1: the alignment of the elements suffices */
     /* Ties: among rows that are estimated to take the same time, the lowest rank is chosen. 0, the default:

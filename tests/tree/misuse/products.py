@@ -96,7 +96,7 @@ def run(w):
 OF_TYPES = {"": product, "_batch": batch, "_batch_strided": strided, "_plan": planned, "_run": run,
             "_pack_a": lambda w: (w.plan(a_packed=True), w.matrix(), w.matrix()), "_pack_b": lambda w: (w.plan(b_packed=True), w.matrix(), w.matrix())}
 FIELDS = {"symbol": None, "op": None, "isa": None, "impl": None, "arch": None, "features": None, "cores": None, "parameters": None, "function": None,
-          "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0}
+          "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "column_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0}
 GOOD = {
     **{f"uk_{letter}gemm{rest}": arguments for letter in "sd" for rest, arguments in OF_TYPES.items()},
     **{f"uk_igemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
