@@ -6,6 +6,7 @@
 #include "registry/operation.h"
 #include "auto_stage.h"
 #include "copies.h"
+#include "tiling.h"
 #include "sums.h"
 #include "costing.h"
 
@@ -173,6 +174,11 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "no loop of the stage goes over its channels");
         return UK_NO_MATCH;
     }
+    if (!status && uk_has_too_many_columns(s, st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "rows share its vectors, which is slower for more than %d columns", uk_kernel_nr(i->row));
+        return UK_NO_MATCH;
+    }
     if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
         (status = check_panels(s, st, p, why)))
         return status;
@@ -190,7 +196,10 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
         return UK_NO_MATCH;
     }
-    return pack_if_cheaper(s, st, p);
+    status = pack_if_cheaper(s, st, p);
+    if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
+        p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+    return status;
 }
 
 /* Plans whose panels kernels fill, not plain loops, are preferred. */

@@ -39,52 +39,6 @@ bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
-static bool has_channels(const struct uk_fit *f) {
-    return f->intrinsic->row && uk_kernel_operation(f->intrinsic->row)->form == UK_OP_DEPTHWISE_CHANNELS;
-}
-
-int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f) {
-    for (int v = 0; v < f->axes && has_channels(f); v++) {
-        bool all = !uk_is_reduced(st, f->axis[v]);
-
-        for (int o = 0; o < st->operands; o++)
-            all = all && uk_depends(&st->operand[o], f->axis[v]);
-        if (all)
-            return v;
-    }
-    return -1;
-}
-
-bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f) {
-    return has_channels(f) && uk_channel_axis(st, f) < 0;
-}
-
-/* The number of calls of the kernel if its sum is not split. */
-static double calls(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    double n = 1;
-
-    for (int i = 0; i < st->loops; i++)
-        n *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    for (int v = 0; v < f->axes; v++)
-        n *= f->most[v] ? ceil(uk_values_estimate(s, st, f->axis[v]) / (double)f->most[v]) : 1;
-    return n;
-}
-
-double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    const struct uk_vectors *v = &s->target->vectors;
-    const double lanes = v->bytes / (double)uk_type_bytes(st->operand[0].tensor->type);
-    double tile = 1;
-
-    for (int i = 0; i < f->axes; i++)
-        tile *= f->most[i] && !uk_is_reduced(st, f->axis[i]) ? (double)f->most[i] : 1;
-    const double vectors = tile / (lanes > 1 ? lanes : 1);
-    return GEMM_CALL + vectors / uk_ports_rate(&v->store) + vectors / uk_ports_rate(&v->load);
-}
-
-double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    return calls(s, st, f) * uk_cycles_of_call(s, st, f);
-}
-
 double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                    bool by_first_tile) {
     struct uk_costing c;

@@ -14,10 +14,6 @@
 /* Maximum number of loops in a nest; the loops outside repeat it. */
 enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };
 
-/* Operations at the end of a row of sums, for kernels whose group of terms fills a register: an address,
- * loading the sum, adding the halves of the register, storing. */
-enum { GROUP_END = 6 };
-
 /* ---- costs that do not depend on blocks ---- */
 
 /* Bytes by which one step along the loop moves the operand; an index that is not affine counts as constant.
@@ -36,94 +32,17 @@ static int64_t stride_of(const struct uk_schedule *s, const struct uk_operand *o
     return n * (int64_t)uk_type_bytes(o->tensor->type);
 }
 
-/* The number of rows needed to hide the latency of a multiply-add; fewer rows cost as much. */
-static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage *st,
-                              const struct uk_kernel *row) {
-    const struct uk_target *t = s->target;
-    const double lanes = (double)t->vectors.bytes / (double)uk_type_bytes(st->operand[0].tensor->type),
-                 vectors = uk_max_real(uk_kernel_nr(row) / uk_max_real(lanes, 1), 1);
-
-    return uk_max_real(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
-}
-
-/* The cost of n iterations in tiles of `most`: the last tile counts with its length rounded up to `step`. */
-static double rounded(double n, double most, double step) {
-    if (most <= 0 || step <= 0)
-        return n;
-    double full = (double)(int64_t)(n / most), rest = n - full * most;
-
-    return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
-}
-
-/* Factor by which partly filled vectors of channels raise the time: they take as long as full ones. */
-static double waste_of_channels(const struct uk_schedule *s, const struct uk_stage *st,
-                                const struct uk_fit *f) {
-    const int v = uk_channel_axis(st, f);
-    const double n = v < 0 ? 0 : uk_values_estimate(s, st, f->axis[v]),
-                 nr = v < 0 ? 1 : uk_kernel_nr(f->intrinsic->row);
-
-    return n > 0 ? (double)(int64_t)((n + nr - 1) / nr) * nr / n : 1;
-}
-
-/* The number of k iterations of full tiles that take as long as all tiles of the stage; partial tiles are
- * rounded up. */
-static double iterations_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    const struct uk_kernel *row = f->intrinsic->row;
-    const double few = row ? rows_of_latency(s, st, row) : 1;
-    /* A call of matrix times vector takes any number of rows; the kernel computes mr of them at a time. */
-    const double at_once = row && uk_kernel_operation(row)->form == UK_OP_GEMV_N ? uk_kernel_mr(row) : 1;
-    double work = 1, size = 1;
-
-    for (int v = 0; v < f->axes + f->units; v++) {
-        double n = v < f->axes ? uk_values_estimate(s, st, f->axis[v]) : 1;
-        int64_t most = v < f->axes ? f->most[v] : f->unit[v - f->axes];
-
-        const bool rows = row && most == uk_kernel_mr(row);
-
-        /* a partial group takes as long as a full one */
-        if (at_once > 1 && v < f->axes && uk_is_reduced(st, f->axis[v]))
-            n = ceil(n / uk_kernel_kr(row)) * uk_kernel_kr(row);
-        if (v >= f->axes && rows && (double)most >= few)
-            n = few;
-        work *= rounded(n, (double)most, rows ? uk_kernel_row_step(row) : (double)most);
-        size *= most ? (double)most : 1;
-    }
-    for (int i = 0; i < st->loops; i++)
-        work *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    return work / size / at_once * waste_of_channels(s, st, f);
-}
-
-/* Cycles for horizontal sums: kernels whose vectors lie along the sum add their lanes at the end, for mr rows
- * at a time; those whose group fills a register, for each row of each call. */
-static double lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    const struct uk_kernel *row = f->intrinsic->row;
-    const enum uk_op_form form = uk_kernel_operation(row)->form;
-    double sums = 1;
-
-    if (form == UK_OP_GEMV_N && uk_kernel_kr(row) > 1) {
-        for (int i = 0; i < st->loops; i++)
-            if (!uk_is_axis(f, st->loop[i]) || !uk_is_reduced(st, st->loop[i]))
-                sums *= uk_values_estimate(s, st, st->loop[i]);
-        return sums * GROUP_END;
-    }
-    if (s->target->vectors.bytes < 16 || (form != UK_OP_GEMV_N && form != UK_OP_DOT))
-        return 0;
-    for (int i = 0; i < st->loops; i++)
-        sums *= uk_is_reduced(st, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    return ceil(sums / uk_kernel_mr(row)) * GEMM_TREE;
-}
-
 void uk_costing_begin(struct uk_costing *c, const struct uk_schedule *s, const struct uk_stage *st,
                       const struct uk_fit *f, bool by_first_tile) {
     const struct uk_kernel *row = f->intrinsic->row;
-    const double iterations = iterations_of(s, st, f);
+    const double iterations = uk_whole_iterations(s, st, f);
 
     *c = (struct uk_costing){.s = s, .st = st, .fit = f, .by_first_tile = by_first_tile};
     c->operands = st->operands < UK_NEST_OPERANDS ? st->operands : UK_NEST_OPERANDS;
     c->iterations = iterations;
     /* nothing is known of a kernel that the program declares */
     if (row) {
-        c->instructions = iterations * uk_kernel_cycles(s->target, row) + lanes_cycles(s, st, f);
+        c->instructions = iterations * uk_kernel_cycles(s->target, row) + uk_lanes_cycles(s, st, f);
         c->loads =
             iterations * uk_kernel_loads(row) / uk_kernel_kr(row) / uk_ports_rate(&s->target->vectors.load);
     }
@@ -236,10 +155,11 @@ static void set_body(const struct uk_costing *c, const struct uk_levels *l, int 
     out->pitch = 0;
     for (int v = 0; v < f->axes; v++) {
         const int i = place_of(c, f->axis[v]);
-        const int64_t n = range_in(c, l, l->levels, i),
+        const int64_t at_once = uk_rows_at_once(c->st, f, v),
+                      n = uk_min(range_in(c, l, l->levels, i), at_once),
                       stride = c->stride[o][i] < 0 ? -c->stride[o][i] : c->stride[o][i];
 
-        if (uk_is_reduced(c->st, f->axis[v]) || !f->most[v] || !stride)
+        if (uk_is_reduced(c->st, f->axis[v]) || !at_once || !stride)
             continue;
         if (stride == out->bytes && out->length == out->bytes) {
             out->length = n * stride;
@@ -304,13 +224,16 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
         for (int v = 0; v < f->axes; v++) {
             const int at = place_of(c, f->axis[v]);
             const bool sum = uk_is_reduced(st, f->axis[v]);
+            const int64_t at_once = sum ? 1 : uk_max(uk_rows_at_once(st, f, v), 1),
+                          groups = uk_ceil_div(range_in(c, l, l->levels, at), at_once);
             int64_t stride[UK_NEST_OPERANDS];
 
             if (sum != (pass == 1) || (!sum && f->most[v]))
                 continue;
             for (int o = 0; o < c->operands; o++)
-                stride[o] = f->panel[o].width ? panels[o].stride[at] : c->stride[o][at];
-            add_loop(&loops, range_in(c, l, l->levels, at), stride, c->operands);
+                stride[o] = (f->panel[o].width ? panels[o].stride[at] : c->stride[o][at]) * at_once;
+            add_loop(&loops, groups, stride, c->operands);
+            calls *= at_once > 1 ? (double)groups : 1;
         }
     }
     /* the tile's sums stay in registers */
@@ -330,17 +253,19 @@ static double copy_instructions(const struct uk_costing *c, int o, const struct 
     const struct uk_target *t = c->s->target;
     const double lanes = uk_max_real((double)t->vectors.bytes / (double)p->bytes, 1),
                  vectors = elements / lanes, stores = vectors / uk_ports_rate(&t->vectors.store);
-    struct uk_counts n = {.load = vectors, .other = vectors};
+    const bool transposes = c->stride[o][p->lane] != p->bytes;
 
     *loads = 0;
     if (c->by_first_tile)
         return stores;
-    if (c->stride[o][p->lane] != p->bytes && next != p->bytes)
-        n = (struct uk_counts){.load = elements, .other = 2 * elements};
-    else if (c->stride[o][p->lane] != p->bytes || c->fit->panel[o].group)
-        n.shuffle = vectors * log2(lanes);
-    *loads = n.load / uk_ports_rate(&t->vectors.load);
-    return uk_max_real(uk_cost_cycles(&t->machine.core, &t->vectors, &n), stores);
+    if (transposes && next != p->bytes) {
+        const struct uk_counts n = {.load = elements, .other = 2 * elements};
+
+        *loads = elements / uk_ports_rate(&t->vectors.load);
+        return uk_max_real(uk_cost_cycles(&t->machine.core, &t->vectors, &n), stores);
+    }
+    return uk_copy_cycles(&t->machine.core, &t->vectors, vectors, (int)lanes,
+                          transposes || c->fit->panel[o].group, loads);
 }
 
 static double copy_cost(const struct uk_costing *c, const struct uk_levels *l, int o) {

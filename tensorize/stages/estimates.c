@@ -1,51 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of sizes from constants, assumptions and the defaults of `size` items. */
+/* Estimates of sizes from constants, assumptions, the defaults of `size` items and, of strides, extents. */
+#include "minmax.h"
 #include "stages.h"
 
 enum { GUESS = 1024 }; /* value of unknown sizes */
 
-/* The size's value: by --define, by a `size` item, or by its definition; clears *known if it has none. */
-static int64_t known_value(const struct uk_var *v, void *user) {
-    bool *known = user;
+struct evaluation {
+    const struct uk_program *program;
+    bool ignores_defined; /* sizes that --define makes constants have their defaults */
+    bool known;           /* cleared by a size without a value */
+};
 
-    if (v->defined)
+static int64_t value_of(const struct uk_var *v, void *user);
+
+/* The stride that v is, if it occurs only as strides, of tensors whose inner dimensions are contiguous; 0:
+ * these have no known extents. */
+static int64_t dense_stride(const struct uk_var *v, const struct evaluation *e) {
+    int64_t most = 0;
+
+    for (const struct uk_tensor *t = e->program->tensors; t && !v->is_extent; t = t->next) {
+        struct evaluation inner = *e;
+        int order[UK_MAX_DIMS];
+        int64_t elements = 1;
+        bool overflow = false;
+
+        uk_inner_first(t, order);
+        inner.known = true;
+        for (int i = 0; i < t->stored_dims && inner.known && !overflow; i++) {
+            const struct uk_index *stride = t->stride[order[i]];
+
+            if (stride->op == UK_I_VAR && stride->var == v)
+                most = uk_max(most, elements);
+            overflow = __builtin_mul_overflow(
+                elements, uk_index_eval(t->stored[order[i]], value_of, &inner, &overflow), &elements);
+        }
+    }
+    return most;
+}
+
+/* The size's value: by --define, by its definition, or by a `size` item; else, of a stride, the smallest. */
+static int64_t value_of(const struct uk_var *v, void *user) {
+    struct evaluation *e = user;
+
+    if (v->defined && !e->ignores_defined)
         return v->value;
     if (v->definition) {
         bool overflow = false;
-        int64_t n = uk_index_eval(v->definition, known_value, user, &overflow);
+        int64_t n = uk_index_eval(v->definition, value_of, user, &overflow);
 
-        *known = *known && !overflow;
+        e->known = e->known && !overflow;
         return n;
     }
-    *known = *known && v->has_default;
-    return v->default_value;
-}
+    if (v->has_default)
+        return v->default_value;
+    const int64_t stride = dense_stride(v, e);
 
-/* The same, ignoring --define. */
-static int64_t argument_value(const struct uk_var *v, void *user) {
-    struct uk_var argument = *v;
-
-    argument.defined = false;
-    return known_value(&argument, user);
+    e->known = e->known && stride;
+    return stride;
 }
 
 /* The value of e, or 0 if it is unknown. */
-static int64_t evaluate(const struct uk_schedule *s, const struct uk_index *e,
-                        int64_t (*value)(const struct uk_var *, void *)) {
-    bool known = true, overflow = false;
-    int64_t n = uk_index_eval(e, value, &known, &overflow);
+static int64_t evaluate(const struct uk_schedule *s, const struct uk_index *e, bool ignores_defined) {
+    struct evaluation v = {s->program, ignores_defined, true};
+    bool overflow = false;
+    int64_t n = uk_index_eval(e, value_of, &v, &overflow);
 
-    for (const struct uk_assume *a = s->program->assumes; a && !known; a = a->next) {
+    for (const struct uk_assume *a = s->program->assumes; a && !v.known; a = a->next) {
         if (a->relation->op != UK_I_EQ || !uk_index_equal(a->relation->a, e))
             continue;
-        known = true;
-        n = uk_index_eval(a->relation->b, value, &known, &overflow);
+        v.known = true;
+        n = uk_index_eval(a->relation->b, value_of, &v, &overflow);
     }
-    return known && !overflow && n > 0 ? n : 0;
+    return v.known && !overflow && n > 0 ? n : 0;
 }
 
 int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e) {
-    return evaluate(s, e, known_value);
+    return evaluate(s, e, false);
 }
 
 double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e) {
@@ -55,7 +85,7 @@ double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e) {
 }
 
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e) {
-    int64_t n = evaluate(s, e, argument_value);
+    int64_t n = evaluate(s, e, true);
 
     return n ? (double)n : GUESS;
 }
