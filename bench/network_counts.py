@@ -20,7 +20,7 @@ requantization, copies, borders and transposes included. Programs:
 Outputs are compared with ONNX Runtime's (needs ./uk-setup networks): bytes must be equal, with sums by NumPy,
 because ONNX Runtime saturates on CPUs without an instruction for them; floats must be within the bounds of
 tests/networks/oracle.py. `here` compares with the same network compiled for this CPU. Exits with 1 after a
-difference. FLOOR is a lower bound of the products' instructions on P (uk/network/network_count.c).
+difference. FLOOR is a lower bound of the products' instructions on P (uk/network/count.c).
 """
 
 import array

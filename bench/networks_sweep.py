@@ -9,7 +9,7 @@ A layer is a convolution of u8 by i8 with windows of 1 to 7, strides 1 and 2, 3 
 7 to 112, in one of four cases a depthwise one; NHWC, with TensorFlow's padding and a requantization per
 channel, as in networks. It is compiled twice, and both results must be equal: with constant sizes, where few
 channels are gathered as in networks (networks/layers/gather_windows.c), and with sizes as arguments. Lower
-bounds: uk/network/network_count.c. The same seed (default 0) draws the same layers (default 40).
+bounds: uk/network/count.c. The same seed (default 0) draws the same layers (default 40).
 """
 
 import json

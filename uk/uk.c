@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command uk: parses the command line and runs the command; the commands are in uk_*.c and the
- * folders. */
+/* The command uk: parses the command line and runs one of its commands, each in the file or folder of its
+ * name. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "commit.h"
 #include "remote/remote.h"
-#include "uk_options.h"
+#include "options.h"
 
 static bool parse_integer(const char *text, int64_t *value) {
     char *end;

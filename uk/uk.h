@@ -60,17 +60,17 @@ struct uk_arguments {
     int64_t cooldown; /* seconds; 0: not given */
 };
 
-/* ---- uk.c, uk_complain.c ---- */
+/* ---- uk.c, complain.c ---- */
 
 /* Prints "uk: error: ..." on standard error and returns the exit status. */
 int uk_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- uk_given.c ---- */
+/* ---- repeated_options.c ---- */
 
 /* Returns the i-th value given for the option, i = 0, 1, ...; NULL: there are no more. */
 const char *uk_given(const struct uk_arguments *a, const char *option, int i);
 
-/* ---- uk_help.c ---- */
+/* ---- help.c ---- */
 
 struct uk_command;
 /* Prints the help of one command, or of all if c is NULL. */
@@ -79,7 +79,7 @@ void uk_print_help(FILE *out, const struct uk_command *c);
  * the exit status. */
 int uk_unknown(const char *what, const char *word, const struct uk_command *c);
 
-/* ---- uk_compile.c ---- */
+/* ---- compile.c ---- */
 
 /* Maps a word of --emit to its enum uk_emit; -1: the word applies to networks only. */
 int uk_stage_of(const char *word);
@@ -89,7 +89,7 @@ int uk_stage_by_ending(const char *out, int *stage);
 /* Refuses binary output without -o. Returns UK_EXIT_OK for everything else. */
 int uk_check_binary(const struct uk_arguments *a, int stage);
 
-/* ---- uk_file.c ---- */
+/* ---- file.c ---- */
 
 /* True if the name means standard input. */
 bool uk_is_stdin(const char *path);
@@ -103,7 +103,7 @@ int uk_check_output(const char *path);
  * status. */
 int uk_write_output(const char *path, const char *bytes, size_t length);
 
-/* ---- uk_program.c: the program of run, compile and explain ---- */
+/* ---- program.c: the program of run, compile and explain ---- */
 
 struct uk_job {
     struct uk_context *context;
@@ -129,13 +129,13 @@ int uk_job_failed(const struct uk_job *job, enum uk_status status);
 /* Prints the notes and warnings of the last call on the context. */
 void uk_job_notes(const struct uk_job *job);
 
-/* ---- uk_shape.c: values of sizes, operation counts, recognition of matrix products ---- */
+/* ---- shape.c: values of sizes, operation counts, recognition of matrix products ---- */
 
 /* Assigns values to all sizes, from --size, constants and `size` items. Strides without a value become the
  * smallest that the rows allow. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
-/* uk_terms.c: number of times that the statement's right side is evaluated, excluding terms that `where`
+/* terms.c: number of times that the statement's right side is evaluated, excluding terms that `where`
  * skips or that are zero padding. */
 double uk_terms(const struct uk_statement *s, const int64_t *sizes);
 /* Floating-point or integer operations per call; a multiply-add counts as two. */
@@ -146,7 +146,7 @@ double uk_traffic(const struct uk_program *p, const int64_t *sizes);
  * in the program's order. */
 bool uk_is_gemm(const struct uk_program *p, const int64_t *sizes, void *const *tensors, struct bench_gemm *g);
 
-/* ---- uk_data.c: the operands of a call ---- */
+/* ---- data.c: the operands of a call ---- */
 
 struct uk_array {
     const struct uk_tensor *tensor;
@@ -183,7 +183,7 @@ double uk_data_value(const struct uk_array *a, size_t i);
 struct uk_tolerance {
     double roundings, steps;
 };
-/* uk_operands.c: arguments of the module's function: the arrays' addresses, with those of constant arrays
+/* operands.c: arguments of the module's function: the arrays' addresses, with those of constant arrays
  * replaced by their packed copies. */
 struct uk_operands {
     const struct uk_data *data;
@@ -202,11 +202,11 @@ void uk_operands_free(struct uk_operands *o);
  * `each` has a tolerance per array, in order; NULL: values must be equal. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    const struct uk_tolerance *each);
-/* uk_tolerance.c: the tolerance of each array for calls on uk_data_integers(). The caller frees it; NULL: out
+/* tolerance.c: the tolerance of each array for calls on uk_data_integers(). The caller frees it; NULL: out
  * of memory. */
 struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *sizes);
 
-/* ---- uk_gpu_run.c ---- */
+/* ---- gpu_run.c ---- */
 
 /* A call of a module compiled for a GPU. `sizes` are those that are not constants. */
 struct uk_gpu_call {
@@ -230,7 +230,7 @@ const char *uk_gpu_kind_of(const char *target);
  * use. */
 const char *uk_gpu_kind_here(const char *target);
 
-/* ---- uk_child.c: child processes and signals ---- */
+/* ---- child.c: child processes and signals ---- */
 
 /* Defers signals that would end uk: they end the program that uk_run_child() waits for, with its descendants,
  * so that uk can remove its files. Calls nest; each needs a uk_release_signals(). */
@@ -252,7 +252,7 @@ int uk_run_child_on(char *const argv[], const int files[3]);
  * its descendants hold open, so end of file means that all have ended. Returns 0 or an errno value. */
 int uk_start_child(char *const argv[], const int files[3], int *open_end, int *pid);
 
-/* ---- uk_progress.c ---- */
+/* ---- progress.c ---- */
 
 /* The current activity, such as "compiling layer", 37 of 101. what = NULL: the text of
  * uk_progress_begin_items(); of = 0: without numbers. */
@@ -266,7 +266,7 @@ void uk_progress_begin(const char *text);
 void uk_progress_begin_items(const char *text, struct uk_progress_item items(const void *), const void *user);
 void uk_progress_end(void);
 
-/* ---- uk_show.c ---- */
+/* ---- show.c ---- */
 
 /* The comment at the head of a kernel's source, as `uk show` prints it. The build generates the table from
  * the sources; the last row's symbol is NULL. */
@@ -277,7 +277,7 @@ extern const struct uk_kernel_doc uk_kernel_docs[];
 /* Finds the kernel's row. NULL: an error with the closest name has been printed. */
 const struct uk_kernel *uk_kernel_named(const char *name);
 
-/* ---- uk_simulate.c: GPU kernels in the simulator. One simulation serves the launches of one code object;
+/* ---- simulate.c: GPU kernels in the simulator. One simulation serves the launches of one code object;
  * NULL: out of memory. ---- */
 
 struct uk_simulation *uk_simulation_begin(void);
@@ -303,7 +303,7 @@ int uk_command_gemm(const struct uk_arguments *a);
 int uk_command_machine(const struct uk_arguments *a);
 int uk_command_help(const struct uk_arguments *a);
 
-/* uk_time.c: times a compiled program and compares it with the peak and with the peers. */
+/* time.c: times a compiled program and compares it with the peak and with the peers. */
 int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, struct uk_module *m,
                     const int64_t *sizes, const double *scalars, struct uk_data *data);
 

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include "registry/operation.h"
-#include "auto_stage.h"
+#include "stage.h"
 #include "copies.h"
 #include "tiling.h"
 #include "sums.h"

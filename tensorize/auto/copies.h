@@ -10,7 +10,7 @@
 
 #include "auto.h"
 
-/* ---- auto_panels.c ---- */
+/* ---- panels.c ---- */
 
 /* Chooses panels for operands of the fit that the kernel takes with any strides and that have no contiguous
  * axis. Sets *done if it chose one. */
@@ -27,7 +27,7 @@ enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy);
 /* Estimated cycles of such a copy of operand o. */
 double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o);
 
-/* ---- auto_windows.c ---- */
+/* ---- windows.c ---- */
 
 /* Copies the input of strided windows, if that is cheap, so that adjacent columns of the kernel are adjacent
  * in memory. */
@@ -35,7 +35,7 @@ enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
 /* The innermost of the leading loops that select an image of the operand, up to `columns`; NULL: none. */
 struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const struct uk_loop *columns);
 
-/* ---- auto_pads.c: copies with a border, for operands that are read under pad ---- */
+/* ---- pads.c: copies with a border, for operands that are read under pad ---- */
 
 /* Operands whose pad has the value 0 that are copied. (Those with another value are copied in any case.) */
 enum uk_zeros {
@@ -56,7 +56,7 @@ bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st);
 /* True if copies with zeros save time for the fit's kernel, which takes `cycles` in all. */
 bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles);
 
-/* ---- auto_transpose.c ---- */
+/* ---- transpose.c ---- */
 
 /* The stage with its output's tile transposed: columns are channels instead of pixels. */
 struct uk_transposing {
@@ -72,7 +72,7 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
 /* Makes the buffer, by cache_write; `tiles` is the number of loops outside the tile. */
 enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
                                     int tiles);
-/* auto_cost.c: true if the windows of a convolution are packed, not read in place. */
+/* cost.c: true if the windows of a convolution are packed, not read in place. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f);
 
 #endif

@@ -45,7 +45,7 @@ int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v
  * packed, the height of as few tiles of about equal heights as possible. */
 int64_t uk_even_rows(const struct uk_stage *st, const struct uk_fit *f, int v);
 
-/* auto_nest.c: the loops around the calls of a fit's kernel, outermost first. A stage's loop may be split
+/* nest.c: the loops around the calls of a fit's kernel, outermost first. A stage's loop may be split
  * into several levels. */
 enum { UK_MOST_LEVELS = UK_MAX_LOOPS + 8 };
 struct uk_levels {
@@ -81,7 +81,7 @@ double uk_window_cycles(const struct uk_costing *c);
  * for all threads: then they synchronize only once per block of k. */
 bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                        int columns);
-/* auto_cost.c: the cycles of the stage with the fit's kernel; 0 for the program's own kernels, which are
+/* cost.c: the cycles of the stage with the fit's kernel; 0 for the program's own kernels, which are
  * preferred. */
 double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                    bool by_first_tile);
@@ -95,10 +95,10 @@ double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st,
 int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);
 /* True in the latter case: the kernel computes one channel in the time of a whole register of them. */
 bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
-/* auto_cost.c: cycles of the stage in plain loops. If these are allowed, a kernel some of whose axes have no
+/* cost.c: cycles of the stage in plain loops. If these are allowed, a kernel some of whose axes have no
  * loop must take less. */
 double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st);
-/* auto_cost.c: cycles of copying a single element: a load, a store and the computation of an address. */
+/* cost.c: cycles of copying a single element: a load, a store and the computation of an address. */
 double uk_element_cycles(const struct uk_schedule *s);
 
 #endif

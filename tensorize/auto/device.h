@@ -35,7 +35,7 @@ bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l
 /* The smallest power of two that is at least n. */
 int64_t uk_device_power(double n);
 
-/* auto_device.c: a thread per element, or per few adjacent elements. */
+/* device.c: a thread per element, or per few adjacent elements. */
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);
 /* device_sum.c: several threads for each sum; then those of a block or wave add their partial sums. *done
  * false: not scheduled, to be spread instead. */

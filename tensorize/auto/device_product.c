@@ -7,7 +7,7 @@
 #include <float.h>
 #include <string.h>
 #include "device.h"
-#include "auto_stage.h"
+#include "stage.h"
 #include "steps.h"
 #include "registry/operation.h"
 

@@ -24,7 +24,7 @@ struct uk_parser {
     const struct uk_tensor *left; /* tensor that the current statement writes */
 };
 
-/* parse_token.c. Fails the program at the next token: "expected WHAT, found 'x'; HINT". Returns NULL. */
+/* parse/token.c. Fails the program at the next token: "expected WHAT, found 'x'; HINT". Returns NULL. */
 void *uk_expected(struct uk_parser *ps, const char *what, const char *hint);
 bool uk_next_is(const struct uk_parser *ps, const char *word);
 /* Takes the next token if it is `word`. */
@@ -47,12 +47,12 @@ int uk_parse_list(struct uk_parser *ps, struct uk_index *list[], struct uk_index
 struct uk_index *uk_parse_relations(struct uk_parser *ps);
 struct uk_map *uk_parse_layout(struct uk_parser *ps);
 struct uk_expr *uk_parse_expression(struct uk_parser *ps);
-/* parse_element.c: an element of a tensor; its subscripts may be elements too. */
+/* parse/element.c: an element of a tensor; its subscripts may be elements too. */
 struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]);
 bool uk_parse_statement(struct uk_parser *ps);
 /* Returns whether the next tokens begin a reduction, max(k) A[k], rather than a call max(a, b). */
 bool uk_reduction_ahead(const struct uk_parser *ps);
-/* parse_advice.c: both fail the program and return NULL. Refuses the call of an unknown function and says
+/* parse/advice.c: both fail the program and return NULL. Refuses the call of an unknown function and says
  * what to write instead. */
 void *uk_refuse_function(struct uk_parser *ps, const char *name, const struct uk_token *called);
 /* Refuses a reduction inside an expression, at the next token, and proposes the temp that it needs. */

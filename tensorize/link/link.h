@@ -248,32 +248,32 @@ struct uk_wanted {
 
 bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count);
 
-/* validate_import.c: parses bitcode or LLVM IR text into s->module. */
+/* validate/import.c: parses bitcode or LLVM IR text into s->module. */
 enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size);
-/* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state. w: the
+/* validate/import.c: refuses functions that cannot be inlined, that call others, or that keep state. w: the
  * kernels of all sources. */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
 /* contract.c: forbids imported functions used by kernels to add products unrounded, unless the declaration
  * allows it. */
 void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
                            int count);
-/* validate_asm.c: checks, for one call of inline asm in f, that the target has what its text, constraints and
+/* validate/asm.c: checks, for one call of inline asm in f, that the target has what its text, constraints and
  * clobbers name. */
 enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
-/* validate_words.c: refuses machine code, or a module whose code has it, with RISC-V P instructions that the
+/* validate/words.c: refuses machine code, or a module whose code has it, with RISC-V P instructions that the
  * target lacks. */
 enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s);
-/* validate_insn.c: refuses an asm statement of the function that begins with .insn, which the target's
+/* validate/insn.c: refuses an asm statement of the function that begins with .insn, which the target's
  * assembler lacks. */
 enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
                             const char *statement, size_t length);
-/* validate_insn.c: returns whether a compiler's message refuses an .insn in the text or its registers; sets
+/* validate/insn.c: returns whether a compiler's message refuses an .insn in the text or its registers; sets
  * the message's location and the statement. */
 bool uk_said_insn(const char *said, const char *text, const char **where, size_t *where_length,
                   const char **statement);
 enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const char *where,
                               const char *statement, size_t length);
-/* validate_words.c: finds the first such instruction in RISC-V code; sets its offset and its text. */
+/* validate/words.c: finds the first such instruction in RISC-V code; sets its offset and its text. */
 enum { UK_WORD_TEXT = 64 };
 bool uk_find_word(const char *code, size_t size, size_t *at, char text[UK_WORD_TEXT]);
 /* object.c: applies the same check to an object's code sections. */

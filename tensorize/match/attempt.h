@@ -67,7 +67,7 @@ bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l);
 /* Puts the difference into *why if the score is above t->best. Returns false. */
 bool uk_differ(struct uk_attempt *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- match_declared.c ---- */
+/* ---- declaration.c ---- */
 
 /* Makes t->declared. */
 bool uk_match_declare(struct uk_attempt *t);
@@ -87,12 +87,12 @@ bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple);
 /* True if only other statements of the declaration than ks access the declared tensor. */
 bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x);
 
-/* ---- match_expr.c ---- */
+/* ---- expr.c ---- */
 
 /* Compares the expressions; sets the pairs, and the scalars of t->m. */
 bool uk_match_expression(struct uk_attempt *t);
 
-/* ---- match_axis.c ---- */
+/* ---- axis.c ---- */
 
 /* Assigns loops to axes, binds strides, and checks the origins of the pairs. */
 bool uk_match_axes(struct uk_attempt *t);
@@ -110,7 +110,7 @@ struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l
 /* p with the values of the strides that are bound so far. */
 struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *p);
 
-/* ---- match_advice.c: texts for messages, in the schedule's arena ---- */
+/* ---- advice.c: texts for messages, in the schedule's arena ---- */
 
 const char *uk_poly_text(struct uk_attempt *t, const struct uk_poly *p);
 /* Records, by uk_differ, that one step along loop l moves the operand by `have`, but one along the kernel's
@@ -132,17 +132,17 @@ bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const 
  * memory. */
 struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct uk_panel *panel);
 
-/* ---- match_scope.c ---- */
+/* ---- scope.c ---- */
 
 /* Checks that the operand is in the memory scope (global, shared, register) of the declared tensor. */
 bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int operand);
 
-/* ---- match_forms.c ---- */
+/* ---- forms.c ---- */
 
 /* Checks that the kernel has the forms (compute, reset, update) that the nest needs; sets t->m.first. */
 bool uk_match_forms(struct uk_attempt *t);
 
-/* ---- match_tile.c: conditions on every tile, once axes and operands are known ---- */
+/* ---- tile.c: conditions on every tile, once axes and operands are known ---- */
 
 /* Finds the role of each of the kernel's sizes. */
 bool uk_match_roles(struct uk_attempt *t);
@@ -150,7 +150,7 @@ bool uk_match_roles(struct uk_attempt *t);
  * what it reads is in memory and aligned. */
 bool uk_match_tiles(struct uk_attempt *t);
 
-/* ---- match_memory.c ---- */
+/* ---- memory.c ---- */
 
 /* Checks that operands which the program reads under pad, and the kernel without, are inside their tensors.
  */
@@ -160,7 +160,7 @@ bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
 /* Checks that every tile of the declared tensor has the alignment that the declaration requires. */
 bool uk_match_aligned(struct uk_attempt *t, int tensor);
 
-/* ---- match_valid.c: operands of copies, which are read under pad ---- */
+/* ---- copy_sources.c: operands of copies, which are read under pad ---- */
 
 /* Size v is the extent of a padded dimension that the sum of coefficient[a] * axis a indexes: sets
  * uk_size_binding.sum if more than one of these axes has a loop. */

@@ -87,7 +87,7 @@ struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st
 /* Position of the tensor in the program's list, or -1. */
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
 
-/* ---- match_scope.c ---- */
+/* ---- scope.c ---- */
 
 /* Turns a stage with operands in shared memory or registers into what one thread of a full block computes.
  * *kept: a copy of the original stage, which the caller has to restore; NULL: the stage is unchanged. */

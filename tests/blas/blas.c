@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "blas_entries.h"
+#include "entries.h"
 #include "emulated.h"
 #include "random.h"
 

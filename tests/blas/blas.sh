@@ -3,7 +3,7 @@
 # Runs programs that call a BLAS: netlib's testers, NumPy, Octave, ScaLAPACK's testers under MPI. libukblas is
 # preloaded; all other functions are those of Debian's reference BLAS. Each program must pass, and libukernels must
 # be called at least as often as the program calls GEMM functions. Arguments: the program; libukblas.so; the object that
-# counts calls (blas_calls.c); this file's folder; for netlib's testers of another architecture also its sysroot, and
+# counts calls (calls.c); this file's folder; for netlib's testers of another architecture also its sysroot, and
 # the emulator with its arguments.
 set -euo pipefail
 program=$1
@@ -91,7 +91,7 @@ called_by() {
 
 numpy() {
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip NumPy python3-numpy test
-    on_ours /usr/bin/python3 "$here/blas_numpy.py" | tee out
+    on_ours /usr/bin/python3 "$here/numpy_products.py" | tee out
     read -r _ sgemm dgemm _ < <(grep '^called' out)
     # Its last part runs in a child process.
     called "$sgemm" "$dgemm" 2
@@ -99,7 +99,7 @@ numpy() {
 
 octave() {
     command -v octave-cli >/dev/null || skip Octave octave octave
-    on_ours octave-cli --norc --no-history "$here/blas_octave.m" | tee out
+    on_ours octave-cli --norc --no-history "$here/octave_products.m" | tee out
     read -r _ sgemm dgemm _ < <(grep '^called' out)
     called "$sgemm" "$dgemm" 1
 }

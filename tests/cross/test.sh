@@ -72,7 +72,7 @@ for target in json.load(sys.stdin):
     for packages in 'ukernels rvp_emulate' ukernels; do
         read -ra flags < <(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs $packages)
         "$clang" --target="$triple" -O1 -fuse-ld=lld -I "$(dirname "$(find "$folder/installed" -name ukernels.h)")" \
-            -o "$folder/rvp_installed" "$source/tests/rvp/rvp_installed.c" "${flags[@]}" -Wl,-rpath-link,"$sysroot/usr/lib/$triple"
+            -o "$folder/rvp_installed" "$source/tests/rvp/installed_program.c" "${flags[@]}" -Wl,-rpath-link,"$sysroot/usr/lib/$triple"
         status=0
         "$qemu" -L "$libc" -E LD_LIBRARY_PATH="${pc%/*}/..:$sysroot/usr/lib/$triple" "$folder/rvp_installed" || status=$?
         [[ $packages == *rvp* && $status == 0 || $packages != *rvp* && $status == $((128 + $(kill -l ILL))) ]] ||

@@ -14,7 +14,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rvp"))
-import rvp_words  # noqa: E402
+import word_names  # noqa: E402
 
 # Of x86-64; of AArch64 and ARM, b.ne, bne, cbz and tbz; of RISC-V, whose jumps compare registers.
 JUMP = r"(?:j\w*|b(?:\.?[a-z]{2})?|cbn?z\s+\w+,|tbn?z\s+\w+,\s+#\w+,|b\w+\s+\w+,(?:\s+\w+,)?)\s+0x([0-9a-f]+)"
@@ -42,7 +42,7 @@ def functions(lines):
             text = re.split(r" <| *# |\s+(?://|@) ", found[3])[0].strip()
             # What LLVM does not know may be RISC-V P's.
             word = re.fullmatch(r"[0-9a-f]{8} ", found[2] or "")
-            named = rvp_words.print_word(int(word[0], 16)) if word and text == "<unknown>" else None
+            named = word_names.print_word(int(word[0], 16)) if word and text == "<unknown>" else None
             body.append(Instruction(int(found[1], 16), named or text))
     if body:
         yield body

@@ -21,8 +21,8 @@ import signal
 import subprocess
 import sys
 
-import rvp_model
-import rvp_words
+import model
+import word_names
 
 OPCODES = (0x77, 0x7F)
 # Maximum number of words in a run of rvp_vectors: replace.c has space for the bodies of these.
@@ -60,7 +60,7 @@ def parts(cases):
 def compare(what, command, folder, cases, env=None):
     """Runs rvp_vectors on the cases."""
     path = pathlib.Path(folder) / "vectors"
-    rvp_model.write(cases, str(path))
+    model.write(cases, str(path))
     ran = run([*command, path], env)
     results = ran.stdout.splitlines()
     if ran.returncode or len(results) != len(cases):
@@ -75,7 +75,7 @@ def all_cases(opcode):
     """Cases of each instruction of the model, and of similar words that are none: another funct3, other
     values of constant fields, the opcodes of integer and of vector instructions, a compressed word, a jump,
     srli32.u."""
-    known = [case for name in rvp_model.MODEL for case in rvp_model.cases(opcode, name)]
+    known = [case for name in model.MODEL for case in model.cases(opcode, name)]
     unknown = [0x40B57500, 0xADF58500, 0xFFF5F500, 0x82B5A500]
     strange = [word + opcode for word in unknown] + [0x00B50533, 0x02B50557, 0x00000000, 0x0000006F, 0x00902573]
     for i, word in enumerate(strange):
@@ -91,25 +91,25 @@ def table(vectors, folder):
             compare(f"host, opcode {opcode:#x}", vectors, folder, part)
     # The table and the model have the same instructions.
     names = sorted(run([*vectors, "--names"]).stdout.split())
-    if names != sorted(rvp_model.MODEL):
-        fail(f"in the table or the model only: {set(names) ^ set(rvp_model.MODEL)}")
+    if names != sorted(model.MODEL):
+        fail(f"in the table or the model only: {set(names) ^ set(model.MODEL)}")
 
 
 def names(program):
     """Compares both programs that print words by the table with the model's encodings."""
     expected = {}
     for opcode in OPCODES:
-        for name, (form, _, funct7, field, _) in rvp_model.MODEL.items():
-            for line, _ in rvp_model.cases(opcode, name):
+        for name, (form, _, funct7, field, _) in model.MODEL.items():
+            for line, _ in model.cases(opcode, name):
                 word = int(line.split()[0], 16)
-                operands = [rvp_words.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
+                operands = [word_names.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
                 if form not in ("RR", "RRA"):
                     operands[2:] = [] if form == "R" else [str((word >> 20) - (funct7 << 5 | field))]
                 expected[word] = f"{name} {', '.join(operands)}"
     # Fields as LLVM prints them: numbers, and the ABI's names of registers.
     text = ""
     for word in expected:
-        registers = [rvp_words.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
+        registers = [word_names.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
         text += f".insn r {word & 127}, {word >> 12 & 7}, {word >> 25}, {', '.join(registers)}\n\t.word\t{word}\n"
         immediate = (word >> 20) - (4096 if word >> 31 else 0)
         text += f"\t.insn i {word & 127}, {word >> 12 & 7}, {', '.join(registers[:2])}, {immediate}\n\t.insn 0x4, {word}\n"
@@ -118,7 +118,7 @@ def names(program):
     printed = run([*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), program], input=text + "\n".join([*strange, ""]))
     lines = printed.stdout.splitlines()
     for number, (word, name) in enumerate(expected.items()):
-        printed = {*lines[4 * number : 4 * number + 4], rvp_words.print_word(word)}
+        printed = {*lines[4 * number : 4 * number + 4], word_names.print_word(word)}
         if printed != {name}:
             fail(f"{word:#010x}, {name}: {printed}")
     if lines[4 * len(expected) :] != ["-"] * len(strange):
@@ -160,7 +160,7 @@ def must(command):
 
 
 def vectors_of(compiler):
-    program = compiler.program("rvp_vectors", "-static", compiler.sources / "tests/rvp/rvp_vectors.c", *compiler.link)
+    program = compiler.program("rvp_vectors", "-static", compiler.sources / "tests/rvp/vectors.c", *compiler.link)
     for opcode in OPCODES:
         cases = all_cases(opcode)
         # gcc runs all cases with opcode 0x77 and an eighth of them with 0x7f; clang the reverse.
@@ -174,7 +174,7 @@ def vectors_of(compiler):
 def functions_of(compiler):
     """Functions of rvp.h compile to the instructions of their names; without optimization those with an
     immediate are C."""
-    source = compiler.sources / "tests/rvp/rvp_functions.c"
+    source = compiler.sources / "tests/rvp/functions.c"
     for opcode in OPCODES:
         for optimized in ("-O2", "-O0"):
             flags = [f"-DUK_RVP_OPCODE={opcode:#x}", optimized, "-static"]
@@ -197,13 +197,13 @@ def cases_of(compiler, opcode, dynamic):
     tests = compiler.sources / "tests/rvp"
     qemu = QEMU
     if dynamic:
-        shared = compiler.program("librvp_shared.so", *flags, "-shared", "-fPIC", tests / "rvp_shared.c")
+        shared = compiler.program("librvp_shared.so", *flags, "-shared", "-fPIC", tests / "shared.c")
         more = [shared, f"-Wl,-rpath,{compiler.folder}"]
         qemu = [*QEMU, "-L", SYSROOT]
     else:
-        more = [tests / "rvp_shared.c", "-static"]
-    program = compiler.program("rvp_cases", *flags, tests / "rvp_cases.c", *more, *compiler.link)
-    system = compiler.program("rvp_system", *flags, tests / "rvp_system.c", *more, *compiler.link)
+        more = [tests / "shared.c", "-static"]
+    program = compiler.program("rvp_cases", *flags, tests / "cases.c", *more, *compiler.link)
+    system = compiler.program("rvp_system", *flags, tests / "system.c", *more, *compiler.link)
     printed = {}
     for patch in ("0", "1"):
         env = {"UK_RVP_PATCH": patch}
@@ -226,7 +226,7 @@ def cases_of(compiler, opcode, dynamic):
     return program
 
 
-# Instructions of rvp_cases.c's `counts`, counted by hand: 20 calls of 1000 iterations.
+# Instructions of cases.c's `counts`, counted by hand: 20 calls of 1000 iterations.
 COUNTED = {"add32": 40000, "addi": 20020, "bnez": 20000, "ret": 20}
 WAITS = {"smaqa": 40000, "smalda": 20000, "mv": 20000, "addi": 20020, "sd": 20000, "bnez": 20000, "ret": 20}
 # An iteration of `counted`: add32 twice, addi, bnez. One of `waits`: smaqa, 1 cycle of waiting, smaqa, 1 cycle, mv,
@@ -328,7 +328,7 @@ def bare(sources, folder, clang):
     flags = "-std=c17 -O2 -Wall -Wextra -Werror -mcmodel=medany -ffreestanding -static -nostdlib -nostartfiles".split()
     own = sources / "simulate/rvp"
     flags += ["-I", own, "-I", sources / "ukernels", "-T", own / "bare.ld"]
-    files = [own / "bare.S", own / "bare.c", own / "decode.c", sources / "tests/rvp/rvp_bare.c"]
+    files = [own / "bare.S", own / "bare.c", own / "decode.c", sources / "tests/rvp/bare_program.c"]
     folder.mkdir(parents=True, exist_ok=True)
     for name, compiler in (("gcc", CROSS_GCC), ("clang", cross_clang(clang))):
         for opcode in OPCODES:

@@ -15,8 +15,8 @@
 #include "language/language.h"
 #include "random.h"
 #include "run_program.h"
-#include "schedule_check.h"
-#include "schedule_draw.h"
+#include "check.h"
+#include "draw.h"
 #include "test_options.h"
 
 /* One of COMPILE_EVERY random schedules also runs as machine code. */

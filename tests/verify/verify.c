@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "registry/operation.h"
-#include "verify_report.h"
+#include "report.h"
 #include "test_context.h"
 
 /* c[4][8] = sum over p of a[p][i] * b[p][j]; a is a panel of four rows. */

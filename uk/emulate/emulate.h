@@ -6,7 +6,7 @@
 
 #include "uk.h"
 
-/* ---- uk_counts.c: counts of executed instructions ---- */
+/* ---- read_counts.c: counts of executed instructions ---- */
 
 struct uk_count {
     int64_t count;
@@ -58,7 +58,7 @@ int uk_runner_write(const char *path, struct uk_job *job, const int64_t *sizes, 
  * status. */
 int uk_runner_exchange(const char *path, const struct uk_data *d, bool back, int32_t *status);
 
-/* ---- uk_emulate.c: a linked program, in a temporary folder until uk_emulation_end() ---- */
+/* ---- emulate.c: a linked program, in a temporary folder until uk_emulation_end() ---- */
 
 struct uk_emulation;
 

@@ -43,7 +43,7 @@ double uk_net_multiply_adds(const struct uk_net_job *j);
 /* Formats a shape as "[1, 3, 224, 224]", in one of a few static buffers that later calls reuse. */
 const char *uk_net_shape(const struct uk_network_tensor *t);
 
-/* ---- network_data.c: inputs and outputs ---- */
+/* ---- data.c: inputs and outputs ---- */
 
 /* Reads the inputs from the files of the options; the others get random values, the same in each run. Exit
  * status. */
@@ -59,7 +59,7 @@ double uk_net_element(enum uk_type type, const void *data, size_t i);
 /* Writes a tensor to a file in the format of its extension. Exit status. */
 int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
 
-/* ---- network_device.c: on a GPU ---- */
+/* ---- device.c: on a GPU ---- */
 
 /* Compiles for the GPU, and opens it or the simulator. Exit status. */
 int uk_net_open_device(struct uk_net_job *j);
@@ -75,7 +75,7 @@ int uk_net_count_device(struct uk_net_job *j);
 int uk_net_time_all_on_gpu(struct uk_net_job *j);
 int uk_net_time_layers_on_gpu(struct uk_net_job *j, int layers, double *seconds);
 
-/* ---- network_call.c: running a network ---- */
+/* ---- call.c: running a network ---- */
 
 /* Compiles for this machine or for the emulator, and allocates the memory. Exit status. */
 int uk_net_prepare(struct uk_net_job *j);
@@ -86,13 +86,13 @@ int uk_net_call_layer(struct uk_net_job *j, int layer);
  * case. */
 int uk_net_count_call(struct uk_net_job *j, struct uk_emulated_counts *counts);
 
-/* ---- network_count.c ---- */
+/* ---- count.c ---- */
 
 /* Runs all layers under the emulator or in the simulator and prints instruction counts, per layer if the
  * options say so. Exit status. */
 int uk_net_count(struct uk_net_job *j);
 
-/* ---- network_runner.c: running in a separate program ---- */
+/* ---- runner.c: running in a separate program ---- */
 
 /*
  * The program maps a file: UK_NET_HEAD bytes, of which the first word is the status, then the block of
@@ -109,7 +109,7 @@ char *uk_net_runner(const struct uk_net_job *j);
 int uk_net_time_all_there(struct uk_net_job *j);
 int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds);
 
-/* ---- network_check.c, network_time.c ---- */
+/* ---- check.c, time.c ---- */
 
 /* Creates the folder of --layers. Exit status. */
 int uk_net_make_folder(const struct uk_net_job *j);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "emulate/emulate.h"
 #include "remote.h"
-#include "uk_options.h"
+#include "options.h"
 
 /* Refuses options that have no meaning without --remote. */
 static int check_alone(const struct uk_arguments *a) {

@@ -36,7 +36,7 @@ struct tune_trial {
     char message[256];
 };
 
-/* ---- tune.c: the search, which measures nothing itself ---- */
+/* ---- choose.c: the search, which measures nothing itself ---- */
 
 struct tune_search {
     uint64_t random;
@@ -55,7 +55,7 @@ struct tune_trial *tune_rank(const struct tune_search *s, int rank);
 const struct tune_trial *tune_parent(struct tune_search *s, int *changes);
 void tune_free(struct tune_search *s);
 
-/* ---- tune_log.c: the log of all trials, as JSON lines ---- */
+/* ---- log.c: the log of all trials, as JSON lines ---- */
 
 struct tune_log {
     int file; /* -1: none */
@@ -84,7 +84,7 @@ struct tune_report {
     char message[256];
 };
 
-/* ---- tune_count.c: trials of emulated code ---- */
+/* ---- count.c: trials of emulated code ---- */
 
 struct tune_bench;
 /* In a trial's process: runs the steps' code once on the data and counts instructions. */
@@ -97,7 +97,7 @@ enum tune_outcome tune_said(char *message, size_t size);
 /* Formats a trial's seconds or instructions. */
 const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32]);
 
-/* ---- tune_boards.c: trials on boards ---- */
+/* ---- boards.c: trials on boards ---- */
 
 struct tune_board {
     struct uk_board board;
@@ -118,7 +118,7 @@ bool tune_measure_there(struct tune_bench *b, struct tune_trial *trials, int n, 
  * the search was interrupted. */
 bool tune_reference_there(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted);
 
-/* ---- tune_trial.c: one trial, in a process of its own ---- */
+/* ---- trial.c: one trial, in a process of its own ---- */
 
 struct tune_bench {
     struct uk_job job;
@@ -184,7 +184,7 @@ struct tune {
     volatile int *interrupted; /* signal that ends the search; 0: none came */
 };
 
-/* ---- uk_tune.c: one program ---- */
+/* ---- search.c: one program ---- */
 
 /* Sets up what is common to all programs: boards, limits, signal handlers; refuses targets that cannot be
  * measured. Exit status; call tune_close() in any case. */
@@ -202,7 +202,7 @@ struct tune_result {
 /* Searches until the time or trial limit. Exit status. */
 int tune_look(struct tune *t, struct tune_result *r);
 
-/* ---- tune_decide.c: the end of a search ---- */
+/* ---- decide.c: the end of a search ---- */
 
 /* Prints on standard error, overwriting a progress line on a terminal. */
 void tune_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declarations shared by the files of uk bench. */
+#ifndef UK_BENCHMARKS_H
+#define UK_BENCHMARKS_H
+
+#include <cjson/cJSON.h>
+#include "bench.h"
+#include "uk.h"
+
+/* ---- report.c ---- */
+
+/* Creates {"context": ..., "benchmarks": []} in Google Benchmark's schema, plus a "cpu". Free it with
+ * cJSON_Delete(). */
+cJSON *uk_bench_json(void);
+/* Adds a benchmark and returns it, so that the caller can add counters. */
+cJSON *uk_bench_record(cJSON *all, const char *name, const struct bench_contender *c, int threads);
+/* Checks that the run named by --compare can be read, before hours of measuring. Exit status. */
+int uk_bench_check(const struct uk_arguments *a);
+/* Writes the JSON to --json's file and compares it with --compare's run: UK_EXIT_WRONG if a benchmark became
+ * slower. */
+int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
+
+/* ---- kernels.c ---- */
+
+/* Reads the kernel's declaration. Exit status. */
+int uk_bench_declaration(const struct uk_kernel *k, struct bench_declaration *d);
+/* Chooses sizes: one tile, and sums of `length` terms, or slightly more. uk_bench_terms() returns the
+ * multiplications of such a call, or the operations that take their place. */
+void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d, int64_t length,
+                    struct bench_sizes *s);
+double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration *d,
+                      const struct bench_sizes *s);
+
+/* ---- plot.c ---- */
+
+/* Checks that the tools of --plot exist, before hours of measuring. Exit status. */
+int uk_bench_plot_check(const struct uk_arguments *a);
+/* Plots the JSON of uk bench gemm to --plot's file. Exit status. */
+int uk_bench_plot(const struct uk_arguments *a, const cJSON *all);
+
+/* ---- count.c ---- */
+
+/* uk bench of kernels for an emulated target: counts instructions, measures no time. Exit status. */
+int uk_bench_count(const struct uk_arguments *a);
+
+/* ---- gemm.c ---- */
+
+/* uk bench gemm. Exit status. */
+int uk_bench_gemm(const struct uk_arguments *a);
+
+/* ---- static.c ---- */
+
+/* uk bench --static. Exit status. */
+int uk_bench_static(const struct uk_arguments *a);
+
+/* ---- gpu.c ---- */
+
+/* uk bench --static for a GPU target. Exit status. */
+int uk_bench_gpu(const struct uk_arguments *a);
+
+/* ---- own_products.c ---- */
+
+struct bench_library;
+/* Sets two libraries: uk_sgemm and uk_dgemm called like BLAS, and the same with plans made beforehand. */
+void uk_bench_ours(struct bench_library *libraries, int isa, int threads);
+
+/* ---- networks.c ---- */
+
+/* Compares networks with ONNX Runtime. Exit status. */
+int uk_bench_networks(const struct uk_arguments *a);
+
+#endif

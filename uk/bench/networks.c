@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk bench networks: runs the embedded scripts bench/networks.py, which compares networks with ONNX Runtime,
+ * and bench/networks_sweep.py, which counts the instructions of random layers. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "benchmarks.h"
+
+extern const char uk_bench_networks_text[], uk_bench_sweep_text[];
+
+/* Interpreter for the script: that of the environment which ./uk-setup networks creates in the source
+ * folder. */
+static const char *python(void) {
+    static const char of_setup[] = ".venv-networks/bin/python3";
+
+    return access(of_setup, X_OK) ? "python3" : of_setup;
+}
+
+/* Runs an embedded script with uk's own path and `count` more arguments. Exit status. */
+static int run_script(const char *text, const char *const *more, int count, const char *failed) {
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (length < 0)
+        return uk_complain(UK_EXIT_WRONG, "/proc/self/exe: %s", strerror(errno));
+    self[length] = 0;
+    const char **argv = calloc((size_t)count + 5, sizeof *argv);
+    if (!argv)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    argv[0] = python();
+    argv[1] = "-c";
+    argv[2] = text;
+    argv[3] = self;
+    memcpy(argv + 4, more, (size_t)count * sizeof *argv);
+    const int status = uk_run_child((char **)argv);
+    const char *program = argv[0];
+    free(argv);
+    if (status == -1)
+        return uk_complain(UK_EXIT_WRONG, "%s cannot be started: %s; install it", program, strerror(errno));
+    return status ? uk_complain(UK_EXIT_WRONG, "uk bench networks: %s", failed) : UK_EXIT_OK;
+}
+
+static int sweep(const struct uk_arguments *a) {
+    char seed[40], json[4200];
+    const char *const more[] = {seed, json};
+
+    if (a->positionals > 1)
+        return uk_complain(UK_EXIT_USAGE, "--sweep: uk bench networks draws the layers; leave out %s",
+                           a->positional[1]);
+    if (a->json && !a->json_file)
+        return uk_complain(UK_EXIT_USAGE, "--json: with --sweep it needs a file; give --json=FILE.json");
+    snprintf(seed, sizeof seed, "--seed=%" PRId64, a->seed);
+    snprintf(json, sizeof json, "--json=%s", a->json ? a->json_file : "");
+    return run_script(uk_bench_sweep_text, more, a->json ? 2 : 1, "not all layers are counted");
+}
+
+int uk_bench_networks(const struct uk_arguments *a) {
+    if (a->sweep)
+        return sweep(a);
+    if (uk_given(a, "--seed", 0))
+        return uk_complain(UK_EXIT_USAGE, "--seed is only for --sweep, which draws layers; leave it out");
+    if (a->positionals < 2)
+        return uk_complain(UK_EXIT_USAGE, "uk bench networks: no model; give files of ONNX, which "
+                                          "examples/networks/make.py writes, or --sweep");
+    return run_script(uk_bench_networks_text, a->positional + 1, a->positionals - 1,
+                      "not all models are compared");
+}
