@@ -51,11 +51,11 @@ struct bench_parameter {
 struct bench_declaration {
     int tensors;
     struct bench_tensor tensor[BENCH_TENSORS];
-    bool has[BENCH_LETTERS]; /* by letter: the size is a parameter */
-    int64_t least[BENCH_LETTERS], most[BENCH_LETTERS],
-        multiple[BENCH_LETTERS];    /* assumed of each size; most is 0 if unbounded */
-    bool multiplies, scalar_is_f64; /* the statement has products; the scalar's type */
-    int parameters;                 /* of `compute` as well as of `update`: both have the same number */
+    bool has_size[BENCH_LETTERS]; /* by letter: the size is a parameter */
+    int64_t min_size[BENCH_LETTERS], max_size[BENCH_LETTERS],
+        size_multiple[BENCH_LETTERS]; /* assumed of each size; max_size is 0 if unbounded */
+    bool multiplies, scalar_is_f64;   /* the statement has products; the scalar's type */
+    int parameters;                   /* of `compute` as well as of `update`: both have the same number */
     struct bench_parameter
         parameter[BENCH_PARAMETERS]; /* of `compute`; of `update` if there is no `compute` */
     struct bench_parameter update[BENCH_PARAMETERS];

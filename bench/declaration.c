@@ -218,19 +218,19 @@ static void read_assumption(struct reader *r, struct bench_declaration *d) {
 
         expect(r, "== 0");
         if (i >= 0)
-            d->multiple[i] = n;
+            d->size_multiple[i] = n;
         return;
     }
     if (i < 0) {
         fail(r);
         return;
     }
-    raise(&d->least[i], least);
+    raise(&d->min_size[i], least);
     if (skip(r, "==")) {
-        d->most[i] = read_number(r);
-        raise(&d->least[i], d->most[i]);
+        d->max_size[i] = read_number(r);
+        raise(&d->min_size[i], d->max_size[i]);
     } else if (skip(r, "<=")) {
-        d->most[i] = read_number(r);
+        d->max_size[i] = read_number(r);
     }
 }
 
@@ -279,7 +279,7 @@ static int read_parameters(struct reader *r, struct bench_declaration *d, struct
         if (!strcmp(type, "ptr") && (p[n].tensor = tensor_named(d, p[n].value.name)) < 0)
             fail(r);
         if (p[n].tensor == BENCH_NUMBER && bench_is_size(p[n].value.name))
-            d->has[p[n].value.name[0] - 'A'] = true;
+            d->has_size[p[n].value.name[0] - 'A'] = true;
         n++;
     } while (skip(r, ","));
     expect(r, ")");

@@ -12,14 +12,14 @@ static const char *const stages[] = {
     [UK_EMIT_DEVICE] = "device",     [UK_EMIT_HOST] = "host",
 };
 
-int uk_stage_of(const char *word) {
+int uk_emit_of_word(const char *word) {
     for (int i = 0; i < (int)(sizeof stages / sizeof *stages); i++)
         if (!strcmp(word, stages[i]))
             return i;
     return -1;
 }
 
-int uk_stage_by_ending(const char *out, int *stage) {
+int uk_emit_of_extension(const char *out, int *stage) {
     static const struct {
         const char *ending;
         enum uk_emit stage;
@@ -71,9 +71,9 @@ static int find_stage(const struct uk_arguments *a, int *stage) {
     int status = UK_EXIT_OK;
 
     if (a->emit)
-        *stage = uk_stage_of(a->emit);
+        *stage = uk_emit_of_word(a->emit);
     else
-        status = uk_stage_by_ending(a->out, stage);
+        status = uk_emit_of_extension(a->out, stage);
     if (!status && *stage < 0)
         return uk_complain(UK_EXIT_USAGE,
                            "--emit=%s is for networks, and '%s' is a program; use another --emit", a->emit,

@@ -227,12 +227,12 @@ static double allowed_in(const struct uk_array *a, const struct uk_tolerance *to
 
     if (!tolerance || !a->tensor->is_written)
         return 0;
-    for (size_t i = 0; i < a->elements && tolerance->roundings > 0; i++) {
+    for (size_t i = 0; i < a->elements && tolerance->ulps > 0; i++) {
         double v = fabs(uk_data_value(a, i));
 
         largest = isfinite(v) && v > largest ? v : largest;
     }
-    return tolerance->roundings * unit[a->tensor->type] * largest + tolerance->steps;
+    return tolerance->ulps * unit[a->tensor->type] * largest + tolerance->absolute;
 }
 
 static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
@@ -245,7 +245,7 @@ static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
 static const char *advice(const struct uk_program *p, const struct uk_tolerance *allowed) {
     if (p->intrinsics)
         return "the program has kernels of its own: `uk verify` compares them with their declarations";
-    if (allowed && (allowed->roundings > 0 || allowed->steps > 0))
+    if (allowed && (allowed->ulps > 0 || allowed->absolute > 0))
         return "that is more than the roundings of floats add up to where values neither cancel nor decide a "
                "comparison; look for such values in the program";
     return "please report this program";

@@ -42,14 +42,14 @@ void uk_print_help(FILE *out, const struct uk_command *c) {
           out);
 }
 
-int uk_unknown(const char *what, const char *word, const struct uk_command *c) {
-    struct uk_near near = {.word = word};
+int uk_complain_of_unknown(const char *what, const char *word, const struct uk_command *c) {
+    struct uk_closest_name near = {.word = word};
     char lists[64];
     for (const struct uk_command *k = uk_commands; !c && k->name; k++)
-        uk_nearer(&near, k->name);
+        uk_consider_name(&near, k->name);
     for (const struct uk_option *o = uk_options; c && o->name; o++)
         if (o->commands & c->bit)
-            uk_nearer(&near, o->name);
+            uk_consider_name(&near, o->name);
     snprintf(lists, sizeof lists, "uk help%s%s", c ? " " : "", c ? c->name : "");
     return uk_complain(UK_EXIT_USAGE, "unknown %s '%s'%s%s%s '%s' lists them", what, word,
                        near.name ? "; did you mean '" : ";", near.name ? near.name : "",
@@ -103,7 +103,7 @@ static void print_options_of(const struct uk_command *c) {
     printf("    %s) options='--help ", c->name);
     for (const struct uk_option *o = uk_options; o->name; o++)
         if (o->commands & c->bit && o->help)
-            printf("%s%s ", o->name, o->value && !uk_may_stand_alone(o) && o->name[1] == '-' ? "=" : "");
+            printf("%s%s ", o->name, o->value && !uk_has_optional_value(o) && o->name[1] == '-' ? "=" : "");
     printf("' ;;\n");
 }
 
@@ -145,7 +145,7 @@ static void print_completion(void) {
            "    case $command,$before in\n");
     for (const struct uk_command *c = uk_commands; c->name; c++)
         for (const struct uk_option *o = uk_options; o->name; o++)
-            if (o->commands & c->bit && o->help && o->value && !uk_may_stand_alone(o))
+            if (o->commands & c->bit && o->help && o->value && !uk_has_optional_value(o))
                 print_words(c->name, o->name, o->words ? o->words : "");
     printf("    esac\n");
     fputs(completion_tail, stdout);
@@ -191,7 +191,7 @@ int uk_command_help(const struct uk_arguments *a) {
         return UK_EXIT_OK;
     }
     if (a->positionals && !c)
-        return uk_unknown("command", a->positional[0], NULL);
+        return uk_complain_of_unknown("command", a->positional[0], NULL);
     if (a->completion)
         print_completion();
     else

@@ -11,8 +11,8 @@
  * - FORM: a flag that excludes the command's other FORM options
  * - CHOICE: exactly one of the option's words
  * - JSON: takes a value, which may be omitted
- * - EXTENT: a flag; with its word as value it also sets the bool at offset `most`
- * - LIST: may be repeated; uk_given() returns the values
+ * - EXTENT: a flag; with its word as value it also sets the bool at offset max_or_field
+ * - LIST: may be repeated; uk_repeated_option() returns the values
  */
 enum uk_option_kind {
     UK_OPTION_FLAG,
@@ -34,7 +34,7 @@ enum { UK_OF_PROGRAMS = 1 << 20, UK_OF_NETWORKS = 1 << 21 };
 struct uk_command {
     const char *name;
     unsigned bit;
-    int least, most; /* limits of the number of positional arguments */
+    int min_positionals, max_positionals; /* limits of the number of positional arguments */
     const char *synopsis;
     const char *words; /* completions of a positional argument, as in struct uk_option */
     const char *summary;
@@ -46,8 +46,8 @@ struct uk_option {
     const char *name, *value; /* value: placeholder in the help; NULL: takes no value */
     enum uk_option_kind kind;
     unsigned commands;
-    size_t field; /* offset in struct uk_arguments of a bool, const char * or int64_t, by kind */
-    int64_t most; /* COUNT: largest value, the smallest is 1; EXTENT: offset of the second bool */
+    size_t field;         /* offset in struct uk_arguments of a bool, const char * or int64_t, by kind */
+    int64_t max_or_field; /* COUNT: largest value, the smallest is 1; EXTENT: offset of the second bool */
     /* Completions: words, or one of <file>, <kernel>, <operation>, <isa>, <target>, <command>. CHOICE accepts
      * only the words. */
     const char *words;
@@ -59,7 +59,7 @@ extern const struct uk_command uk_commands[];
 extern const struct uk_option uk_options[];
 
 /* True if the option's value may be omitted. */
-static inline bool uk_may_stand_alone(const struct uk_option *o) {
+static inline bool uk_has_optional_value(const struct uk_option *o) {
     return o->kind == UK_OPTION_JSON || o->kind == UK_OPTION_EXTENT;
 }
 /* Finds a command's row; NULL: there is none. */

@@ -26,10 +26,10 @@ static struct uk_var *find_size(const struct uk_program *p, const char *name) {
 }
 
 static int no_size(const struct uk_program *p, const char *file, const char *name) {
-    struct uk_near near = {.word = name};
+    struct uk_closest_name near = {.word = name};
     struct uk_text list = {0};
     for (const struct uk_var *v = p->sizes; v; v = v->next) {
-        uk_nearer(&near, v->name);
+        uk_consider_name(&near, v->name);
         uk_put(&list, "%s%s", list.length ? ", " : "", v->name);
     }
     uk_complain(0, "%s has no size '%s'%s%s%s; its sizes are %s", file, name,
@@ -53,7 +53,7 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
         if (b->value < 0)
             return uk_complain(UK_EXIT_USAGE, "size '%s' is %lld; give 0 or more", b->name,
                                (long long)b->value);
-        if (b->constant) {
+        if (b->is_constant) {
             enum uk_status status = uk_program_define(job->program, b->name, b->value);
             if (status)
                 return uk_job_failed(job, status);

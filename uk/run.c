@@ -222,7 +222,7 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
     bool any = false;
 
     for (int t = 0; t < d->count; t++) {
-        if (!d->array[t].tensor->is_written || each[t].roundings > 0 || each[t].steps > 0)
+        if (!d->array[t].tensor->is_written || each[t].ulps > 0 || each[t].absolute > 0)
             continue;
         printf("%s of %s (%zu)", any ? "" : "check: equal to the interpreter's, every element",
                d->array[t].tensor->name, d->array[t].elements);
@@ -231,18 +231,18 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
     if (any)
         printf("\n");
     for (int t = 0; t < d->count; t++) {
-        if (!d->array[t].tensor->is_written || !(each[t].roundings > 0 || each[t].steps > 0))
+        if (!d->array[t].tensor->is_written || !(each[t].ulps > 0 || each[t].absolute > 0))
             continue;
-        if (isinf(each[t].steps)) {
+        if (isinf(each[t].absolute)) {
             printf("check: %s (%zu) cannot be compared, as it depends on integers rounded at a tie\n",
                    d->array[t].tensor->name, d->array[t].elements);
             continue;
         }
         printf("check: within ");
-        if (each[t].roundings > 0)
-            printf("%.0f roundings%s", each[t].roundings, each[t].steps > 0 ? " and " : "");
-        if (each[t].steps > 0)
-            printf("%.0f, for integers rounded at a tie from sums of floats or functions,", each[t].steps);
+        if (each[t].ulps > 0)
+            printf("%.0f roundings%s", each[t].ulps, each[t].absolute > 0 ? " and " : "");
+        if (each[t].absolute > 0)
+            printf("%.0f, for integers rounded at a tie from sums of floats or functions,", each[t].absolute);
         printf(" of the interpreter's, every element of %s (%zu)\n", d->array[t].tensor->name,
                d->array[t].elements);
     }

@@ -48,7 +48,7 @@ static bool is_listed(const struct uk_kernel *k, const struct uk_arguments *a) {
 /* Refuses a filter that no kernel matches, and says which of its two words no kernel has. Exit status. */
 static int check_filter(const struct uk_arguments *a) {
     const char *operation = a->positionals ? a->positional[0] : NULL;
-    struct uk_near op = {.word = operation ? operation : ""}, isa = {.word = a->isa ? a->isa : ""};
+    struct uk_closest_name op = {.word = operation ? operation : ""}, isa = {.word = a->isa ? a->isa : ""};
     bool has_op = !operation, has_isa = !a->isa;
 
     for (int i = 0; i < uk_kernel_count(); i++) {
@@ -58,13 +58,13 @@ static int check_filter(const struct uk_arguments *a) {
             return UK_EXIT_OK;
         has_op = has_op || is_of_operation(k, operation);
         has_isa = has_isa || !strcmp(uk_kernel_isa(k), a->isa);
-        uk_nearer(&op, uk_kernel_op(k));
-        uk_nearer(&isa, uk_kernel_isa(k));
+        uk_consider_name(&op, uk_kernel_op(k));
+        uk_consider_name(&isa, uk_kernel_isa(k));
     }
     if (has_op && has_isa)
         return uk_complain(UK_EXIT_USAGE, "no kernel of '%s' has the instruction set '%s'; leave out --isa",
                            operation, a->isa);
-    const struct uk_near *near = has_op ? &isa : &op;
+    const struct uk_closest_name *near = has_op ? &isa : &op;
     return uk_complain(UK_EXIT_USAGE, "unknown %s '%s'%s%s%s 'uk kernels' lists them",
                        has_op ? "instruction set" : "operation", near->word,
                        near->name ? "; did you mean '" : ";", near->name ? near->name : "",
@@ -150,9 +150,9 @@ const struct uk_kernel *uk_kernel_named(const char *name) {
     const struct uk_kernel *k = uk_kernel_find(name);
     if (k)
         return k;
-    struct uk_near near = {.word = name};
+    struct uk_closest_name near = {.word = name};
     for (int i = 0; i < uk_kernel_count(); i++)
-        uk_nearer(&near, uk_kernel_symbol(uk_kernel_at(i)));
+        uk_consider_name(&near, uk_kernel_symbol(uk_kernel_at(i)));
     if (near.name)
         uk_complain(0, "unknown kernel '%s'; did you mean '%s'? 'uk kernels' lists them", name, near.name);
     else

@@ -26,7 +26,7 @@ static int add_binding(struct uk_arguments *a, const char *option, const char *t
                            option);
     memcpy(b->name, text, n);
     b->name[n] = 0;
-    b->constant = !strcmp(option, "--define");
+    b->is_constant = !strcmp(option, "--define");
     for (int i = 0; i < a->bindings; i++)
         if (!strcmp(a->binding[i].name, b->name))
             return uk_complain(UK_EXIT_USAGE, "%s %s: '%s' already has the value %lld; give it once", option,
@@ -37,13 +37,13 @@ static int add_binding(struct uk_arguments *a, const char *option, const char *t
 
 /* Checks that the value is one of the option's words. Exit status. */
 static int check_choice(const struct uk_option *o, const char *value) {
-    struct uk_near near = {.word = value};
+    struct uk_closest_name near = {.word = value};
     char words[128], list[160] = "";
     snprintf(words, sizeof words, "%s", o->words);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         if (!strcmp(word, value))
             return UK_EXIT_OK;
-        uk_nearer(&near, word);
+        uk_consider_name(&near, word);
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "", word);
     }
     return uk_complain(UK_EXIT_USAGE, "%s=%s is unknown%s%s; use one of %s", o->name, value,
@@ -51,7 +51,7 @@ static int check_choice(const struct uk_option *o, const char *value) {
 }
 
 static int take_option(struct uk_arguments *a, const struct uk_option *o, const char *value) {
-    a->given[a->givens++] = (struct uk_given){o, value};
+    a->option_values[a->option_value_count++] = (struct uk_option_value){o, value};
     void *field = (char *)a + o->field;
     int64_t *number = field;
     const char **text = field;
@@ -72,9 +72,9 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
         *text = value;
         return o->kind == UK_OPTION_CHOICE ? check_choice(o, value) : UK_EXIT_OK;
     case UK_OPTION_COUNT:
-        if (!parse_integer(value, number) || *number < 1 || *number > o->most)
+        if (!parse_integer(value, number) || *number < 1 || *number > o->max_or_field)
             return uk_complain(UK_EXIT_USAGE, "%s %s: expected a number from 1 to %lld", o->name, value,
-                               (long long)o->most);
+                               (long long)o->max_or_field);
         break;
     case UK_OPTION_SEED:
         if (!parse_integer(value, number))
@@ -90,7 +90,7 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
         break;
     case UK_OPTION_EXTENT:
         *flag = true;
-        *(bool *)((char *)a + o->most) = value;
+        *(bool *)((char *)a + o->max_or_field) = value;
         return value ? check_choice(o, value) : UK_EXIT_OK;
     case UK_OPTION_LIST:
         if (!*value)
@@ -126,7 +126,7 @@ static int parse_option(struct uk_arguments *a, const struct uk_command *c, int 
     }
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), word);
-    return uk_unknown("option", name, c);
+    return uk_complain_of_unknown("option", name, c);
 }
 
 static int parse_arguments(struct uk_arguments *a, const struct uk_command *c, int argc, char **argv) {
@@ -144,12 +144,12 @@ static int parse_arguments(struct uk_arguments *a, const struct uk_command *c, i
     }
     if (a->require_kernels && a->no_kernels)
         return uk_complain(UK_EXIT_USAGE, "--require-kernels and --no-kernels exclude each other; give one");
-    if (a->positionals < c->least)
+    if (a->positionals < c->min_positionals)
         return uk_complain(UK_EXIT_USAGE, "uk %s needs a %s: uk %s %s", c->name, c->synopsis, c->name,
                            c->synopsis);
-    if (a->positionals > c->most)
+    if (a->positionals > c->max_positionals)
         return uk_complain(UK_EXIT_USAGE, "uk %s: '%s' is one argument too many; usage: uk %s %s", c->name,
-                           a->positional[c->most], c->name, c->synopsis);
+                           a->positional[c->max_positionals], c->name, c->synopsis);
     return UK_EXIT_OK;
 }
 
@@ -168,8 +168,8 @@ static int run_either(const struct uk_command *c, const struct uk_arguments *a) 
         return uk_complain(UK_EXIT_USAGE,
                            "only one network can be compiled at a time; leave out all but one of %s, %s, ...",
                            a->positional[0], a->positional[1]);
-    for (int i = 0; i < a->givens && c->run_network; i++) {
-        const struct uk_option *o = a->given[i].option;
+    for (int i = 0; i < a->option_value_count && c->run_network; i++) {
+        const struct uk_option *o = a->option_values[i].option;
         if (o->commands & (networks ? UK_OF_PROGRAMS : UK_OF_NETWORKS))
             return uk_complain(UK_EXIT_USAGE, "%s is for %s, but '%s' is a %s; leave it out", o->name,
                                networks ? "programs" : "networks", a->positional[0],
@@ -180,15 +180,15 @@ static int run_either(const struct uk_command *c, const struct uk_arguments *a) 
 
 static int run_command(const struct uk_command *c, int argc, char **argv) {
     struct uk_arguments a = {.command = c->name};
-    a.given = calloc((size_t)argc, sizeof *a.given);
+    a.option_values = calloc((size_t)argc, sizeof *a.option_values);
     a.positional = calloc((size_t)argc, sizeof *a.positional);
     a.binding = calloc((size_t)argc, sizeof *a.binding);
     int status = UK_EXIT_WRONG;
-    if (!a.positional || !a.binding || !a.given)
+    if (!a.positional || !a.binding || !a.option_values)
         uk_complain(status, "out of memory");
     else if (!(status = parse_arguments(&a, c, argc, argv)))
         status = run_either(c, &a);
-    free(a.given);
+    free(a.option_values);
     free(a.positional);
     free(a.binding);
     return status;
@@ -206,7 +206,7 @@ static int dispatch(int argc, char **argv) {
     }
     bool is_help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");
     if (!c && !is_help)
-        return uk_unknown(*argv[1] == '-' ? "option" : "command", argv[1], NULL);
+        return uk_complain_of_unknown(*argv[1] == '-' ? "option" : "command", argv[1], NULL);
     for (int i = 2; i < argc && c && strcmp(argv[i], "--"); i++)
         is_help = is_help || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
     if (is_help) {

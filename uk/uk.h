@@ -24,20 +24,20 @@ enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 struct uk_size_value {
     char name[64];
     int64_t value;
-    bool constant;
+    bool is_constant;
     bool is_used; /* true if a program has a size of this name */
 };
 
 /* One option from the command line. */
-struct uk_given {
+struct uk_option_value {
     const struct uk_option *option;
     const char *value; /* NULL: given without a value */
 };
 
 struct uk_arguments {
     const char *command;
-    struct uk_given *given; /* all options, in the order given */
-    int givens;
+    struct uk_option_value *option_values; /* all options, in the order given */
+    int option_value_count;
     const char **positional;
     int positionals;
     int programs; /* number of programs compiled together; 0 means one */
@@ -68,7 +68,7 @@ int uk_complain(int status, const char *format, ...) __attribute__((format(print
 /* ---- repeated_options.c ---- */
 
 /* Returns the i-th value given for the option, i = 0, 1, ...; NULL: there are no more. */
-const char *uk_given(const struct uk_arguments *a, const char *option, int i);
+const char *uk_repeated_option(const struct uk_arguments *a, const char *option, int i);
 
 /* ---- help.c ---- */
 
@@ -77,15 +77,15 @@ struct uk_command;
 void uk_print_help(FILE *out, const struct uk_command *c);
 /* Prints an error for an unknown command or an unknown option of `c`, and suggests the closest name. Returns
  * the exit status. */
-int uk_unknown(const char *what, const char *word, const struct uk_command *c);
+int uk_complain_of_unknown(const char *what, const char *word, const struct uk_command *c);
 
 /* ---- compile.c ---- */
 
 /* Maps a word of --emit to its enum uk_emit; -1: the word applies to networks only. */
-int uk_stage_of(const char *word);
+int uk_emit_of_word(const char *word);
 /* Chooses the output kind by the extension of -o's file, for when --emit is not given; no extension means an
  * object. Exit status: an unknown extension is refused. */
-int uk_stage_by_ending(const char *out, int *stage);
+int uk_emit_of_extension(const char *out, int *stage);
 /* Refuses binary output without -o. Returns UK_EXIT_OK for everything else. */
 int uk_check_binary(const struct uk_arguments *a, int stage);
 
@@ -178,10 +178,10 @@ void uk_data_random(struct uk_data *d);
 double uk_data_value(const struct uk_array *a, size_t i);
 /* Largest allowed difference from the interpreter's result.
  *
- * - roundings: units in the last place of the tensor's largest magnitude
- * - steps: an absolute difference added to that */
+ * - ulps: units in the last place of the tensor's largest magnitude
+ * - absolute: a difference added to that */
 struct uk_tolerance {
-    double roundings, steps;
+    double ulps, absolute;
 };
 /* operands.c: arguments of the module's function: the arrays' addresses, with those of constant arrays
  * replaced by their packed copies. */

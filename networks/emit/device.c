@@ -140,7 +140,7 @@ enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu
 static uk_gpu_address place(const struct uk_network_device *d, const struct uk_graph_value *v) {
     if (d->constant[v->number])
         return d->constant[v->number];
-    return d->block + (uk_gpu_address)uk_value_place(v);
+    return d->block + (uk_gpu_address)uk_value_offset(v);
 }
 
 static enum uk_status run_layer(struct uk_network_device *d, const struct uk_layer *l) {

@@ -39,7 +39,7 @@ static void put_call(struct driver *d, const struct uk_layer *l) {
     for (int i = 0; i <= l->arguments; i++)
         if (i == l->arguments || !l->argument[i]->data || !uk_value_elements(l->argument[i]))
             uk_put(t, "  %%p%d.%d = getelementptr i8, ptr %%m, i64 %" PRId64 "\n", l->number, i,
-                   i == l->arguments ? l->work : uk_value_place(l->argument[i]));
+                   i == l->arguments ? l->work : uk_value_offset(l->argument[i]));
     uk_put(t, "  %%s%d = call i32 @%s(", l->number, l->function->name);
     for (int i = 0; i < l->arguments; i++) {
         if (l->argument[i]->data && uk_value_elements(l->argument[i])) {
@@ -102,7 +102,7 @@ static void put_places(struct uk_text *t, const struct uk_network *n, const char
     uk_put(t, " ]\nnone:\n  ret ptr null\n");
     for (int i = 0; i < count; i++)
         uk_put(t, "place%1$d:\n  %%p%1$d = getelementptr i8, ptr %%m, i64 %2$" PRId64 "\n  ret ptr %%p%1$d\n",
-               i, uk_value_place(value[i]));
+               i, uk_value_offset(value[i]));
     uk_put(t, "}\n");
 }
 

@@ -12,7 +12,7 @@ static void put_argument(struct uk_text *t, const struct uk_network *n, const st
         uk_constant_name(n, NULL, l, i, name);
         uk_put(t, "(const void *)%s", name);
     } else {
-        uk_put(t, "(%svoid *)(m + %" PRId64 ")", i == l->arguments - 1 ? "" : "const ", uk_value_place(v));
+        uk_put(t, "(%svoid *)(m + %" PRId64 ")", i == l->arguments - 1 ? "" : "const ", uk_value_offset(v));
     }
 }
 

@@ -60,7 +60,8 @@ static enum uk_status show_inputs(struct uk_network *n, struct uk_layer *l) {
     l->shown.input = input;
     for (int i = 0; i < l->arguments; i++)
         if (input_at(l, i))
-            uk_tensor_show(&input[l->shown.inputs++], uk_inside_of(l->argument[i]), l->argument[i]->name);
+            uk_tensor_show(&input[l->shown.inputs++], uk_value_inside_border(l->argument[i]),
+                           l->argument[i]->name);
     return UK_OK;
 }
 
@@ -78,7 +79,7 @@ enum uk_status uk_layers_show(struct uk_network *n) {
     }
     for (struct uk_layer *l = n->plan.layers; l && !s; l = l->next) {
         memcpy(l->shown.order, l->result->order, sizeof l->shown.order);
-        l->shown.offset = (size_t)uk_value_place(l->result);
+        l->shown.offset = (size_t)uk_value_offset(l->result);
         s = show_inputs(n, l);
     }
     return s;
@@ -87,7 +88,7 @@ enum uk_status uk_layers_show(struct uk_network *n) {
 /* ---- elements ---- */
 
 static char *place(const void *memory, const struct uk_graph_value *v) {
-    return (char *)(uintptr_t)memory + uk_value_place(v);
+    return (char *)(uintptr_t)memory + uk_value_offset(v);
 }
 
 void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer) {
@@ -135,7 +136,7 @@ enum uk_status uk_network_layer_give(const struct uk_network *n, void *memory, i
 
     for (int i = 0; i < l->arguments; i++)
         if (input_at(l, i) && input-- == 0) {
-            const struct uk_graph_value *v = uk_inside_of(l->argument[i]);
+            const struct uk_graph_value *v = uk_value_inside_border(l->argument[i]);
             uk_border_fill(l->argument[i], place(memory, l->argument[i]));
             copy_elements(v, place(memory, v), (char *)(uintptr_t)elements, true);
             return UK_OK;

@@ -7,7 +7,8 @@
 #include "graph/graph.h"
 
 void uk_graph_begin(struct uk_graph *g) {
-    *g = (struct uk_graph){.name = "", .constant_room = UK_MOST_CONSTANT_BYTES, .term_room = UK_MOST_TERMS};
+    *g = (struct uk_graph){
+        .name = "", .constant_room = UK_MAX_CONSTANT_BYTES, .term_room = UK_MAX_FOLDED_TERMS};
     g->end_of_values = &g->values;
 }
 
@@ -81,7 +82,7 @@ int64_t uk_value_elements(const struct uk_graph_value *v) {
 
     for (int i = 0; i < v->rank; i++) {
         empty |= v->extent[i] == 0;
-        if (v->extent[i] && (__builtin_mul_overflow(n, v->extent[i], &n) || n > UK_MOST_ELEMENTS))
+        if (v->extent[i] && (__builtin_mul_overflow(n, v->extent[i], &n) || n > UK_MAX_ELEMENTS))
             return -1;
     }
     return empty ? 0 : n;
@@ -90,14 +91,14 @@ int64_t uk_value_elements(const struct uk_graph_value *v) {
 void *uk_constant_alloc(struct uk_graph *g, int64_t bytes) {
     if (bytes > g->constant_room) {
         uk_graph_fail(g, UK_REFUSED, g->inferred, "constants would take more than %lld MiB",
-                      (long long)UK_MOST_CONSTANT_BYTES >> 20);
+                      (long long)UK_MAX_CONSTANT_BYTES >> 20);
         return NULL;
     }
     g->constant_room -= bytes;
     return uk_alloc(&g->arena, (size_t)bytes + 1);
 }
 
-void uk_constant_given(struct uk_graph *g, int64_t bytes) {
+void uk_allow_constant(struct uk_graph *g, int64_t bytes) {
     g->constant_room += 3 * bytes;
 }
 
@@ -128,7 +129,7 @@ void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]) {
     }
 }
 
-int64_t uk_value_place(const struct uk_graph_value *v) {
+int64_t uk_value_offset(const struct uk_graph_value *v) {
     int64_t at = 0;
 
     for (; v->storage; v = v->storage)

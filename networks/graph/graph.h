@@ -95,9 +95,9 @@ struct uk_graph {
 
 /* Limits on what a small file can demand: bytes of constants whose elements the file does not hold (more are
  * refused), and terms that the interpreter folds, one or two seconds of work (more are left to run time). */
-enum { UK_MOST_CONSTANT_BYTES = 1 << 30, UK_MOST_TERMS = 1 << 25 };
+enum { UK_MAX_CONSTANT_BYTES = 1 << 30, UK_MAX_FOLDED_TERMS = 1 << 25 };
 /* Elements of a tensor at most, extents of 0 left out, so that products of extents do not overflow. */
-#define UK_MOST_ELEMENTS (INT64_C(1) << 40)
+#define UK_MAX_ELEMENTS (INT64_C(1) << 40)
 
 /* ---- graph.c ---- */
 
@@ -118,13 +118,13 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
 void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
 /* Raises the limit on constants for elements that a file or a caller supplied: by `bytes` for them, and by
  * twice as many for constants made of them. */
-void uk_constant_given(struct uk_graph *g, int64_t bytes);
-/* Number of elements; -1: more than UK_MOST_ELEMENTS. */
+void uk_allow_constant(struct uk_graph *g, int64_t bytes);
+/* Number of elements; -1: more than UK_MAX_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);
 /* Strides of the dimensions, in elements; and the offset of the first element in the network's block, in
  * bytes, once that is planned. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
-int64_t uk_value_place(const struct uk_graph_value *v);
+int64_t uk_value_offset(const struct uk_graph_value *v);
 /* The shape as text, "1x3x224x224", in one of a few static buffers that later calls reuse. */
 const char *uk_value_shape(const struct uk_graph_value *v);
 

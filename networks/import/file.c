@@ -114,7 +114,7 @@ static enum uk_status read_npy(struct uk_graph *g, const char *path, const struc
         return uk_graph_fail(g, UK_REFUSED, NULL,
                              "%s has %zu bytes of data, which is not the size of %s elements of %s", path,
                              m->length - PREFIX - length, uk_value_shape(v), uk_type_name(v->type));
-    uk_constant_given(g, (int64_t)bytes_of_data);
+    uk_allow_constant(g, (int64_t)bytes_of_data);
     void *data = uk_value_constant(g, v, v->type, v->rank, v->extent);
     if (!data)
         return uk_graph_no_memory(g);

@@ -157,7 +157,7 @@ static enum uk_status constant_input(struct importing *im, struct uk_graph_value
                              "input '%s' has type %s, but the constant given for it has type %s", v->name,
                              uk_type_name(v->type), uk_type_name(t->type));
     const size_t bytes = (size_t)uk_value_elements(v) * uk_type_bytes(v->type);
-    uk_constant_given(im->g, (int64_t)bytes);
+    uk_allow_constant(im->g, (int64_t)bytes);
     void *copy = uk_value_constant(im->g, v, v->type, t->rank, t->shape);
 
     if (!copy)

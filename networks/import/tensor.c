@@ -66,7 +66,7 @@ static bool is_inside(const char *path) {
 /* Allocates the constant's elements. Call it only if the file really has as many bytes: it raises the limit
  * on constants by them. */
 static void *elements_of(struct uk_graph *g, struct uk_graph_value *v) {
-    uk_constant_given(g, uk_value_elements(v) * (int64_t)uk_type_bytes(v->type));
+    uk_allow_constant(g, uk_value_elements(v) * (int64_t)uk_type_bytes(v->type));
     return uk_value_constant(g, v, v->type, v->rank, v->extent);
 }
 

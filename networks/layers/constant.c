@@ -86,7 +86,7 @@ enum uk_status uk_fold_constant_of_shape(struct uk_graph *g, struct uk_graph_nod
     const struct uk_graph_value *value = a && a->kind == UK_A_TENSOR ? a->tensor : NULL;
     const enum uk_type type = value ? value->type : UK_F32;
     const size_t bytes = uk_type_bytes(type);
-    int64_t extent[UK_LISTED];
+    int64_t extent[UK_MAX_LISTED_INTS];
     int rank;
     enum uk_status s = uk_need_ints(g, n, NULL, 0, extent, &rank);
 

@@ -84,13 +84,13 @@ enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node
                *close = *form->cast ? ")" : "";
     channel_subscript(n, f, channel, sizeof channel);
     snprintf(input, sizeof input, uk_window_pads(&window) ? "pad($0[i0, %s%s], %s)" : "$0[i0, %s%s]", channel,
-             uk_window_subscripts(&window), form->outside);
+             uk_window_subscripts(&window), form->pad_value);
     snprintf(weight, sizeof weight, "$%c[i1, %s%s]", '0' + filter, one ? "0" : "c",
              uk_window_filter(&window));
     if (!one || *r)
         snprintf(over, sizeof over, "sum(%s%s%s) ", r, !one && *r ? ", " : "", one ? "" : "c");
     uk_write(w, n, "%s[%s] = %s%s%s%s%s * (%s%s%s%s%s)", form->to, uk_iterators(f->rank), over, form->cast,
-             open, input, close, form->cast, open, weight, close, form->behind);
+             open, input, close, form->cast, open, weight, close, form->filter_suffix);
     return UK_OK;
 }
 
@@ -102,7 +102,8 @@ enum uk_status uk_write_conv(struct uk_writer *w, const struct uk_graph_node *n,
         uk_write_temp_like(w, n, "t", n->output[0]->type);
     enum uk_status s = uk_write_conv_sum(
         w, n, 1,
-        &(struct uk_conv_form){.to = has_bias ? "@t" : "$y", .cast = "", .outside = "0", .behind = ""});
+        &(struct uk_conv_form){
+            .to = has_bias ? "@t" : "$y", .cast = "", .pad_value = "0", .filter_suffix = ""});
     if (!s && has_bias)
         uk_write_result(w, n, "@t[%s] + $2[i1]", uk_iterators(n->output[0]->rank));
     return s;
@@ -116,7 +117,7 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
                                         struct uk_window *w) {
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
     const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
-    int64_t more[UK_WINDOW_DIMENSIONS], shape[UK_LISTED];
+    int64_t more[UK_WINDOW_DIMENSIONS], shape[UK_MAX_LISTED_INTS];
     int shapes = -1;
     enum uk_status s = uk_window_attributes(g, n, f->extent + 2, w);
 
@@ -128,7 +129,7 @@ static enum uk_status transposed_window(struct uk_graph *g, const struct uk_grap
         s = uk_graph_fail(g, UK_REFUSED, n, "output_shape has %d numbers, but the image has %d dimensions",
                           shapes, w->dimensions);
     for (int i = 0; i < shapes && !s; i++)
-        if (shape[i] < 0 || shape[i] > UK_LARGEST_IMAGE)
+        if (shape[i] < 0 || shape[i] > UK_MAX_IMAGE_EXTENT)
             s = uk_graph_fail(g, UK_REFUSED, n, "output_shape: %" PRId64 " is out of range", shape[i]);
     for (int d = 0; d < w->dimensions && !s; d++) {
         const int64_t full =

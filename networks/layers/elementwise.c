@@ -38,9 +38,9 @@ const char *uk_express_nary(struct uk_graph *g, const struct uk_graph_node *n) {
 }
 
 enum uk_status uk_infer_nary(struct uk_graph *g, struct uk_graph_node *n) {
-    if (n->inputs >= UK_MOST_ACCESSES)
+    if (n->inputs >= UK_MAX_ACCESSES)
         return uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs; at most %d are supported", n->inputs,
-                             UK_MOST_ACCESSES - 1);
+                             UK_MAX_ACCESSES - 1);
     return uk_infer_broadcast(g, n);
 }
 

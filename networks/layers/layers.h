@@ -52,7 +52,7 @@ bool uk_node_is_elementwise(const struct uk_graph_node *n);
 const char *uk_expression_of(struct uk_graph *g, const struct uk_graph_node *n);
 /* Inputs of a node at most. Expressions name input i by the character '0' + i; this leaves room, below the
  * output's 'y', for inputs that inference appends. */
-enum { UK_MOST_INPUTS = 70 };
+enum { UK_MAX_NODE_INPUTS = 70 };
 enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n);
 /* Refuses the node unless input i exists and has a known shape. */
 enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i);
@@ -60,8 +60,8 @@ enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, 
 enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
                              const int64_t *extent);
 /* Reads integers that are an attribute in early versions and a constant input in later ones. *count: how
- * many, at most UK_LISTED; -1: left out. */
-enum { UK_LISTED = 2 * UK_RANK };
+ * many, at most UK_MAX_LISTED_INTS; -1: left out. */
+enum { UK_MAX_LISTED_INTS = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
 /* Extends the node to at least that many inputs; new ones are left out (NULL). */
@@ -77,7 +77,7 @@ enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, i
 /* ---- text.c: writing programs ---- */
 
 /* Accesses in a statement at most, the result's included: the language's limit. */
-enum { UK_MOST_ACCESSES = 16 };
+enum { UK_MAX_ACCESSES = 16 };
 
 /* A tensor of a program: a value, or a temp of a node. */
 struct uk_written {
@@ -240,17 +240,17 @@ void uk_permute(const struct uk_graph_value *v, const int *order, void *out);
 
 /* Parameters of a convolution's sum of products. */
 struct uk_conv_form {
-    const char *to;      /* "@t" or "$y" */
-    const char *cast;    /* type that both factors are converted to; "": the input's */
-    const char *outside; /* value of padding */
-    const char *behind;  /* text after the filter's element, such as " - 3"; or "" */
+    const char *to;            /* "@t" or "$y" */
+    const char *cast;          /* type that both factors are converted to; "": the input's */
+    const char *pad_value;     /* value of padding */
+    const char *filter_suffix; /* text after the filter's element, such as " - 3"; or "" */
 };
 enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
                                  const struct uk_conv_form *form);
-/* The same for a matrix product of input 0 and input `right`. behind_a, behind_b: text after an element of
+/* The same for a matrix product of input 0 and input `right`. suffix_a, suffix_b: text after an element of
  * either. */
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
-                         const char *cast, const char *behind_a, const char *behind_b);
+                         const char *cast, const char *suffix_a, const char *suffix_b);
 
 /* gather.c: writes the subscript of dimension `dimension` that the constant list in input `list` selects:
  * "i2 / 2" or "i2 + 3" if the list is regular, else an element of it. */
@@ -264,13 +264,13 @@ bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int out
 
 /* True if the value is a slice of `in`; true if input `input` of a QLinearConcat has the result's scale and
  * zero point. */
-bool uk_is_placed(const struct uk_graph_value *v, const struct uk_graph_value *in);
-bool uk_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input);
+bool uk_is_slice_of(const struct uk_graph_value *v, const struct uk_graph_value *in);
+bool uk_has_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input);
 
 /* The permutation of a Transpose: dimension d of the result is perm[d] of the input. */
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm);
 /* The minimum of a type, as program text. */
-const char *uk_least(enum uk_type t);
+const char *uk_minimum_text(enum uk_type t);
 
 /* Layouts of constant inputs in memory, per operator. */
 void uk_lay_out_conv(struct uk_graph_node *n);

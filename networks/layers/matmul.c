@@ -114,7 +114,7 @@ static void batch_subscripts(char *text, size_t room, const struct uk_graph_valu
 }
 
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
-                         const char *cast, const char *behind_a, const char *behind_b) {
+                         const char *cast, const char *suffix_a, const char *suffix_b) {
     const struct uk_graph_value *a = n->input[0], *b = n->input[right], *y = n->output[0];
     const int batch = y->rank - (a->rank > 1) - (b->rank > 1);
     const char *open = cast ? "(" : "", *close = cast ? ")" : "", *type = cast ? cast : "";
@@ -127,9 +127,9 @@ void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int
     if (b->rank > 1)
         snprintf(column, sizeof column, ", i%d", y->rank - 1);
     uk_write(w, n, "%s[%s] = sum(k) %s%s%s$0[%s%sk]%s%s%s * %s%s%s$%c[%sk%s]%s%s%s", to,
-             uk_iterators(y->rank), *behind_a ? "(" : "", type, open, in_a, row, close, behind_a,
-             *behind_a ? ")" : "", *behind_b ? "(" : "", type, open, '0' + right, in_b, column, close,
-             behind_b, *behind_b ? ")" : "");
+             uk_iterators(y->rank), *suffix_a ? "(" : "", type, open, in_a, row, close, suffix_a,
+             *suffix_a ? ")" : "", *suffix_b ? "(" : "", type, open, '0' + right, in_b, column, close,
+             suffix_b, *suffix_b ? ")" : "");
 }
 
 enum uk_status uk_write_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {

@@ -77,7 +77,7 @@ enum uk_status uk_write_concat(struct uk_writer *w, const struct uk_graph_node *
 
     (void)output;
     for (int i = 0; i < n->inputs && !s; i++) {
-        if (uk_value_elements(n->input[i]) && !uk_is_placed(n->input[i], n->output[0])) {
+        if (uk_value_elements(n->input[i]) && !uk_is_slice_of(n->input[i], n->output[0])) {
             snprintf(offset, sizeof offset, "i%d + %" PRId64, axis, from);
             replaced(left, sizeof left, rank, axis, offset);
             uk_write(w, n, "part%d: $y[%s] = $%c[%s]", i, left, '0' + i, uk_iterators(rank));
@@ -95,7 +95,7 @@ bool uk_part_of_union(struct uk_graph *g, const struct uk_graph_node *n, int inp
 
     *from = 0;
     if (uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), n->output[0]->rank, axis) ||
-        (quantized && (input < 2 || (input - 2) % 3 || !uk_same_scale(g, n, input))))
+        (quantized && (input < 2 || (input - 2) % 3 || !uk_has_same_scale(g, n, input))))
         return false;
     for (int i = quantized ? 2 : 0; i < input; i += quantized ? 3 : 1)
         *from += n->input[i]->extent[*axis];
@@ -115,9 +115,9 @@ static enum uk_status parts_of(struct uk_graph *g, const struct uk_graph_node *n
         return s;
     const int64_t all = n->input[0]->extent[*axis], outputs = uk_attribute_int(n, "num_outputs", n->outputs);
     int64_t sum = 0;
-    if (n->outputs > UK_LISTED || outputs != n->outputs || (count >= 0 && count != n->outputs))
+    if (n->outputs > UK_MAX_LISTED_INTS || outputs != n->outputs || (count >= 0 && count != n->outputs))
         return uk_graph_fail(g, UK_REFUSED, n, "it has %d outputs for %d parts; at most %d are supported",
-                             n->outputs, count, UK_LISTED);
+                             n->outputs, count, UK_MAX_LISTED_INTS);
     for (int i = 0; i < n->outputs; i++) {
         const int64_t equal = (all + n->outputs - 1) / n->outputs, left = all - sum;
         if (count < 0)
@@ -133,7 +133,7 @@ static enum uk_status parts_of(struct uk_graph *g, const struct uk_graph_node *n
 }
 
 enum uk_status uk_infer_split(struct uk_graph *g, struct uk_graph_node *n) {
-    int64_t part[UK_LISTED], extent[UK_RANK];
+    int64_t part[UK_MAX_LISTED_INTS], extent[UK_RANK];
     int axis;
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -150,7 +150,7 @@ enum uk_status uk_infer_split(struct uk_graph *g, struct uk_graph_node *n) {
 }
 
 enum uk_status uk_write_split(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    int64_t part[UK_LISTED], from = 0;
+    int64_t part[UK_MAX_LISTED_INTS], from = 0;
     char right[SUBSCRIPTS], offset[48];
     bool ranged[UK_RANK] = {false};
     int axis;
@@ -180,7 +180,8 @@ static int64_t clamped(int64_t v, int64_t low, int64_t high) {
 
 static enum uk_status slice_of(struct uk_graph *g, const struct uk_graph_node *n, struct slice *sl) {
     const struct uk_graph_value *x = n->input[0];
-    int64_t start[UK_LISTED], end[UK_LISTED], axes[UK_LISTED], step[UK_LISTED];
+    int64_t start[UK_MAX_LISTED_INTS], end[UK_MAX_LISTED_INTS], axes[UK_MAX_LISTED_INTS],
+        step[UK_MAX_LISTED_INTS];
     int starts, ends, count, steps;
     enum uk_status s = uk_need_ints(g, n, "starts", 1, start, &starts);
 
@@ -260,7 +261,7 @@ enum uk_status uk_write_slice(struct uk_writer *w, const struct uk_graph_node *n
 }
 
 bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int output, int64_t from[UK_RANK]) {
-    int64_t part[UK_LISTED];
+    int64_t part[UK_MAX_LISTED_INTS];
     struct slice sl;
     int axis;
 
@@ -286,7 +287,7 @@ bool uk_part_of_input(struct uk_graph *g, const struct uk_graph_node *n, int out
 /* ---- Expand, Tile ---- */
 
 enum uk_status uk_infer_expand(struct uk_graph *g, struct uk_graph_node *n) {
-    int64_t to[UK_LISTED], extent[UK_RANK];
+    int64_t to[UK_MAX_LISTED_INTS], extent[UK_RANK];
     int count;
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -313,7 +314,7 @@ enum uk_status uk_infer_expand(struct uk_graph *g, struct uk_graph_node *n) {
 }
 
 enum uk_status uk_infer_tile(struct uk_graph *g, struct uk_graph_node *n) {
-    int64_t repeats[UK_LISTED], extent[UK_RANK];
+    int64_t repeats[UK_MAX_LISTED_INTS], extent[UK_RANK];
     int count;
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -358,7 +359,7 @@ enum uk_status uk_infer_blocks(struct uk_graph *g, struct uk_graph_node *n) {
         return s;
     const struct uk_graph_value *x = n->input[0];
     const bool fits =
-        x->rank == 4 && b > 0 && b < 1 << 15 && (to_space || x->extent[1] < UK_MOST_ELEMENTS >> 18) &&
+        x->rank == 4 && b > 0 && b < 1 << 15 && (to_space || x->extent[1] < UK_MAX_ELEMENTS >> 18) &&
         (to_space ? x->extent[1] % (b * b) == 0 : x->extent[2] % b == 0 && x->extent[3] % b == 0);
     if (!fits)
         return uk_graph_fail(g, UK_REFUSED, n, "blocks of %" PRId64 " do not divide %s", b,

@@ -12,13 +12,13 @@ struct padding {
 };
 
 static bool is_moderate(int64_t pad) {
-    return pad >= -UK_MOST_ELEMENTS && pad <= UK_MOST_ELEMENTS;
+    return pad >= -UK_MAX_ELEMENTS && pad <= UK_MAX_ELEMENTS;
 }
 
 static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node *n, struct padding *p) {
     const int rank = n->input[0]->rank;
     const char *mode = uk_attribute_string(n, "mode", "constant");
-    int64_t pads[UK_LISTED], axes[UK_LISTED];
+    int64_t pads[UK_MAX_LISTED_INTS], axes[UK_MAX_LISTED_INTS];
     int count, listed;
     enum uk_status s =
         uk_need_ints(g, n, uk_attribute_find(n, "paddings") ? "paddings" : "pads", 1, pads, &count);

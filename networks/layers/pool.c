@@ -21,7 +21,7 @@ enum uk_status uk_infer_pool(struct uk_graph *g, struct uk_graph_node *n) {
     return uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
 }
 
-const char *uk_least(enum uk_type t) {
+const char *uk_minimum_text(enum uk_type t) {
     return t == UK_U8    ? "0"
            : t == UK_I8  ? "(-128)"
            : t == UK_I16 ? "(-32768)"
@@ -85,7 +85,7 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
              pads ? "pad(" : "", uk_window_subscripts(&p), pads ? ", " : "",
              !pads     ? ""
              : average ? "0"
-                       : uk_least(n->output[0]->type),
+                       : uk_minimum_text(n->output[0]->type),
              pads ? ")" : "");
     if (average)
         uk_write_result(w, n, "@t[%s] / %s", uk_iterators(rank), count);

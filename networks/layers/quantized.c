@@ -106,7 +106,7 @@ static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n
     const int64_t count = uk_value_elements(w), terms = channels ? count / channels : 0;
     void *sums, *factors;
 
-    if (terms > UK_MOST_PRODUCTS)
+    if (terms > UK_MAX_BYTE_PRODUCTS)
         return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may overflow 32 bits",
                              terms);
     if (uk_append_constant(g, n, UK_I32, channels, &sums) < 0 ||
@@ -207,7 +207,8 @@ enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_
     enum uk_status s = UK_OK;
     if (!uk_write_gathered(w, n, "@t"))
         s = uk_write_conv_sum(
-            w, n, 3, &(struct uk_conv_form){.to = "@t", .cast = "i32", .outside = outside, .behind = behind});
+            w, n, 3,
+            &(struct uk_conv_form){.to = "@t", .cast = "i32", .pad_value = outside, .filter_suffix = behind});
     if (!s)
         uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
                         uk_type_name(n->output[0]->type), uk_iterators(n->output[0]->rank), '0' + factor - 1,
@@ -315,7 +316,7 @@ enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node 
     n->output[0]->type = n->input[7]->type;
     const int64_t columns = b->rank > 1 ? b->extent[b->rank - 1] : 1,
                   terms = n->input[0]->extent[n->input[0]->rank - 1];
-    if (terms > UK_MOST_PRODUCTS)
+    if (terms > UK_MAX_BYTE_PRODUCTS)
         return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may overflow 32 bits",
                              terms);
     if ((s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &as)) ||

@@ -30,6 +30,6 @@ bool uk_gathers_windows(struct uk_graph *g, const struct uk_graph_node *n);
 bool uk_write_gathered(struct uk_writer *w, const struct uk_graph_node *n, const char *to);
 /* Terms at most, so that a sum of products of two bytes less their zero points fits 32 bits; the same for a
  * sum of such bytes. */
-enum { UK_MOST_PRODUCTS = INT32_MAX / (255 * 255), UK_MOST_BYTES = INT32_MAX / 255 };
+enum { UK_MAX_BYTE_PRODUCTS = INT32_MAX / (255 * 255), UK_MAX_BYTE_TERMS = INT32_MAX / 255 };
 
 #endif

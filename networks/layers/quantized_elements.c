@@ -220,7 +220,7 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
                      uk_type_name(y->type), element, uk_zero_at(&of, 0),
                      uk_number_text(uk_scale_at(&of, 0), true), uk_number_text(uk_scale_at(&to, 0), true),
                      uk_zero_at(&to, 0));
-        if (uk_value_elements(input[i]) && !uk_is_placed(input[i], y))
+        if (uk_value_elements(input[i]) && !uk_is_slice_of(input[i], y))
             uk_write(w, n, "part%d: $y[%s] = %s", i, left, value);
         from += input[i]->extent[axis];
     }
@@ -229,7 +229,7 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
     return s;
 }
 
-bool uk_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input) {
+bool uk_has_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int input) {
     const enum uk_type type = n->output[0]->type;
     struct uk_quantization of, to;
 

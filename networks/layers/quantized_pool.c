@@ -33,7 +33,7 @@ enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n
     for (int d = 2; d < n->input[0]->rank; d++)
         terms *=
             (double)(windows ? uk_attribute_find(n, "kernel_shape")->ints[d - 2] : n->input[0]->extent[d]);
-    return terms > UK_MOST_BYTES
+    return terms > UK_MAX_BYTE_TERMS
                ? uk_graph_fail(g, UK_REFUSED, n, "sums of %g bytes may overflow 32 bits", terms)
                : UK_OK;
 }

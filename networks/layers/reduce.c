@@ -128,7 +128,7 @@ enum uk_status uk_write_qlinear_softmax(struct uk_writer *w, const struct uk_gra
 /* ---- Reduce* ---- */
 
 static enum uk_status axes_of(struct uk_graph *g, const struct uk_graph_node *n, struct axes *a) {
-    int64_t listed[UK_LISTED];
+    int64_t listed[UK_MAX_LISTED_INTS];
     int count;
     enum uk_status s = uk_need_ints(g, n, "axes", 1, listed, &count);
 

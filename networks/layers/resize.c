@@ -109,7 +109,7 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
 
     for (int i = 0; i < count; i++) {
         const double scale = (double)size[i] / (double)n->input[0]->extent[axis[i]];
-        if (size[i] < 1 || size[i] > UK_MOST_ELEMENTS || !(scale > 0) || isinf(scale))
+        if (size[i] < 1 || size[i] > UK_MAX_ELEMENTS || !(scale > 0) || isinf(scale))
             return uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " of dimension %d is out of range",
                                  size[i], axis[i]);
         common = i == 0 ? scale : !strcmp(policy, "not_larger") ? fmin(common, scale) : fmax(common, scale);
@@ -118,7 +118,7 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
         const int d = axis[i];
         const bool stretch = !strcmp(policy, "stretch");
         const double kept = rint(common * (double)n->input[0]->extent[d]);
-        if (!stretch && kept > (double)UK_MOST_ELEMENTS)
+        if (!stretch && kept > (double)UK_MAX_ELEMENTS)
             return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d is out of range", common, d);
         r->out[d] = stretch ? size[i] : (int64_t)kept;
         r->scale[d] = stretch ? (double)size[i] / (double)n->input[0]->extent[d] : common;
@@ -129,7 +129,7 @@ static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n
 static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *n, struct resize *r) {
     const struct uk_graph_value *x = n->input[0];
     const bool later = n->version >= 11 && !strcmp(n->type, "Resize");
-    int64_t listed[UK_LISTED], size[UK_LISTED];
+    int64_t listed[UK_MAX_LISTED_INTS], size[UK_MAX_LISTED_INTS];
     int axis[UK_RANK], count = -1, sizes = -1;
     enum uk_status s = modes_of(g, n, r);
 

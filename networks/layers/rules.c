@@ -107,10 +107,11 @@ enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, c
                                  "a shape depends on its input '%s', which is not constant; if that is an "
                                  "input of the network, give its value (--constant %s=FILE)",
                                  v->name, v->name);
-        *count = uk_value_elements(v) > UK_LISTED ? UK_LISTED + 1 : (int)uk_value_elements(v);
+        *count =
+            uk_value_elements(v) > UK_MAX_LISTED_INTS ? UK_MAX_LISTED_INTS + 1 : (int)uk_value_elements(v);
     }
-    if (*count > UK_LISTED)
-        return uk_graph_fail(g, UK_REFUSED, n, "%s has more than %d numbers", what, UK_LISTED);
+    if (*count > UK_MAX_LISTED_INTS)
+        return uk_graph_fail(g, UK_REFUSED, n, "%s has more than %d numbers", what, UK_MAX_LISTED_INTS);
     for (int i = 0; i < *count; i++)
         list[i] = a && a->kind == UK_A_INTS ? a->ints[i] : uk_constant_int(v, i);
     return UK_OK;
@@ -156,6 +157,6 @@ int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type
     return n->inputs++;
 }
 
-bool uk_is_placed(const struct uk_graph_value *v, const struct uk_graph_value *in) {
+bool uk_is_slice_of(const struct uk_graph_value *v, const struct uk_graph_value *in) {
     return v->is_slice && v->storage == in;
 }

@@ -83,9 +83,9 @@ enum uk_status uk_operator_find(struct uk_graph *g, struct uk_graph_node *n) {
         return uk_graph_fail(g, UK_REFUSED, n,
                              is_known ? "not supported in operator set %d" : "this operator is not supported",
                              n->version);
-    if (n->inputs > UK_MOST_INPUTS)
+    if (n->inputs > UK_MAX_NODE_INPUTS)
         return uk_graph_fail(g, UK_REFUSED, n, "it has %d inputs; at most %d are supported", n->inputs,
-                             UK_MOST_INPUTS);
+                             UK_MAX_NODE_INPUTS);
     for (int i = 0; i < n->attributes && !s; i++)
         s = check_attribute(g, n, &n->attribute[i]);
     return s;

@@ -297,7 +297,7 @@ static bool stands_where_read(struct uk_writer *w, const struct uk_graph_value *
             if (n->input[j] == v)
                 return uk_node_is_elementwise(n) && same_shape(v, n->output[0]) &&
                        mentions(w->g, n, v) == 1 &&
-                       accesses_of(w, n) - 1 + accesses(expression) <= UK_MOST_ACCESSES;
+                       accesses_of(w, n) - 1 + accesses(expression) <= UK_MAX_ACCESSES;
     }
     return false;
 }

@@ -47,7 +47,7 @@ static enum uk_status view(struct uk_graph *g, struct uk_graph_node *n, int rank
 
 enum uk_status uk_infer_reshape(struct uk_graph *g, struct uk_graph_node *n) {
     const bool zero = uk_attribute_int(n, "allowzero", 0);
-    int64_t list[UK_LISTED], known = 1;
+    int64_t list[UK_MAX_LISTED_INTS], known = 1;
     int count = -1, open = -1;
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -95,7 +95,7 @@ enum uk_status uk_infer_flatten(struct uk_graph *g, struct uk_graph_node *n) {
 }
 
 enum uk_status uk_infer_squeeze(struct uk_graph *g, struct uk_graph_node *n) {
-    int64_t list[UK_LISTED], extent[UK_RANK];
+    int64_t list[UK_MAX_LISTED_INTS], extent[UK_RANK];
     bool drop[UK_RANK] = {false};
     int count, rank = 0;
     enum uk_status s = uk_need_input(g, n, 0);
@@ -122,7 +122,7 @@ enum uk_status uk_infer_squeeze(struct uk_graph *g, struct uk_graph_node *n) {
 }
 
 enum uk_status uk_infer_unsqueeze(struct uk_graph *g, struct uk_graph_node *n) {
-    int64_t list[UK_LISTED], extent[UK_RANK];
+    int64_t list[UK_MAX_LISTED_INTS], extent[UK_RANK];
     bool made[UK_RANK] = {false};
     int count, from = 0;
     enum uk_status s = uk_need_input(g, n, 0);
@@ -149,7 +149,7 @@ enum uk_status uk_infer_unsqueeze(struct uk_graph *g, struct uk_graph_node *n) {
 
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm) {
     const int rank = n->input[0]->rank;
-    int64_t list[UK_LISTED];
+    int64_t list[UK_MAX_LISTED_INTS];
     bool seen[UK_RANK] = {false};
     int count;
     enum uk_status s = uk_need_ints(g, n, "perm", -1, list, &count);

@@ -18,7 +18,7 @@ static char *buffer(void) {
 
 enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node *n, const char *name,
                                  int count, int64_t least, int64_t otherwise, int64_t *out) {
-    int64_t list[UK_LISTED];
+    int64_t list[UK_MAX_LISTED_INTS];
     int given;
     enum uk_status s = uk_need_ints(g, n, name, -1, list, &given);
 
@@ -26,7 +26,7 @@ enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node 
         s = uk_graph_fail(g, UK_REFUSED, n, "%s has %d numbers; %d are needed", name, given, count);
     for (int i = 0; i < count && !s; i++) {
         out[i] = given < 0 ? otherwise : list[i];
-        if (out[i] < least || out[i] > UK_LARGEST_IMAGE)
+        if (out[i] < least || out[i] > UK_MAX_IMAGE_EXTENT)
             s = uk_graph_fail(g, UK_REFUSED, n, "%s: %" PRId64 " is out of range", name, out[i]);
     }
     return s;
@@ -81,7 +81,7 @@ enum uk_status uk_window_attributes(struct uk_graph *g, const struct uk_graph_no
         if (w->kernel[d] != kernel[d])
             s = uk_graph_fail(g, UK_REFUSED, n, "kernel_shape differs from the filter's extents");
     for (int d = 0; !s && d < w->dimensions; d++)
-        if (w->kernel[d] < 1 || w->kernel[d] > UK_LARGEST_IMAGE || w->in[d] > UK_LARGEST_IMAGE)
+        if (w->kernel[d] < 1 || w->kernel[d] > UK_MAX_IMAGE_EXTENT || w->in[d] > UK_MAX_IMAGE_EXTENT)
             s = uk_graph_fail(g, UK_REFUSED, n,
                               "windows of extent %" PRId64 " over a dimension of %" PRId64
                               " elements are not supported",

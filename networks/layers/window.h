@@ -5,7 +5,7 @@
 #include "layers/layers.h"
 
 /* Limits on extents, strides and padding, so that their products do not overflow. */
-enum { UK_WINDOW_DIMENSIONS = 3, UK_LARGEST_IMAGE = 1 << 30 };
+enum { UK_WINDOW_DIMENSIONS = 3, UK_MAX_IMAGE_EXTENT = 1 << 30 };
 
 /* Windows over an image's dimensions after N and C. Output q reads the inputs stride * q + dilation * r -
  * before for 0 <= r < kernel; those outside of the image are padding. If the window describes a part of the

@@ -73,12 +73,12 @@ bool uk_is_border(const struct uk_graph_node *n) {
     return n->op == &border_operator;
 }
 
-const struct uk_graph_value *uk_inside_of(const struct uk_graph_value *v) {
+const struct uk_graph_value *uk_value_inside_border(const struct uk_graph_value *v) {
     return v->producer && uk_is_border(v->producer) ? v->producer->input[0] : v;
 }
 
 void uk_border_fill(const struct uk_graph_value *v, void *memory) {
-    if (uk_inside_of(v) != v)
+    if (uk_value_inside_border(v) != v)
         memset(memory, (int)outside_of(v->producer), (size_t)uk_value_elements(v));
 }
 

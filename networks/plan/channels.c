@@ -23,7 +23,7 @@ static const struct uk_operator pad_operator = {
     .name = "PadChannels", .domain = "", .channels_last = true, .write = write_padded};
 
 const struct uk_graph_value *uk_padded_channels_of(const struct uk_graph_value *v) {
-    v = uk_inside_of(v);
+    v = uk_value_inside_border(v);
     return v->producer && v->producer->op == &pad_operator ? v->producer->input[0] : NULL;
 }
 
@@ -54,7 +54,7 @@ struct uk_graph_node *uk_enlarge_input(struct uk_graph *g, const struct uk_opera
 
     if (!n)
         return NULL;
-    uk_value_like(y, x);
+    uk_copy_type_and_shape(y, x);
     y->producer = n;
     y->uses = 1;
     n->input[0] = x;

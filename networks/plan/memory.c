@@ -91,7 +91,7 @@ static int64_t find_bound(const struct uk_plan *p, struct uk_graph_value *const 
         int64_t live = 0;
         for (int i = 0; i < count; i++)
             if (value[i]->first <= layer && layer <= value[i]->last)
-                live += bytes_of(uk_inside_of(value[i]));
+                live += bytes_of(uk_value_inside_border(value[i]));
         for (int i = 0; i < count; i++)
             if (value[i]->first <= layer && layer <= value[i]->last && live > value[i]->breadth)
                 value[i]->breadth = live;

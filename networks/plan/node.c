@@ -20,7 +20,7 @@ struct uk_graph_node *uk_node_new(struct uk_graph *g, const struct uk_operator *
     return n;
 }
 
-void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like) {
+void uk_copy_type_and_shape(struct uk_graph_value *v, const struct uk_graph_value *like) {
     v->type = like->type;
     v->is_boolean = like->is_boolean;
     v->has_shape = true;

@@ -56,7 +56,7 @@ static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value 
 
     if (!n)
         return NULL;
-    uk_value_like(copy, v);
+    uk_copy_type_and_shape(copy, v);
     copy->producer = n;
     copy->uses = 1;
     set_identity(copy);

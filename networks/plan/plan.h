@@ -54,7 +54,7 @@ enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem);
 struct uk_graph_node *uk_node_new(struct uk_graph *g, const struct uk_operator *op, const char *name,
                                   int inputs);
 /* Gives the value the type and shape of `like`. */
-void uk_value_like(struct uk_graph_value *v, const struct uk_graph_value *like);
+void uk_copy_type_and_shape(struct uk_graph_value *v, const struct uk_graph_value *like);
 
 /* ---- channels.c: pads channels to the kernels' group size ---- */
 
@@ -74,7 +74,7 @@ bool uk_is_border(const struct uk_graph_node *n);
 /* Offset of a border node's input in its image, in dimension d. */
 int64_t uk_border_before(const struct uk_graph_node *border, int d);
 /* Returns the value inside the border; a value without one itself. */
-const struct uk_graph_value *uk_inside_of(const struct uk_graph_value *v);
+const struct uk_graph_value *uk_value_inside_border(const struct uk_graph_value *v);
 /* Fills an image that has a border with the padding's value. memory: the image's place. */
 void uk_border_fill(const struct uk_graph_value *v, void *memory);
 

@@ -134,7 +134,7 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
             uk_value_strides(y, stride);
             place(v, y, from * stride[axis]);
         }
-        all &= uk_is_placed(v, y) || !uk_value_elements(v);
+        all &= uk_is_slice_of(v, y) || !uk_value_elements(v);
     }
     n->is_placed = all;
 }

@@ -25,7 +25,8 @@ struct plan {
 
 /* True if the kernel's tile would be mostly padding, so that plain loops, if allowed, are faster. */
 static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
-    return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > uk_plain_cycles(s, st);
+    return p->fit.units && p->fit.intrinsic->row && uk_can_use_plain_loops(s) &&
+           p->cycles > uk_plain_cycles(s, st);
 }
 
 static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p,
@@ -142,7 +143,7 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
             return status;
         if (found && (!p->group || x->tensor->is_constant || is_contiguous(x, f)))
             continue;
-        plan->fills_plainly = uk_may_loop(s);
+        plan->fills_plainly = uk_can_use_plain_loops(s);
         if (plan->fills_plainly)
             continue;
         why->length = 0;
@@ -163,7 +164,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     p->is_wasted = false;
     /* the declaration matches the stage: no later mismatch is reported */
     if (!status)
-        s->reached = INT_MAX;
+        s->match_score = INT_MAX;
     if (!status && p->fit.axes == 0) {
         why->length = 0;
         uk_put(why, "no loop of the stage is an axis of it");
@@ -213,7 +214,7 @@ static bool is_better(const struct plan *p, const struct plan *than) {
  * are. */
 static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r, const char *wasted) {
     uk_reasons_sort(r);
-    st->plain_why =
+    st->plain_loops_reason =
         wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be mostly empty", wasted)
         : r->count ? uk_format(s->arena, "no kernel matches it; the closest is %s: %.400s", r->list[0].kernel,
                                r->list[0].text)
@@ -307,7 +308,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
     report(s, st, transposed, best, &reasons);
     if (best->fit.intrinsic)
         return UK_OK;
-    if (!uk_may_loop(s))
+    if (!uk_can_use_plain_loops(s))
         return no_kernel(s, st, &reasons);
     tell_why(s, st, &reasons, any_refused ? NULL : wasted);
     return UK_OK;
@@ -368,7 +369,7 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
     if (!status && !p->fit.intrinsic)
         status = choose(s, st, false, p);
     s->report = report;
-    st->plain_why = NULL;
+    st->plain_loops_reason = NULL;
     st->bounds = bounds;
     memcpy(st->bound, bound, sizeof st->bound);
     for (int o = 0; o < st->operands; o++)
@@ -406,9 +407,10 @@ static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, s
 
     if (status || (borders && (status = choose_quietly(s, st, UK_PAD_VALUE, &p))))
         return status;
-    const bool fits = p.fit.intrinsic, groups = borders && uk_wants_groups(s, st);
+    const bool fits = p.fit.intrinsic, groups = borders && uk_has_incomplete_groups(s, st);
     const enum uk_zeros zeros =
-        fits ? uk_zeros_pay(s, st, &p.fit, p.cycles) ? UK_ZEROS_FOR_SUMS : UK_ZEROS_LEFT : UK_ZEROS_FOR_SUMS;
+        fits ? uk_has_cheaper_zeros(s, st, &p.fit, p.cycles) ? UK_ZEROS_FOR_SUMS : UK_ZEROS_LEFT
+             : UK_ZEROS_FOR_SUMS;
     if (((fits || groups) && (status = uk_copy_borders(s, st, p.fit.transposed, zeros))) ||
         (windows && (status = choose_quietly(s, st, UK_PAD_GUARD, &q))) ||
         (takes_windows(&q) && (status = uk_copy_borders(s, st, false, UK_ZEROS_FOR_WINDOWS))) ||
@@ -429,7 +431,7 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
         return;
     const int64_t channels = uk_constant_extent(st, f->axis[v]), most = uk_kernel_nr(f->intrinsic->row);
     if (s->target->vectors.bytes < 16 || (channels > 0 && channels % most == 0))
-        f->most[v] = most;
+        f->max_extent[v] = most;
 }
 
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
@@ -437,7 +439,7 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
 
     /* the loops that set the output to 0 are all that runs */
     if (uk_is_empty(st))
-        return uk_begin_draft(s, st, UK_AS_WRITTEN);
+        return uk_begin_draft(s, st, UK_DRAFT_AS_WRITTEN);
     enum uk_status status = copy_windows(s, st, &transposed);
     if (status)
         return status;
@@ -455,7 +457,7 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     if (status)
         return status;
     if (!p.fit.intrinsic)
-        return uk_begin_draft(s, st, UK_AS_WRITTEN);
+        return uk_begin_draft(s, st, UK_DRAFT_AS_WRITTEN);
     status = uk_begin_draft(s, st, draft_by(s, p.fit.intrinsic, p.fit.transposed));
     narrow_tile(s, st, &p.fit);
     return status ? status : uk_schedule_stage(s, st, &p.fit);

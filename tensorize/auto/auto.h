@@ -15,7 +15,7 @@
 #define UK_DRAFT_ROWS "rows that are one"
 #define UK_DRAFT_COPIES "copies of what it reads"
 #define UK_DRAFT_SUMS "plain loops, a row in vectors"
-#define UK_AS_WRITTEN "plain loops"
+#define UK_DRAFT_AS_WRITTEN "plain loops"
 /* On GPUs: a kernel for each thread's tile of a product; several threads for each sum; vectors of adjacent
  * elements, with sums in registers. */
 #define UK_DRAFT_KERNEL "the kernel of its tile"
@@ -26,18 +26,18 @@
 
 /* The reason why the stage's draft was refused; NULL: it was not. */
 const char *uk_refusal(const struct uk_schedule *s, const char *stage, const char *draft);
-/* True if the only draft left for the stage is UK_AS_WRITTEN. */
+/* True if the only draft left for the stage is UK_DRAFT_AS_WRITTEN. */
 bool uk_is_as_written(const struct uk_schedule *s, const char *stage);
 /* The reason for that: of the first draft of the stage that was refused; NULL: none was. */
-const char *uk_why_as_written(struct uk_schedule *s, const char *stage);
+const char *uk_reason_as_written(struct uk_schedule *s, const char *stage);
 /* Names the draft that the following steps on the stage belong to. */
 enum uk_status uk_begin_draft(struct uk_schedule *s, struct uk_stage *st, const char *name);
 /* To be called when an automatic schedule was refused: lists the draft at fault as refused, and discards the
  * recorded error. False: the status is no refusal, or no other draft is left. */
-bool uk_draft_again(struct uk_schedule *s, enum uk_status status);
-/* uk_draft_again after loops were made but code generation refused them. The stage at fault is unknown, so
+bool uk_refuse_draft(struct uk_schedule *s, enum uk_status status);
+/* uk_refuse_draft after loops were made but code generation refused them. The stage at fault is unknown, so
  * all drafts with kernels are listed first, then all drafts. */
-bool uk_draft_other_code(struct uk_schedule *s, enum uk_status status);
+bool uk_refuse_draft_code(struct uk_schedule *s, enum uk_status status);
 /* Adds the lines of uk explain about refused drafts to the report. */
 void uk_report_refused(const struct uk_schedule *s);
 

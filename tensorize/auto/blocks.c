@@ -18,7 +18,7 @@ enum { SHORTEST = 32, LENGTHS = 12, CHOICES = LENGTHS + 1 };
 void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns) {
     *rows = *columns = -1;
     for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->most[v]) {
+        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v]) {
             *rows = *columns;
             *columns = v;
         }
@@ -28,7 +28,7 @@ static int64_t length_at(int i) {
     return i ? (int64_t)(i % 2 ? 2 * SHORTEST : 3 * SHORTEST) << (i - 1) / 2 : SHORTEST;
 }
 
-int64_t uk_even_blocks(int64_t n, int64_t most) {
+int64_t uk_even_block_length(int64_t n, int64_t most) {
     int64_t blocks = (n - 1) / most + 1;
 
     return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
@@ -39,7 +39,7 @@ bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, c
     const int threads = s->options->threads;
 
     return threads > 1 && uk_extent_estimate(s, st, f->axis[columns]) >=
-                              (double)(UK_TILES_A_THREAD * f->most[columns]) * threads;
+                              (double)(UK_MIN_TILES_PER_THREAD * f->max_extent[columns]) * threads;
 }
 
 /* Lengths of blocks along an axis, 0 for all of it; the first one is the longest. */
@@ -71,7 +71,7 @@ static void place_copies(const struct search *x, const struct uk_blocks *b, int 
     for (int o = 1; o < x->c->operands; o++) {
         const struct uk_operand *operand = &x->c->st->operand[o];
         const bool of_columns = x->columns >= 0 && uk_depends(operand, x->c->fit->axis[x->columns]);
-        int last = (of_columns ? b->near_columns : b->near_rows) ? l->levels : blocks;
+        int last = (of_columns ? b->packs_each_column_panel : b->packs_each_row_panel) ? l->levels : blocks;
 
         l->copied[o] = 0;
         for (int i = 0; i < last && !operand->tensor->is_constant; i++)
@@ -97,10 +97,10 @@ static void set_levels(const struct search *x, const struct uk_blocks *b, struct
         add_level(l, f->axis[x->rows], values_of(c, x->rows), b->mc);
     const int blocks = l->levels;
     for (int i = 0; i < f->axes; i++) {
-        const int v = b->columns_outside ? f->axes - 1 - i : i;
+        const int v = b->is_column_loop_outer ? f->axes - 1 - i : i;
         const int64_t all = values_of(c, v), block = v == x->columns ? b->nc : v == x->rows ? b->mc : 0;
 
-        add_level(l, f->axis[v], block && block < all ? block : all, f->most[v]);
+        add_level(l, f->axis[v], block && block < all ? block : all, f->max_extent[v]);
     }
     place_copies(x, b, blocks, l);
 }
@@ -131,7 +131,7 @@ static int64_t covering(int64_t n) {
  * sizes. */
 static void choose_lengths(const struct search *x, int axis, int threads, struct choices *out) {
     const int64_t all = values_of(x->c, axis);
-    const int64_t tile = axis < 0 || !x->c->fit->most[axis] ? 1 : x->c->fit->most[axis];
+    const int64_t tile = axis < 0 || !x->c->fit->max_extent[axis] ? 1 : x->c->fit->max_extent[axis];
     const bool is_known = axis < 0 || uk_constant_extent(x->c->st, x->c->fit->axis[axis]) >= 0;
 
     out->count = 0;
@@ -147,16 +147,17 @@ static void choose_lengths(const struct search *x, int axis, int threads, struct
         if (threads > 1)
             n = (all - 1) / (((all - 1) / n / threads + 1) * threads) + 1;
         else if (is_known)
-            n = uk_even_blocks(all, n);
+            n = uk_even_block_length(all, n);
         out->length[out->count++] = (n + tile - 1) / tile * tile;
     }
 }
 
-static void compare_rows_outside(struct search *x, bool near_rows) {
+static void compare_rows_outside(struct search *x, bool packs_each_row_panel) {
     for (int i = 0; i < x->k.count; i++)
         for (int j = 0; j < x->n.count; j++)
-            compare(x,
-                    (struct uk_blocks){.kc = x->k.length[i], .nc = x->n.length[j], .near_rows = near_rows});
+            compare(x, (struct uk_blocks){.kc = x->k.length[i],
+                                          .nc = x->n.length[j],
+                                          .packs_each_row_panel = packs_each_row_panel});
 }
 
 /* Compares all lengths with columns outside: blocks of rows in the outer loop, then of columns. */
@@ -165,7 +166,7 @@ static void compare_columns_outside(struct search *x) {
 
     for (int i = 0; i < x->k.count; i++)
         for (int j = 0; j < x->m.count; j++)
-            compare(x, (struct uk_blocks){.columns_outside = true,
+            compare(x, (struct uk_blocks){.is_column_loop_outer = true,
                                           .kc = x->k.length[i],
                                           .nc = x->n.length[0],
                                           .mc = x->m.length[j]});
@@ -176,7 +177,8 @@ static void compare_columns_outside(struct search *x) {
         compare(x, b);
     }
     for (int i = 0; i < x->k.count && x->packs_columns; i++)
-        compare(x, (struct uk_blocks){.columns_outside = true, .near_columns = true, .kc = x->k.length[i]});
+        compare(x, (struct uk_blocks){
+                       .is_column_loop_outer = true, .packs_each_column_panel = true, .kc = x->k.length[i]});
 }
 
 double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
@@ -185,7 +187,7 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
 
     uk_tile_axes(c->st, c->fit, &x.rows, &x.columns);
     for (int v = 0; v < c->fit->axes; v++)
-        if (uk_is_reduced(c->st, c->fit->axis[v]) && !c->fit->most[v])
+        if (uk_is_reduced(c->st, c->fit->axis[v]) && !c->fit->max_extent[v])
             x.sum = v;
     for (int o = 1; o < c->operands; o++)
         if (c->fit->panel[o].width && x.columns >= 0 &&
@@ -203,9 +205,10 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
         choose_lengths(&x, x.rows, 1, &x.m);
         /* The variant with the fewest loops is first; a later one wins only by a margin. */
         compare(&x, (struct uk_blocks){.kc = x.k.length[0], .nc = x.n.length[0]});
-        compare(&x,
-                (struct uk_blocks){
-                    .columns_outside = true, .kc = x.k.length[0], .nc = x.n.length[0], .mc = x.m.length[0]});
+        compare(&x, (struct uk_blocks){.is_column_loop_outer = true,
+                                       .kc = x.k.length[0],
+                                       .nc = x.n.length[0],
+                                       .mc = x.m.length[0]});
         compare_rows_outside(&x, false);
         if (x.packs_rows)
             compare_rows_outside(&x, true);

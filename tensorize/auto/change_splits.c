@@ -70,7 +70,7 @@ enum uk_status uk_change_factor(struct uk_draft *d, uint64_t *random) {
     new = new < g ? g : (new + g / 2) / g *g;
     if (old > INT32_MAX || new == old)
         return UK_REFUSED;
-    struct uk_step *step = uk_draft_own(d, k);
+    struct uk_step *step = uk_draft_copy_step(d, k);
     if (!step)
         return UK_OUT_OF_MEMORY;
     step->number[which] = new;
@@ -117,9 +117,9 @@ enum uk_status uk_change_unsplit(struct uk_draft *d, uint64_t *random) {
     if (!st)
         return UK_REFUSED;
     struct uk_loop_name outside = around(st, gone->name[0]);
-    uk_draft_remove(d, k);
+    uk_draft_remove_step(d, k);
     for (int j = d->steps - 1; j >= k; j--) {
-        if (!uk_draft_own(d, j))
+        if (!uk_draft_copy_step(d, j))
             return UK_OUT_OF_MEMORY;
         for (int i = d->step[j]->loops - 1; i >= 0; i--) {
             struct uk_loop_name *l = &d->step[j]->loop[i];
@@ -131,8 +131,8 @@ enum uk_status uk_change_unsplit(struct uk_draft *d, uint64_t *random) {
             else if (uk_same_name(l->loop, gone->name[0]) && !forget_loop(d, j, i, outside))
                 return UK_REFUSED;
         }
-        if (uk_step_lists_loops(d->step[j]) && d->step[j]->loops < uk_step_least_loops(d->step[j]))
-            uk_draft_remove(d, j);
+        if (uk_step_lists_loops(d->step[j]) && d->step[j]->loops < uk_step_min_loops(d->step[j]))
+            uk_draft_remove_step(d, j);
     }
     return UK_OK;
 }
@@ -154,7 +154,7 @@ static enum uk_status rename_after(struct uk_draft *d, int k, const char *loop, 
             if (!uk_same_name(d->step[j]->loop[i].stage, split->loop[0].stage) ||
                 !uk_same_name(d->step[j]->loop[i].loop, loop))
                 continue;
-            struct uk_step *step = uk_draft_own(d, j);
+            struct uk_step *step = uk_draft_copy_step(d, j);
             if (!step)
                 return UK_OUT_OF_MEMORY;
             struct uk_loop_name *l = step->loop, outer = l[i];

@@ -82,7 +82,7 @@ static enum uk_status reorder(struct uk_draft *d, uint64_t *random) {
         return UK_REFUSED;
     for (int k = d->steps - 1; k >= 0 && !step; k--)
         if (d->step[k]->kind == UK_STEP_REORDER && uk_is_on_stage(d->step[k], st->name) &&
-            !(step = uk_draft_own(d, k)))
+            !(step = uk_draft_copy_step(d, k)))
             return UK_OUT_OF_MEMORY;
     if (!step && !(step = reorder_all(d, st)))
         return UK_OUT_OF_MEMORY;
@@ -122,7 +122,7 @@ static enum uk_status replace(struct uk_draft *d, uint64_t *random) {
         place = (struct uk_loop_name){.stage = st->name, .loop = st->loop[st->prefix + at - 1]->var->name};
     if (uk_same_name(place.loop, d->step[k]->loop[0].loop) || (uk_step_attaches(d->step[k]) && !at))
         return UK_REFUSED;
-    struct uk_step *step = uk_draft_own(d, k);
+    struct uk_step *step = uk_draft_copy_step(d, k);
     if (!step)
         return UK_OUT_OF_MEMORY;
     step->loop[0] = place;
@@ -134,7 +134,7 @@ static enum uk_status attach(struct uk_draft *d, uint64_t *random) {
     int k = uk_draft_pick_step(d, random, uk_step_attaches);
 
     if (k >= 0 && !uk_draw(random, 2)) {
-        uk_draft_remove(d, k);
+        uk_draft_remove_step(d, k);
         return UK_OK;
     }
     const struct uk_stage *what = uk_draft_pick_stage(d, random, of_statement),
@@ -164,7 +164,7 @@ static enum uk_status parallel(struct uk_draft *d, uint64_t *random) {
     if (d->s->options->threads < 2 || uk_draft_is_full(d) || (k < 0 && !l))
         return UK_REFUSED;
     if (k >= 0)
-        uk_draft_remove(d, k);
+        uk_draft_remove_step(d, k);
     if (!l || (k >= 0 && !uk_draw(random, 8)))
         return UK_OK;
     return uk_draft_insert(d, before_tensorize(d, st), UK_STEP_PARALLEL, st, &l->var->name, 1)
@@ -180,7 +180,7 @@ static enum uk_status unroll(struct uk_draft *d, uint64_t *random) {
     int k = uk_draft_pick_step(d, random, is_hint);
 
     if (k >= 0 && !uk_draw(random, 3)) {
-        uk_draft_remove(d, k);
+        uk_draft_remove_step(d, k);
         return UK_OK;
     }
     const struct uk_stage *st = uk_draft_pick_stage(d, random, of_plain_loops);
@@ -242,7 +242,7 @@ static enum uk_status other_kernel(struct uk_draft *d, uint64_t *random) {
     for (int left = (int)uk_draw(random, (uint64_t)alike);; i++)
         if (is_alike(d, uk_kernel_at(i), now) && !left--)
             break;
-    struct uk_step *step = uk_draft_own(d, k);
+    struct uk_step *step = uk_draft_copy_step(d, k);
     if (!step)
         return UK_OUT_OF_MEMORY;
     step->subject = uk_kernel_symbol(uk_kernel_at(i));

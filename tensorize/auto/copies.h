@@ -52,9 +52,10 @@ bool uk_may_take_zeros(const struct uk_stage *st);
  */
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros);
 /* True if some sums are no multiples of the kernels' groups, so that kernels only take them from a copy. */
-bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st);
+bool uk_has_incomplete_groups(struct uk_schedule *s, const struct uk_stage *st);
 /* True if copies with zeros save time for the fit's kernel, which takes `cycles` in all. */
-bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles);
+bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                          double cycles);
 
 /* ---- transpose.c ---- */
 

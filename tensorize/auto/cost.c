@@ -31,7 +31,7 @@ bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_loop *columns = NULL;
 
     for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->most[v])
+        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v])
             columns = f->axis[v];
     for (int o = 1; o < st->operands && columns && uk_is_window(st, f); o++)
         if (f->panel[o].width && !uk_depends(&st->operand[o], columns) && !st->operand[o].tensor->is_constant)

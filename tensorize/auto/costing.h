@@ -9,10 +9,10 @@
 
 /* blocks.c: the blocking of a product's loops around a kernel. */
 struct uk_blocks {
-    bool columns_outside; /* the loop over panels of columns is outside that over panels of rows */
+    bool is_column_loop_outer; /* the loop over panels of columns is outside that over panels of rows */
     /* Panels of columns, or of rows, are copied one by one, each just before its use; else all those of a
      * block before the block's tiles. */
-    bool near_columns, near_rows;
+    bool packs_each_column_panel, packs_each_row_panel;
     int64_t kc, nc, mc; /* terms of the sum, columns and rows of a block; 0: all */
 };
 
@@ -47,14 +47,14 @@ int64_t uk_even_rows(const struct uk_stage *st, const struct uk_fit *f, int v);
 
 /* nest.c: the loops around the calls of a fit's kernel, outermost first. A stage's loop may be split
  * into several levels. */
-enum { UK_MOST_LEVELS = UK_MAX_LOOPS + 8 };
+enum { UK_MAX_LEVELS = UK_MAX_LOOPS + 8 };
 struct uk_levels {
     /* copied: by operand that is packed, the number of levels around its copy; 0 for constants. */
     int levels, copied[UK_MAX_OPERANDS];
     struct uk_nest_level {
         const struct uk_loop *loop;
         int64_t extent, step; /* trip count; values of `loop` per iteration */
-    } level[UK_MOST_LEVELS];
+    } level[UK_MAX_LEVELS];
 };
 /* The inputs of estimates that do not depend on the levels. */
 struct uk_costing {

@@ -123,7 +123,7 @@ static enum uk_status split(struct spreading *w) {
         n = 2;
     z = longest(w, own, n);
     int64_t x = threads_of(w->s, w->st), all = x;
-    const int64_t wanted = uk_device_power(uk_values_estimate(w->s, w->st, own[0]) / (double)width);
+    const int64_t wanted = uk_power_of_two_above(uk_values_estimate(w->s, w->st, own[0]) / (double)width);
     x = own[1] && wanted < x ? wanted : x;
     w->x = own[0];
     if (z)
@@ -178,7 +178,7 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
         uk_is_as_written(s, st->name) || uk_refusal(s, st->name, UK_DRAFT_SPREAD) || uk_is_empty(st);
     struct spreading w = {.s = s, .st = st, .plain = plain};
     const bool reduces = st->statement->reduce != UK_REDUCE_NONE;
-    enum uk_status status = uk_begin_draft(s, st, plain ? UK_AS_WRITTEN : UK_DRAFT_SPREAD);
+    enum uk_status status = uk_begin_draft(s, st, plain ? UK_DRAFT_AS_WRITTEN : UK_DRAFT_SPREAD);
 
     if (!status && !plain && !reduces && !st->previous)
         status = fuse_rows(s, st);
@@ -191,7 +191,7 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
         return status;
     if (w.vector)
         return uk_apply_one(s, uk_step_on(s, UK_STEP_VECTORIZE, st, &w.vector, 1));
-    return reduces && !st->previous && !plain ? uk_device_keep(s, st, w.x) : UK_OK;
+    return reduces && !st->previous && !plain ? uk_device_keep_in_registers(s, st, w.x) : UK_OK;
 }
 
 /* ---- the program ---- */
@@ -208,7 +208,7 @@ static enum uk_status leave_alone(struct uk_schedule *s) {
     enum uk_status status = UK_OK;
 
     for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
-        const char *why = st->plain_why = uk_why_as_written(s, st->name);
+        const char *why = st->plain_loops_reason = uk_reason_as_written(s, st->name);
 
         status = uk_note(s->context, st->statement->at, "stage %s runs on one thread: %s", st->name,
                          why ? why : "another stage's schedule was refused");

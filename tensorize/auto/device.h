@@ -24,16 +24,17 @@ enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st,
                                      int n);
 /* Keeps the elements that the stage computes inside the loop `place` in registers, and stores them after it
  * (step cache_write). */
-enum uk_status uk_device_keep(struct uk_schedule *s, struct uk_stage *st, const struct uk_loop *place);
+enum uk_status uk_device_keep_in_registers(struct uk_schedule *s, struct uk_stage *st,
+                                           const struct uk_loop *place);
 /* Applies the step if it is legal, and sets *done; a refused step changes nothing. */
-enum uk_status uk_device_try(struct uk_schedule *s, struct uk_step *step, bool *done);
+enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done);
 
 /* True if the loop is one of the stage's own, and its iterations do not depend on each other. */
 bool uk_device_is_free(const struct uk_stage *st, int position);
 /* True if adjacent iterations of the loop access adjacent elements of the operand. */
 bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l);
 /* The smallest power of two that is at least n. */
-int64_t uk_device_power(double n);
+int64_t uk_power_of_two_above(double n);
 
 /* device.c: a thread per element, or per few adjacent elements. */
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);

@@ -442,7 +442,7 @@ static enum uk_status follow(struct product *p) {
         return UK_OK;
     if (step)
         step->subject = e->name;
-    return uk_device_try(p->s, step, &done);
+    return uk_device_try_step(p->s, step, &done);
 }
 
 static enum uk_status pipeline(struct product *p) {
@@ -465,8 +465,8 @@ static enum uk_status tensorize(struct product *p) {
     const struct uk_draft_name *without = p->st->draft;
 
     if (refusal) {
-        p->st->plain_why = uk_format(p->s->arena, "its kernel was refused: %s", refusal);
-        return p->st->plain_why ? UK_OK : uk_out_of_memory(p->s->context);
+        p->st->plain_loops_reason = uk_format(p->s->arena, "its kernel was refused: %s", refusal);
+        return p->st->plain_loops_reason ? UK_OK : uk_out_of_memory(p->s->context);
     }
     if (step)
         step->subject = "auto";
@@ -477,7 +477,7 @@ static enum uk_status tensorize(struct product *p) {
     if (status != UK_NO_MATCH && status != UK_REFUSED)
         return status;
     p->st->draft = without;
-    p->st->plain_why = "no kernel computes its tile";
+    p->st->plain_loops_reason = "no kernel computes its tile";
     uk_context_forget(p->s->context);
     return UK_OK;
 }
@@ -493,8 +493,9 @@ enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, boo
     const int rows = p.rows->iterator, columns = p.columns->iterator;
     p.draft = name_of(&p, &t);
     if ((status = uk_begin_draft(s, st, p.draft)) || (status = order(&p, &t)) || (status = follow(&p)) ||
-        (status = uk_device_keep(s, st, p.place)) || (status = share(&p, &t, p.a, rows, t.rows)) ||
-        (status = share(&p, &t, p.b, columns, t.columns)) || (status = pipeline(&p)))
+        (status = uk_device_keep_in_registers(s, st, p.place)) ||
+        (status = share(&p, &t, p.a, rows, t.rows)) || (status = share(&p, &t, p.b, columns, t.columns)) ||
+        (status = pipeline(&p)))
         return status;
     return tensorize(&p);
 }

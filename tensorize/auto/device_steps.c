@@ -62,7 +62,8 @@ enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st,
     return status;
 }
 
-enum uk_status uk_device_keep(struct uk_schedule *s, struct uk_stage *st, const struct uk_loop *place) {
+enum uk_status uk_device_keep_in_registers(struct uk_schedule *s, struct uk_stage *st,
+                                           const struct uk_loop *place) {
     struct uk_loop *l = (struct uk_loop *)place;
     struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_WRITE, st, &l, 1);
     enum uk_status status = name_step(s, step, st->operand[0].tensor->name, "_kept", NULL);
@@ -75,7 +76,7 @@ enum uk_status uk_device_keep(struct uk_schedule *s, struct uk_stage *st, const 
     return uk_apply_one(s, step);
 }
 
-enum uk_status uk_device_try(struct uk_schedule *s, struct uk_step *step, bool *done) {
+enum uk_status uk_device_try_step(struct uk_schedule *s, struct uk_step *step, bool *done) {
     enum uk_status status = uk_apply_one(s, step);
 
     *done = !status;
@@ -98,7 +99,7 @@ bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l
     return uk_poly_is_int(&step, &n) && n == 1;
 }
 
-int64_t uk_device_power(double n) {
+int64_t uk_power_of_two_above(double n) {
     int64_t p = 1;
 
     while ((double)p < n && p < INT64_MAX / 2)

@@ -114,7 +114,7 @@ static enum uk_status bind_rows(struct summing *w) {
         (status = uk_device_bind_blocks(w->s, st, order, blocks)) ||
         (status = uk_device_bind(w->s, st, w->row, "thread", 1)))
         return status;
-    return uk_device_keep(w->s, st, w->row);
+    return uk_device_keep_in_registers(w->s, st, w->row);
 }
 
 /* ---- the stages of partial sums, before it ---- */

@@ -36,11 +36,11 @@ bool uk_step_lists_loops(const struct uk_step *step) {
     return uk_step_arguments(step->kind, UK_STEP_ARGUMENT_more_loops);
 }
 
-int uk_step_least_loops(const struct uk_step *step) {
+int uk_step_min_loops(const struct uk_step *step) {
     return uk_step_arguments(step->kind, UK_STEP_ARGUMENT_loop);
 }
 
-struct uk_step *uk_draft_own(struct uk_draft *d, int k) {
+struct uk_step *uk_draft_copy_step(struct uk_draft *d, int k) {
     const struct uk_step *old = d->step[k];
     struct uk_step *step = uk_alloc(d->s->arena, sizeof *step);
     struct uk_loop_name *loop = uk_alloc(d->s->arena, sizeof *loop * (size_t)(old->loops + 1));
@@ -54,7 +54,7 @@ struct uk_step *uk_draft_own(struct uk_draft *d, int k) {
     return d->step[k] = step;
 }
 
-void uk_draft_remove(struct uk_draft *d, int k) {
+void uk_draft_remove_step(struct uk_draft *d, int k) {
     memmove(&d->step[k], &d->step[k + 1], sizeof d->step[0] * (size_t)(d->steps - k - 1));
     d->steps--;
 }

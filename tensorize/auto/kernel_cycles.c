@@ -46,8 +46,9 @@ static bool has_product_tile(const struct uk_kernel *row) {
 int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v) {
     const struct uk_kernel *row = f->intrinsic->row;
 
-    return row && !f->most[v] && !uk_is_reduced(st, f->axis[v]) && takes_any_rows(row) ? uk_kernel_mr(row)
-                                                                                       : f->most[v];
+    return row && !f->max_extent[v] && !uk_is_reduced(st, f->axis[v]) && takes_any_rows(row)
+               ? uk_kernel_mr(row)
+               : f->max_extent[v];
 }
 
 static bool has_channels(const struct uk_fit *f) {
@@ -101,7 +102,7 @@ struct product {
  * that of the rows. */
 static void set_extent(const struct uk_fit *f, int v, double n, struct product *p) {
     const struct uk_kernel *row = f->intrinsic->row;
-    const int64_t most = v < f->axes ? f->most[v] : f->unit[v - f->axes],
+    const int64_t most = v < f->axes ? f->max_extent[v] : f->unit[v - f->axes],
                   extent = (int64_t)uk_min_real(uk_max_real(n, 1), INT32_MAX);
 
     if (most == uk_kernel_nr(row) && (most != uk_kernel_mr(row) || p->row_axis >= 0)) {
@@ -149,7 +150,7 @@ bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, s
     even.group = uk_product_rows(p.rows, uk_kernel_mr(row), uk_kernel_row_step(row));
     if (product_cycles(s, row, &even) >= product_cycles(s, row, &p) * (1 - AUTO_MARGIN))
         return false;
-    f->most[p.row_axis] = even.group;
+    f->max_extent[p.row_axis] = even.group;
     return true;
 }
 
@@ -159,7 +160,7 @@ bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage 
     if (!row || !has_product_tile(row) || !takes_any_rows(row) || uk_kernel_row_step(row) == 1)
         return false;
     for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->most[v] == uk_kernel_nr(row))
+        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v] == uk_kernel_nr(row))
             return uk_values_estimate(s, st, f->axis[v]) > uk_kernel_nr(row);
     return false;
 }
@@ -189,7 +190,7 @@ static double steps_of(const struct uk_schedule *s, const struct uk_stage *st, c
                        double n) {
     const struct uk_kernel *row = f->intrinsic->row;
     const bool has_loop = v < f->axes;
-    const int64_t most = has_loop ? f->most[v] : f->unit[v - f->axes];
+    const int64_t most = has_loop ? f->max_extent[v] : f->unit[v - f->axes];
 
     if (row && takes_any_rows(row) && has_loop && uk_is_reduced(st, f->axis[v])) {
         /* A partial group takes as long as a full one. */
@@ -248,7 +249,7 @@ static double calls(const struct uk_schedule *s, const struct uk_stage *st, cons
     for (int i = 0; i < st->loops; i++)
         n *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
     for (int v = 0; v < f->axes; v++)
-        n *= f->most[v] ? ceil(uk_values_estimate(s, st, f->axis[v]) / (double)f->most[v]) : 1;
+        n *= f->max_extent[v] ? ceil(uk_values_estimate(s, st, f->axis[v]) / (double)f->max_extent[v]) : 1;
     return n;
 }
 

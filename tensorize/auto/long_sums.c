@@ -7,7 +7,7 @@
 #include "steps.h"
 #include "sums.h"
 
-enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position) {
+enum uk_status uk_fuse_loop_pair(struct uk_schedule *s, struct uk_stage *st, int position) {
     struct uk_loop *loop[] = {st->loop[position], st->loop[position + 1]};
     struct uk_step *step = uk_step_on(s, UK_STEP_FUSE, st, loop, 2);
 
@@ -39,7 +39,7 @@ enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st) {
     for (int i = st->loops - 2; i >= 0; i--) {
         if (!uk_is_long_sum(st, i) || !uk_fuse_is_view(s, st, i))
             continue;
-        enum uk_status status = uk_fuse_pair(s, st, i);
+        enum uk_status status = uk_fuse_loop_pair(s, st, i);
 
         if (status)
             return status;

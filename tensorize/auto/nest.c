@@ -115,7 +115,7 @@ struct loops {
     int count;
     struct {
         int64_t extent, stride[UK_NEST_OPERANDS];
-    } loop[UK_MOST_LEVELS + UK_MAX_LOOPS];
+    } loop[UK_MAX_LEVELS + UK_MAX_LOOPS];
 };
 
 static void add_loop(struct loops *n, int64_t extent, const int64_t *stride, int operands) {
@@ -228,7 +228,7 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
                           groups = uk_ceil_div(range_in(c, l, l->levels, at), at_once);
             int64_t stride[UK_NEST_OPERANDS];
 
-            if (sum != (pass == 1) || (!sum && f->most[v]))
+            if (sum != (pass == 1) || (!sum && f->max_extent[v]))
                 continue;
             for (int o = 0; o < c->operands; o++)
                 stride[o] = (f->panel[o].width ? panels[o].stride[at] : c->stride[o][at]) * at_once;

@@ -209,7 +209,8 @@ static bool pay(struct uk_schedule *s, const struct uk_stage *st, int operand, d
     return l && calls * (1 - 1 / uk_values_estimate(s, st, l)) > cycles * (1 - inside);
 }
 
-bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double cycles) {
+bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                          double cycles) {
     const double calls = uk_call_cycles(s, st, f);
 
     for (int o = 1; o < st->operands; o++)
@@ -219,7 +220,7 @@ bool uk_zeros_pay(struct uk_schedule *s, const struct uk_stage *st, const struct
     return true;
 }
 
-bool uk_wants_groups(struct uk_schedule *s, const struct uk_stage *st) {
+bool uk_has_incomplete_groups(struct uk_schedule *s, const struct uk_stage *st) {
     for (int o = 1; o < st->operands && st->statement->reduce == UK_REDUCE_SUM; o++) {
         /* a border of another value hides that loops could be fused */
         const bool apart = st->operand[o].pad == UK_PAD_VALUE;
@@ -341,7 +342,7 @@ static enum uk_status part_rows(struct uk_schedule *s, struct uk_stage *st, int 
     if (uk_values_estimate(s, st, rows) <= ROWS || !has_common_neighbours(st, operand) ||
         bytes > (double)uk_l2_share(s) || bytes < COST_PAGE)
         return UK_OK;
-    enum uk_status status = uk_split_always(s, st, &rows, ROWS, "o", &outer);
+    enum uk_status status = uk_split_unconditionally(s, st, &rows, ROWS, "o", &outer);
     *place = outer ? outer : *place;
     return status;
 }

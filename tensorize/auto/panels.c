@@ -13,7 +13,7 @@ enum { NEAR_TERMS = 32 };
 
 static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
     for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->most[v] && uk_depends(&st->operand[o], f->axis[v]))
+        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v] && uk_depends(&st->operand[o], f->axis[v]))
             return v;
     return -1;
 }
@@ -111,8 +111,8 @@ enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, 
     int along = dimension_of(st, x, f->axis[lane]), of_sum = dimension_of(st, x, f->axis[sum]);
     if (along < 0 || of_sum < 0 || along == of_sum)
         return UK_OK;
-    f->panel[o] = (struct uk_panel){.width = f->most[lane], .along = along, .lane = lane};
-    if (!(f->panel[o].layout = panel_map(s, x, along, of_sum, f->most[lane])))
+    f->panel[o] = (struct uk_panel){.width = f->max_extent[lane], .along = along, .lane = lane};
+    if (!(f->panel[o].layout = panel_map(s, x, along, of_sum, f->max_extent[lane])))
         return uk_out_of_memory(s->context);
     *done = true;
     return UK_OK;

@@ -152,7 +152,7 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
         }
         for (struct uk_stage *g = st; g; g = g->in_group) {
             enum uk_status status =
-                is_fused(g, d, inner) ? UK_OK : uk_fuse_pair(s, g, loop_of_dimension(g, d));
+                is_fused(g, d, inner) ? UK_OK : uk_fuse_loop_pair(s, g, loop_of_dimension(g, d));
 
             if (status)
                 return status;
@@ -192,7 +192,7 @@ static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) 
         return false;
     for (int v = 0; v < m->axes; v++)
         if (m->axis[v] && !uk_is_reduced(st, m->axis[v]) &&
-            (m->most[v] <= 0 || __builtin_mul_overflow(bytes, m->most[v], &bytes)))
+            (m->max_extent[v] <= 0 || __builtin_mul_overflow(bytes, m->max_extent[v], &bytes)))
             return false;
     return bytes <= UK_VARIABLE_BYTES;
 }
@@ -256,7 +256,7 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
 /* The draft's name if readers are attached to the stage; NULL: out of memory. */
 static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *st) {
     static const char end[] = ", and what follows its tiles";
-    const char *draft = st->draft ? st->draft->name : UK_AS_WRITTEN;
+    const char *draft = st->draft ? st->draft->name : UK_DRAFT_AS_WRITTEN;
 
     return strstr(draft, end) ? draft : uk_format(s->arena, "%s%s", draft, end);
 }
@@ -291,7 +291,7 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
 
 /* Attaches a sum that no kernel computes to the nest before it, if that is legal. */
 static enum uk_status join_nest(struct uk_schedule *s, struct uk_stage *st, bool *done) {
-    struct uk_stage *before = uk_sum_before(s, st);
+    struct uk_stage *before = uk_preceding_sum(s, st);
     const char *draft = before ? followed_draft(s, before) : NULL;
     bool fits = st->match;
     enum uk_status status = UK_OK;
@@ -320,7 +320,7 @@ static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) 
     if (status)
         return status;
     if (uk_is_as_written(s, st->name)) {
-        st->plain_why = uk_why_as_written(s, st->name);
+        st->plain_loops_reason = uk_reason_as_written(s, st->name);
         return UK_OK;
     }
     const bool sums = st->statement->reduce != UK_REDUCE_NONE && !uk_is_empty(st);

@@ -22,14 +22,14 @@ const char *uk_refusal(const struct uk_schedule *s, const char *stage, const cha
 }
 
 bool uk_is_as_written(const struct uk_schedule *s, const char *stage) {
-    return s->as_written || uk_refusal(s, stage, UK_AS_WRITTEN);
+    return s->as_written || uk_refusal(s, stage, UK_DRAFT_AS_WRITTEN);
 }
 
-const char *uk_why_as_written(struct uk_schedule *s, const char *stage) {
+const char *uk_reason_as_written(struct uk_schedule *s, const char *stage) {
     const struct uk_refused *first = NULL;
 
     for (const struct uk_refused *r = s->refused; r; r = r->next)
-        if (!strcmp(r->draft.stage, stage) && (!first || strcmp(r->draft.name, UK_AS_WRITTEN)))
+        if (!strcmp(r->draft.stage, stage) && (!first || strcmp(r->draft.name, UK_DRAFT_AS_WRITTEN)))
             first = r;
     return first ? uk_format(s->arena, "its schedule by %s was refused: %s", first->draft.name, first->why)
                  : NULL;
@@ -79,7 +79,7 @@ static bool add(struct uk_schedule *s, const struct uk_draft_name *d, const char
         return false;
     }
     *r = (struct uk_refused){.draft = *d, .why = why, .next = s->refused};
-    r->draft.name = many ? UK_AS_WRITTEN : d->name;
+    r->draft.name = many ? UK_DRAFT_AS_WRITTEN : d->name;
     s->refused = r;
     return true;
 }
@@ -140,7 +140,7 @@ static bool follow(struct uk_schedule *s, bool any, bool failed) {
     return true;
 }
 
-bool uk_draft_again(struct uk_schedule *s, enum uk_status status) {
+bool uk_refuse_draft(struct uk_schedule *s, enum uk_status status) {
     const struct uk_draft_name *d = s->at ? draft_of(s->at) : NULL;
     bool failed = false;
 
@@ -151,7 +151,7 @@ bool uk_draft_again(struct uk_schedule *s, enum uk_status status) {
     return follow(s, any, failed || !why);
 }
 
-bool uk_draft_other_code(struct uk_schedule *s, enum uk_status status) {
+bool uk_refuse_draft_code(struct uk_schedule *s, enum uk_status status) {
     bool failed = false;
 
     if (is_last(s, status))

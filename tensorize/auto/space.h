@@ -32,10 +32,10 @@ bool uk_step_attaches(const struct uk_step *step);
 /* True if the step takes a list of loops, from which one may be removed. */
 bool uk_step_lists_loops(const struct uk_step *step);
 /* Minimum number of loops of such a step. */
-int uk_step_least_loops(const struct uk_step *step);
+int uk_step_min_loops(const struct uk_step *step);
 /* Replaces step k by a copy that may be changed, with memory for one more loop; NULL: no memory. */
-struct uk_step *uk_draft_own(struct uk_draft *d, int k);
-void uk_draft_remove(struct uk_draft *d, int k);
+struct uk_step *uk_draft_copy_step(struct uk_draft *d, int k);
+void uk_draft_remove_step(struct uk_draft *d, int k);
 void uk_step_remove_loop(struct uk_step *step, int i);
 /* Inserts a step on n loops of the stage before step k; NULL: no memory. */
 struct uk_step *uk_draft_insert(struct uk_draft *d, int k, enum uk_step_kind kind, const struct uk_stage *st,

@@ -14,8 +14,8 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                            const char *suffix, struct uk_loop **outer);
 /* uk_split_by without that exception. */
-enum uk_status uk_split_always(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
-                               const char *suffix, struct uk_loop **outer);
+enum uk_status uk_split_unconditionally(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l,
+                                        int64_t factor, const char *suffix, struct uk_loop **outer);
 
 /* copy.c: applies `step`, a pack or cache_read of operand o whose panel or layout is set, at the loop
  * `place` (NULL: at root, once for the whole program). If an earlier stage has made the same copy, the stage

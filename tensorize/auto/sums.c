@@ -172,7 +172,7 @@ int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, con
     return n;
 }
 
-struct uk_stage *uk_sum_before(const struct uk_schedule *s, const struct uk_stage *st) {
+struct uk_stage *uk_preceding_sum(const struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_stage *root = NULL;
 
     for (struct uk_stage *o = s->stages; o && o != st; o = o->next)

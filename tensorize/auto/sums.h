@@ -8,7 +8,7 @@
 /* ---- long_sums.c ---- */
 
 /* Fuses the loop at `position` with the next one. */
-enum uk_status uk_fuse_pair(struct uk_schedule *s, struct uk_stage *st, int position);
+enum uk_status uk_fuse_loop_pair(struct uk_schedule *s, struct uk_stage *st, int position);
 /* True if the loops at `position` and the next one are summed over, the stage is a sum of products, an
  * operand is contiguous along them, and the first one's extent is a constant. */
 bool uk_is_long_sum(const struct uk_stage *st, int position);
@@ -23,6 +23,6 @@ enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st);
  * cannot do so. */
 int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, const struct uk_stage *reader);
 /* The sum immediately before the stage, if the stage can join its nest; NULL: there is none. */
-struct uk_stage *uk_sum_before(const struct uk_schedule *s, const struct uk_stage *st);
+struct uk_stage *uk_preceding_sum(const struct uk_schedule *s, const struct uk_stage *st);
 
 #endif

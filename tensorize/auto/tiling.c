@@ -64,7 +64,7 @@ static enum uk_status split_blocks(struct tiling *t) {
         return uk_order_window(t, &c);
     uk_find_blocks(&c, &t->blocked);
     for (int v = 0; v < t->fit->axes && t->blocked.kc && !status; v++)
-        if (uk_is_reduced(t->st, t->axis[v]) && !t->fit->most[v])
+        if (uk_is_reduced(t->st, t->axis[v]) && !t->fit->max_extent[v])
             status = block(t, v, t->blocked.kc);
     if (!status && t->rows >= 0)
         status = split_output(t);
@@ -109,13 +109,13 @@ static enum uk_status split_one_tile(struct tiling *t) {
     for (int i = t->fit->axes - 1; i >= 0; i--)
         if (!uk_is_reduced(t->st, t->axis[i])) {
             first = i;
-            v = t->fit->most[i] ? i : v;
+            v = t->fit->max_extent[i] ? i : v;
         }
     v = v == t->fit->axes ? first : v;
     if (has_loops(t) || v == t->fit->axes || !is_followed(t))
         return UK_OK;
-    enum uk_status status =
-        uk_split_always(t->s, t->st, &t->axis[v], t->fit->most[v] ? t->fit->most[v] : 1, "o", &outer);
+    enum uk_status status = uk_split_unconditionally(
+        t->s, t->st, &t->axis[v], t->fit->max_extent[v] ? t->fit->max_extent[v] : 1, "o", &outer);
     if (!status)
         t->order[t->loops++] = outer;
     return status;
@@ -124,9 +124,10 @@ static enum uk_status split_one_tile(struct tiling *t) {
 static enum uk_status split_tiles(struct tiling *t) {
     for (int i = 0; i < t->fit->axes; i++) {
         struct uk_loop *outer = NULL;
-        int v = t->blocked.columns_outside ? t->fit->axes - 1 - i : i;
+        int v = t->blocked.is_column_loop_outer ? t->fit->axes - 1 - i : i;
         enum uk_status status =
-            t->fit->most[v] ? uk_split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
+            t->fit->max_extent[v] ? uk_split_by(t->s, t->st, &t->axis[v], t->fit->max_extent[v], "o", &outer)
+                                  : UK_OK;
 
         if (status)
             return status;
@@ -163,7 +164,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     /* packed already, for an operand with the same subscripts */
     if (operand->tensor->kind == UK_TENSOR_PACKED)
         return UK_OK;
-    if (of_columns ? t->blocked.near_columns : t->blocked.near_rows)
+    if (of_columns ? t->blocked.packs_each_column_panel : t->blocked.packs_each_row_panel)
         last = t->tiles;
     for (int i = 0; i < last && !operand->tensor->is_constant; i++) {
         if (uk_depends(operand, t->order[i]))
@@ -244,9 +245,10 @@ static enum uk_status parallelize(struct tiling *t) {
         return UK_OK;
     if (n == 2 && packs_inside(t, loop[0]))
         n = 1;
-    if (n == 2 && uk_extent_estimate(t->s, t->st, loop[0]) /
-                          (double)t->fit->most[t->blocked.columns_outside ? t->columns : t->rows] >=
-                      (double)UK_TILES_A_THREAD * t->s->options->threads)
+    if (n == 2 &&
+        uk_extent_estimate(t->s, t->st, loop[0]) /
+                (double)t->fit->max_extent[t->blocked.is_column_loop_outer ? t->columns : t->rows] >=
+            (double)UK_MIN_TILES_PER_THREAD * t->s->options->threads)
         n = 1;
     return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
 }

@@ -22,14 +22,14 @@ struct tiling {
 };
 
 /* tiling.c: the length of blocks that divide n about evenly, a multiple of 8; `most` if n is at most that. */
-int64_t uk_even_blocks(int64_t n, int64_t most);
+int64_t uk_even_block_length(int64_t n, int64_t most);
 
 /* ---- tiling_window.c: stages with loops that are no axis of the kernel: other sums, other rows ---- */
 
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c);
 /* Minimum number of tiles per thread: then a thread has at most a quarter more work than another. */
-enum { UK_TILES_A_THREAD = 4 };
+enum { UK_MIN_TILES_PER_THREAD = 4 };
 /* Finds the fit's axes of the output's tile; -1: there is none. */
 void uk_tile_axes(const struct uk_stage *st, const struct uk_fit *f, int *rows, int *columns);
 

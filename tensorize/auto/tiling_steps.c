@@ -21,8 +21,8 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step) {
     return step ? uk_apply_steps(s, step) : uk_out_of_memory(s->context);
 }
 
-enum uk_status uk_split_always(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
-                               const char *suffix, struct uk_loop **outer) {
+enum uk_status uk_split_unconditionally(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l,
+                                        int64_t factor, const char *suffix, struct uk_loop **outer) {
     struct uk_step *step;
     int at = uk_loop_position(st, *l);
 
@@ -50,5 +50,5 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
     int64_t n = uk_constant_extent(st, *l);
 
     *outer = NULL;
-    return n >= 0 && n <= factor ? UK_OK : uk_split_always(s, st, l, factor, suffix, outer);
+    return n >= 0 && n <= factor ? UK_OK : uk_split_unconditionally(s, st, l, factor, suffix, outer);
 }

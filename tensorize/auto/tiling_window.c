@@ -19,7 +19,7 @@ static const struct uk_operand *operand_of_columns(const struct uk_stage *st, co
     const struct uk_loop *columns = NULL;
 
     for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->most[v])
+        if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v])
             columns = f->axis[v];
     for (int o = 1; columns && o < st->operands; o++)
         if (uk_depends(&st->operand[o], columns))
@@ -32,7 +32,7 @@ bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f) {
     int axes = 0;
 
     for (int v = 0; v < f->axes; v++)
-        axes += !uk_is_reduced(st, f->axis[v]) && f->most[v];
+        axes += !uk_is_reduced(st, f->axis[v]) && f->max_extent[v];
     for (int i = 0; i < st->loops && b && axes == 2; i++)
         if (!uk_is_axis(f, st->loop[i]) && (uk_is_reduced(st, st->loop[i]) || !uk_depends(b, st->loop[i])))
             return true;
@@ -95,7 +95,10 @@ static int64_t block_of(const struct window *w, const struct uk_costing *c, int 
     const int64_t all = (int64_t)uk_extent_estimate(c->s, c->st, f->axis[axis]);
     const bool is_known = uk_constant_extent(c->st, f->axis[axis]) >= 0;
 
-    return f->most[axis] ? f->most[axis] : uk_even_blocks(all, w->kc ? w->kc : is_known ? all : GEMM_KC);
+    return f->max_extent[axis] ? f->max_extent[axis]
+                               : uk_even_block_length(all, w->kc      ? w->kc
+                                                           : is_known ? all
+                                                                      : GEMM_KC);
 }
 
 static void add_level(const struct uk_costing *c, struct uk_levels *l, const struct uk_loop *loop,
@@ -119,10 +122,10 @@ static double cycles_of(const struct uk_costing *c, const struct window *w) {
     uk_tile_axes(c->st, f, &rows, &columns);
     /* a panel of the weights then serves all images */
     if (f->transposed)
-        add_level(c, &l, f->axis[columns], f->most[columns]);
+        add_level(c, &l, f->axis[columns], f->max_extent[columns]);
     add_all(c, &l, w->outer, w->outers);
     if (!f->transposed)
-        add_level(c, &l, f->axis[columns], f->most[columns]);
+        add_level(c, &l, f->axis[columns], f->max_extent[columns]);
     for (int o = 1; o < c->operands; o++)
         for (int i = 0; i < l.levels && !c->st->operand[o].tensor->is_constant; i++)
             if (uk_depends(&c->st->operand[o], l.level[i].loop))
@@ -135,7 +138,7 @@ static double cycles_of(const struct uk_costing *c, const struct window *w) {
                     add_level(c, &l, f->axis[v], block_of(w, c, v));
         } else {
             add_all(c, &l, w->inside, w->insides);
-            add_level(c, &l, f->axis[rows], f->most[rows]);
+            add_level(c, &l, f->axis[rows], f->max_extent[rows]);
         }
     }
     return uk_costing_cycles(c, &l);
@@ -183,8 +186,9 @@ enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c) {
         if (uk_is_reduced(t->st, t->axis[v]))
             status = uk_split_by(t->s, t->st, &t->axis[v], block_of(&w, c, v), "c", &blocks[v]);
     if (status ||
-        (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
-        (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))
+        (status =
+             uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->max_extent[t->columns], "o", &columns)) ||
+        (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->max_extent[t->rows], "o", &rows)))
         return status;
     /* a panel of the weights then serves all images */
     if (t->fit->transposed)

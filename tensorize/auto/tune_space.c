@@ -42,7 +42,7 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
     while (*v->imports_end)
         v->imports_end = &(*v->imports_end)->next;
     status = uk_target_chosen(p->context, v->options, &v->target);
-    return status ? status : uk_check_constants(p, uk_target_most_bytes(v->target));
+    return status ? status : uk_check_constants(p, uk_target_max_bytes(v->target));
 }
 
 /* True if memory ran out, even if a later status hid it: then there is no message. */

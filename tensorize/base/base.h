@@ -83,7 +83,7 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
 enum uk_status uk_out_of_memory(struct uk_context *c);
 /* Records a message that an earlier uk_fail composed, for callers that cleared the context in between. NULL:
  * there was no memory for the message. */
-enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message);
+enum uk_status uk_restore_failure(struct uk_context *c, enum uk_status status, const char *message);
 /* Fails with UK_INVALID_ARGUMENT if `argument` is NULL; `what` describes it in the message. */
 enum uk_status uk_require(struct uk_context *c, const void *argument, const char *what);
 /* Adds the line "FILE:LINE:COLUMN: note: TEXT" (uk_warn: "warning" instead of "note") to the result of
@@ -162,9 +162,9 @@ void uk_context_forget(struct uk_context *c);
  * UK_OUT_OF_MEMORY. */
 enum uk_status uk_failure(struct uk_context *c);
 
-/* ---- names (nearest.c) ---- */
+/* ---- names (closest_name.c) ---- */
 
-struct uk_near {
+struct uk_closest_name {
     const char *word; /* the misspelled word */
     const char *name; /* the closest name so far; NULL if no name is close */
     int distance;     /* edit distance between `word` and `name` (Damerau-Levenshtein) */
@@ -172,6 +172,6 @@ struct uk_near {
 
 /* Keeps `name` if it is closer to the word than all names before, and at most half of the word's length (in
  * edits) away. */
-void uk_nearer(struct uk_near *n, const char *name);
+void uk_consider_name(struct uk_closest_name *n, const char *name);
 
 #endif

@@ -146,7 +146,7 @@ enum uk_status uk_require(struct uk_context *c, const void *argument, const char
                               "%s is NULL; pass its address", what);
 }
 
-enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message) {
+enum uk_status uk_restore_failure(struct uk_context *c, enum uk_status status, const char *message) {
     struct uk_text t = {0};
 
     if (message)

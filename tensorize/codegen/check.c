@@ -35,12 +35,12 @@ static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
         *flag = LLVMBuildOr(g->b, *flag, bad, "");
 }
 
-LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes) {
+LLVMValueRef uk_cg_exceeds_object(struct uk_codegen *g, LLVMValueRef bytes) {
     return g->target->arch->bits == 32 ? compare(g, LLVMIntUGT, bytes, INT32_MAX)
                                        : LLVMConstInt(g->i1, 0, false);
 }
 
-LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end) {
+LLVMValueRef uk_cg_ends_outside_object(struct uk_codegen *g, LLVMValueRef end) {
     return g->target->arch->bits == 32 ? compare(g, LLVMIntUGT, end, UINT32_MAX)
                                        : LLVMConstInt(g->i1, 0, false);
 }
@@ -97,7 +97,7 @@ static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LL
     LLVMValueRef need = uk_cg_int(g, 1), short_stride = LLVMConstInt(g->i1, 0, false);
     int order[UK_MAX_DIMS];
 
-    uk_inner_first(t, order);
+    uk_order_by_stride(t, order);
     for (int i = 0; i < t->stored_dims; i++) {
         int d = order[i];
         LLVMValueRef n = extent(g, t, d), stride = uk_cg_index(g, t->stride[d]);
@@ -150,8 +150,8 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
     end = uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
     g->overflow = NULL;
     either(g, &overflow, LLVMBuildExtractValue(g->b, end, 1, ""));
-    either(g, &overflow, uk_cg_too_large(g, size));
-    either(g, &overflow, uk_cg_beyond(g, LLVMBuildExtractValue(g->b, end, 0, "")));
+    either(g, &overflow, uk_cg_exceeds_object(g, size));
+    either(g, &overflow, uk_cg_ends_outside_object(g, LLVMBuildExtractValue(g->b, end, 0, "")));
     LLVMValueRef unusable =
         LLVMBuildOr(g->b, compare(g, LLVMIntEQ, begin, 0),
                     compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, align - 1), ""), 0), "");
@@ -214,7 +214,7 @@ static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef byte
         compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, UK_WORK_ALIGN - 1), ""), 0), "");
 
     unusable = LLVMBuildOr(g->b, unusable, LLVMBuildExtractValue(g->b, end, 1, ""), "");
-    either(g, &unusable, uk_cg_beyond(g, LLVMBuildExtractValue(g->b, end, 0, "")));
+    either(g, &unusable, uk_cg_ends_outside_object(g, LLVMBuildExtractValue(g->b, end, 0, "")));
     either(g, &c->size, compare(g, LLVMIntSLT, size, 0));
     either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
     *r = (struct range){true, LLVMBuildSelect(g->b, used, begin, zero, ""),

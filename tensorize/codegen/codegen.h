@@ -32,7 +32,7 @@ struct uk_build {
     LLVMModuleRef host_module;
     const struct uk_target *host;
     struct uk_text diagnostics; /* LLVM's messages since it was last cleared */
-    bool left_scalar;           /* LLVM could not vectorize a loop that a step vectorizes */
+    bool has_scalar_loop;       /* LLVM could not vectorize a loop that a step vectorizes */
     struct uk_object *objects;  /* objects of microkernels that are called, not inlined */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
     bool uses_library;          /* some function calls libukernels; set by uk_build_all */

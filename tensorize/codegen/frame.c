@@ -72,7 +72,7 @@ LLVMValueRef uk_cg_enter(struct uk_codegen *g, struct uk_cg_frame *f, LLVMTypeRe
     *f = (struct uk_cg_frame){.outer = g->frame,
                               .function = g->function,
                               .thread = g->thread,
-                              .here = LLVMGetInsertBlock(g->b),
+                              .insert_block = LLVMGetInsertBlock(g->b),
                               .in_parallel = g->in_parallel};
     g->function = LLVMAddFunction(g->module, name ? name : "", type);
     g->frame = f;
@@ -94,7 +94,7 @@ LLVMValueRef uk_cg_leave(struct uk_codegen *g, struct uk_cg_frame *f) {
     g->thread = f->thread;
     g->in_parallel = f->in_parallel;
     g->frame = f->outer;
-    LLVMPositionBuilderAtEnd(g->b, f->here);
+    LLVMPositionBuilderAtEnd(g->b, f->insert_block);
     context = uk_cg_variable(g, LLVMArrayType2(g->i64, f->fields), "context");
     for (const struct uk_cg_capture *c = f->captures; c; c = c->next)
         LLVMBuildStore(g->b, uk_cg_local(g, c->outer), field_at(g, context, c->field));

@@ -44,7 +44,7 @@ struct uk_cg_frame {
     struct uk_cg_capture *captures;
     /* saved state of the outer function */
     LLVMValueRef function, thread;
-    LLVMBasicBlockRef here;
+    LLVMBasicBlockRef insert_block;
     bool in_parallel;
 };
 
@@ -133,8 +133,8 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
 /* check.c: true if `bytes` exceeds every object of the target, or an object cannot end at `end`. With
  * 32-bit addresses these are compared as 64-bit numbers, and no offset into an object may exceed 2^31 - 1.
  * Always false with 64-bit addresses, whose overflow is detected. */
-LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes);
-LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end);
+LLVMValueRef uk_cg_exceeds_object(struct uk_codegen *g, LLVMValueRef bytes);
+LLVMValueRef uk_cg_ends_outside_object(struct uk_codegen *g, LLVMValueRef end);
 /* check.c: a function with the same arguments that returns the status and accesses no operand. */
 LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes);
 

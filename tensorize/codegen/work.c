@@ -75,7 +75,7 @@ static LLVMValueRef lay_out(struct uk_codegen *g) {
         total = uk_cg_arithmetic(g, UK_I_ADD, total, all);
     }
     if (g->overflow && g->target->arch->bits == 32)
-        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_too_large(g, total), "");
+        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_exceeds_object(g, total), "");
     return total;
 }
 
@@ -201,7 +201,7 @@ static LLVMValueRef form_bytes(struct uk_codegen *g) {
             LLVMBuildOr(g->b, *g->overflow,
                         LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_index(g, from->shape[d]), zero, ""), "");
     if (g->target->arch->bits == 32)
-        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_too_large(g, total), "");
+        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_exceeds_object(g, total), "");
     return total;
 }
 

@@ -38,16 +38,16 @@ static double real(enum uk_type t, union uk_value v) {
     return uk_type_is_float(t) ? v.d : (double)v.i;
 }
 
-static struct uk_within exact(union uk_value v) {
-    return (struct uk_within){.value = v};
+static struct uk_bounded_value exact(union uk_value v) {
+    return (struct uk_bounded_value){.value = v};
 }
 
 /* A target may flush a subnormal f32, an operand or a result, to 0 (uk.5, Arithmetic). */
-static struct uk_within flushed(const struct uk_frame *f, enum uk_type t, struct uk_within w) {
+static struct uk_bounded_value flushed(const struct uk_frame *f, enum uk_type t, struct uk_bounded_value w) {
     const double normal = 0x1p-126;
 
-    if (f->flushes && t == UK_F32 && w.value.d != 0 && fabs(w.value.d) - w.by < normal)
-        w.by += fmin(fabs(w.value.d) + w.by, normal);
+    if (f->flushes && t == UK_F32 && w.value.d != 0 && fabs(w.value.d) - w.deviation < normal)
+        w.deviation += fmin(fabs(w.value.d) + w.deviation, normal);
     return w;
 }
 
@@ -71,26 +71,28 @@ static double corner(enum uk_expr_op op, enum uk_type t, double a, double b) {
     return uk_binary(op, UK_F64, (union uk_value){.d = a}, (union uk_value){.d = b}).d;
 }
 
-static struct uk_within binary(enum uk_expr_op op, enum uk_type t, struct uk_within a, struct uk_within b) {
+static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct uk_bounded_value a,
+                                      struct uk_bounded_value b) {
     const union uk_value v = uk_binary(op, t, a.value, b.value);
     const double x = real(t, a.value), y = real(t, b.value), value = real(t, v);
     double by = 0;
 
-    if (a.by == 0 && b.by == 0)
-        return (struct uk_within){v, uk_ulps(op) > 0 ? approximate(op, t, fabs(value)) + smallest_positive(t)
-                                                     : 0};
-    if ((op == UK_E_DIV && fabs(y) <= b.by) || (op == UK_E_POW && x <= a.by && b.by > 0))
-        return (struct uk_within){v, HUGE_VAL};
+    if (a.deviation == 0 && b.deviation == 0)
+        return (struct uk_bounded_value){
+            v, uk_ulps(op) > 0 ? approximate(op, t, fabs(value)) + smallest_positive(t) : 0};
+    if ((op == UK_E_DIV && fabs(y) <= b.deviation) || (op == UK_E_POW && x <= a.deviation && b.deviation > 0))
+        return (struct uk_bounded_value){v, HUGE_VAL};
     for (int i = 0; i < 4; i++) {
-        const double at = corner(op, t, i & 1 ? x + a.by : x - a.by, i & 2 ? y + b.by : y - b.by);
+        const double at = corner(op, t, i & 1 ? x + a.deviation : x - a.deviation,
+                                 i & 2 ? y + b.deviation : y - b.deviation);
         by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
     }
     if (op == UK_E_POW) /* a base that may be 0: the function turns there */
-        by = rounded(t, value, fmax(by, fabs(x) <= a.by ? fabs(corner(op, t, 0, y) - value) : 0)) +
+        by = rounded(t, value, fmax(by, fabs(x) <= a.deviation ? fabs(corner(op, t, 0, y) - value) : 0)) +
              approximate(op, t, fabs(value) + by);
     else if (uk_type_is_float(t) && !uk_is_function_of_class(op, UK_FUNCTION_CHOICE))
         by = rounded(t, value, by);
-    return (struct uk_within){v, settled(t, value, by)};
+    return (struct uk_bounded_value){v, settled(t, value, by)};
 }
 
 /* Applies a conversion or a function of one operand; all except abs are monotone. */
@@ -98,17 +100,17 @@ static union uk_value apply(const struct uk_code *c, union uk_value v) {
     return c->op == UK_E_CAST ? uk_convert(c->from, c->type, v) : uk_unary(c->op, c->type, v);
 }
 
-static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
+static struct uk_bounded_value unary(const struct uk_code *c, struct uk_bounded_value a) {
     const enum uk_type t = c->type, from = c->op == UK_E_CAST ? c->from : c->type;
     const union uk_value v = apply(c, a.value);
     const double value = real(t, v);
-    double by = a.by;
+    double by = a.deviation;
 
-    if (a.by > 0 && !uk_is_function_of_class(c->op, UK_FUNCTION_SIZE) && c->op != UK_E_NEG &&
-        isfinite(a.by)) {
+    if (a.deviation > 0 && !uk_is_function_of_class(c->op, UK_FUNCTION_SIZE) && c->op != UK_E_NEG &&
+        isfinite(a.deviation)) {
         by = 0;
         for (int i = -1; i <= 1; i += 2) {
-            const double x = real(from, a.value) + i * a.by;
+            const double x = real(from, a.value) + i * a.deviation;
             const union uk_value end =
                 uk_type_is_float(from) ? (union uk_value){.d = x} : (union uk_value){.i = (int64_t)x};
             const double at = real(t, apply(c, end));
@@ -117,18 +119,18 @@ static struct uk_within unary(const struct uk_code *c, struct uk_within a) {
         if (uk_type_is_float(t) && !uk_is_function_of_class(c->op, UK_FUNCTION_WHOLE))
             by = rounded(t, value, by);
         if (!uk_type_is_float(t) && !uk_type_is_float(from))
-            by = settled(t, real(from, a.value), a.by); /* exact, or it wraps */
+            by = settled(t, real(from, a.value), a.deviation); /* exact, or it wraps */
     }
     if (uk_ulps(c->op) > 0 && isfinite(value))
         by += approximate(c->op, t, fabs(value) + by) + smallest_positive(t);
-    return (struct uk_within){v, by};
+    return (struct uk_bounded_value){v, by};
 }
 
 /* ---- conditions ---- */
 
 /* 1 or 0; by is 0 if that is certain. */
-static struct uk_within condition(struct uk_frame *f, const struct uk_code *c) {
-    struct uk_within a, b;
+static struct uk_bounded_value condition(struct uk_frame *f, const struct uk_code *c) {
+    struct uk_bounded_value a, b;
 
     if (c->op == UK_E_NOT) {
         a = condition(f, c->arg[0]);
@@ -138,37 +140,38 @@ static struct uk_within condition(struct uk_frame *f, const struct uk_code *c) {
     if (c->op == UK_E_AND || c->op == UK_E_OR) {
         const int64_t decides = c->op == UK_E_OR;
         a = condition(f, c->arg[0]);
-        if (a.by == 0 && a.value.i == decides)
+        if (a.deviation == 0 && a.value.i == decides)
             return a;
         b = condition(f, c->arg[1]);
-        if (b.by == 0 && b.value.i == decides)
+        if (b.deviation == 0 && b.value.i == decides)
             return b;
-        return (struct uk_within){{.i = decides ? a.value.i || b.value.i : a.value.i && b.value.i},
-                                  fmax(a.by, b.by)};
+        return (struct uk_bounded_value){{.i = decides ? a.value.i || b.value.i : a.value.i && b.value.i},
+                                         fmax(a.deviation, b.deviation)};
     }
-    a = uk_within_value(f, c->arg[0]);
-    b = uk_within_value(f, c->arg[1]);
-    const bool certain =
-        (a.by == 0 && b.by == 0) || fabs(real(c->from, a.value) - real(c->from, b.value)) > a.by + b.by;
-    return (struct uk_within){{.i = uk_compare_values(c->op, c->from, a.value, b.value)}, certain ? 0 : 1};
+    a = uk_bounded_value_of(f, c->arg[0]);
+    b = uk_bounded_value_of(f, c->arg[1]);
+    const bool certain = (a.deviation == 0 && b.deviation == 0) ||
+                         fabs(real(c->from, a.value) - real(c->from, b.value)) > a.deviation + b.deviation;
+    return (struct uk_bounded_value){{.i = uk_compare_values(c->op, c->from, a.value, b.value)},
+                                     certain ? 0 : 1};
 }
 
-static struct uk_within chosen(struct uk_frame *f, const struct uk_code *c) {
-    const struct uk_within which = condition(f, c->arg[0]);
-    struct uk_within v = uk_within_value(f, c->arg[which.value.i ? 1 : 2]);
+static struct uk_bounded_value chosen(struct uk_frame *f, const struct uk_code *c) {
+    const struct uk_bounded_value which = condition(f, c->arg[0]);
+    struct uk_bounded_value v = uk_bounded_value_of(f, c->arg[which.value.i ? 1 : 2]);
 
-    if (which.by > 0) {
-        const struct uk_within other = uk_within_value(f, c->arg[which.value.i ? 2 : 1]);
-        const double apart = fabs(real(c->type, other.value) - real(c->type, v.value)) + other.by;
-        v.by = isnan(apart) ? HUGE_VAL : fmax(v.by, apart);
+    if (which.deviation > 0) {
+        const struct uk_bounded_value other = uk_bounded_value_of(f, c->arg[which.value.i ? 2 : 1]);
+        const double apart = fabs(real(c->type, other.value) - real(c->type, v.value)) + other.deviation;
+        v.deviation = isnan(apart) ? HUGE_VAL : fmax(v.deviation, apart);
     }
     return v;
 }
 
 /* ---- expressions ---- */
 
-struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
-    struct uk_within a;
+struct uk_bounded_value uk_bounded_value_of(struct uk_frame *f, const struct uk_code *c) {
+    struct uk_bounded_value a;
 
     switch (c->op) {
     case UK_E_NUMBER:
@@ -178,34 +181,35 @@ struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c) {
     case UK_E_ACCESS:
         a = exact(uk_run_value(f, c));
         if (c->storage->by && !f->status)
-            a.by = c->storage->by[uk_flat_value(f, &c->address)];
+            a.deviation = c->storage->by[uk_flat_value(f, &c->address)];
         return flushed(f, c->type, a);
     case UK_E_PAD:
-        return uk_within_value(f, c->arg[uk_inside(f, c) ? 0 : 1]);
+        return uk_bounded_value_of(f, c->arg[uk_inside(f, c) ? 0 : 1]);
     case UK_E_SELECT:
         return chosen(f, c);
     default:
-        a = uk_within_value(f, c->arg[0]);
-        a = c->arg[1] ? binary(c->op, c->type, a, uk_within_value(f, c->arg[1])) : unary(c, a);
+        a = uk_bounded_value_of(f, c->arg[0]);
+        a = c->arg[1] ? binary(c->op, c->type, a, uk_bounded_value_of(f, c->arg[1])) : unary(c, a);
         return flushed(f, c->type, a);
     }
 }
 
 /* ---- reductions ---- */
 
-void uk_within_begin(struct uk_within_sum *s, union uk_value initial) {
-    *s = (struct uk_within_sum){.partial = exact(initial), .is_integer = true};
+void uk_bounded_sum_begin(struct uk_bounded_sum *s, union uk_value initial) {
+    *s = (struct uk_bounded_sum){.partial = exact(initial), .is_integer = true};
 }
 
-void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term) {
+void uk_bounded_sum_add(struct uk_bounded_sum *s, enum uk_expr_op op, enum uk_type t,
+                        struct uk_bounded_value term) {
     const union uk_value v = uk_reduced(op, t, s->partial.value, term.value);
 
     if (op == UK_E_ADD && uk_type_is_float(t)) {
-        s->partial.by += term.by;
-        s->magnitude += fabs(term.value.d) + term.by;
+        s->partial.deviation += term.deviation;
+        s->magnitude += fabs(term.value.d) + term.deviation;
         s->is_integer = s->is_integer && term.value.d == rint(term.value.d);
-    } else if (s->partial.by > 0 || term.by > 0) {
-        s->partial.by = binary(op, t, s->partial, term).by;
+    } else if (s->partial.deviation > 0 || term.deviation > 0) {
+        s->partial.deviation = binary(op, t, s->partial, term).deviation;
     }
     s->partial.value = v;
     s->terms++;
@@ -216,20 +220,21 @@ void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, 
  * n roundings, relative to the sum of the terms' magnitudes, of the exact sum. Integers that the type
  * represents exactly are never rounded. The order of a product's factors is free as well.
  */
-struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
-                               enum uk_type t) {
-    struct uk_within w = s->partial;
+struct uk_bounded_value uk_bounded_sum_end(const struct uk_frame *f, const struct uk_bounded_sum *s,
+                                           enum uk_expr_op op, enum uk_type t) {
+    struct uk_bounded_value w = s->partial;
 
     if (!uk_type_is_float(t) || s->terms == 0 || (op != UK_E_ADD && op != UK_E_MUL))
         return w;
     if (op == UK_E_MUL) {
-        w.by += s->terms > 2 ? 2 * (double)s->terms * unit(t) * (fabs(w.value.d) + w.by) : 0;
-    } else if (s->magnitude * unit(t) > 1 || !s->is_integer || w.by > 0) {
+        w.deviation += s->terms > 2 ? 2 * (double)s->terms * unit(t) * (fabs(w.value.d) + w.deviation) : 0;
+    } else if (s->magnitude * unit(t) > 1 || !s->is_integer || w.deviation > 0) {
         const double n = (double)s->terms * unit(t);
-        w.by += n < 1 ? 2 * n / (1 - n) * s->magnitude + smallest_positive(t) : HUGE_VAL;
-        w.by += f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* partial sums may be flushed */
+        w.deviation += n < 1 ? 2 * n / (1 - n) * s->magnitude + smallest_positive(t) : HUGE_VAL;
+        w.deviation +=
+            f->flushes && t == UK_F32 ? (double)s->terms * 0x1p-126 : 0; /* partial sums may be flushed */
     }
-    if (isnan(w.by))
-        w.by = HUGE_VAL;
+    if (isnan(w.deviation))
+        w.deviation = HUGE_VAL;
     return w;
 }

@@ -389,7 +389,7 @@ enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_val
             f.status = uk_fail(f.context, UK_INVALID_SIZE, (struct uk_position){0, 0},
                                "%s does not hold; use other sizes", c->text);
     if (!f.status)
-        f.status = uk_check_apart(p, v->size);
+        f.status = uk_check_overlap(p, v->size);
     if (!f.status && prepare_storage(&f, fn, v, workspace_fill)) {
         forget_slots(fn->body);
         struct ready *body = prepare_nodes(&f, fn->body);

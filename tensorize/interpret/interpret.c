@@ -108,7 +108,7 @@ enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
     if (!status)
         status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
-        status = uk_check_apart(p, v->size);
+        status = uk_check_overlap(p, v->size);
     for (struct uk_statement *s = p->statements; s && !status; s = s->next)
         if (!(status = uk_check_elements(&f, s)))
             status = uk_run_statement(&f, s, UK_FORM_COMPUTE, false);

@@ -215,23 +215,24 @@ void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t 
 /* ---- deviation.c: allowed deviations ---- */
 
 /* A value and the largest absolute difference from it that compiled code may have. */
-struct uk_within {
+struct uk_bounded_value {
     union uk_value value;
-    double by;
+    double deviation;
 };
 /* State of a reduction or scan with deviations. */
-struct uk_within_sum {
-    struct uk_within partial;
+struct uk_bounded_sum {
+    struct uk_bounded_value partial;
     double magnitude; /* a sum of floats: sum of the absolute values of its terms */
     int64_t terms;
     bool is_integer; /* all terms are integers */
 };
-struct uk_within uk_within_value(struct uk_frame *f, const struct uk_code *c);
-void uk_within_begin(struct uk_within_sum *s, union uk_value initial);
-void uk_within_add(struct uk_within_sum *s, enum uk_expr_op op, enum uk_type t, struct uk_within term);
+struct uk_bounded_value uk_bounded_value_of(struct uk_frame *f, const struct uk_code *c);
+void uk_bounded_sum_begin(struct uk_bounded_sum *s, union uk_value initial);
+void uk_bounded_sum_add(struct uk_bounded_sum *s, enum uk_expr_op op, enum uk_type t,
+                        struct uk_bounded_value term);
 /* The result of the reduction and its allowed deviation. */
-struct uk_within uk_within_end(const struct uk_frame *f, const struct uk_within_sum *s, enum uk_expr_op op,
-                               enum uk_type t);
+struct uk_bounded_value uk_bounded_sum_end(const struct uk_frame *f, const struct uk_bounded_sum *s,
+                                           enum uk_expr_op op, enum uk_type t);
 
 /* Callbacks of uk_visit_statement, which goes through a statement element by element.
  *
@@ -247,7 +248,7 @@ struct uk_visit {
     struct uk_storage *target; /* of the written tensor */
     const struct uk_code *right;
     union uk_value initial; /* value of an empty sum */
-    bool goes_on;           /* the element continues a scan: it is not the first one */
+    bool continues_scan;    /* the element continues a scan: it is not the first one */
     void *user;
     bool (*prepare)(struct uk_visit *v);
     bool (*begin)(struct uk_visit *v, int64_t element);

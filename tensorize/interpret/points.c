@@ -11,7 +11,7 @@
 struct demand {
     struct uk_frame *f;
     unsigned char **marks; /* by storage, one byte per element; NULL: the program does not write the tensor */
-    struct uk_within_sum sum;
+    struct uk_bounded_sum sum;
 };
 
 static unsigned char *marks_of(const struct demand *d, const struct uk_storage *s) {
@@ -138,53 +138,53 @@ static bool begin(struct uk_visit *v, int64_t at) {
 
     if (!marks_of(d, v->target)[at])
         return false;
-    if (!v->goes_on)
-        uk_within_begin(&d->sum, v->initial);
+    if (!v->continues_scan)
+        uk_bounded_sum_begin(&d->sum, v->initial);
     return true;
 }
 
 static void add_term(struct uk_visit *v) {
     struct demand *d = v->user;
     const enum uk_type t = v->target->tensor->type;
-    const struct uk_within w = uk_within_value(d->f, v->right);
+    const struct uk_bounded_value w = uk_bounded_value_of(d->f, v->right);
 
     if (v->statement->reduce)
-        uk_within_add(&d->sum, uk_reduce_op(v->statement->reduce), t, w);
+        uk_bounded_sum_add(&d->sum, uk_reduce_op(v->statement->reduce), t, w);
     else
         d->sum.partial = w;
 }
 
 /* Combines the result with the present value, which is one more term of a sum. */
-static struct uk_within updated(struct uk_visit *v, int64_t at, struct uk_within w) {
+static struct uk_bounded_value updated(struct uk_visit *v, int64_t at, struct uk_bounded_value w) {
     struct demand *d = v->user;
     const enum uk_type t = v->target->tensor->type;
     const enum uk_expr_op op = uk_assign_op(v->statement->assign);
-    const struct uk_within before = {uk_load(t, v->target->base, at), v->target->by[at]};
-    struct uk_within_sum s = d->sum;
+    const struct uk_bounded_value before = {uk_load(t, v->target->base, at), v->target->by[at]};
+    struct uk_bounded_sum s = d->sum;
 
     if (v->statement->assign == UK_ASSIGN)
         return w;
     if (op != UK_E_ADD || v->statement->reduce != UK_REDUCE_SUM) {
-        uk_within_begin(&s, (union uk_value){.i = 0});
+        uk_bounded_sum_begin(&s, (union uk_value){.i = 0});
         if (op == UK_E_ADD)
-            uk_within_add(&s, op, t, w);
+            uk_bounded_sum_add(&s, op, t, w);
         else
             s.partial = w;
     }
-    uk_within_add(&s, op, t, before);
-    return uk_within_end(d->f, &s, op, t);
+    uk_bounded_sum_add(&s, op, t, before);
+    return uk_bounded_sum_end(d->f, &s, op, t);
 }
 
 static void store(struct uk_visit *v, int64_t at) {
     struct demand *d = v->user;
     const enum uk_type t = v->target->tensor->type;
-    struct uk_within w = d->sum.partial;
+    struct uk_bounded_value w = d->sum.partial;
 
     if (v->statement->reduce)
-        w = uk_within_end(d->f, &d->sum, uk_reduce_op(v->statement->reduce), t);
+        w = uk_bounded_sum_end(d->f, &d->sum, uk_reduce_op(v->statement->reduce), t);
     w = updated(v, at, w);
     uk_store(t, v->target->base, at, w.value);
-    v->target->by[at] = w.by;
+    v->target->by[at] = w.deviation;
 }
 
 static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
@@ -260,7 +260,7 @@ enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_value
     if (!status)
         status = uk_prepare_storage(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
-        status = uk_check_apart(p, v->size);
+        status = uk_check_overlap(p, v->size);
     d.marks = status ? NULL : uk_alloc(&f.arena, ((size_t)f.storages + 1) * sizeof *d.marks);
     bool owned = d.marks;
     for (const struct uk_statement *s = p->statements; s && owned; s = s->next)

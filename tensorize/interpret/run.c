@@ -433,11 +433,11 @@ static void visit_element(struct run *r, struct uk_visit *v) {
 
 static void visit_left(struct run *r, struct uk_visit *v, int level, int scan) {
     if (level == r->s->left_iterators) {
-        v->goes_on = false;
+        v->continues_scan = false;
         for (int64_t i = 0; scan >= 0 && i < r->extent[scan]; i++) {
             r->f->slot[scan] = i;
             visit_element(r, v);
-            v->goes_on = true;
+            v->continues_scan = true;
         }
         if (scan < 0)
             visit_element(r, v);

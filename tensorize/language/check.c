@@ -489,13 +489,13 @@ static enum uk_status check_rules(struct uk_program *p) {
 }
 
 enum uk_status uk_check_program(struct uk_program *p) {
-    if (p->status || p->checked)
+    if (p->status || p->is_checked)
         return p->status;
     struct uk_position before = p->at;
     enum uk_status status = check_rules(p);
 
     p->at = before;
-    p->checked = !status;
-    p->settled = false;
+    p->is_checked = !status;
+    p->is_checked_for_sizes = false;
     return status;
 }

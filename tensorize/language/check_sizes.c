@@ -74,7 +74,7 @@ static enum uk_status check_extents(const struct uk_program *p, const struct uk_
     return bad ? uk_failure(p->context) : UK_OK;
 }
 
-void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
+void uk_order_by_stride(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     int64_t key[UK_MAX_DIMS];
 
     for (int i = 0; i < t->stored_dims; i++) {
@@ -112,7 +112,7 @@ static enum uk_status check_strides(const struct uk_program *p, const struct uk_
     int64_t need = 1, bytes;
     int order[UK_MAX_DIMS];
 
-    uk_inner_first(t, order);
+    uk_order_by_stride(t, order);
     for (int i = 0; i < t->stored_dims; i++) {
         int64_t extent, stride, span;
         bool overflow, far;
@@ -208,7 +208,7 @@ enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_ind
     return status;
 }
 
-enum uk_status uk_check_apart(const struct uk_program *p, const int64_t *size) {
+enum uk_status uk_check_overlap(const struct uk_program *p, const int64_t *size) {
     enum uk_status status = UK_OK;
 
     for (const struct uk_tensor *t = p->tensors; t && !status; t = t->next)
@@ -217,7 +217,7 @@ enum uk_status uk_check_apart(const struct uk_program *p, const int64_t *size) {
     return status;
 }
 
-enum uk_status uk_check_given(const struct uk_program *p, const int64_t *size, int64_t most_bytes) {
+enum uk_status uk_check_sizes(const struct uk_program *p, const int64_t *size, int64_t most_bytes) {
     enum uk_status status = UK_OK;
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)

@@ -126,7 +126,7 @@ static bool check_layout(struct uk_program *p, struct uk_tensor *t) {
                 "name * c, name / c and name %% c",
                 i, t->name);
         t->stored[i] = extent_of(&p->arena, m, t->has_over ? t->over : t->shape, m->to[i]);
-        if (!uk_program_made(p, t->stored[i]))
+        if (!uk_program_check_memory(p, t->stored[i]))
             return false;
     }
     return true;
@@ -173,7 +173,7 @@ bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
         }
         t->stride[i] = stride;
         stride = uk_index_op(&p->arena, UK_I_MUL, t->stored[i], stride);
-        if (!uk_program_made(p, stride))
+        if (!uk_program_check_memory(p, stride))
             return false;
     }
     return true;

@@ -50,7 +50,7 @@ static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_ty
 
 /* Copies a negated number and gives the copy its type: its handle may be shared. */
 static bool adopt_negated(struct uk_program *p, struct uk_expr *e, enum uk_type type) {
-    struct uk_expr *number = uk_program_made(p, uk_alloc(&p->arena, sizeof *number));
+    struct uk_expr *number = uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *number));
 
     if (!number)
         return false;
@@ -66,7 +66,7 @@ static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type
     struct uk_expr *e = *slot;
 
     if (e->type != UNTYPED && e->type != type) {
-        e = uk_program_made(p, uk_alloc(&p->arena, sizeof *e));
+        e = uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *e));
         if (!e)
             return false;
         *e = **slot;

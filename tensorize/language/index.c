@@ -430,8 +430,8 @@ static struct uk_index *sum_written(struct uk_arena *a, enum uk_index_op op, str
     return uk_index_node(a, op, l, r);
 }
 
-struct uk_index *uk_index_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
-                                  struct uk_index *r) {
+struct uk_index *uk_index_op_as_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                                        struct uk_index *r) {
     bool is_sum = op == UK_I_NEG || op == UK_I_ADD || op == UK_I_SUB;
     bool has_both = l && (r || op == UK_I_NEG);
 
@@ -462,8 +462,8 @@ struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct 
     return e;
 }
 
-struct uk_index *uk_index_with(struct uk_arena *a, const struct uk_index *e, struct uk_index *l,
-                               struct uk_index *r) {
+struct uk_index *uk_index_with_operands(struct uk_arena *a, const struct uk_index *e, struct uk_index *l,
+                                        struct uk_index *r) {
     if (l == e->a && r == e->b)
         return (struct uk_index *)e;
     if (e->op != UK_I_ELEMENT)

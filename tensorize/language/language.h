@@ -91,16 +91,16 @@ struct uk_index *uk_index_int(struct uk_arena *a, int64_t value);
 struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v);
 struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
 /* As uk_index_op, for expressions of a program's text: the terms of sums stay where the author wrote them. */
-struct uk_index *uk_index_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
-                                  struct uk_index *r);
+struct uk_index *uk_index_op_as_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                                        struct uk_index *r);
 /* As uk_index_op without folding: relations stay as written. */
 struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                struct uk_index *r);
 struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l,
                                  struct uk_index *r);
 /* Copies e with other operands. */
-struct uk_index *uk_index_with(struct uk_arena *a, const struct uk_index *e, struct uk_index *l,
-                               struct uk_index *r);
+struct uk_index *uk_index_with_operands(struct uk_arena *a, const struct uk_index *e, struct uk_index *l,
+                                        struct uk_index *r);
 /* Returns whether e contains an element of a tensor. */
 bool uk_has_element(const struct uk_index *e);
 /* Returns whether e is a number, or a size that uk_program_define() made one; *value (may be NULL) is it. */
@@ -384,15 +384,16 @@ struct uk_program {
     struct uk_statement *statements;
     struct uk_intrinsic *intrinsics;
     struct uk_import *imports;
-    struct uk_step *steps;    /* in the order written or added */
-    bool has_schedule;        /* the text has a `schedule` section, or a step was added */
-    enum uk_status status;    /* sticky: the first failure of a building call */
-    const char *failure;      /* message of that failure; or NULL */
-    struct uk_var *iterators; /* of all statements; statements share the variable of a name */
-    struct uk_var *assumed;   /* names that only `assume` has used so far */
-    bool checked;             /* by uk_check_program(), and unchanged since */
-    bool settled; /* by uk_program_check(), for the sizes that are defined now; and unchanged since */
-    struct uk_position at; /* position in the text, or item of the call, that the builders are at */
+    struct uk_step *steps;     /* in the order written or added */
+    bool has_schedule;         /* the text has a `schedule` section, or a step was added */
+    enum uk_status status;     /* sticky: the first failure of a building call */
+    const char *failure;       /* message of that failure; or NULL */
+    struct uk_var *iterators;  /* of all statements; statements share the variable of a name */
+    struct uk_var *assumed;    /* names that only `assume` has used so far */
+    bool is_checked;           /* by uk_check_program(), and unchanged since */
+    bool is_checked_for_sizes; /* by uk_program_check(), for the sizes that are defined now; and unchanged
+                                  since */
+    struct uk_position at;     /* position in the text, or item of the call, that the builders are at */
 };
 
 /* ---- intrinsics: declarations of kernels ---- */
@@ -411,7 +412,7 @@ struct uk_argument {
 };
 
 struct uk_form {
-    bool given;
+    bool is_declared;
     int result; /* C type of the result */
     const char *symbol;
     int arguments;
@@ -466,7 +467,7 @@ void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_pos
 /* Makes a status sticky whose message the context already has. */
 void uk_program_keep_failure(struct uk_program *p, enum uk_status status);
 /* Returns `made`. Records UK_OUT_OF_MEMORY if it is NULL and the program has no failure. */
-void *uk_program_made(struct uk_program *p, void *made);
+void *uk_program_check_memory(struct uk_program *p, void *made);
 /* Returns whether the program made the handle, which is not NULL; else fails the program. `what` and
  * `function` name it in the message. */
 bool uk_is_own(struct uk_program *p, const char *what, const void *handle);
@@ -567,13 +568,13 @@ enum uk_status uk_warn_of_pads(const struct uk_program *p);
 enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_position at);
 /* Orders stored dimensions from the innermost outwards: constant strides in increasing order, then the
  * others, last dimension first. */
-void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
+void uk_order_by_stride(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
 enum uk_status uk_check_constants(const struct uk_program *p, int64_t most_bytes);
-/* Check the sizes of a call, by number. uk_check_given: extents, assumptions and strides. uk_check_apart:
+/* Check the sizes of a call, by number. uk_check_sizes: extents, assumptions and strides. uk_check_overlap:
  * only that strides written in the text keep elements apart. uk_check_relation: one relation; `before` and
  * `after` surround it in the message. */
-enum uk_status uk_check_given(const struct uk_program *p, const int64_t *size, int64_t most_bytes);
-enum uk_status uk_check_apart(const struct uk_program *p, const int64_t *size);
+enum uk_status uk_check_sizes(const struct uk_program *p, const int64_t *size, int64_t most_bytes);
+enum uk_status uk_check_overlap(const struct uk_program *p, const int64_t *size);
 enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_index *e, const int64_t *size,
                                  struct uk_position at, const char *before, const char *after);
 /* Parses one `intrinsic .. end` text, as a registry row expands to. */
@@ -581,6 +582,6 @@ enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, cons
                                   struct uk_intrinsic **out);
 
 /* Makes later messages name this program; NULL: no program. */
-void uk_context_turn_to(struct uk_context *c, const struct uk_program *p);
+void uk_context_set_program(struct uk_context *c, const struct uk_program *p);
 
 #endif

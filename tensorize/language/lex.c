@@ -249,10 +249,10 @@ static enum uk_status lex_break(struct lexer *x) {
     struct uk_position at = here(x);
     const char *s = x->s;
     enum uk_status status = UK_OK;
-    bool goes_on = unfinished(x);
+    bool continues_scan = unfinished(x);
 
     status = next_line(x);
-    if (!status && !goes_on && x->count && x->token[x->count - 1].kind != UK_T_NEWLINE)
+    if (!status && !continues_scan && x->count && x->token[x->count - 1].kind != UK_T_NEWLINE)
         status = emit(x, UK_T_NEWLINE, s, 0, at);
     return status;
 }

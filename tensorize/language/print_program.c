@@ -117,7 +117,7 @@ static void put_argument(struct uk_text *t, const struct uk_argument *a) {
 }
 
 static void put_form(struct uk_text *t, const char *word, const struct uk_form *f) {
-    if (!f->given)
+    if (!f->is_declared)
         return;
     uk_put(t, "  %s %s %s(", word, ctype_name(f->result), f->symbol);
     for (int i = 0; i < f->arguments; i++) {

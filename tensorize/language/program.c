@@ -5,7 +5,7 @@
 #include "language.h"
 #include "lex.h"
 
-void uk_context_turn_to(struct uk_context *c, const struct uk_program *p) {
+void uk_context_set_program(struct uk_context *c, const struct uk_program *p) {
     c->file = p ? p->file : NULL;
     c->schedule_file = p ? p->schedule_file : NULL;
 }
@@ -59,8 +59,8 @@ enum uk_status uk_check_rules(struct uk_program *p) {
     if (!p)
         return UK_INVALID_ARGUMENT;
     uk_context_enter(p->context, p->file);
-    uk_context_turn_to(p->context, p);
-    return p->status ? uk_fail_again(p->context, p->status, p->failure) : uk_check_program(p);
+    uk_context_set_program(p->context, p);
+    return p->status ? uk_restore_failure(p->context, p->status, p->failure) : uk_check_program(p);
 }
 
 struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int number) {
@@ -104,7 +104,7 @@ static struct uk_var *new_var(struct uk_program *p, const char *name, enum uk_va
 
     if (v && !(v->name = uk_strdup(&p->arena, name)))
         v = NULL;
-    if (!uk_program_made(p, v))
+    if (!uk_program_check_memory(p, v))
         return NULL;
     v->kind = kind;
     v->at = p->at;
@@ -122,7 +122,7 @@ static void append_var(struct uk_var **list, struct uk_var *v) {
 static struct uk_index *leaf(struct uk_program *p, struct uk_index *e) {
     if (e)
         e->at = p->at;
-    return uk_program_made(p, e);
+    return uk_program_check_memory(p, e);
 }
 
 static struct uk_var *find_or_make_size(struct uk_program *p, const char *name) {
@@ -225,7 +225,7 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "a relation is not an integer; join relations by uk_index_and only");
     struct uk_index *e =
-        op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_written(&p->arena, op, a, b);
+        op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_op_as_written(&p->arena, op, a, b);
 
     if (e && e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && (op == UK_I_ADD || op == UK_I_SUB))
         e = offset_of_zero(p, e);
@@ -234,7 +234,7 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
     if (e && e->depth > UK_MAX_DEPTH)
         return uk_program_fail(p, UK_REFUSED, p->at, "more than %d operators in one expression; simplify it",
                                UK_MAX_DEPTH);
-    return uk_program_made(p, e);
+    return uk_program_check_memory(p, e);
 }
 
 struct uk_index *uk_index_add(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
@@ -297,7 +297,7 @@ static void add_assumption(struct uk_program *p, struct uk_index *relation) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                         "uk_assume takes a relation%s; make it by uk_index_compare",
                         relation ? "" : ", and it is NULL");
-    else if ((assume = uk_program_made(p, uk_alloc(&p->arena, sizeof *assume)))) {
+    else if ((assume = uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *assume)))) {
         assume->relation = relation;
         assume->at = relation->at.line ? relation->at : p->at;
         *link = assume;

@@ -43,14 +43,14 @@ void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_pos
     return NULL;
 }
 
-void *uk_program_made(struct uk_program *p, void *made) {
+void *uk_program_check_memory(struct uk_program *p, void *made) {
     if (uk_may_build(p) && !made) {
         uk_context_enter(p->context, p->file);
         uk_program_keep_failure(p, uk_out_of_memory(p->context));
     }
     if (!uk_may_build(p))
         return NULL;
-    p->checked = false;
+    p->is_checked = false;
     return made;
 }
 

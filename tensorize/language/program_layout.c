@@ -22,5 +22,5 @@ void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map
             uk_set_dims(p, "stride", t->stored_dims, strides, t->stride);
     }
     p->at = before;
-    p->checked = false;
+    p->is_checked = false;
 }

@@ -14,7 +14,7 @@ static enum uk_status read_steps(struct uk_program *p, const char *file, const c
     if (!(name = uk_strdup(&p->arena, file)))
         return uk_out_of_memory(p->context);
     p->schedule_file = name;
-    uk_context_turn_to(p->context, p);
+    uk_context_set_program(p->context, p);
     enum uk_status status = uk_parse_steps(p, name, text ? text : "", length, false);
 
     if (!status)
@@ -40,7 +40,7 @@ enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const
     if (status) { /* restores the old steps */
         p->steps = steps;
         p->has_schedule = had;
-        p->checked = false;
+        p->is_checked = false;
     }
     return status;
 }
@@ -83,13 +83,13 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
                        "%s = %" PRId64 " is negative; define a value >= 0", size, value);
     v->defined = true;
     v->value = value;
-    p->settled = false;
+    p->is_checked_for_sizes = false;
     return UK_OK;
 }
 
 /* Returns the program, or NULL with the context's message set if it cannot be used. */
 static const struct uk_program *usable(const struct uk_program *p) {
-    const bool known = p && p->checked && !p->status;
+    const bool known = p && p->is_checked && !p->status;
 
     /* A check only fills in parts of the program that callers cannot observe. */
     return known || !uk_check_rules((struct uk_program *)(uintptr_t)p) ? p : NULL;

@@ -128,7 +128,7 @@ static void choose_strides(struct solution *s) {
         int order[UK_MAX_DIMS];
         int64_t need = 1, span;
 
-        uk_inner_first(t, order);
+        uk_order_by_stride(t, order);
         for (int i = 0; i < t->stored_dims; i++) {
             const struct uk_index *stride = t->stride[order[i]];
             struct linear l, extent;
@@ -207,7 +207,7 @@ static enum uk_status check_solution(const struct solution *s, const int64_t *co
                 status = check_array(p, t, extents[i], strides ? strides[i] : NULL, s->size);
             i++;
         }
-    return status ? status : uk_check_given(p, s->size, INT64_MAX);
+    return status ? status : uk_check_sizes(p, s->size, INT64_MAX);
 }
 
 enum uk_status uk_program_solve_sizes(struct uk_program *p, const int64_t *const extents[],

@@ -32,7 +32,7 @@ void uk_step(struct uk_program *p, const char *text) {
 static void fail_step(struct uk_program *p, const char *what) {
     struct uk_position before = begin_step(p);
 
-    if (uk_program_made(p, (void *)(uintptr_t)what))
+    if (uk_program_check_memory(p, (void *)(uintptr_t)what))
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s", what);
     p->at = before;
 }
@@ -95,7 +95,7 @@ static void add(struct uk_program *p, const struct uk_step *s) {
     if (t.text)
         uk_step(p, t.text);
     else
-        uk_program_made(p, NULL);
+        uk_program_check_memory(p, NULL);
     uk_text_free(t.text);
 }
 
@@ -257,7 +257,7 @@ static void add_import(struct uk_program *p, struct uk_import **link, int kind, 
     i = uk_alloc(&p->arena, sizeof *i);
     if (i && !(i->text = uk_strdup(&p->arena, text)))
         i = NULL;
-    if (!uk_program_made(p, i))
+    if (!uk_program_check_memory(p, i))
         return;
     i->kind = kind;
     i->at = p->at;

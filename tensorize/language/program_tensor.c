@@ -37,7 +37,7 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
     t = uk_alloc(&p->arena, sizeof *t);
     if (t && !(t->name = uk_strdup(&p->arena, name)))
         t = NULL;
-    if (!uk_program_made(p, t))
+    if (!uk_program_check_memory(p, t))
         return NULL;
     t->kind = kind;
     t->type = type;
@@ -110,7 +110,7 @@ void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
                         bytes);
     else
         t->align = bytes;
-    p->checked = false;
+    p->is_checked = false;
 }
 
 void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]) {
@@ -122,7 +122,7 @@ void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *
 
     t->has_over = uk_set_dims(p, "extent", t->dims, over, t->over);
     p->at = before;
-    p->checked = false;
+    p->is_checked = false;
 }
 
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope) {
@@ -133,21 +133,21 @@ void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope sc
                         (int)scope);
     else
         t->scope = scope;
-    p->checked = false;
+    p->is_checked = false;
 }
 
 void uk_tensor_constant(struct uk_program *p, struct uk_tensor *t) {
     if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_constant", t))
         return;
     t->is_constant = true;
-    p->checked = false;
+    p->is_checked = false;
 }
 
 void uk_tensor_finite(struct uk_program *p, struct uk_tensor *t) {
     if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_finite", t))
         return;
     t->is_finite = true;
-    p->checked = false;
+    p->is_checked = false;
 }
 
 static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum uk_type type) {
@@ -161,7 +161,7 @@ static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum
     s = uk_alloc(&p->arena, sizeof *s);
     if (s && !(s->name = uk_strdup(&p->arena, name)))
         s = NULL;
-    if (!uk_program_made(p, s))
+    if (!uk_program_check_memory(p, s))
         return NULL;
     s->type = type;
     s->at = p->at;
@@ -259,7 +259,7 @@ static void add_statement(struct uk_program *p, struct uk_statement **link, cons
     s = uk_alloc(&p->arena, sizeof *s);
     if (s && !(s->label = label ? uk_strdup(&p->arena, label) : t->name))
         s = NULL;
-    if (!uk_program_made(p, s))
+    if (!uk_program_check_memory(p, s))
         return;
     s->has_label = label != NULL;
     s->left.tensor = t;
@@ -314,7 +314,7 @@ static void add_range(struct uk_program *p, struct uk_statement *s, struct uk_in
     }
     s->ranged[s->ranges] = iterator->var;
     s->range[s->ranges++] = extent;
-    p->checked = false;
+    p->is_checked = false;
 }
 
 void uk_statement_range(struct uk_program *p, struct uk_index *iterator, struct uk_index *extent) {

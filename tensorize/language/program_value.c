@@ -6,7 +6,7 @@
 #include "language.h"
 
 static struct uk_expr *leaf(struct uk_program *p, enum uk_expr_op op) {
-    struct uk_expr *e = uk_may_build(p) ? uk_program_made(p, uk_alloc(&p->arena, sizeof *e)) : NULL;
+    struct uk_expr *e = uk_may_build(p) ? uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *e)) : NULL;
 
     if (e) {
         e->op = op;
@@ -81,8 +81,8 @@ struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, str
     at = t->dims ? list[t->dims - 1] : uk_index_int(&p->arena, 0);
     for (int d = t->dims - 2; d >= 0; d--)
         at = uk_index_op(&p->arena, UK_I_LIST, list[d], at);
-    e = uk_program_made(p, uk_alloc(&p->arena, sizeof *e));
-    if (!uk_program_made(p, at) || !e)
+    e = uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *e));
+    if (!uk_program_check_memory(p, at) || !e)
         return NULL;
     *e = (struct uk_index){.op = UK_I_ELEMENT, .tensor = t, .a = at, .depth = at->depth + 1, .at = p->at};
     if (e->depth > UK_MAX_DEPTH)
@@ -104,7 +104,7 @@ struct uk_index *uk_index_wrap(struct uk_program *p, struct uk_index *element) {
     if (element->op != UK_I_ELEMENT)
         return uk_program_fail(p, UK_REFUSED, p->at,
                                "wrap takes an element of a tensor; pass what uk_index_element returns");
-    if ((e = uk_program_made(p, uk_alloc(&p->arena, sizeof *e)))) {
+    if ((e = uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *e)))) {
         *e = *element;
         e->wraps = true;
     }
@@ -117,7 +117,7 @@ static struct uk_index *wrapped_by(struct uk_program *p, struct uk_index *e, str
 
     if (e->op != UK_I_ELEMENT || !e->wraps)
         return e;
-    if ((own = uk_program_made(p, uk_alloc(&p->arena, sizeof *own)))) {
+    if ((own = uk_program_check_memory(p, uk_alloc(&p->arena, sizeof *own)))) {
         *own = *e;
         own->b = extent;
         own->depth += own->depth <= extent->depth ? extent->depth : 0;
@@ -240,7 +240,7 @@ static bool takes(struct uk_program *p, const struct uk_function_row *f, int n) 
 }
 
 static struct uk_expr *no_function(struct uk_program *p, const char *name, const char *near) {
-    const char *all = uk_program_made(p, uk_list_words(&p->arena, UK_FUNCTIONS, uk_function_name));
+    const char *all = uk_program_check_memory(p, uk_list_words(&p->arena, UK_FUNCTIONS, uk_function_name));
 
     return all ? uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                  "there is no function %s%s%s%s%s; there are %s", name ? "\"" : "",
@@ -250,13 +250,13 @@ static struct uk_expr *no_function(struct uk_program *p, const char *name, const
 }
 
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]) {
-    struct uk_near near = {.word = function ? function : ""};
+    struct uk_closest_name near = {.word = function ? function : ""};
     int f = 0;
 
     if (!uk_may_build(p))
         return NULL;
     for (; f < UK_FUNCTIONS && strcmp(uk_function_name(f), near.word); f++)
-        uk_nearer(&near, uk_function_name(f));
+        uk_consider_name(&near, uk_function_name(f));
     if (f == UK_FUNCTIONS)
         return no_function(p, function, near.name);
     const enum uk_expr_op op = (enum uk_expr_op)(UK_E_FUNCTION + f);

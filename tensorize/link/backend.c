@@ -26,13 +26,13 @@ static void destroy_backend(struct uk_backend *b) {
         free(b->compiled);
         b->compiled = next;
     }
-    while (b->tried) {
-        struct uk_tried *next = b->tried->next;
+    while (b->compilable_imports) {
+        struct uk_compilable_import *next = b->compilable_imports->next;
 
-        free(b->tried->bytes);
-        free(b->tried->target);
-        free(b->tried);
-        b->tried = next;
+        free(b->compilable_imports->bytes);
+        free(b->compilable_imports->target);
+        free(b->compilable_imports);
+        b->compilable_imports = next;
     }
     free(b);
 }

@@ -57,7 +57,7 @@ static enum uk_status check_all(struct uk_program *const programs[], int count) 
     for (int i = 0; i < count && !s; i++)
         s = uk_program_check(programs[i]);
     for (int i = 0; i < count && !s; i++) {
-        uk_context_turn_to(programs[i]->context, programs[i]);
+        uk_context_set_program(programs[i]->context, programs[i]);
         s = uk_imports_open(programs[i]);
     }
     return s;
@@ -77,7 +77,7 @@ static enum uk_status lower_all(struct uk_batch *b) {
         struct uk_program *p = b->program[i];
         struct uk_function *f;
 
-        uk_context_turn_to(b->context, p);
+        uk_context_set_program(b->context, p);
         b->before[i] = uk_arena_mark(&p->arena);
         b->lowered = i + 1;
         show_progress(b, UK_PROGRESS_SCHEDULE, i);
@@ -98,7 +98,7 @@ static bool refuse(struct uk_batch *b, enum uk_status s) {
     return found;
 }
 
-bool uk_batch_again(struct uk_batch *b, enum uk_status *s) {
+bool uk_batch_reschedule(struct uk_batch *b, enum uk_status *s) {
     if (!refuse(b, *s))
         return false;
     *s = UK_OK;
@@ -106,7 +106,7 @@ bool uk_batch_again(struct uk_batch *b, enum uk_status *s) {
     for (int i = 0; i < b->count && !*s; i++) {
         struct uk_function *f;
 
-        uk_context_turn_to(b->context, b->program[i]);
+        uk_context_set_program(b->context, b->program[i]);
         uk_text_cut(&b->steps[i], 0);
         *s = uk_lower_again(b->function[i], &b->steps[i], &f);
         b->function[i] = f;
@@ -147,7 +147,7 @@ enum uk_status uk_batch_check_imports(const struct uk_batch *b) {
     enum uk_status s = UK_OK;
 
     for (int i = 0; i < b->count && !s; i++) {
-        uk_context_turn_to(b->context, b->program[i]);
+        uk_context_set_program(b->context, b->program[i]);
         s = uk_imports_check(b->context, b->program[i], b->target);
     }
     return s;
@@ -238,7 +238,7 @@ enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, en
                             bool trampoline) {
     const struct uk_function *const *f = b->function;
 
-    uk_context_turn_to(b->context, f[0]->program);
+    uk_context_set_program(b->context, f[0]->program);
     enum uk_status s = uk_build_begin(build, b->context, f[0], b->target);
 
     if (s)
@@ -251,7 +251,7 @@ enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, en
     if (!s)
         s = check_module(build, f, b->count);
     for (int i = 1; i < b->count && !s; i++) {
-        uk_context_turn_to(b->context, f[i]->program);
+        uk_context_set_program(b->context, f[i]->program);
         show_progress(b, UK_PROGRESS_COMPILE, i);
         s = add(build, f, b->count, i, b->target, what);
     }

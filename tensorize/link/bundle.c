@@ -139,8 +139,8 @@ static enum uk_status check_function_name(const struct uk_batch *b, const struct
 
 /* Checks that constants have other names than the programs' functions (NAME, NAME_workspace, and those that
  * pack) and the exported functions. */
-static enum uk_status check_apart(const struct uk_batch *b, struct uk_arena *a,
-                                  const struct names *constants) {
+static enum uk_status check_constant_names(const struct uk_batch *b, struct uk_arena *a,
+                                           const struct names *constants) {
     for (int i = 0; i < b->count; i++) {
         const char *name = b->program[i]->name;
         enum uk_status s = check_function_name(b, constants, name);
@@ -170,7 +170,7 @@ enum uk_status uk_bundle_check(const struct uk_batch *b) {
     struct names constants, exported;
     struct uk_arena a = {0};
 
-    uk_context_turn_to(b->context, NULL);
+    uk_context_set_program(b->context, NULL);
     enum uk_status s = check_counts(b->context, u);
     if (!s && b->target->arch->is_device)
         s = uk_fail(b->context, UK_UNSUPPORTED, nowhere,
@@ -189,7 +189,7 @@ enum uk_status uk_bundle_check(const struct uk_batch *b) {
     if (!s)
         s = check_unique(b->context, "exported functions", &exported);
     if (!s)
-        s = check_apart(b, &a, &constants);
+        s = check_constant_names(b, &a, &constants);
     uk_arena_free(&a);
     return s;
 }
@@ -439,7 +439,7 @@ enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, 
     double since = uk_now();
     enum uk_status s = sort_constants(b, &a, &constants);
 
-    uk_context_turn_to(b->context, NULL);
+    uk_context_set_program(b->context, NULL);
     if (!s)
         s = sort_exported(b, &a, &exported);
     if (!s && b->bundle->source)

@@ -85,7 +85,7 @@ static void forbid(LLVMContextRef llvm, LLVMBuilderRef at, LLVMValueRef f) {
     }
 }
 
-void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
+void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_called_symbol *w,
                            int count) {
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
 

@@ -130,7 +130,7 @@ enum uk_status uk_emit_bundle(const struct uk_bundle *bundle, const struct uk_op
     } else if (!s) {
         do
             s = uk_emit_code(&b, what, bytes, length);
-        while (s && uk_batch_again(&b, &s));
+        while (s && uk_batch_reschedule(&b, &s));
     }
     uk_batch_end(&b);
     return s;

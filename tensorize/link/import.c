@@ -214,7 +214,7 @@ static enum uk_status does_not_compile(struct uk_build *b, const struct source *
     char where[600];
 
     if (strcmp(b->target->arch->name, "riscv64") != 0 &&
-        uk_said_insn(said, s->text, &at, &length, &statement)) {
+        uk_is_insn_refusal(said, s->text, &at, &length, &statement)) {
         const bool named = !strncmp(at, s->name, strlen(s->name));
 
         snprintf(where, sizeof where, "%s%s%s%.*s", s->kind, named ? "" : s->name, named ? "" : ": ",

@@ -78,14 +78,14 @@ static void keep_asm_single(LLVMContextRef llvm, LLVMValueRef f) {
 }
 
 /* Drops functions that no wanted one needs: only the called kernels of a source are linked. */
-static void drop_unused(LLVMModuleRef m, const struct uk_wanted *w, int count) {
+static void drop_unused(LLVMModuleRef m, const struct uk_called_symbol *w, int count) {
     bool again = true;
 
     while (again) {
         again = false;
         for (LLVMValueRef f = LLVMGetFirstFunction(m), next; f; f = next) {
             next = LLVMGetNextFunction(f);
-            if (LLVMGetFirstUse(f) || uk_is_wanted(f, w, count))
+            if (LLVMGetFirstUse(f) || uk_is_called_symbol(f, w, count))
                 continue;
             LLVMDeleteFunction(f);
             again = true;
@@ -117,7 +117,8 @@ static void settle_flags(LLVMModuleRef module, LLVMModuleRef source) {
     LLVMDisposeModuleFlagsMetadata(list);
 }
 
-static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const struct uk_wanted *w, int count) {
+static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const struct uk_called_symbol *w,
+                              int count) {
     for (LLVMValueRef f = LLVMGetFirstFunction(s->module); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
@@ -125,7 +126,7 @@ static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const str
             return uk_out_of_memory(b->context);
         keep_asm_single(b->llvm, f);
         LLVMSetComdat(f, NULL);
-        LLVMSetLinkage(f, uk_is_wanted(f, w, count) ? LLVMExternalLinkage : LLVMInternalLinkage);
+        LLVMSetLinkage(f, uk_is_called_symbol(f, w, count) ? LLVMExternalLinkage : LLVMInternalLinkage);
         LLVMSetVisibility(f, LLVMDefaultVisibility);
     }
     for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v)) {
@@ -141,9 +142,9 @@ static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const str
 }
 
 /* Links an object, whose kernels stay calls. A note says so, and lists what could not be checked. */
-static enum uk_status link_object(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
-                                  int count) {
-    enum uk_status status = uk_object_gate(b, s);
+static enum uk_status link_object(struct uk_build *b, const struct uk_source *s,
+                                  const struct uk_called_symbol *w, int count) {
+    enum uk_status status = uk_object_validate(b, s);
 
     if (!status)
         status = uk_object_use(b, s);
@@ -157,7 +158,8 @@ static enum uk_status link_object(struct uk_build *b, const struct uk_source *s,
     return status;
 }
 
-static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struct uk_wanted *w, int count) {
+static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struct uk_called_symbol *w,
+                                  int count) {
     enum uk_status status = UK_OK;
     bool used = false;
 
@@ -168,7 +170,7 @@ static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struc
     if (s->is_object)
         return link_object(b, s, w, count);
     drop_unused(s->module, w, count);
-    status = uk_gate(b, s, w, count);
+    status = uk_validate_functions(b, s, w, count);
     if (!status && !s->built_in)
         uk_forbid_contraction(b, s, w, count);
     if (!status)
@@ -176,7 +178,7 @@ static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struc
     if (!status && !s->built_in)
         status = uk_try(b, s);
     if (!status && !s->built_in)
-        status = uk_gate_words(b, s);
+        status = uk_validate_words(b, s);
     if (status)
         return status;
     LLVMBool failed = LLVMLinkModules2(b->module, s->module);
@@ -298,7 +300,7 @@ static bool defines(const struct uk_source *s, const char *symbol) {
 }
 
 /* Finds the only source that defines the kernel: an import, else the built-in registry. */
-static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, struct uk_wanted *w) {
+static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, struct uk_called_symbol *w) {
     const struct uk_source *import = NULL;
     const struct uk_bitcode *own;
 
@@ -330,19 +332,20 @@ static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, st
 }
 
 /* Lists each symbol that the loops call, once. */
-static int list_wanted(struct uk_build *b, struct uk_wanted *w) {
+static int list_wanted(struct uk_build *b, struct uk_called_symbol *w) {
     int n = 0;
 
     for (int i = 0; i < b->function->intrinsics; i++)
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_intrinsic *in = b->function->intrinsic[i];
-            LLVMValueRef f = in->form[k].given ? LLVMGetNamedFunction(b->module, in->form[k].symbol) : NULL;
+            LLVMValueRef f =
+                in->form[k].is_declared ? LLVMGetNamedFunction(b->module, in->form[k].symbol) : NULL;
             int j = 0;
 
             while (f && j < n && strcmp(w[j].symbol, in->form[k].symbol))
                 j++;
             if (f && j == n)
-                w[n++] = (struct uk_wanted){
+                w[n++] = (struct uk_called_symbol){
                     .symbol = in->form[k].symbol, .intrinsic = in, .type = LLVMGlobalGetValueType(f)};
         }
     return n;
@@ -351,7 +354,8 @@ static int list_wanted(struct uk_build *b, struct uk_wanted *w) {
 enum uk_status uk_link(struct uk_build *b) {
     struct uk_sources all = {0};
     enum uk_status s = check_features(b);
-    struct uk_wanted *w = uk_alloc(&all.arena, ((size_t)b->function->intrinsics * UK_FORMS + 1) * sizeof *w);
+    struct uk_called_symbol *w =
+        uk_alloc(&all.arena, ((size_t)b->function->intrinsics * UK_FORMS + 1) * sizeof *w);
     int count = w ? list_wanted(b, w) : 0;
 
     if (!s && !w)

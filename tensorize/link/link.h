@@ -24,10 +24,10 @@ struct uk_compiled {
 };
 
 /* An import that clang could compile for the target, so that generating its code does not end the process. */
-struct uk_tried {
+struct uk_compilable_import {
     char *bytes, *target;
     size_t length;
-    struct uk_tried *next;
+    struct uk_compilable_import *next;
 };
 
 /* The object of an earlier compilation (cache.c); the list begins with the newest. */
@@ -39,7 +39,7 @@ struct uk_cached {
 
 struct uk_backend {
     struct uk_compiled *compiled;
-    struct uk_tried *tried;
+    struct uk_compilable_import *compilable_imports;
     struct uk_cached *cached;
 };
 
@@ -173,7 +173,7 @@ enum uk_status uk_batch_check_imports(const struct uk_batch *b);
 /* Call after a build failed with status *s. If the code of an automatic schedule was refused, lowers all
  * programs again, with another schedule in its place, and returns true. Returns false if none was refused,
  * or, with *s set, if lowering failed. */
-bool uk_batch_again(struct uk_batch *b, enum uk_status *s);
+bool uk_batch_reschedule(struct uk_batch *b, enum uk_status *s);
 void uk_batch_end(struct uk_batch *b);
 /* batch.c: builds the functions into one module, each up to stage `what`, and adds the rest of the bundle.
  * `build` is used as by uk_build_begin. */
@@ -204,7 +204,7 @@ enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t);
 enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **bytes, size_t *length);
 /* ptx.c: replaces PTX text by a version without the instructions that NVIDIA's assembler miscompiles. *ptx is
  * NULL after a failure. */
-enum uk_status uk_mend_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx);
+enum uk_status uk_fix_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx);
 
 /* name_words.c: copies assembly and adds names, as comments, to instructions that LLVM has no names for. Free
  * with uk_text_free(*bytes). */
@@ -239,55 +239,57 @@ struct uk_sources {
 };
 
 /* A symbol that the loops call. */
-struct uk_wanted {
+struct uk_called_symbol {
     const char *symbol;
     const struct uk_intrinsic *intrinsic;
     LLVMTypeRef type; /* type by the declaration's form */
     struct uk_source *source;
 };
 
-bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count);
+bool uk_is_called_symbol(LLVMValueRef f, const struct uk_called_symbol *w, int count);
 
 /* validate/import.c: parses bitcode or LLVM IR text into s->module. */
 enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size);
 /* validate/import.c: refuses functions that cannot be inlined, that call others, or that keep state. w: the
  * kernels of all sources. */
-enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
+enum uk_status uk_validate_functions(struct uk_build *b, const struct uk_source *s,
+                                     const struct uk_called_symbol *w, int count);
 /* contract.c: forbids imported functions used by kernels to add products unrounded, unless the declaration
  * allows it. */
-void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
+void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_called_symbol *w,
                            int count);
 /* validate/asm.c: checks, for one call of inline asm in f, that the target has what its text, constraints and
  * clobbers name. */
-enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
+enum uk_status uk_validate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f,
+                               LLVMValueRef code);
 /* validate/words.c: refuses machine code, or a module whose code has it, with RISC-V P instructions that the
  * target lacks. */
-enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s);
+enum uk_status uk_validate_words(struct uk_build *b, const struct uk_source *s);
 /* validate/insn.c: refuses an asm statement of the function that begins with .insn, which the target's
  * assembler lacks. */
-enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
-                            const char *statement, size_t length);
+enum uk_status uk_validate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
+                                const char *statement, size_t length);
 /* validate/insn.c: returns whether a compiler's message refuses an .insn in the text or its registers; sets
  * the message's location and the statement. */
-bool uk_said_insn(const char *said, const char *text, const char **where, size_t *where_length,
-                  const char **statement);
+bool uk_is_insn_refusal(const char *said, const char *text, const char **where, size_t *where_length,
+                        const char **statement);
 enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const char *where,
                               const char *statement, size_t length);
 /* validate/words.c: finds the first such instruction in RISC-V code; sets its offset and its text. */
 enum { UK_WORD_TEXT = 64 };
 bool uk_find_word(const char *code, size_t size, size_t *at, char text[UK_WORD_TEXT]);
 /* object.c: applies the same check to an object's code sections. */
-enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
-                                    size_t length);
+enum uk_status uk_object_validate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
+                                        size_t length);
 /* trial_codegen.c: refuses an import that uses instructions which LLVM lacks on the target. */
 enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
 /* object.c. uk_is_object: the bytes begin like an ELF file. uk_object_parse: it is well-formed and for the
- * target. uk_object_defines: it has that global function. uk_object_gate: it has no undefined symbols, keeps
- * no state and defines no reserved names. uk_object_use: adds it to the build's objects. */
+ * target. uk_object_defines: it has that global function. uk_object_validate: it has no undefined symbols,
+ * keeps no state and defines no reserved names. uk_object_use: adds it to the build's objects. */
 bool uk_is_object(const char *bytes, size_t length);
 enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s);
 bool uk_object_defines(const char *bytes, size_t length, const char *symbol);
-enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s);
+enum uk_status uk_object_validate(struct uk_build *b, const struct uk_source *s);
 enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s);
 /* bitcode_id.c: finds the LLVM that wrote the bitcode ("LLVM21.1.0") and its epoch; false if these cannot be
  * read. */

@@ -16,7 +16,7 @@ static void listen(LLVMDiagnosticInfoRef info, void *user) {
         return;
     char *text = LLVMGetDiagInfoDescription(info);
     if (severity == LLVMDSWarning) {
-        b->left_scalar |= !strncmp(text, scalar, sizeof scalar - 1);
+        b->has_scalar_loop |= !strncmp(text, scalar, sizeof scalar - 1);
         LLVMDisposeMessage(text);
         return;
     }
@@ -80,7 +80,7 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
 
     if (!failed && !b->diagnostics.length)
         return type == LLVMObjectFile            ? complete(b, out)
-               : b->target->arch->kernel.is_text ? uk_mend_ptx(b->context, out)
+               : b->target->arch->kernel.is_text ? uk_fix_ptx(b->context, out)
                                                  : UK_OK;
     if (!failed && *out)
         LLVMDisposeMemoryBuffer(*out);

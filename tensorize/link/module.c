@@ -363,7 +363,7 @@ enum uk_status uk_compile_bundle(const struct uk_bundle *bundle, const struct uk
     if (!s)
         do
             s = compile_batch(&b, m);
-        while (s && uk_batch_again(&b, &s));
+        while (s && uk_batch_reschedule(&b, &s));
     if (m)
         m->times = b.context->spent;
     uk_batch_end(&b);

@@ -261,8 +261,8 @@ static const char *function_at(const struct elf *e, size_t part, uint64_t at) {
     return best.name;
 }
 
-enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
-                                    size_t length) {
+enum uk_status uk_object_validate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
+                                        size_t length) {
     char text[UK_WORD_TEXT];
     size_t at;
     struct elf e;
@@ -286,7 +286,7 @@ enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *
     return UK_OK;
 }
 
-enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s) {
+enum uk_status uk_object_validate(struct uk_build *b, const struct uk_source *s) {
     enum uk_status status = UK_OK;
     struct elf e;
 
@@ -302,7 +302,7 @@ enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s) {
 
         status = gate_symbol(b, s, &one);
     }
-    return status ? status : uk_gate_words(b, s);
+    return status ? status : uk_validate_words(b, s);
 }
 
 enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s) {

@@ -17,7 +17,7 @@ static enum uk_status check_inlined(struct uk_build *b) {
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_form *form = &b->function->intrinsic[i]->form[k];
 
-            if (form->given && LLVMGetNamedFunction(b->module, form->symbol) &&
+            if (form->is_declared && LLVMGetNamedFunction(b->module, form->symbol) &&
                 !uk_objects_define(b, form->symbol))
                 return uk_fail(
                     b->context, UK_LINK, form->at,
@@ -147,7 +147,7 @@ static enum uk_status run_all(struct uk_build *b) {
 enum uk_status uk_optimize(struct uk_build *b) {
     enum uk_status s = run_all(b);
 
-    if (!s && b->left_scalar) {
+    if (!s && b->has_scalar_loop) {
         uk_build_blames_loops(b);
         s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
                     "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "

@@ -22,7 +22,7 @@ static void put_line(struct uk_text *t, const char *line, size_t n) {
     uk_put(t, "\tnot.b32 \t%.*s\tadd.s32 \t%.*s, %.*s, 1;\n", (int)(n - head), to, length, to, length, to);
 }
 
-enum uk_status uk_mend_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx) {
+enum uk_status uk_fix_ptx(struct uk_context *c, LLVMMemoryBufferRef *ptx) {
     const char *at = LLVMGetBufferStart(*ptx), *end = at + LLVMGetBufferSize(*ptx);
     struct uk_text t = {0};
 

@@ -27,7 +27,7 @@ static bool names_instruction(const char *name) {
 }
 
 static bool is_known(const struct uk_build *b, const struct uk_source *s) {
-    for (const struct uk_tried *t = b->context->backend->tried; t; t = t->next)
+    for (const struct uk_compilable_import *t = b->context->backend->compilable_imports; t; t = t->next)
         if (t->length == s->length && !memcmp(t->bytes, s->bytes, s->length) &&
             !strcmp(t->target, b->target->name))
             return true;
@@ -36,7 +36,7 @@ static bool is_known(const struct uk_build *b, const struct uk_source *s) {
 
 /* Remembers the import; running out of memory is not an error. */
 static void keep(const struct uk_build *b, const struct uk_source *s) {
-    struct uk_tried *t = calloc(1, sizeof *t);
+    struct uk_compilable_import *t = calloc(1, sizeof *t);
     size_t n = strlen(b->target->name) + 1;
 
     if (!t || !(t->bytes = malloc(s->length + 1)) || !(t->target = malloc(n))) {
@@ -47,8 +47,8 @@ static void keep(const struct uk_build *b, const struct uk_source *s) {
     memcpy(t->bytes, s->bytes, s->length);
     memcpy(t->target, b->target->name, n);
     t->length = s->length;
-    t->next = b->context->backend->tried;
-    b->context->backend->tried = t;
+    t->next = b->context->backend->compilable_imports;
+    b->context->backend->compilable_imports = t;
 }
 
 enum uk_status uk_try(struct uk_build *b, const struct uk_source *s) {

@@ -74,7 +74,7 @@ static struct uk_index *max_value(struct uk_schedule *s, const struct uk_stage *
 
     if (m->size[size].role == UK_SIZE_STRIDE)
         return uk_poly_index(a, &m->size[size].value);
-    if (m->size[size].role == UK_SIZE_LOOSE)
+    if (m->size[size].role == UK_SIZE_ANY_STRIDE)
         return max_stride(s, st, size);
     if (!m->axis[axis])
         return uk_index_int(a, 1);
@@ -116,7 +116,7 @@ enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *
     for (int k = 0; st->match && k < UK_FORMS; k++) {
         const struct uk_form *form = &st->match->intrinsic->form[k];
 
-        for (int i = 0; form->given && i < form->arguments; i++) {
+        for (int i = 0; form->is_declared && i < form->arguments; i++) {
             struct uk_index *condition = NULL;
             enum uk_status status = UK_OK;
 

@@ -70,7 +70,7 @@ static bool meet(struct placing *p, int a, int b) {
     if (!(p->asked[a] >> b & 1)) {
         uk_blocks_of(w->stage, &host, &inside);
         p->asked[a] |= UINT64_C(1) << b;
-        if (uk_crosses(p->s, w->stage, x->stage, x->operand, host, inside, false))
+        if (uk_has_shared_element(p->s, w->stage, x->stage, x->operand, host, inside, false))
             p->crossing[a] |= UINT64_C(1) << b;
     }
     return p->crossing[a] >> b & 1;

@@ -55,7 +55,7 @@ enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_opti
                        "the sizes are NULL; pass an array of all of them");
     if ((status = uk_target_chosen(p->context, o, &target)) ||
         (status = uk_check_has_statement(p, nowhere)) ||
-        (status = uk_check_given(p, sizes, uk_target_most_bytes(target))) ||
+        (status = uk_check_sizes(p, sizes, uk_target_max_bytes(target))) ||
         (status = check_accesses(p, sizes)))
         return status;
     return check_function(p, target, o, sizes);

@@ -117,8 +117,8 @@ static bool part(struct uk_schedule *s, const struct uk_stage *st, int position,
     value[l->id] = uk_index_var(s->arena, (*n)->var);
     if (!inner)
         (*n)->body = uk_lower_store(s, st, e, value);
-    else if (!part(s, st, position + 1, uk_first(s, st, inner, value), uk_extent(s, st, inner, value), e,
-                   value, &(*n)->body))
+    else if (!part(s, st, position + 1, uk_loop_begin(s, st, inner, value), uk_loop_end(s, st, inner, value),
+                   e, value, &(*n)->body))
         return false;
     value[l->id] = NULL;
     if (inner && !(*n)->body)
@@ -132,9 +132,9 @@ struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *
     const struct uk_loop *l = st->loop[position];
     const struct uk_expr *e = st->statement->right;
     struct uk_arena *a = s->arena;
-    struct uk_index *first = uk_first(s, st, l, value), *end = uk_extent(s, st, l, value);
-    struct uk_index *begins = uk_first_within(s, st, from->within, from->valid, l, value),
-                    *ends = uk_extent_within(s, st, from->within, from->valid, l, value);
+    struct uk_index *first = uk_loop_begin(s, st, l, value), *end = uk_loop_end(s, st, l, value);
+    struct uk_index *begins = uk_loop_begin_within(s, st, from->within, from->valid, l, value),
+                    *ends = uk_loop_end_within(s, st, from->within, from->valid, l, value);
     struct uk_index *rows = holds(s, st, l, value);
     struct uk_node *row[3], *all = NULL, *list = NULL;
     int64_t zero;

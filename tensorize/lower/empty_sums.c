@@ -38,7 +38,7 @@ enum uk_status uk_raise_sizes(struct uk_nest *n) {
         const struct uk_stage *st = n->member[i].stage;
         bool follows = ends_in(n, st);
 
-        for (int v = 0; (follows || (st->match && st->match->first)) && v < st->iterators; v++) {
+        for (int v = 0; (follows || (st->match && st->match->begins_sums)) && v < st->iterators; v++) {
             const struct uk_index *e = st->statement->extent[v];
             int64_t c;
 
@@ -58,7 +58,7 @@ enum uk_status uk_raise_sizes(struct uk_nest *n) {
     return UK_OK;
 }
 
-bool uk_must_exist(const struct uk_nest *n, int iterator) {
+bool uk_needs_iterations(const struct uk_nest *n, int iterator) {
     const struct uk_index *e = n->main->statement->extent[iterator];
     int64_t c;
 
@@ -72,7 +72,7 @@ bool uk_must_exist(const struct uk_nest *n, int iterator) {
     return true;
 }
 
-struct uk_node *uk_guarded(struct uk_nest *n, struct uk_node *body) {
+struct uk_node *uk_guard_body(struct uk_nest *n, struct uk_node *body) {
     struct uk_arena *a = n->s->arena;
     struct uk_index *all = NULL;
     struct uk_node *r;
@@ -81,7 +81,7 @@ struct uk_node *uk_guarded(struct uk_nest *n, struct uk_node *body) {
     for (int i = 0; i < n->main->iterators; i++) {
         struct uk_index *e = n->main->statement->extent[i];
 
-        if (!uk_must_exist(n, i) || (n->main->reduced[i] && is_raised(n, e)) ||
+        if (!uk_needs_iterations(n, i) || (n->main->reduced[i] && is_raised(n, e)) ||
             (uk_index_is_int(e, &c) && c >= 1))
             continue;
         struct uk_index *one = uk_index_op(a, UK_I_GE, e, uk_index_int(a, 1));

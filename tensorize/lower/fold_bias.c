@@ -119,7 +119,8 @@ static bool can_add(const struct uk_node *call, const struct uk_tensor *tile) {
     const struct uk_intrinsic *k = call->intrinsic;
 
     return call->form == UK_FORM_COMPUTE && k->row && strncmp(uk_kernel_impl(k->row), "asm", 3) &&
-           k->computes->reduce == UK_REDUCE_SUM && k->form[UK_FORM_UPDATE].given && is_operand(call, tile);
+           k->computes->reduce == UK_REDUCE_SUM && k->form[UK_FORM_UPDATE].is_declared &&
+           is_operand(call, tile);
 }
 
 /* True if the node is one call that initializes the tile's sums, or a condition with one such call on each

@@ -156,7 +156,7 @@ static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *
 /* True if guards may make the loop begin after 0. */
 static bool begins_late(const struct uk_nest *n, const struct uk_loop *l) {
     for (int i = 0; i < n->stages; i++)
-        if (uk_starts_late(n->member[i].stage, l))
+        if (uk_may_begin_above_zero(n->member[i].stage, l))
             return true;
     return false;
 }
@@ -280,7 +280,7 @@ static isl_set *nest_context(struct uk_nest *n) {
     set = uk_context_set(n->s);
 
     for (int i = 0; i < st->iterators; i++) {
-        if (!uk_must_exist(n, i))
+        if (!uk_needs_iterations(n, i))
             continue;
         struct uk_index *one =
             uk_index_op(n->s->arena, UK_I_GE, st->statement->extent[i], uk_index_int(n->s->arena, 1));
@@ -300,8 +300,9 @@ static isl_set *nest_context(struct uk_nest *n) {
  * would make isl generate a version of the loops for each place where one stage runs and another does not. */
 static bool make_sets(struct uk_nest *n, isl_set *context) {
     for (int i = 0; i < n->stages; i++) {
-        const struct uk_stage *st =
-            n->member[i].stage->match ? uk_without_guards(n->s, n->member[i].stage) : n->member[i].stage;
+        const struct uk_stage *st = n->member[i].stage->match
+                                        ? uk_stage_without_guards(n->s, n->member[i].stage)
+                                        : n->member[i].stage;
         char name[24];
 
         if (!st) {
@@ -380,7 +381,7 @@ static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
     if (!status && node && !is_nothing(node)) {
         struct uk_node *body = convert(n, NULL, NULL, node);
 
-        *out = body ? uk_guarded(n, body) : NULL;
+        *out = body ? uk_guard_body(n, body) : NULL;
         status = *out ? UK_OK : uk_failure(s->context);
     }
     isl_ast_node_free(node);

@@ -121,7 +121,7 @@ enum uk_status uk_finish_stages(struct uk_schedule *s);
 /* The number of elements from the first to the last one; an empty dimension counts as one element. */
 struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t);
 /* True if the copy, of a constant tensor, is made once, by another function than the program's. */
-bool uk_is_packed_before(const struct uk_stage *st);
+bool uk_is_constant_pack(const struct uk_stage *st);
 /* Creates those functions, one for each constant tensor. Its packed form, a block of bytes, replaces the
  * tensor among f's; the copies move from the schedule's stages to the list *packed. */
 enum uk_status uk_pack_constants(struct uk_schedule *s, struct uk_function *f, struct uk_stage **packed);

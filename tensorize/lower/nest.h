@@ -27,8 +27,8 @@ isl_schedule *uk_schedule_tree(struct uk_nest *n);
 enum uk_status uk_raise_sizes(struct uk_nest *n);
 /* True if the nest does nothing for an extent of 0 of this iterator. Initializations, and stages that follow
  * a sum, run for an empty sum. */
-bool uk_must_exist(const struct uk_nest *n, int iterator);
+bool uk_needs_iterations(const struct uk_nest *n, int iterator);
 /* The body, run only if no extent is 0 for which it has nothing to do; NULL: no memory. */
-struct uk_node *uk_guarded(struct uk_nest *n, struct uk_node *body);
+struct uk_node *uk_guard_body(struct uk_nest *n, struct uk_node *body);
 
 #endif

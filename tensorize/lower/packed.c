@@ -18,7 +18,7 @@ static bool reads_scalar(const struct uk_expr *e) {
     return reads;
 }
 
-bool uk_is_packed_before(const struct uk_stage *st) {
+bool uk_is_constant_pack(const struct uk_stage *st) {
     return st->copied && !st->prefix && st->operand[1].tensor->is_constant &&
            !(st->copied->outside && reads_scalar(st->copied->outside));
 }
@@ -238,7 +238,7 @@ static struct uk_stage *take_copies(struct uk_schedule *s) {
     struct uk_stage *copies = NULL, **end = &copies;
 
     for (struct uk_stage **at = &s->stages, *st; (st = *at);) {
-        if (!uk_is_packed_before(st)) {
+        if (!uk_is_constant_pack(st)) {
             at = &st->next;
             continue;
         }

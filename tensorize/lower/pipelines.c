@@ -38,7 +38,7 @@ static struct uk_index *index_of(struct uk_arena *a, const struct renaming *r, s
         return uk_index_select(a, index_of(a, r, e->a), index_of(a, r, e->b), index_of(a, r, e->c));
     struct uk_index *left = index_of(a, r, e->a), *right = index_of(a, r, e->b);
 
-    return left ? uk_index_with(a, e, left, right) : NULL;
+    return left ? uk_index_with_operands(a, e, left, right) : NULL;
 }
 
 static bool rename_access(struct uk_arena *a, const struct renaming *r, struct uk_access *x) {

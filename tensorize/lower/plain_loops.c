@@ -33,8 +33,8 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
         return NULL;
     n->var = uk_alloc(s->arena, sizeof *n->var);
     n->step = 1;
-    n->lower = uk_first(s, st, l, value);
-    n->upper = extent >= 0 ? uk_index_int(s->arena, extent) : uk_extent(s, st, l, value);
+    n->lower = uk_loop_begin(s, st, l, value);
+    n->upper = extent >= 0 ? uk_index_int(s->arena, extent) : uk_loop_end(s, st, l, value);
     if (!n->var || !n->lower || !n->upper)
         return uk_out_of_memory(s->context), NULL;
     uk_set_kind(n, l);
@@ -77,10 +77,10 @@ struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *
     for (int i = st->tile; i < st->loops; i++) {
         int64_t extent = uk_constant_extent(st, st->loop[i]);
 
-        if (extent < 0 || uk_starts_late(st, st->loop[i]) ||
+        if (extent < 0 || uk_may_begin_above_zero(st, st->loop[i]) ||
             __builtin_mul_overflow(elements, extent, &elements) || elements > MAX_VERSION_ELEMENTS)
             return general;
-        struct uk_index *e = uk_extent(s, st, st->loop[i], value);
+        struct uk_index *e = uk_loop_end(s, st, st->loop[i], value);
         if (!e || uk_index_is_int(e, &extent))
             continue;
         e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, extent));

@@ -139,9 +139,9 @@ static bool has_no_kernels(const struct uk_schedule *s, const struct uk_stage *s
 
 /* Plain loops that no step asks for get a note, or are refused if kernels are required. */
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
-    const char *why = st->is_copy     ? "no kernel packs it"
-                      : st->plain_why ? st->plain_why
-                                      : "no step tensorizes it";
+    const char *why = st->is_copy              ? "no kernel packs it"
+                      : st->plain_loops_reason ? st->plain_loops_reason
+                                               : "no step tensorizes it";
 
     if (uk_is_empty(st->parent ? st->parent : st))
         return UK_OK;
@@ -152,7 +152,7 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
     if (s->options->plain_loops || s->target->interpreted || has_no_kernels(s, st) || ends_tile(st) ||
         is_cheap_copy(s, st))
         return UK_OK;
-    if (uk_may_loop(s))
+    if (uk_can_use_plain_loops(s))
         return uk_note(s->context, st->statement->at, "%s '%s' is compiled as plain loops: %s",
                        st->is_copy ? "the copy" : "stage", st->name, why);
     return uk_fail(
@@ -201,7 +201,7 @@ static enum uk_status fuse_copies(struct uk_schedule *s) {
         next = st->next;
         s->at = st;
         if (st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL &&
-            !uk_is_packed_before(st) && (status = uk_fuse_copy(s, st)))
+            !uk_is_constant_pack(st) && (status = uk_fuse_copy(s, st)))
             return status;
     }
     return UK_OK;
@@ -216,7 +216,7 @@ enum uk_status uk_finish_stages(struct uk_schedule *s) {
         s->at = st;
         enum uk_status status = uk_check_vectors(s, st);
 
-        if (!status && uk_is_packed_before(st)) {
+        if (!status && uk_is_constant_pack(st)) {
             if (s->report)
                 uk_put(s->report, "copy %s: made before, by %s_pack_%s\n", st->name, s->program->name,
                        st->operand[1].tensor->name);
@@ -227,11 +227,11 @@ enum uk_status uk_finish_stages(struct uk_schedule *s) {
         if (!status && !st->match && !st->is_reset)
             status = check_plain(s, st);
         if (!status && !st->is_copy && !st->previous && st->statement->reduce != UK_REDUCE_NONE &&
-            st->statement->assign == UK_ASSIGN && !(st->match && st->match->first))
+            st->statement->assign == UK_ASSIGN && !(st->match && st->match->begins_sums))
             status = insert_reset(s, st);
         if (status)
             return status;
-        if (s->report && st->match && st->match->partial)
+        if (s->report && st->match && st->match->has_partial_tiles)
             uk_put(s->report, "stage %s: tiles that are smaller than %s takes run as plain loops\n", st->name,
                    st->match->intrinsic->name);
     }
@@ -344,7 +344,7 @@ enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
         all = conditions++ ? uk_index_op(s->arena, UK_I_AND, all, inside) : inside;
     }
     s->is_final = true;
-    return conditions > 1 && conditions <= MAX_CONDITIONS ? uk_check_together(s, all) : UK_OK;
+    return conditions > 1 && conditions <= MAX_CONDITIONS ? uk_check_conditions(s, all) : UK_OK;
 }
 
 /* ---- the function ---- */

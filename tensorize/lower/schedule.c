@@ -127,7 +127,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     *out = NULL;
     if (!s || !f)
         return uk_out_of_memory(p->context);
-    if ((status = uk_check_constants(p, uk_target_most_bytes(t))) || (status = uk_warn_of_pads(p)) ||
+    if ((status = uk_check_constants(p, uk_target_max_bytes(t))) || (status = uk_warn_of_pads(p)) ||
         (status = refuse_constants(p, t)))
         return status;
     const size_t notes = p->context->notes.length, reported = report ? report->length : 0;
@@ -151,7 +151,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         if (report)
             uk_text_cut(report, reported);
         status = try_schedule(s, f);
-    } while (status && uk_draft_again(s, status));
+    } while (status && uk_refuse_draft(s, status));
     if (status)
         return status;
     uk_report_refused(s);
@@ -183,7 +183,7 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
 }
 
 bool uk_refuse_code(const struct uk_function *f, enum uk_status status) {
-    return f->schedule && uk_draft_other_code(f->schedule, status);
+    return f->schedule && uk_refuse_draft_code(f->schedule, status);
 }
 
 enum uk_status uk_lower_again(const struct uk_function *f, struct uk_text *steps, struct uk_function **out) {

@@ -183,14 +183,14 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
         return uk_out_of_memory(s->context), NULL;
     memcpy(origin, value, sizeof origin);
     for (int v = 0; v < m->axes; v++)
-        if (m->axis[v] && uk_starts_late(st, m->axis[v]) &&
-            !(origin[m->axis[v]->id] = uk_first(s, st, m->axis[v], value)))
+        if (m->axis[v] && uk_may_begin_above_zero(st, m->axis[v]) &&
+            !(origin[m->axis[v]->id] = uk_loop_begin(s, st, m->axis[v], value)))
             return uk_out_of_memory(s->context), NULL;
     for (int t = 0; t < m->tensors; t++)
         if (!access_at(s, st, m->at ? &m->at[t] : &st->operand[m->operand[t]], origin, &n->operand[t]))
             return NULL;
     for (int i = 0; i < m->sizes; i++) {
-        int64_t max_extent = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
+        int64_t max_extent = m->size[i].role == UK_SIZE_EXTENT ? m->max_extent[m->size[i].axis] : 0;
 
         if (!(n->bind[i] = uk_match_size(s, st, m, i, value)))
             return uk_out_of_memory(s->context), NULL;
@@ -220,7 +220,7 @@ static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st, s
                              bool full) {
     const struct uk_form *f = st->match->intrinsic->form;
 
-    if (f[UK_FORM_COMPUTE].given)
+    if (f[UK_FORM_COMPUTE].is_declared)
         return call_form(s, st, UK_FORM_COMPUTE, value, full);
     struct uk_node *reset = call_form(s, st, UK_FORM_RESET, value, full);
     if (reset)
@@ -236,7 +236,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
 
     if (st->match->intrinsic->computes->reduce == UK_REDUCE_NONE)
         return call_form(s, st, UK_FORM_COMPUTE, value, full);
-    if (!st->match->first)
+    if (!st->match->begins_sums)
         return call_form(s, st, UK_FORM_UPDATE, value, full);
     struct uk_index *first = is_first(s, st, value);
     if (!first)
@@ -257,7 +257,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
 static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     struct uk_node *body = uk_lower_plain(s, st, st->tile, value);
 
-    if (!body || !st->match->first)
+    if (!body || !st->match->begins_sums)
         return body;
     struct uk_node *guard = uk_lower_node(s, UK_N_IF, st);
     if (!guard)
@@ -319,7 +319,7 @@ static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
 /* In a nest with sizes that count as at least 1: the condition that this point exists when they are 0. NULL:
  * it always does, or the extents of the call show it. */
 static struct uk_index *exists(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
-    bool by_extent = st->match && (st->is_copy || st->match->first);
+    bool by_extent = st->match && (st->is_copy || st->match->begins_sums);
     struct uk_index *all = NULL;
 
     for (int b = 0; b < st->bounds; b++) {
@@ -346,7 +346,7 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
 
     if (!all)
         return body;
-    if (st->match && st->match->first && !st->is_copy) {
+    if (st->match && st->match->begins_sums && !st->is_copy) {
         struct uk_stage *reset = uk_reset_stage(s, st);
 
         if (!reset || !(empty = uk_lower_plain(s, reset, reset->tile, value)))
@@ -372,8 +372,8 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
             continue;
         if (axis)
             asked[axis->id] = true;
-        x = axis ? uk_first(s, st, axis, value) : uk_affine_value(s, st, &bound->form, value);
-        some = uk_index_op(s->arena, UK_I_LT, x, axis ? uk_extent(s, st, axis, value) : bound->upper);
+        x = axis ? uk_loop_begin(s, st, axis, value) : uk_affine_value(s, st, &bound->form, value);
+        some = uk_index_op(s->arena, UK_I_LT, x, axis ? uk_loop_end(s, st, axis, value) : bound->upper);
         all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
     }
     return all ? uk_lower_if(s, st, all, body, NULL) : body;
@@ -400,9 +400,10 @@ static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
     for (int v = 0; v < st->match->axes && wants_full_call(st); v++) {
         struct uk_index *e = st->match->axis[v] ? uk_tile_extent(s, st, st->match->axis[v], value) : NULL;
 
-        if (!st->match->most[v] || st->match->fixed[v] || !e || uk_index_is_int(e, NULL))
+        if (!st->match->max_extent[v] || st->match->fixed_extent[v] || !e || uk_index_is_int(e, NULL))
             continue;
-        full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->most[v])));
+        full = both(s, full,
+                    uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->max_extent[v])));
     }
     if (!full)
         return call(s, st, value, false, !wants_full_call(st));
@@ -416,11 +417,12 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
     struct uk_index *full = NULL;
 
     for (int v = 0; v < st->match->axes; v++) {
-        if (!st->match->fixed[v] || st->match->always[v])
+        if (!st->match->fixed_extent[v] || st->match->has_fixed_extent[v])
             continue;
         struct uk_index *e = uk_tile_extent(s, st, st->match->axis[v], value);
 
-        full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed[v])));
+        full = both(s, full,
+                    uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed_extent[v])));
     }
     if (!kernel || !full)
         return kernel;

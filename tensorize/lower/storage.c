@@ -188,7 +188,7 @@ static enum uk_status find_written(struct placing *p, int prefix, struct uk_regi
             return uk_out_of_memory(p->s->context);
         enum uk_status status = uk_region_of(p->s, p->access[i].stage, access_of(p, i), prefix, r, &why);
         for (int d = 0; d < r->dims && !status; d++)
-            if (!uk_part_room(p->s, &r->part[d]) || (*out && !uk_part_equal(&(*out)->part[d], &r->part[d])))
+            if (!uk_part_extent(p->s, &r->part[d]) || (*out && !uk_part_equal(&(*out)->part[d], &r->part[d])))
                 status = UK_NO_MATCH;
         if (status)
             return status;

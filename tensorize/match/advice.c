@@ -52,8 +52,8 @@ static const char *tile_step(struct uk_attempt *t) {
     return text ? text : "";
 }
 
-bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
-                         const struct uk_poly *want, const struct uk_poly *have, const char *step) {
+bool uk_match_differ_in_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
+                             const struct uk_poly *want, const struct uk_poly *have, const char *step) {
     const struct uk_tensor *x = t->view->operand[p->operand].tensor;
 
     if (have->terms < 0 && !*step && t->divisor[axis]) {
@@ -65,11 +65,11 @@ bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis
     if (!*step)
         step = x->scope == UK_SCOPE_REGISTER ? tile_step(t) : uk_shared_step(t, p);
     if (have->terms < 0)
-        return uk_differ(t, "%s: its index is not a sum of the loops from %s on%s%s", x->name,
-                         t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
-    return uk_differ(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s%s", x->name,
-                     t->ks->iterator[axis]->name, l->var->name, uk_poly_text(t, want), t->k->name,
-                     uk_poly_text(t, have), *step ? "; " : "", step);
+        return uk_record_difference(t, "%s: its index is not a sum of the loops from %s on%s%s", x->name,
+                                    t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
+    return uk_record_difference(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s%s", x->name,
+                                t->ks->iterator[axis]->name, l->var->name, uk_poly_text(t, want), t->k->name,
+                                uk_poly_text(t, have), *step ? "; " : "", step);
 }
 
 /* ---- groups in shared memory ---- */
@@ -333,7 +333,7 @@ static bool differs(struct uk_attempt *t, const struct uk_pair *p, const char *s
         want = uk_match_bound(t, &want);
         if (have.terms >= 0 && uk_poly_equal(&want, &have))
             continue;
-        uk_match_other_step(t, p, a, t->m.axis[a], &want, &have, steps);
+        uk_match_differ_in_step(t, p, a, t->m.axis[a], &want, &have, steps);
         return true;
     }
     return false;

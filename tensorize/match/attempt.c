@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "attempt.h"
 
-bool uk_differ(struct uk_attempt *t, const char *format, ...) {
+bool uk_record_difference(struct uk_attempt *t, const char *format, ...) {
     va_list ap;
     char text[512];
 

@@ -2,8 +2,8 @@
 /* An attempt to match an intrinsic with a nest: what the files of the matcher share.
  *
  * In comments here "the kernel" is the intrinsic and "a declared tensor" one of its declaration's. Functions
- * that return bool return false if the two sides differ, which uk_differ has recorded, or if they fail, which
- * the context has recorded; unless their comment says "True if". */
+ * that return bool return false if the two sides differ, which uk_record_difference has recorded, or if they
+ * fail, which the context has recorded; unless their comment says "True if". */
 #ifndef UK_ATTEMPT_H
 #define UK_ATTEMPT_H
 
@@ -39,9 +39,9 @@ struct uk_attempt {
     struct uk_stage *view;
     const struct uk_loop *quotient[UK_MAX_AXES], *remainder[UK_MAX_AXES]; /* loops of view, by divided axis */
     struct uk_match m;
-    struct uk_fit *fit; /* not NULL: operands may be packed; says which */
-    bool whole;         /* the nest is the whole stage: loops that are no axis stay outside the tile */
-    bool advising;      /* looks for a fit only for advice: packed operands may be packed differently */
+    struct uk_fit *fit;  /* not NULL: operands may be packed; says which */
+    bool is_whole_stage; /* the nest is the whole stage: loops that are no axis stay outside the tile */
+    bool is_for_advice;  /* looks for a fit only for advice: packed operands may be packed differently */
     int pairs;
     struct uk_pair pair[2 * UK_MAX_OPERANDS];
     /* By number of the declared tensor: the pair whose access is at the tensor's origin; -1: none yet. */
@@ -51,8 +51,8 @@ struct uk_attempt {
     /* node: number of commutative nodes met. score: number of parts of the declaration found in the nest so
      * far. best: the score of the difference that *why describes; -1: none. */
     int node, score, best;
-    int tries;                /* number of loops that were tried as axes */
-    struct uk_chosen *chosen; /* whole: the best axes so far; else NULL */
+    int tried_loops;               /* number of loops that were tried as axes */
+    struct uk_chosen_axes *chosen; /* is_whole_stage: the best axes so far; else NULL */
     struct uk_text *why;
 };
 
@@ -65,7 +65,8 @@ bool uk_match_depends(struct uk_attempt *t, const struct uk_expr *e, const struc
 /* True if a value that is bound to a scalar of the kernel depends on the loop. */
 bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l);
 /* Puts the difference into *why if the score is above t->best. Returns false. */
-bool uk_differ(struct uk_attempt *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool uk_record_difference(struct uk_attempt *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- declaration.c ---- */
 
@@ -102,7 +103,7 @@ struct uk_rank uk_match_rank(const struct uk_attempt *t);
 bool uk_match_is_better(struct uk_rank a, struct uk_rank b);
 /* The maximum extent of the axis: a number in the declaration, or 14 if it assumes `I <= 14`; 0: not
  * limited. */
-int64_t uk_match_most(const struct uk_attempt *t, int axis);
+int64_t uk_match_max_extent(const struct uk_attempt *t, int axis);
 
 /* The distance, in elements, by which one step along the loop moves the operand's address; terms < 0: it is
  * not the same for all steps. */
@@ -113,10 +114,10 @@ struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *
 /* ---- advice.c: texts for messages, in the schedule's arena ---- */
 
 const char *uk_poly_text(struct uk_attempt *t, const struct uk_poly *p);
-/* Records, by uk_differ, that one step along loop l moves the operand by `have`, but one along the kernel's
- * axis by `want`. step: the step that would change that, or "". */
-bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
-                         const struct uk_poly *want, const struct uk_poly *have, const char *step);
+/* Records, by uk_record_difference, that one step along loop l moves the operand by `have`, but one along the
+ * kernel's axis by `want`. step: the step that would change that, or "". */
+bool uk_match_differ_in_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
+                             const struct uk_poly *want, const struct uk_poly *have, const char *step);
 /* Records the first difference in the steps along the axes of t->m, with all pack steps that t->fit asks
  * for. */
 void uk_match_advise(struct uk_attempt *t);
@@ -156,9 +157,9 @@ bool uk_match_tiles(struct uk_attempt *t);
  */
 bool uk_match_pads(struct uk_attempt *t);
 /* Checks that the elements which the kernel reads beyond the tile (`over`) are in memory. */
-bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
+bool uk_match_check_over(struct uk_attempt *t, const struct uk_pair *p);
 /* Checks that every tile of the declared tensor has the alignment that the declaration requires. */
-bool uk_match_aligned(struct uk_attempt *t, int tensor);
+bool uk_match_check_alignment(struct uk_attempt *t, int tensor);
 
 /* ---- copy_sources.c: operands of copies, which are read under pad ---- */
 
@@ -168,14 +169,15 @@ bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64
 /* True if `bound`, a form of the operand's `within`, is a multiple of the sum that such a size bounds. */
 bool uk_match_ends_sum(const struct uk_attempt *t, int operand, const struct uk_affine *bound);
 /* The value of a size of role UK_SIZE_VALID for the tile at `value`. */
-struct uk_index *uk_match_valid(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
-                                const struct uk_size_binding *size, struct uk_index *const *value);
+struct uk_index *uk_match_valid_size(struct uk_schedule *s, const struct uk_stage *st,
+                                     const struct uk_match *m, const struct uk_size_binding *size,
+                                     struct uk_index *const *value);
 /* Checks the places at which a copy's source has no element: they are outside every tile, or the kernel
  * stores the value of its pad there because a size of role UK_SIZE_VALID says so. */
-bool uk_match_within(struct uk_attempt *t, int operand);
+bool uk_match_check_copy_source(struct uk_attempt *t, int operand);
 
 /* The declaration's operand, and the nest's, that give a declared tensor's origin. */
-static inline const struct uk_operand *uk_match_declared(const struct uk_attempt *t, int tensor) {
+static inline const struct uk_operand *uk_match_declared_operand(const struct uk_attempt *t, int tensor) {
     return &t->declared->operand[t->pair[t->first[tensor]].declared];
 }
 

@@ -42,7 +42,7 @@ static const struct uk_var *free_stride(const struct uk_attempt *t, const struct
                                                                                                 : NULL;
 }
 
-int64_t uk_match_most(const struct uk_attempt *t, int axis) {
+int64_t uk_match_max_extent(const struct uk_attempt *t, int axis) {
     const struct uk_index *e = t->ks->extent[axis];
     int64_t c, least = 0;
 
@@ -57,7 +57,7 @@ int64_t uk_match_most(const struct uk_attempt *t, int axis) {
 
 /* The constant coefficient of one of the declaration's loops; -1: it is not constant. */
 static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
-    struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
+    struct uk_poly p = uk_coefficient(uk_match_declared_operand(t, tensor), loop);
     int64_t c;
 
     return uk_poly_is_int(&p, &c) ? c : -1;
@@ -65,7 +65,7 @@ static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
 
 /* True if the declaration allows any coefficient of its loop: it is a size. */
 static bool takes_any_step(const struct uk_attempt *t, int tensor, int loop) {
-    struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
+    struct uk_poly p = uk_coefficient(uk_match_declared_operand(t, tensor), loop);
 
     return p.terms == 1 && p.term[0].factor == 1 && p.term[0].atoms == 1 &&
            p.term[0].atom[0]->op == UK_I_VAR && p.term[0].atom[0]->var->kind == UK_VAR_SIZE;
@@ -106,7 +106,7 @@ static bool may_be_packed(struct uk_attempt *t, const struct uk_pair *p, const s
                           const struct uk_poly *have) {
     bool packed = t->view->operand[p->operand].tensor->kind == UK_TENSOR_PACKED;
 
-    if (!t->fit || (packed && !t->advising) || (!packed && have->terms < 0) ||
+    if (!t->fit || (packed && !t->is_for_advice) || (!packed && have->terms < 0) ||
         (have->terms >= 0 && (want->terms == 0) != (have->terms == 0)))
         return false;
     t->fit->panel[p->operand] = declared_panel(t, p->tensor);
@@ -143,7 +143,7 @@ static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declare
         t->m.size[v->number].value = have;
     } else if (have.terms < 0 || !uk_poly_equal(&want, &have)) {
         return may_be_packed(t, p, &want, &have) ||
-               uk_match_other_step(t, p, declared % t->ks->iterators, l, &want, &have, "");
+               uk_match_differ_in_step(t, p, declared % t->ks->iterators, l, &want, &have, "");
     }
     t->score += 2;
     return true;
@@ -160,7 +160,7 @@ static bool same_steps(struct uk_attempt *t, int axis, const struct uk_loop *l) 
     if (divided && !uk_match_divide(t, axis, l))
         return false;
     if (uk_match_scalars_depend(t, l))
-        return uk_differ(t, "a scalar of the kernel would change with loop %s", l->var->name);
+        return uk_record_difference(t, "a scalar of the kernel would change with loop %s", l->var->name);
     for (int i = 0; divided && i < t->pairs; i++)
         if (!same_step(t, &t->pair[i], t->ks->iterators + axis, t->remainder[axis]))
             return false;
@@ -194,7 +194,7 @@ static bool may_be_one(const struct uk_attempt *t, int axis) {
     int inner = t->st->loops - t->tile;
     int64_t c;
 
-    if (axis >= t->ks->left_iterators || (!t->whole && units(t, axis) >= t->ks->iterators - inner))
+    if (axis >= t->ks->left_iterators || (!t->is_whole_stage && units(t, axis) >= t->ks->iterators - inner))
         return false;
     return uk_index_is_int(e, &c) ? c == 1 : e->op == UK_I_VAR;
 }
@@ -204,21 +204,22 @@ static bool no_loop(struct uk_attempt *t, int axis, bool reduced) {
     int i = t->tile;
 
     if (t->tile == t->st->loops)
-        return uk_differ(t, "stage %s has no loops, the kernel has axis %s", t->st->name,
-                         t->ks->iterator[axis]->name);
+        return uk_record_difference(t, "stage %s has no loops, the kernel has axis %s", t->st->name,
+                                    t->ks->iterator[axis]->name);
     while (!l && --i >= 0)
         l = uk_is_reduced(t->st, t->st->loop[i]) == reduced ? t->st->loop[i] : NULL;
-    return uk_differ(t, "the kernel's axis %s is %s; no loop from %s on is%s%s", t->ks->iterator[axis]->name,
-                     reduced ? "summed over" : "an axis of the output", t->st->loop[t->tile]->var->name,
-                     !l                 ? ""
-                     : i == t->tile - 1 ? "; begin at loop "
-                                        : "; reorder inside of it loop ",
-                     l ? l->var->name : "");
+    return uk_record_difference(
+        t, "the kernel's axis %s is %s; no loop from %s on is%s%s", t->ks->iterator[axis]->name,
+        reduced ? "summed over" : "an axis of the output", t->st->loop[t->tile]->var->name,
+        !l                 ? ""
+        : i == t->tile - 1 ? "; begin at loop "
+                           : "; reorder inside of it loop ",
+        l ? l->var->name : "");
 }
 
 /* ---- which axes are best ---- */
 
-struct uk_chosen {
+struct uk_chosen_axes {
     struct uk_match m;
     struct uk_fit fit;
     struct uk_stage *view;
@@ -277,12 +278,12 @@ static bool complete(struct uk_attempt *t) {
         return true;
     struct uk_rank rank = uk_match_rank(t);
     if (!t->chosen->view || uk_match_is_better(rank, t->chosen->rank))
-        *t->chosen = (struct uk_chosen){.m = t->m,
-                                        .fit = *t->fit,
-                                        .view = t->view,
-                                        .score = t->score,
-                                        .all_loops = t->s->all_loops,
-                                        .rank = rank};
+        *t->chosen = (struct uk_chosen_axes){.m = t->m,
+                                             .fit = *t->fit,
+                                             .view = t->view,
+                                             .score = t->score,
+                                             .all_loops = t->s->all_loops,
+                                             .rank = rank};
     return false;
 }
 
@@ -291,10 +292,10 @@ static bool complete(struct uk_attempt *t) {
 static bool has_enough(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     int64_t exact, n = uk_constant_extent(t->st, l);
 
-    if (!t->whole || n < 0 || !uk_index_is_int(t->ks->extent[axis], &exact) || n >= exact)
+    if (!t->is_whole_stage || n < 0 || !uk_index_is_int(t->ks->extent[axis], &exact) || n >= exact)
         return true;
-    return uk_differ(t, "%s takes exactly %lld along %s, and the loop %s has %lld", t->k->name,
-                     (long long)exact, t->ks->iterator[axis]->name, l->var->name, (long long)n);
+    return uk_record_difference(t, "%s takes exactly %lld along %s, and the loop %s has %lld", t->k->name,
+                                (long long)exact, t->ks->iterator[axis]->name, l->var->name, (long long)n);
 }
 
 /* Assigns the axes from `axis` on, each to a loop whose steps agree, by backtracking. */
@@ -307,16 +308,18 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
          i--) { /* innermost first, since unassigned loops stay outside the tile */
         struct uk_loop *l = i < t->tile ? NULL : t->st->loop[i];
 
-        if (l && (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced ||
-                  (t->whole && uk_is_prefix_of_copy(t->s, t->st, i)))) /* such a loop cannot be split */
+        if (l &&
+            (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced ||
+             (t->is_whole_stage && uk_is_prefix_of_copy(t->s, t->st, i)))) /* such a loop cannot be split */
             continue;
         struct uk_match saved = t->m;
         struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
         struct uk_stage *view = t->view;
         int score = t->score, all_loops = t->s->all_loops;
 
-        if (t->tries++ > MOST_TRIES)
-            return uk_differ(t, "too many loops could be the kernel's axes; tensorize fewer loops");
+        if (t->tried_loops++ > MOST_TRIES)
+            return uk_record_difference(t,
+                                        "too many loops could be the kernel's axes; tensorize fewer loops");
         found = true;
         bool same = !l || (has_enough(t, axis, l) && same_steps(t, axis, l));
         t->m.axis[axis] = l;
@@ -334,9 +337,9 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
 
 /* Assigns the first axes that agree; for a whole stage, which a tiling follows, those of the best rank. */
 static bool choose_axes(struct uk_attempt *t) {
-    struct uk_chosen chosen = {0};
+    struct uk_chosen_axes chosen = {0};
 
-    t->chosen = t->whole ? &chosen : NULL;
+    t->chosen = t->is_whole_stage ? &chosen : NULL;
     bool done = assign_axes(t, 0);
     t->chosen = NULL;
     if (!chosen.view)
@@ -371,7 +374,7 @@ static bool check_offsets(struct uk_attempt *t) {
     for (int i = 0; i < t->pairs; i++) {
         int n = t->pair[i].tensor;
 
-        if (offset_of(uk_match_declared(t, n)).terms &&
+        if (offset_of(uk_match_declared_operand(t, n)).terms &&
             !offset_of(&t->declared->operand[t->pair[i].declared]).terms)
             t->first[n] = i;
     }
@@ -384,8 +387,9 @@ static bool check_offsets(struct uk_attempt *t) {
 
         want = uk_match_bound(t, &want);
         if (q == p && want.terms)
-            return uk_differ(t, "no access of %s in the declaration is at its origin; shift it there",
-                             t->declared->operand[p->declared].tensor->name);
+            return uk_record_difference(t,
+                                        "no access of %s in the declaration is at its origin; shift it there",
+                                        t->declared->operand[p->declared].tensor->name);
         t->m.operand[p->tensor] = q->operand;
         if (q == p)
             continue;
@@ -398,9 +402,10 @@ static bool check_offsets(struct uk_attempt *t) {
             same = x.terms >= 0 && uk_poly_equal(&x, &y);
         }
         if (!same)
-            return uk_differ(t, "%s stands twice in the kernel, its accesses %s elements apart, but %s here",
-                             t->declared->operand[p->declared].tensor->name, uk_poly_text(t, &want),
-                             uk_poly_text(t, &have));
+            return uk_record_difference(
+                t, "%s stands twice in the kernel, its accesses %s elements apart, but %s here",
+                t->declared->operand[p->declared].tensor->name, uk_poly_text(t, &want),
+                uk_poly_text(t, &have));
     }
     return true;
 }
@@ -408,15 +413,15 @@ static bool check_offsets(struct uk_attempt *t) {
 /* An operand whose constant strides happen to be those of panels is read in place if whole panels are in
  * memory, else packed. False: guards let tiles begin inside a panel, so neither works. */
 static bool check_in_place(struct uk_attempt *t) {
-    for (int i = 0; i < t->pairs && t->whole; i++) {
+    for (int i = 0; i < t->pairs && t->is_whole_stage; i++) {
         const struct uk_pair *p = &t->pair[i];
         const struct uk_tensor *x = t->view->operand[p->operand].tensor;
         struct uk_panel panel = declared_panel(t, p->tensor);
 
         if (!panel.width || t->fit->panel[p->operand].width || x->layout || x->kind == UK_TENSOR_PACKED ||
-            uk_match_over(t, p))
+            uk_match_check_over(t, p))
             continue;
-        if (t->m.axis[panel.lane] && uk_starts_late(t->st, t->m.axis[panel.lane]))
+        if (t->m.axis[panel.lane] && uk_may_begin_above_zero(t->st, t->m.axis[panel.lane]))
             return false;
         t->fit->panel[p->operand] = panel;
     }

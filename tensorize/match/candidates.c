@@ -103,7 +103,7 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
         if (!c->reasons)
             continue;
         snprintf(why, sizeof why, "needs %s, which the target %s lacks", missing, s->target->name);
-        s->reached = -2;
+        s->match_score = -2;
         uk_reason_add(s, c->reasons, name, why, false, 0);
     }
 }
@@ -176,7 +176,8 @@ static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
     double all = 1;
 
     for (int v = 0; v < m->axes; v++)
-        all *= waste(m->intrinsic->row, m->most[v], m->axis[v] ? uk_constant_extent(st, m->axis[v]) : 1);
+        all *=
+            waste(m->intrinsic->row, m->max_extent[v], m->axis[v] ? uk_constant_extent(st, m->axis[v]) : 1);
     return all;
 }
 
@@ -202,12 +203,12 @@ static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const
 }
 
 static enum uk_status no_kernel(struct uk_schedule *s, struct uk_position at, const char *name) {
-    struct uk_near near = {.word = name};
+    struct uk_closest_name near = {.word = name};
 
     for (const struct uk_intrinsic *i = s->program->intrinsics; i; i = i->next)
-        uk_nearer(&near, i->name);
+        uk_consider_name(&near, i->name);
     for (int k = 0; k < uk_kernel_count(); k++)
-        uk_nearer(&near, uk_kernel_symbol(uk_kernel_at(k)));
+        uk_consider_name(&near, uk_kernel_symbol(uk_kernel_at(k)));
     return uk_fail(s->context, UK_REFUSED, at,
                    "tensorize: there is no kernel %s%s%s; `uk kernels` lists them", name,
                    near.name ? "; did you mean " : "", near.name ? near.name : "");
@@ -252,8 +253,8 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         status = UK_OK;
     } else if (!c.seen && any) {
         /* The stage runs as plain loops, with a note, unless kernels are required. */
-        st->plain_why = uk_format(s->arena, "the target %s has no kernels", s->target->name);
-        status = st->plain_why ? UK_OK : uk_out_of_memory(s->context);
+        st->plain_loops_reason = uk_format(s->arena, "the target %s has no kernels", s->target->name);
+        status = st->plain_loops_reason ? UK_OK : uk_out_of_memory(s->context);
     } else if (!c.seen) {
         status = no_kernel(s, at, kernel);
     } else {

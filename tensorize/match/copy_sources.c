@@ -37,7 +37,8 @@ static struct uk_index *extent_of_sum(struct uk_schedule *s, const struct uk_sta
     struct uk_index *n = uk_index_int(s->arena, 1);
 
     for (int a = 0; a < m->axes && n; a++) {
-        struct uk_index *steps = m->axis[a] ? uk_extent(s, st, m->axis[a], value) : uk_index_int(s->arena, 1);
+        struct uk_index *steps =
+            m->axis[a] ? uk_loop_end(s, st, m->axis[a], value) : uk_index_int(s->arena, 1);
 
         steps = uk_index_op(s->arena, UK_I_SUB, steps, uk_index_int(s->arena, 1));
         steps = uk_index_op(s->arena, UK_I_MUL, uk_index_int(s->arena, sum->coefficient[a]), steps);
@@ -46,21 +47,22 @@ static struct uk_index *extent_of_sum(struct uk_schedule *s, const struct uk_sta
     return n;
 }
 
-struct uk_index *uk_match_valid(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
-                                const struct uk_size_binding *size, struct uk_index *const *value) {
+struct uk_index *uk_match_valid_size(struct uk_schedule *s, const struct uk_stage *st,
+                                     const struct uk_match *m, const struct uk_size_binding *size,
+                                     struct uk_index *const *value) {
     const struct uk_operand *o = &st->operand[size->operand];
     const struct uk_loop *l = m->axis[size->axis];
     struct uk_index *all, *valid = NULL;
 
     if (!size->sum) {
-        all = uk_extent(s, st, l, value);
-        valid = uk_extent_within(s, st, o->within, o->valid, l, value);
+        all = uk_loop_end(s, st, l, value);
+        valid = uk_loop_end_within(s, st, o->within, o->valid, l, value);
         return valid && all ? uk_index_op(s->arena, UK_I_MIN, all, valid) : all;
     }
     /* The value may exceed the tile's last index; the kernel stops at its extents. */
     for (int b = 0; b < o->valid; b++)
         if (bounds_sum(m, size, &o->within[b].form)) {
-            struct uk_index *x = uk_extent_within(s, st, &o->within[b], 1, l, value);
+            struct uk_index *x = uk_loop_end_within(s, st, &o->within[b], 1, l, value);
 
             valid = valid && x ? uk_index_op(s->arena, UK_I_MIN, valid, x) : x;
         }
@@ -82,7 +84,7 @@ bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64
     return true;
 }
 
-bool uk_match_within(struct uk_attempt *t, int operand) {
+bool uk_match_check_copy_source(struct uk_attempt *t, int operand) {
     const struct uk_operand *o = &t->st->operand[operand];
     struct uk_index *value[UK_MAX_LOOPS] = {0};
 
@@ -100,8 +102,9 @@ bool uk_match_within(struct uk_attempt *t, int operand) {
             continue;
         struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
         if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))
-            return uk_differ(t, "%s is read outside of its shape, and %s does not store what is there",
-                             o->tensor->name, t->k->name);
+            return uk_record_difference(
+                t, "%s is read outside of its shape, and %s does not store what is there", o->tensor->name,
+                t->k->name);
     }
     return true;
 }

@@ -26,11 +26,12 @@ static bool find_divisors(struct uk_attempt *t, const struct uk_index *e) {
         int a = axis_of(t->ks, e->a);
 
         if (a < 0 || !uk_index_is_int(e->b, &f) || f < 2)
-            return uk_differ(
+            return uk_record_difference(
                 t, "the declaration divides an expression that is not an iterator, or by a number below 2");
         if (t->divisor[a] && t->divisor[a] != f)
-            return uk_differ(t, "the declaration divides %s by %lld and by %lld; one number is matched",
-                             t->ks->iterator[a]->name, (long long)t->divisor[a], (long long)f);
+            return uk_record_difference(
+                t, "the declaration divides %s by %lld and by %lld; one number is matched",
+                t->ks->iterator[a]->name, (long long)t->divisor[a], (long long)f);
         t->divisor[a] = f;
         return true;
     }
@@ -41,11 +42,12 @@ static bool add_access(struct uk_attempt *t, const struct uk_access *a, const st
     struct uk_stage *d = t->declared;
 
     if (d->operands == UK_MAX_OPERANDS)
-        return uk_differ(t, "the declaration has more than %d accesses", UK_MAX_OPERANDS);
+        return uk_record_difference(t, "the declaration has more than %d accesses", UK_MAX_OPERANDS);
     struct uk_operand *o = &d->operand[d->operands++];
     *o = (struct uk_operand){.tensor = a->tensor, .expr = e};
     if (a->tensor->layout && a->tensor->layout->lane)
-        return uk_differ(t, "%s is spread over the lanes of a wave, which is not matched", a->tensor->name);
+        return uk_record_difference(t, "%s is spread over the lanes of a wave, which is not matched",
+                                    a->tensor->name);
     for (int i = 0; i < a->tensor->stored_dims; i++)
         if (!find_divisors(t, uk_stored_index(t->s->arena, a, i)))
             return false;
@@ -103,8 +105,8 @@ static bool index_operands(struct uk_attempt *t) {
             if (uk_affine_of(t->s, d, uk_stored_index(t->s->arena, a, i), f))
                 return false;
             if (f->general)
-                return uk_differ(t, "%s: an index of the declaration is not a sum of its iterators",
-                                 a->tensor->name);
+                return uk_record_difference(
+                    t, "%s: an index of the declaration is not a sum of its iterators", a->tensor->name);
         }
     }
     return true;
@@ -130,11 +132,11 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
 
     if (__builtin_popcountll(t->view->kept_ids) + t->view->loops + 2 > UK_MAX_LOOPS ||
         s->all_loops + 2 > UK_MAX_ALL_LOOPS)
-        return uk_differ(t, "the schedule has too many loops to divide %s by %lld", l->var->name,
-                         (long long)f);
-    if (uk_starts_late(t->st, l))
-        return uk_differ(t, "guards let tiles begin inside a group of %lld of loop %s", (long long)f,
-                         l->var->name);
+        return uk_record_difference(t, "the schedule has too many loops to divide %s by %lld", l->var->name,
+                                    (long long)f);
+    if (uk_may_begin_above_zero(t->st, l))
+        return uk_record_difference(t, "guards let tiles begin inside a group of %lld of loop %s",
+                                    (long long)f, l->var->name);
     if (!(v = uk_alloc(s->arena, sizeof *v)))
         return uk_out_of_memory(s->context), false;
     *v = *t->view;

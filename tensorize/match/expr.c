@@ -44,21 +44,23 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
     int n = uk_tensor_number(t->k->declaration, want);
 
     if (uk_is_gathered(o))
-        return uk_differ(t, "a subscript of %s is an element of a tensor, which kernels do not take",
-                         o->tensor->name);
+        return uk_record_difference(
+            t, "a subscript of %s is an element of a tensor, which kernels do not take", o->tensor->name);
     if (want->type != o->tensor->type)
-        return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
-                         uk_type_name(o->tensor->type), want->name, uk_type_name(want->type));
+        return uk_record_difference(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
+                                    uk_type_name(o->tensor->type), want->name, uk_type_name(want->type));
     if (!uk_match_scope(t, want, operand))
         return false;
     if (t->first[n] >= 0 && t->st->operand[t->m.operand[n]].tensor != o->tensor)
-        return uk_differ(t, "%s of the kernel would be both %s and %s; the kernel takes one tensor there",
-                         want->name, t->st->operand[t->m.operand[n]].tensor->name, o->tensor->name);
+        return uk_record_difference(
+            t, "%s of the kernel would be both %s and %s; the kernel takes one tensor there", want->name,
+            t->st->operand[t->m.operand[n]].tensor->name, o->tensor->name);
     if (operand && (n == t->pair[0].tensor) != (o->tensor == t->st->operand[0].tensor))
-        return uk_differ(t, "%s is written by the nest and read in the place of %s; the kernel %s",
-                         t->st->operand[0].tensor->name, want->name,
-                         n == t->pair[0].tensor ? "reads what it writes"
-                                                : "takes that as a tensor of its own; read a copy");
+        return uk_record_difference(t, "%s is written by the nest and read in the place of %s; the kernel %s",
+                                    t->st->operand[0].tensor->name, want->name,
+                                    n == t->pair[0].tensor
+                                        ? "reads what it writes"
+                                        : "takes that as a tensor of its own; read a copy");
     t->pair[t->pairs++] = (struct uk_pair){.tensor = n, .declared = declared, .operand = operand};
     if (t->first[n] < 0) {
         t->first[n] = t->pairs - 1;
@@ -132,21 +134,23 @@ static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, cons
     int n = uk_scalar_number(t->k->declaration->scalars, want);
 
     if (want->type != e->type)
-        return uk_differ(t, "the scalar %s of the kernel has the type %s, the value here has %s", want->name,
-                         uk_type_name(want->type), uk_type_name(e->type));
+        return uk_record_difference(t, "the scalar %s of the kernel has the type %s, the value here has %s",
+                                    want->name, uk_type_name(want->type), uk_type_name(e->type));
     if (reads_gathered(t, e))
-        return uk_differ(
+        return uk_record_difference(
             t, "the scalar %s of the kernel would be read with an element of a tensor as a subscript",
             want->name);
     if (!is_fixed(t, e))
-        return uk_differ(t, "the scalar %s of the kernel would be %s, which changes within the nest",
-                         want->name, e->op == UK_E_PAD ? "a pad" : "what the nest writes");
-    for (int i = t->tile; i < t->st->loops && !t->whole; i++)
+        return uk_record_difference(t,
+                                    "the scalar %s of the kernel would be %s, which changes within the nest",
+                                    want->name, e->op == UK_E_PAD ? "a pad" : "what the nest writes");
+    for (int i = t->tile; i < t->st->loops && !t->is_whole_stage; i++)
         if (uk_match_depends(t, e, t->st->loop[i]))
-            return uk_differ(t, "the scalar %s of the kernel is one number, but %s here depends on loop %s",
-                             want->name, operation_name(e), t->st->loop[i]->var->name);
+            return uk_record_difference(
+                t, "the scalar %s of the kernel is one number, but %s here depends on loop %s", want->name,
+                operation_name(e), t->st->loop[i]->var->name);
     if (t->m.scalar[n] && !same_value(t->st, t->m.scalar[n], e))
-        return uk_differ(t, "the scalar %s of the kernel has two values here", want->name);
+        return uk_record_difference(t, "the scalar %s of the kernel has two values here", want->name);
     t->m.scalar[n] = e;
     t->score++;
     return true;
@@ -171,21 +175,21 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
     if (k->op == UK_E_SCALAR)
         return bind_scalar(t, k->scalar, e);
     if (k->op != e->op)
-        return uk_differ(t, "the expression has %s here, but %s in the kernel", operation_name(e),
-                         operation_name(k));
+        return uk_record_difference(t, "the expression has %s here, but %s in the kernel", operation_name(e),
+                                    operation_name(k));
     t->score++;
     switch (k->op) {
     case UK_E_ACCESS:
         return pair(t, uk_match_operand_of(t->declared, k), uk_match_operand_of(t->st, e));
     case UK_E_NUMBER:
         return value_of(k) == value_of(e) ||
-               uk_differ(t, "the number %g here is %g in the kernel", value_of(e), value_of(k));
+               uk_record_difference(t, "the number %g here is %g in the kernel", value_of(e), value_of(k));
     case UK_E_INDEX:
-        return uk_differ(t, "the kernel's expression has index(), which kernels cannot compute");
+        return uk_record_difference(t, "the kernel's expression has index(), which kernels cannot compute");
     case UK_E_CAST:
         if (k->type != e->type)
-            return uk_differ(t, "a conversion to %s here, to %s in the kernel", uk_type_name(e->type),
-                             uk_type_name(k->type));
+            return uk_record_difference(t, "a conversion to %s here, to %s in the kernel",
+                                        uk_type_name(e->type), uk_type_name(k->type));
         break;
     case UK_E_PAD:
         t->padded[uk_tensor_number(t->k->declaration, k->arg[0]->access.tensor)] = true;
@@ -198,7 +202,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
         const struct uk_expr *x = e->arg[swap && i < 2 ? 1 - i : i];
 
         if ((k->arg[i] == NULL) != (x == NULL))
-            return uk_differ(t, "the kernel's expression has another form");
+            return uk_record_difference(t, "the kernel's expression has another form");
         if (x && !same_expression(t, k->arg[i], x))
             return false;
     }
@@ -220,9 +224,9 @@ bool uk_match_expression(struct uk_attempt *t) {
         return false;
     for (const struct uk_tensor *x = t->k->declaration->tensors; x; x = x->next)
         if (t->first[uk_tensor_number(t->k->declaration, x)] < 0 && !uk_match_leaves_out(t, x))
-            return uk_differ(t, "the declaration does not say what it does with %s", x->name);
+            return uk_record_difference(t, "the declaration does not say what it does with %s", x->name);
     for (const struct uk_scalar *x = t->k->declaration->scalars; x; x = x->next)
         if (!t->m.scalar[uk_scalar_number(t->k->declaration->scalars, x)])
-            return uk_differ(t, "the declaration does not say what it does with %s", x->name);
+            return uk_record_difference(t, "the declaration does not say what it does with %s", x->name);
     return true;
 }

@@ -61,7 +61,7 @@ static bool has_guard(const struct uk_stage *st) {
 static bool is_plain(const struct fusing *f) {
     const struct uk_stage *copy = f->copy, *st = f->reader;
 
-    if (!st->match || st->match->partial || st->is_copy || st->previous || copy->operands != 2 ||
+    if (!st->match || st->match->has_partial_tiles || st->is_copy || st->previous || copy->operands != 2 ||
         copy->prefix > st->tile || uk_is_empty(st))
         return false;
     for (int i = 0; i < copy->prefix; i++)
@@ -229,14 +229,15 @@ static bool agree(const struct fusing *f, int tile, const struct uk_match *copy,
             return false;
     }
     for (int i = 0; i < sum->sizes; i++) {
-        if (sum->size[i].role == UK_SIZE_ELSEWHERE || sum->size[i].role == UK_SIZE_VALID)
+        if (sum->size[i].role == UK_SIZE_UNUSED || sum->size[i].role == UK_SIZE_VALID)
             return false;
-        if (copy->size[i].role != UK_SIZE_ELSEWHERE &&
+        if (copy->size[i].role != UK_SIZE_UNUSED &&
             !same_value(f, uk_match_size(f->s, f->copy, copy, i, made),
                         uk_match_size(f->s, f->reader, sum, i, f->outer)))
             return false;
     }
-    return !copy->partial && !sum->partial && sum->first == f->reader->match->first;
+    return !copy->has_partial_tiles && !sum->has_partial_tiles &&
+           sum->begins_sums == f->reader->match->begins_sums;
 }
 
 /* The second statement's match, with the operand that only the copy has. */

@@ -32,39 +32,42 @@ bool uk_match_forms(struct uk_attempt *t) {
     bool outer_sum = false, guarded = false;
 
     if (t->st->previous || t->st->is_filtered)
-        return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
-                                            : "a `where` has relations that are not bounds of loops");
-    if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
+        return uk_record_difference(t, t->st->previous
+                                           ? "a scan goes on from element to element"
+                                           : "a `where` has relations that are not bounds of loops");
+    if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].is_declared &&
         t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
         return true; /* the kernel adds one term; plain loops initialize the sum */
     if (p->reduce != t->ks->reduce)
-        return uk_differ(t, "the kernel computes %s, this stage %s", reduction_name(t->ks->reduce),
-                         reduction_name(p->reduce));
+        return uk_record_difference(t, "the kernel computes %s, this stage %s", reduction_name(t->ks->reduce),
+                                    reduction_name(p->reduce));
     for (int i = 0; i < t->tile; i++)
         outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
     if (p->reduce == UK_REDUCE_NONE)
-        return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
-               uk_differ(t, "the statement's %s is not what the kernel's compute form does",
-                         assignment_name(p->assign));
-    if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "%s needs the kernel's `update`, which it does not have",
-                         assignment_name(p->assign));
-    if (outer_sum && !f[UK_FORM_UPDATE].given)
-        return uk_differ(
+        return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].is_declared) ||
+               uk_record_difference(t, "the statement's %s is not what the kernel's compute form does",
+                                    assignment_name(p->assign));
+    if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].is_declared)
+        return uk_record_difference(t, "%s needs the kernel's `update`, which it does not have",
+                                    assignment_name(p->assign));
+    if (outer_sum && !f[UK_FORM_UPDATE].is_declared)
+        return uk_record_difference(
             t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
     for (int b = 0; b < t->st->bounds; b++)
         guarded |= t->st->bound[b].is_guard;
-    if (guarded && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "guards leave terms out, so the sum is first set to 0, which needs the kernel's "
-                            "`update`; it has none");
-    t->m.first = !guarded && p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
-    if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "the kernel has neither compute nor update");
+    if (guarded && !f[UK_FORM_UPDATE].is_declared)
+        return uk_record_difference(
+            t, "guards leave terms out, so the sum is first set to 0, which needs the kernel's "
+               "`update`; it has none");
+    t->m.begins_sums = !guarded && p->assign == UK_ASSIGN &&
+                       (f[UK_FORM_COMPUTE].is_declared || f[UK_FORM_RESET].is_declared);
+    if (p->assign == UK_ASSIGN && !t->m.begins_sums && !f[UK_FORM_UPDATE].is_declared)
+        return uk_record_difference(t, "the kernel has neither compute nor update");
     for (int i = 0; i < t->st->iterators; i++) {
         const struct uk_index *e = p->extent[i];
         int64_t c;
 
-        t->m.first &= !t->st->reduced[i] || (uk_index_is_int(e, &c) ? c > 0 : e->op == UK_I_VAR);
+        t->m.begins_sums &= !t->st->reduced[i] || (uk_index_is_int(e, &c) ? c > 0 : e->op == UK_I_VAR);
     }
     return true;
 }

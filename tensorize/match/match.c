@@ -18,7 +18,7 @@ static bool pair_with(struct uk_attempt *t, const struct uk_match *empty, unsign
     t->m = *empty;
     t->view = t->st;
     t->swap = swap;
-    t->tries = 0;
+    t->tried_loops = 0;
     if (t->fit)
         *t->fit = (struct uk_fit){.intrinsic = t->fit->intrinsic};
     return uk_match_expression(t) && uk_match_axes(t);
@@ -56,7 +56,7 @@ static bool advise(struct uk_attempt *t, const struct uk_match *empty) {
     if (t->s->context->failed)
         return false;
     t->fit = &fit;
-    t->advising = true;
+    t->is_for_advice = true;
     t->best = INT_MAX;
     t->m = *empty;
     bool could = unify(t);
@@ -64,7 +64,7 @@ static bool advise(struct uk_attempt *t, const struct uk_match *empty) {
     if (could)
         uk_match_advise(t);
     t->fit = NULL;
-    t->advising = false;
+    t->is_for_advice = false;
     return false;
 }
 
@@ -78,9 +78,9 @@ static bool too_many_loops(struct uk_attempt *t) {
         reduced += uk_is_reduced(t->st, t->st->loop[i]);
     const bool same = reduced == axes - t->ks->left_iterators;
     const struct uk_loop *l = t->st->loop[same && axes ? first : t->tile];
-    return uk_differ(t, "%d loops from %s on, the kernel has %d axes; %s loop %s", t->st->loops - t->tile,
-                     t->st->loop[t->tile]->var->name, axes,
-                     same && axes ? "begin at" : "reorder the others outside of", l->var->name);
+    return uk_record_difference(t, "%d loops from %s on, the kernel has %d axes; %s loop %s",
+                                t->st->loops - t->tile, t->st->loop[t->tile]->var->name, axes,
+                                same && axes ? "begin at" : "reorder the others outside of", l->var->name);
 }
 
 static bool prove(struct uk_attempt *t) {
@@ -131,7 +131,7 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
         t->m.scalars++;
     t->m.sizes = i->declaration->size_count;
     if (t->m.tensors > UK_MAX_OPERANDS || t->m.sizes > UK_MAX_SIZES || t->m.scalars > UK_MAX_SCALARS) {
-        s->reached = -1;
+        s->match_score = -1;
         uk_put(why, "the declaration has more than %d tensors, %d sizes or %d scalars", UK_MAX_OPERANDS,
                UK_MAX_SIZES, UK_MAX_SCALARS);
         return UK_NO_MATCH;
@@ -162,7 +162,7 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
 static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const struct uk_attempt *t,
                               int all_loops) {
     s->all_loops = all_loops;
-    s->reached = t->best;
+    s->match_score = t->best;
     if (s->context->failed)
         return uk_failure(s->context);
     uk_arena_release(s->arena, mark);
@@ -173,7 +173,7 @@ static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const 
 static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i, struct uk_text *why) {
     if (i->declaration->statements == i->computes)
         return true;
-    s->reached = -1;
+    s->match_score = -1;
     uk_put(why, "copies %s too: it takes the place of that copy where another kernel first reads it",
            i->declaration->statements->left.tensor->name);
     return false;
@@ -200,7 +200,7 @@ static enum uk_status match_statement(struct uk_schedule *s, struct uk_stage *st
     if (!prove(t))
         return give_up(s, mark, t, all_loops);
     for (int v = 0; v < t->m.axes; v++)
-        t->m.most[v] = uk_match_most(t, v);
+        t->m.max_extent[v] = uk_match_max_extent(t, v);
     s->all_loops = all_loops;
     *out = &t->m;
     return keep_operands(t);
@@ -244,16 +244,16 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     struct uk_panel *p = &t->fit->panel[operand];
 
     if (axis[p->lane] < 0 || (p->group && axis[p->of] < 0))
-        return uk_differ(t, "%s would have to be packed along an axis that has no loop here",
-                         o->tensor->name);
+        return uk_record_difference(t, "%s would have to be packed along an axis that has no loop here",
+                                    o->tensor->name);
     if (o->tensor->layout || (p->group && !uk_may_group(t, o, p)))
-        return uk_differ(t, "%s is not stored as the kernel reads it, and cannot be packed so",
-                         o->tensor->name);
+        return uk_record_difference(t, "%s is not stored as the kernel reads it, and cannot be packed so",
+                                    o->tensor->name);
     if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
         return uk_out_of_memory(t->s->context), false;
     if ((p->along = panel_dimension(t, o, t->m.axis[p->lane])) < 0)
-        return uk_differ(t, "%s has windows or strides along loop %s, which panels do not have",
-                         o->tensor->name, t->m.axis[p->lane]->var->name);
+        return uk_record_difference(t, "%s has windows or strides along loop %s, which panels do not have",
+                                    o->tensor->name, t->m.axis[p->lane]->var->name);
     p->lane = axis[p->lane];
     return true;
 }
@@ -277,17 +277,18 @@ static bool check_multiples(struct uk_attempt *t) {
                       uk_match_may_read_on(t, &t->view->operand[t->pair[i].operand], t->remainder[v]);
         int64_t count;
         if (!packed && uk_index_is_int(n, &count) && count % t->divisor[v])
-            return uk_differ(
+            return uk_record_difference(
                 t,
                 "the kernel reads groups of %lld along %s, and %s has %lld iterations; pack what is read in "
                 "groups, which adds 0",
                 (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name,
                 (long long)count);
         if (!packed && !uk_proves(t->s, t->st, 0, uk_index_op(a, UK_I_EQ, rest, uk_index_int(a, 0))))
-            return uk_differ(t,
-                             "the kernel reads groups of %lld along %s, and %s need not be a multiple; "
-                             "assume that it is",
-                             (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name);
+            return uk_record_difference(
+                t,
+                "the kernel reads groups of %lld along %s, and %s need not be a multiple; "
+                "assume that it is",
+                (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name);
     }
     return true;
 }
@@ -316,11 +317,11 @@ static bool describe_fit(struct uk_attempt *t) {
     for (int v = 0; v < t->ks->iterators; v++) {
         axis[v] = t->m.axis[v] ? f->axes : -1;
         if (!t->m.axis[v]) {
-            f->unit[f->units++] = uk_match_most(t, v);
+            f->unit[f->units++] = uk_match_max_extent(t, v);
             continue;
         }
         f->axis[f->axes] = t->m.axis[v];
-        f->most[f->axes++] = uk_match_most(t, v);
+        f->max_extent[f->axes++] = uk_match_max_extent(t, v);
     }
     for (int o = 1; o < t->st->operands; o++) {
         f->any_strides[o] = takes_any_strides(t, o);
@@ -344,11 +345,11 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     if (status)
         return status;
     t->fit = out;
-    t->whole = true;
+    t->is_whole_stage = true;
     fits = uk_match_forms(t) && uk_match_declare(t) && unify(t) && uk_match_roles(t) && uk_match_pads(t) &&
            describe_fit(t);
-    if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].given)
-        fits = uk_differ(t, "the sum has to be split, and the kernel has no `update`");
+    if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].is_declared)
+        fits = uk_record_difference(t, "the sum has to be split, and the kernel has no `update`");
     if (!fits)
         return give_up(s, mark, t, all_loops);
     s->all_loops = all_loops;

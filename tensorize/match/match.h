@@ -24,8 +24,8 @@ enum uk_size_role {
     UK_SIZE_EXTENT, /* extent of an axis */
     UK_SIZE_VALID,  /* number of indices, along an axis or a sum of axes, that are inside a padded tensor */
     UK_SIZE_STRIDE, /* stride of an operand */
-    UK_SIZE_LOOSE,  /* stride along which the nest makes no step: any value would do */
-    UK_SIZE_ELSEWHERE, /* used only by other statements of the declaration than the one matched */
+    UK_SIZE_ANY_STRIDE, /* stride along which the nest makes no step: any value would do */
+    UK_SIZE_UNUSED,     /* used only by other statements of the declaration than the one matched */
 };
 
 struct uk_size_binding {
@@ -43,11 +43,11 @@ struct uk_size_binding {
 struct uk_match {
     struct uk_intrinsic *intrinsic;
     int axes;
-    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the nest's loop for the axis; NULL: none, its extent is 1 */
-    int64_t most[2 * UK_MAX_DIMS];         /* maximum extent in one call; 0: not limited */
-    int64_t fixed[2 * UK_MAX_DIMS];        /* the extent, if the declaration has a number; else 0 */
-    bool always[2 * UK_MAX_DIMS];          /* every tile has the fixed extent */
-    int64_t multiple[2 * UK_MAX_DIMS];     /* extents are rounded up to a multiple of it; 0: they are not */
+    struct uk_loop *axis[2 * UK_MAX_DIMS];  /* the nest's loop for the axis; NULL: none, its extent is 1 */
+    int64_t max_extent[2 * UK_MAX_DIMS];    /* maximum extent in one call; 0: not limited */
+    int64_t fixed_extent[2 * UK_MAX_DIMS];  /* the extent, if the declaration has a number; else 0 */
+    bool has_fixed_extent[2 * UK_MAX_DIMS]; /* every tile has the fixed extent */
+    int64_t multiple[2 * UK_MAX_DIMS];      /* extents are rounded up to a multiple of it; 0: they are not */
     int tensors, sizes, scalars;
     int operand[UK_MAX_OPERANDS]; /* the stage's operand that is passed for the tensor; -1: none */
     /* By tensor: operands whose affine forms give the tile's origin. Not NULL if the match has split loops,
@@ -55,10 +55,10 @@ struct uk_match {
     struct uk_operand *at;
     const struct uk_expr *scalar[UK_MAX_SCALARS]; /* the value in the statement that is passed */
     struct uk_size_binding size[UK_MAX_SIZES];
-    bool partial; /* some tiles may lack a fixed extent; they run as plain loops */
+    bool has_partial_tiles; /* some tiles may lack a fixed extent; they run as plain loops */
     /* The kernel begins the sums: tiles at which all outer reduction loops are 0 call its compute form, or
      * reset and update, and no loops initialize the output. */
-    bool first;
+    bool begins_sums;
     struct uk_position step; /* of the tensorize step */
 };
 /* A kernel of two statements, copy and product, that makes a copy's panel while it computes the first tile
@@ -81,7 +81,7 @@ enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, in
  * loops. */
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                int size, struct uk_index *const *value);
-/* The trip count of the loop in the tile: uk_extent less uk_first. */
+/* The trip count of the loop in the tile: uk_loop_end less uk_loop_begin. */
 struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                 struct uk_index *const *value);
 /* Position of the tensor in the program's list, or -1. */
@@ -111,7 +111,7 @@ struct uk_fit {
     struct uk_intrinsic *intrinsic;
     int axes;                              /* number of the kernel's axes that have a loop */
     struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop of each */
-    int64_t most[2 * UK_MAX_DIMS];         /* maximum extent in one call; 0: not limited */
+    int64_t max_extent[2 * UK_MAX_DIMS];   /* maximum extent in one call; 0: not limited */
     int units;                             /* number of the kernel's axes without a loop: their extent is 1 */
     int64_t unit[2 * UK_MAX_DIMS];         /* maximum extent in one call of each of these; 0: not limited */
     struct uk_panel panel[UK_MAX_OPERANDS]; /* by operand of the stage */
@@ -144,9 +144,9 @@ struct uk_reason {
     const char *kernel, *text;
     bool fits;
     double cycles; /* fits: its cost, in cycles per element of the tile */
-    /* reached: if it does not fit, uk_schedule.reached after the attempt. number: the position in the list
-     * before it was sorted. */
-    int reached, number;
+    /* match_score: if it does not fit, uk_schedule.match_score after the attempt. number: the position in the
+     * list before it was sorted. */
+    int match_score, number;
 };
 
 /* Zero-initialize; lives in the schedule's arena. */

@@ -23,7 +23,7 @@ static bool has_room(const struct uk_attempt *t, const struct uk_operand *o, int
     return true;
 }
 
-bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p) {
+bool uk_match_check_over(struct uk_attempt *t, const struct uk_pair *p) {
     const struct uk_operand *k = &t->declared->operand[p->declared], *o = &t->view->operand[p->operand];
     const struct uk_access *a = k->expr ? &k->expr->access : &t->ks->left;
 
@@ -35,19 +35,22 @@ bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p) {
             continue;
         while (axis < t->ks->iterators && t->ks->iterator[axis] != a->index[d]->var)
             axis++;
-        if (axis < t->ks->iterators && t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
-            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
-                             o->tensor->name, t->k->name);
+        if (axis < t->ks->iterators && t->m.axis[axis] && uk_may_begin_above_zero(t->st, t->m.axis[axis]))
+            return uk_record_difference(
+                t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                o->tensor->name, t->k->name);
         if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
-            return uk_differ(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
-        if (t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
-            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
-                             o->tensor->name, t->k->name);
+            return uk_record_difference(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
+        if (t->m.axis[axis] && uk_may_begin_above_zero(t->st, t->m.axis[axis]))
+            return uk_record_difference(
+                t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                o->tensor->name, t->k->name);
         if (has_room(t, o, axis, over))
             continue;
         const char *step = uk_pack_step(t, p->operand, &(struct uk_panel){.width = over, .lane = axis});
-        return uk_differ(t, "%s: %s reads %lld elements along %s whatever the tile%s%s", o->tensor->name,
-                         t->k->name, (long long)over, t->ks->iterator[axis]->name, *step ? "; " : "", step);
+        return uk_record_difference(t, "%s: %s reads %lld elements along %s whatever the tile%s%s",
+                                    o->tensor->name, t->k->name, (long long)over, t->ks->iterator[axis]->name,
+                                    *step ? "; " : "", step);
     }
     return true;
 }
@@ -105,9 +108,9 @@ static bool is_aligned_at_zero(struct uk_attempt *t, const struct uk_operand *o,
     return true;
 }
 
-bool uk_match_aligned(struct uk_attempt *t, int tensor) {
+bool uk_match_check_alignment(struct uk_attempt *t, int tensor) {
     const struct uk_operand *o = uk_match_operand(t, tensor);
-    const int64_t want = uk_match_declared(t, tensor)->tensor->align,
+    const int64_t want = uk_match_declared_operand(t, tensor)->tensor->align,
                   bytes = (int64_t)uk_type_bytes(o->tensor->type);
     bool aligned = o->tensor->align && o->tensor->align % (want ? want : 1) == 0;
 
@@ -116,17 +119,17 @@ bool uk_match_aligned(struct uk_attempt *t, int tensor) {
     for (int i = 0; i < t->tile && aligned; i++)
         aligned = is_aligned_along(t, o, t->st->loop[i], bytes, want);
     for (int v = 0; v < t->m.axes && aligned; v++)
-        if (t->m.axis[v] && uk_starts_late(t->st, t->m.axis[v]))
+        if (t->m.axis[v] && uk_may_begin_above_zero(t->st, t->m.axis[v]))
             aligned = is_aligned_along(t, o, t->m.axis[v], bytes, want);
     if (aligned && is_aligned_at_zero(t, o, bytes, want))
         return true;
     if (o->tensor->scope != UK_SCOPE_GLOBAL)
-        return uk_differ(
+        return uk_record_difference(
             t,
             "%s: cannot prove that every tile is aligned to %lld bytes; keep groups of %lld elements "
             "together in its layout, with strides that are multiples of them",
             o->tensor->name, (long long)want, (long long)(want / bytes));
-    return uk_differ(
+    return uk_record_difference(
         t,
         "%s: cannot prove that every tile is aligned to %lld bytes; state `align %lld` and strides "
         "that keep it, or pack it",
@@ -147,8 +150,9 @@ static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
                                               uk_index_op(a, UK_I_LT, x, o->tensor->stored[d]));
 
         if (!uk_proves(t->s, t->st, t->st->loops, inside))
-            return uk_differ(t, "%s may be read outside of its shape, and %s does not store what is there",
-                             o->tensor->name, t->k->name);
+            return uk_record_difference(
+                t, "%s may be read outside of its shape, and %s does not store what is there",
+                o->tensor->name, t->k->name);
     }
     return true;
 }

@@ -25,7 +25,7 @@ void uk_reason_add(struct uk_schedule *s, struct uk_reasons *r, const char *kern
                                                .text = copy,
                                                .fits = fits,
                                                .cycles = cycles,
-                                               .reached = s->reached,
+                                               .match_score = s->match_score,
                                                .number = r->count};
     r->count += copy != NULL;
 }
@@ -38,8 +38,8 @@ static int compare(const void *x, const void *y) {
         return a->fits ? -1 : 1;
     if (a->fits && (a->cycles < b->cycles || a->cycles > b->cycles))
         return a->cycles < b->cycles ? -1 : 1;
-    if (!a->fits && a->reached != b->reached)
-        return a->reached > b->reached ? -1 : 1;
+    if (!a->fits && a->match_score != b->match_score)
+        return a->match_score > b->match_score ? -1 : 1;
     return a->number < b->number ? -1 : a->number > b->number;
 }
 

@@ -42,8 +42,8 @@ bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int oper
     const struct uk_tensor *x = t->st->operand[operand].tensor;
 
     return want->scope == x->scope ||
-           uk_differ(t, "%s lies in %s, and %s of the kernel in %s%s", x->name, places[x->scope], want->name,
-                     places[want->scope], scope_step(t, operand, want));
+           uk_record_difference(t, "%s lies in %s, and %s of the kernel in %s%s", x->name, places[x->scope],
+                                want->name, places[want->scope], scope_step(t, operand, want));
 }
 
 /* ---- the stage as a thread sees it ---- */

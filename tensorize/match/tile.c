@@ -15,8 +15,9 @@ static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bound
             if (!bound[b].form.coefficient[t->st->loop[i]->id])
                 continue;
             if (first)
-                return uk_differ(t, "the tile is not a box: how far %s runs depends on %s; split further",
-                                 t->st->loop[i]->var->name, first->var->name);
+                return uk_record_difference(
+                    t, "the tile is not a box: how far %s runs depends on %s; split further",
+                    t->st->loop[i]->var->name, first->var->name);
             first = t->st->loop[i];
         }
     }
@@ -31,10 +32,11 @@ static void outer_values(const struct uk_attempt *t, struct uk_index **value) {
 
 struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                 struct uk_index *const *value) {
-    struct uk_index *end = uk_extent(s, st, l, value);
+    struct uk_index *end = uk_loop_end(s, st, l, value);
 
-    return end && uk_starts_late(st, l) ? uk_index_op(s->arena, UK_I_SUB, end, uk_first(s, st, l, value))
-                                        : end;
+    return end && uk_may_begin_above_zero(st, l)
+               ? uk_index_op(s->arena, UK_I_SUB, end, uk_loop_begin(s, st, l, value))
+               : end;
 }
 
 static struct uk_index *bind_sizes(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
@@ -84,12 +86,12 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
     switch (m->size[size].role) {
     case UK_SIZE_STRIDE:
         return uk_poly_index(s->arena, &m->size[size].value);
-    case UK_SIZE_LOOSE:
+    case UK_SIZE_ANY_STRIDE:
         return contiguous(s, st, m, m->size[size].operand, axis, value);
     case UK_SIZE_EXTENT:
         return extent_at(s, st, m, axis, value);
     default:
-        return uk_match_valid(s, st, m, &m->size[size], value);
+        return uk_match_valid_size(s, st, m, &m->size[size], value);
     }
 }
 
@@ -137,7 +139,7 @@ static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
                          (o->index[d].coefficient[a] || o->index[d].coefficient[t->ks->iterators + a]);
             if (steps)
                 continue;
-            t->m.size[v->number].role = UK_SIZE_LOOSE;
+            t->m.size[v->number].role = UK_SIZE_ANY_STRIDE;
             t->m.size[v->number].operand = t->pair[i].tensor;
             t->m.size[v->number].axis = d;
             return true;
@@ -151,9 +153,9 @@ bool uk_match_roles(struct uk_attempt *t) {
         t->m.size[v->number].role = UK_SIZE_STRIDE;
         if (find_extent(t, v) || t->m.size[v->number].bound || is_loose(t, v))
             continue;
-        t->m.size[v->number].role = UK_SIZE_ELSEWHERE;
+        t->m.size[v->number].role = UK_SIZE_UNUSED;
         if (t->k->declaration->statements == t->k->computes)
-            return uk_differ(t, "nothing here determines the kernel's size %s", v->name);
+            return uk_record_difference(t, "nothing here determines the kernel's size %s", v->name);
     }
     return true;
 }
@@ -184,19 +186,22 @@ static bool check_extents(struct uk_attempt *t) {
         int64_t c;
 
         if (!e)
-            return uk_differ(t, "nothing bounds the loop %s", t->m.axis[v]->var->name);
-        if (!uk_index_is_int(t->ks->extent[v], &t->m.fixed[v]))
+            return uk_record_difference(t, "nothing bounds the loop %s", t->m.axis[v]->var->name);
+        if (!uk_index_is_int(t->ks->extent[v], &t->m.fixed_extent[v]))
             continue;
-        t->m.always[v] = uk_index_is_int(e, &c)
-                             ? c == t->m.fixed[v]
-                             : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
+        t->m.has_fixed_extent[v] =
+            uk_index_is_int(e, &c)
+                ? c == t->m.fixed_extent[v]
+                : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
         int64_t most = uk_constant_extent(t->st, t->m.axis[v]);
-        if (!t->m.always[v] && most != t->m.fixed[v] && !is_split_by(t, t->m.axis[v], t->m.fixed[v]))
-            return uk_differ(t, "%s takes exactly %lld along %s, the loop %s has %s%.0lld; split it by %lld",
-                             t->k->name, (long long)t->m.fixed[v], t->ks->iterator[v]->name,
-                             t->m.axis[v]->var->name, most < 0 ? "no constant extent" : "at most ",
-                             most < 0 ? 0LL : (long long)most, (long long)t->m.fixed[v]);
-        t->m.partial |= !t->m.always[v];
+        if (!t->m.has_fixed_extent[v] && most != t->m.fixed_extent[v] &&
+            !is_split_by(t, t->m.axis[v], t->m.fixed_extent[v]))
+            return uk_record_difference(
+                t, "%s takes exactly %lld along %s, the loop %s has %s%.0lld; split it by %lld", t->k->name,
+                (long long)t->m.fixed_extent[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name,
+                most < 0 ? "no constant extent" : "at most ", most < 0 ? 0LL : (long long)most,
+                (long long)t->m.fixed_extent[v]);
+        t->m.has_partial_tiles |= !t->m.has_fixed_extent[v];
     }
     return true;
 }
@@ -285,15 +290,15 @@ static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
     if (most && t->m.size[most->var->number].role == UK_SIZE_EXTENT && uk_index_is_int(want->b, &c))
         l = t->m.axis[t->m.size[most->var->number].axis];
     if (l)
-        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s; split %s by %lld",
-                  w.text ? w.text : "?", h.text ? h.text : "?", l->var->name, (long long)c);
+        uk_record_difference(t, "the kernel assumes %s, which is not so for every tile: %s; split %s by %lld",
+                             w.text ? w.text : "?", h.text ? h.text : "?", l->var->name, (long long)c);
     else
-        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s%s", w.text ? w.text : "?",
-                  h.text ? h.text : "?",
-                  axis < 0 ? ""
-                  : (!t->m.axis[axis] || uk_constant_extent(t->st, t->m.axis[axis]) >= 0)
-                      ? "; pack the factors, which adds 0"
-                      : "; assume it of the size, or pack the factors, which adds 0");
+        uk_record_difference(t, "the kernel assumes %s, which is not so for every tile: %s%s",
+                             w.text ? w.text : "?", h.text ? h.text : "?",
+                             axis < 0 ? ""
+                             : (!t->m.axis[axis] || uk_constant_extent(t->st, t->m.axis[axis]) >= 0)
+                                 ? "; pack the factors, which adds 0"
+                                 : "; assume it of the size, or pack the factors, which adds 0");
     uk_text_free(w.text);
     uk_text_free(h.text);
     return false;
@@ -308,11 +313,11 @@ static bool check_assumptions(struct uk_attempt *t) {
         int64_t c;
 
         for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next)
-            elsewhere |= t->m.size[v->number].role == UK_SIZE_ELSEWHERE && uk_mentions(a->relation, v);
+            elsewhere |= t->m.size[v->number].role == UK_SIZE_UNUSED && uk_mentions(a->relation, v);
         if (elsewhere)
             continue;
         if (is_trivial(t, a->relation, &of_sum)) {
-            t->m.first &= !of_sum; /* the kernel cannot initialize an empty sum, a call with 0 */
+            t->m.begins_sums &= !of_sum; /* the kernel cannot initialize an empty sum, a call with 0 */
             continue;
         }
         struct uk_index *r = bind_sizes(t->s, t->st, &t->m, a->relation, value);
@@ -331,15 +336,16 @@ bool uk_match_tiles(struct uk_attempt *t) {
     if (!is_box(t, t->st->bound, t->st->bounds, 0))
         return false;
     for (int o = 0; o < t->st->operands; o++)
-        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid, o) || !uk_match_within(t, o))
+        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid, o) ||
+            !uk_match_check_copy_source(t, o))
             return false;
     if (!uk_match_pads(t) || !check_extents(t) || !check_assumptions(t))
         return false;
     for (int i = 0; i < t->pairs; i++)
-        if (!uk_match_over(t, &t->pair[i]))
+        if (!uk_match_check_over(t, &t->pair[i]))
             return false;
     for (int n = 0; n < t->m.tensors; n++)
-        if (t->first[n] >= 0 && !uk_match_aligned(t, n))
+        if (t->first[n] >= 0 && !uk_match_check_alignment(t, n))
             return false;
     return true;
 }

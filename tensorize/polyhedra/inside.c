@@ -9,7 +9,7 @@
 static isl_set *add_outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
                             isl_set *bad) {
     for (int d = 0; d < a->tensor->dims; d++) {
-        isl_set *set = uk_leaving(s, st, a, d);
+        isl_set *set = uk_sizes_outside_shape(s, st, a, d);
 
         bad = set ? isl_set_union(bad, set) : bad;
         if (a->index[d]->op == UK_I_ELEMENT) {
@@ -40,7 +40,7 @@ static bool are_all(isl_set *any, isl_set *bad) {
 static const struct uk_access *never_inside(struct uk_schedule *s, const struct uk_stage *st,
                                             const struct uk_access *a, int *dim) {
     for (int d = 0; d < a->tensor->dims; d++) {
-        isl_set *bad = uk_leaving(s, st, a, d), *any = bad ? uk_instance_sizes(s, st) : NULL;
+        isl_set *bad = uk_sizes_outside_shape(s, st, a, d), *any = bad ? uk_instance_sizes(s, st) : NULL;
         bool never = bad && are_all(any, bad);
 
         isl_set_free(bad);
@@ -157,7 +157,7 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     isl_set *bad = isl_set_empty(isl_set_get_space(context));
     enum uk_status status = UK_OK;
 
-    const struct uk_stage *all = uk_without_guards(s, st);
+    const struct uk_stage *all = uk_stage_without_guards(s, st);
 
     if (!all) {
         isl_set_free(context);
@@ -185,7 +185,7 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     return status ? status : *out ? UK_OK : uk_out_of_memory(s->context);
 }
 
-enum uk_status uk_check_together(struct uk_schedule *s, struct uk_index *conditions) {
+enum uk_status uk_check_conditions(struct uk_schedule *s, struct uk_index *conditions) {
     uk_scope_begin(s);
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         uk_scope_stage(s, st);

@@ -236,7 +236,7 @@ isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loop
     return set;
 }
 
-isl_map *uk_isl_any(isl_space *sp) {
+isl_map *uk_isl_any_value(isl_space *sp) {
     isl_space *one = isl_space_set_from_params(isl_space_params(isl_space_copy(sp)));
 
     one = isl_space_add_dims(one, isl_dim_set, 1);
@@ -276,7 +276,8 @@ static bool is_plain(const struct uk_stage *st, const struct uk_index *index, co
     return false;
 }
 
-isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d) {
+isl_set *uk_sizes_outside_shape(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
+                                int d) {
     struct uk_affine f;
 
     if (uk_has_element(a->index[d]) || is_plain(st, a->index[d], a->tensor->shape[d]) ||
@@ -303,7 +304,7 @@ static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const
 
     for (int i = 0; i < n; i++)
         m = isl_map_flat_range_product(
-            m, uk_has_element(f[i].general) ? uk_isl_any(sp)
+            m, uk_has_element(f[i].general) ? uk_isl_any_value(sp)
                                             : isl_map_from_pw_aff(form_affine(s, st, sp, &f[i], st->loops)));
     isl_space_free(sp);
     return m;
@@ -401,13 +402,13 @@ static isl_map *threads_map(struct uk_schedule *s, const struct uk_stage *st) {
     return loops_to(s, st, &number, 1);
 }
 
-bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b, int operand,
-                int host, int inside, bool blocks) {
+bool uk_has_shared_element(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b,
+                           int operand, int host, int inside, bool blocks) {
     const struct uk_tensor *t = a->operand[0].tensor;
 
     /* Elements without any term, because of guards, are initialized too. */
-    a = uk_without_guards(s, a);
-    b = operand ? b : uk_without_guards(s, b);
+    a = uk_stage_without_guards(s, a);
+    b = operand ? b : uk_stage_without_guards(s, b);
     if (!a || !b)
         return true;
     uk_scope_begin(s);

@@ -54,7 +54,7 @@ isl_set *uk_relation_set(struct uk_schedule *s, const struct uk_stage *st, isl_s
 isl_pw_aff *uk_isl_affine(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
                           const struct uk_index *e);
 /* Maps every point of the space to all integers: an index that is read from a tensor can have any value. */
-isl_map *uk_isl_any(isl_space *sp);
+isl_map *uk_isl_any_value(isl_space *sp);
 /* The sizes for which a relation over sizes holds, as a parameter set. */
 isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation);
 /* The sizes for which the stage has an instance. */
@@ -74,14 +74,15 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
  * first `inside` loops: those at positions [0, host) run on the host and have one value for both accesses;
  * those at [host, inside) are over blocks; the first loop inside a block is at `inside`. Also true if isl
  * fails; then uk_isl_status has the error. */
-bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b, int operand,
-                int host, int inside, bool blocks);
+bool uk_has_shared_element(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b,
+                           int operand, int host, int inside, bool blocks);
 /* The sizes for which some instance of the access is outside its tensor's shape in dimension d. NULL is one
  * of these:
  * - no instance is outside, which is so plain that isl was not asked
  * - the index is an element of a tensor, which is tested at run time
  * - a failure, which uk_isl_status returns */
-isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d);
+isl_set *uk_sizes_outside_shape(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
+                                int d);
 /* The error of isl since uk_isl(), or else the context's, as a status; records isl's in the context. */
 enum uk_status uk_isl_status(struct uk_schedule *s);
 
@@ -111,7 +112,7 @@ enum uk_status uk_check_written(struct uk_schedule *s);
 enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out);
 /* Refuses the program if `conditions`, the conjunction of those of all stages, holds only for sizes with
  * which no stage computes anything. */
-enum uk_status uk_check_together(struct uk_schedule *s, struct uk_index *conditions);
+enum uk_status uk_check_conditions(struct uk_schedule *s, struct uk_index *conditions);
 
 /* ---- ast_index.c: converts isl's AST expressions to uk_index ---- */
 

@@ -43,12 +43,12 @@ static enum uk_status check_program(struct uk_program *p) {
 enum uk_status uk_program_check(struct uk_program *p) {
     enum uk_status status = uk_check_rules(p);
 
-    if (status || p->settled)
+    if (status || p->is_checked_for_sizes)
         return status;
     for (const struct uk_intrinsic *i = p->intrinsics; i && !status; i = i->next)
         status = check_program(i->declaration);
     if (!status)
         status = check_program(p);
-    p->settled = !status;
+    p->is_checked_for_sizes = !status;
     return status;
 }

@@ -36,7 +36,7 @@ static isl_set *less_than(struct uk_schedule *s, const struct uk_stage *st, isl_
 /* Maps every point to 0 <= index < extent: the values of an index that is read from a tensor. */
 static isl_map *any_of(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
                        const struct uk_index *extent) {
-    isl_map *all = uk_isl_any(sp), *end = isl_map_from_pw_aff(uk_isl_affine(s, st, sp, extent));
+    isl_map *all = uk_isl_any_value(sp), *end = isl_map_from_pw_aff(uk_isl_affine(s, st, sp, extent));
 
     all = isl_map_lower_bound_si(all, isl_dim_out, 0, 0);
     return isl_map_intersect(

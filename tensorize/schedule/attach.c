@@ -87,7 +87,7 @@ static enum uk_status find_stage(struct uk_attaching *a) {
     struct uk_stage *st = a->st = uk_stage_find(a->s, a->step->subject);
 
     if (!st) {
-        const char *near = uk_near_stage(a->s, a->step->subject);
+        const char *near = uk_closest_stage(a->s, a->step->subject);
 
         return uk_refuse_attach(a, "there is no stage of that name%s%s; name one of the statements",
                                 near ? "; did you mean " : "", near ? near : "");
@@ -233,7 +233,7 @@ enum uk_status uk_attach_loops(struct uk_attaching *a) {
     int own = st->loops;
     enum uk_status status;
 
-    uk_loops_apart(st, a->at->loop, a->prefix);
+    uk_separate_loop_ids(st, a->at->loop, a->prefix);
     memmove(&st->loop[a->prefix], &st->loop[0], sizeof st->loop[0] * (size_t)own);
     memcpy(&st->loop[0], a->at->loop, sizeof st->loop[0] * (size_t)a->prefix);
     st->loops = st->tile = own + a->prefix;

@@ -304,7 +304,7 @@ static enum uk_status check_races(const struct kernel *k, struct uk_stage *const
                 if (member[b]->operand[o].tensor != t || t->scope != UK_SCOPE_GLOBAL || (b < a && !o))
                     continue;
                 for (int blocks = 0; blocks < 2; blocks++) {
-                    if (!uk_crosses(k->s, member[a], member[b], o, k->host, k->inside, blocks))
+                    if (!uk_has_shared_element(k->s, member[a], member[b], o, k->host, k->inside, blocks))
                         continue;
                     enum uk_status status = uk_isl_status(k->s);
                     return status

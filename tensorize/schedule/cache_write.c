@@ -106,7 +106,7 @@ static enum uk_status find_regions(struct writing *w) {
     if (!status)
         status = uk_region_of(w->s, at, &written, kept, w->kept, &why);
     for (int d = 0; d < w->t->dims && !status; d++)
-        if (!uk_part_room(w->s, &w->kept->part[d])) {
+        if (!uk_part_extent(w->s, &w->kept->part[d])) {
             why = "nothing bounds an index of the tensor inside the loop";
             status = UK_NO_MATCH;
         }
@@ -230,7 +230,7 @@ enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step)
         (step->scope == UK_SCOPE_SHARED && (status = uk_sink_threads(s, w.a.at, &w.a.prefix, step->at))) ||
         (status = find_regions(&w)))
         return status;
-    if (uk_name_taken(s, name))
+    if (uk_is_name_used(s, name))
         return uk_refuse_attach(&w.a, "the name %s is taken; give another after ->", name);
     if (!w.is_read_inside && !(status = uk_check_sums_end(&w.a)))
         status = create_stage(&w, name);

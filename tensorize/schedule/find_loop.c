@@ -6,11 +6,11 @@
 static enum uk_status no_loop(struct uk_schedule *s, const struct uk_loop_name *name,
                               const struct uk_stage *only) {
     struct uk_text t = {0};
-    struct uk_near near = {.word = name->loop};
+    struct uk_closest_name near = {.word = name->loop};
 
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         for (int i = st->prefix; i < st->loops && (!only || only == st); i++) {
-            uk_nearer(&near, st->loop[i]->var->name);
+            uk_consider_name(&near, st->loop[i]->var->name);
             uk_put(&t, "%s%s.%s", t.length ? ", " : "", st->name, st->loop[i]->var->name);
         }
     enum uk_status status =
@@ -21,16 +21,16 @@ static enum uk_status no_loop(struct uk_schedule *s, const struct uk_loop_name *
     return status;
 }
 
-const char *uk_near_stage(const struct uk_schedule *s, const char *word) {
-    struct uk_near near = {.word = word};
+const char *uk_closest_stage(const struct uk_schedule *s, const char *word) {
+    struct uk_closest_name near = {.word = word};
 
     for (const struct uk_stage *st = s->stages; st; st = st->next)
-        uk_nearer(&near, st->name);
+        uk_consider_name(&near, st->name);
     return near.name;
 }
 
 static enum uk_status no_stage(struct uk_schedule *s, const struct uk_loop_name *name) {
-    const char *near = uk_near_stage(s, name->stage);
+    const char *near = uk_closest_stage(s, name->stage);
 
     return uk_fail(s->context, UK_REFUSED, name->at,
                    "there is no stage %s%s%s; name one of the statements or copies", name->stage,
@@ -82,7 +82,7 @@ enum uk_status uk_may_change(struct uk_schedule *s, const struct uk_stage *st, i
 }
 
 enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk_position at) {
-    for (const struct uk_stage *st = uk_name_is_known(s, name) ? s->stages : NULL; st; st = st->next) {
+    for (const struct uk_stage *st = uk_is_name_known(s, name) ? s->stages : NULL; st; st = st->next) {
         if (!strcmp(st->name, name))
             return uk_fail(s->context, UK_REFUSED, at, "%s names a stage already; choose another name", name);
         if (uk_own_position(st, name) >= 0)

@@ -133,7 +133,7 @@ static struct uk_index *with_subscripts(const struct inlining *i, const struct u
         return (struct uk_index *)e;
     struct uk_index *l = with_subscripts(i, at, e->a), *r = with_subscripts(i, at, e->b);
     return e->op == UK_I_SELECT ? uk_index_select(a, l, r, with_subscripts(i, at, e->c))
-                                : uk_index_with(a, e, l, r);
+                                : uk_index_with_operands(a, e, l, r);
 }
 
 static struct uk_expr *value_at(const struct inlining *i, const struct uk_access *at,
@@ -213,7 +213,7 @@ static enum uk_status keep_condition(const struct inlining *i, struct uk_stage *
 
 enum uk_status uk_apply_inline(struct uk_schedule *s, struct uk_step *step) {
     struct inlining i = {.s = s, .step = step, .stage = uk_stage_find(s, step->subject)};
-    const char *near = i.stage ? NULL : uk_near_stage(s, step->subject);
+    const char *near = i.stage ? NULL : uk_closest_stage(s, step->subject);
 
     if (!i.stage)
         return uk_fail(s->context, UK_REFUSED, step->at,

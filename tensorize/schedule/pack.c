@@ -19,7 +19,7 @@ static int find_operands(const struct uk_stage *st, const struct uk_step *step, 
     int n = 0;
 
     for (int o = 1; o < st->operands; o++)
-        if (uk_is_meant(step, &st->operand[o]))
+        if (uk_is_selected(step, &st->operand[o]))
             found[n++] = o;
     return n;
 }
@@ -206,7 +206,7 @@ static enum uk_status find_region(struct uk_packing_step *p) {
     }
     p->region = other;
     for (int d = 0; d < p->from->dims; d++)
-        if (!uk_part_room(p->s, &other->part[d]))
+        if (!uk_part_extent(p->s, &other->part[d]))
             return refuse(p, "nothing bounds an index of the tensor inside the loop");
     if (!(why = uk_check_room(other, p->step->scope)))
         why = uk_check_strides(&p->layout, other, p->step->scope);
@@ -229,7 +229,7 @@ static enum uk_status create_tensor(struct uk_packing_step *p) {
         p->tensor = p->shared->operand[0].tensor;
         return UK_OK;
     }
-    if (uk_name_taken(s, name))
+    if (uk_is_name_used(s, name))
         return uk_fail(s->context, UK_REFUSED, p->step->at,
                        "%s %s: the name %s is taken; give another after ->", p->what, p->step->subject, name);
     p->tensor = uk_layout_buffer(s, p->region, &p->layout, p->from, p->step->scope, name, p->step->at);

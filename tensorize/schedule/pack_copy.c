@@ -69,7 +69,7 @@ static enum uk_status bound_copy(struct uk_packing_step *p, const struct uk_part
     struct uk_affine only = {0};
 
     if (fills(p)) {
-        const int64_t most = uk_part_most(part);
+        const int64_t most = uk_part_constant_extent(part);
 
         only.coefficient[l->id] = 1;
         return uk_add_bound(p->s, c, &only, uk_index_int(p->s->arena, most ? (most - 1) / step + 1 : 0));

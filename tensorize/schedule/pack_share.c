@@ -28,7 +28,7 @@ bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript
     return same;
 }
 
-bool uk_is_meant(const struct uk_step *step, const struct uk_operand *o) {
+bool uk_is_selected(const struct uk_step *step, const struct uk_operand *o) {
     return !strcmp(o->tensor->name, step->subject) &&
            (!step->subscripts ||
             (o->expr && uk_same_access(&o->expr->access, step->subscript, step->subscripts)));

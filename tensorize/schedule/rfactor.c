@@ -66,7 +66,7 @@ static enum uk_status find_extent(struct factoring *f) {
     struct uk_index *zero[UK_MAX_LOOPS] = {0};
     int64_t n = uk_constant_extent(f->stage, f->loop);
 
-    f->extent = n >= 0 ? uk_index_int(f->s->arena, n) : uk_extent(f->s, f->stage, f->loop, zero);
+    f->extent = n >= 0 ? uk_index_int(f->s->arena, n) : uk_loop_end(f->s, f->stage, f->loop, zero);
     return f->extent ? UK_OK : refuse(f, "nothing bounds the loop alone; split the sum, or reorder");
 }
 

@@ -45,7 +45,7 @@ bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_
 /* Returns whether two values that read no tensor are equal. */
 bool uk_same_constant(const struct uk_expr *a, const struct uk_expr *b);
 /* Returns whether the step selects this access. */
-bool uk_is_meant(const struct uk_step *step, const struct uk_operand *o);
+bool uk_is_selected(const struct uk_step *step, const struct uk_operand *o);
 /* Returns the copy of that name, made for the whole program, if the reader can use it unchanged; else
  * NULL. */
 struct uk_stage *uk_find_shared(const struct uk_schedule *s, const struct uk_stage *reader, const char *name,
@@ -61,7 +61,7 @@ enum uk_status uk_reorder_loops(struct uk_schedule *s, struct uk_stage *st, stru
 bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript, int subscripts);
 const struct uk_stage *uk_first_reader(const struct uk_stage *copy);
 /* The closest match of an unknown stage's name, or NULL. */
-const char *uk_near_stage(const struct uk_schedule *s, const char *word);
+const char *uk_closest_stage(const struct uk_schedule *s, const char *word);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);
 /* Refuses to change a loop of a stage that is tensorized, or inside which a copy is attached. */

@@ -28,7 +28,7 @@ enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step,
 
 const char *uk_check_room(const struct uk_region *r, enum uk_scope scope) {
     for (int d = 0; d < r->dims && scope != UK_SCOPE_GLOBAL; d++)
-        if (uk_part_most(&r->part[d]) < 0)
+        if (uk_part_constant_extent(&r->part[d]) < 0)
             return scope == UK_SCOPE_SHARED
                        ? "the extent of a buffer in shared must be a constant; split the loops inside by a "
                          "factor"
@@ -64,7 +64,7 @@ const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, in
 
 /* The number of values of a digit of the region, if constant; else -1. */
 static int64_t digits_of(const struct uk_digit *digit, const struct uk_region *r) {
-    const int64_t most = uk_part_most(&r->part[digit->dim]);
+    const int64_t most = uk_part_constant_extent(&r->part[digit->dim]);
 
     return digit->modulus ? digit->modulus : most < 0 ? -1 : (most + digit->divisor - 1) / digit->divisor;
 }

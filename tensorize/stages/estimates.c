@@ -24,7 +24,7 @@ static int64_t dense_stride(const struct uk_var *v, const struct evaluation *e) 
         int64_t elements = 1;
         bool overflow = false;
 
-        uk_inner_first(t, order);
+        uk_order_by_stride(t, order);
         inner.known = true;
         for (int i = 0; i < t->stored_dims && inner.known && !overflow; i++) {
             const struct uk_index *stride = t->stride[order[i]];
@@ -74,12 +74,12 @@ static int64_t evaluate(const struct uk_schedule *s, const struct uk_index *e, b
     return v.known && !overflow && n > 0 ? n : 0;
 }
 
-int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e) {
+int64_t uk_known_size(const struct uk_schedule *s, const struct uk_index *e) {
     return evaluate(s, e, false);
 }
 
 double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e) {
-    int64_t n = uk_size_guess(s, e);
+    int64_t n = uk_known_size(s, e);
 
     return n ? (double)n : GUESS;
 }

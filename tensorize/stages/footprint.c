@@ -257,7 +257,7 @@ static bool moves(const struct uk_affine *f, const struct uk_stage *st, int pref
     return false;
 }
 
-const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st) {
+const struct uk_stage *uk_stage_without_guards(struct uk_schedule *s, const struct uk_stage *st) {
     struct uk_stage *all = NULL;
 
     for (int b = 0; b < st->bounds && !all; b++)
@@ -309,7 +309,7 @@ static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct 
 
 enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage, const struct uk_operand *o,
                             int prefix, struct uk_region *out, const char **why) {
-    const struct uk_stage *st = uk_without_guards(s, stage);
+    const struct uk_stage *st = uk_stage_without_guards(s, stage);
 
     if (!st)
         return uk_out_of_memory(s->context);

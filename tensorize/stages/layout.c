@@ -123,8 +123,8 @@ struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region
         struct uk_index *n = uk_index_int(a, digit->modulus);
 
         if (!digit->modulus) {
-            n = scope == UK_SCOPE_GLOBAL ? uk_part_room(s, &r->part[digit->dim])
-                                         : uk_index_int(a, uk_part_most(&r->part[digit->dim]));
+            n = scope == UK_SCOPE_GLOBAL ? uk_part_extent(s, &r->part[digit->dim])
+                                         : uk_index_int(a, uk_part_constant_extent(&r->part[digit->dim]));
             if (digit->divisor > 1)
                 n = uk_index_op(a, UK_I_DIV, uk_index_op(a, UK_I_ADD, n, uk_index_int(a, digit->divisor - 1)),
                                 uk_index_int(a, digit->divisor));

@@ -22,7 +22,7 @@ struct uk_index *uk_substitute(struct uk_arena *a, const struct uk_index *e, con
     struct uk_index *l = uk_substitute(a, e->a, v, by), *r = uk_substitute(a, e->b, v, by);
     if (e->op == UK_I_SELECT)
         return uk_index_select(a, l, r, uk_substitute(a, e->c, v, by));
-    return uk_index_with(a, e, l, r);
+    return uk_index_with_operands(a, e, l, r);
 }
 
 /* ---- forms ---- */
@@ -224,7 +224,7 @@ enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, co
         return UK_OK;
     }
     struct uk_index *a = index_of_form(s, st, &l), *b = e->b ? index_of_form(s, st, &r) : NULL;
-    out->general = uk_index_with(s->arena, e, a, b);
+    out->general = uk_index_with_operands(s->arena, e, a, b);
     return out->general ? UK_OK : uk_out_of_memory(s->context);
 }
 

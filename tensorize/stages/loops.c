@@ -115,16 +115,16 @@ static bool is_bounded_by_inner(const struct uk_stage *st, const struct uk_bound
     return false;
 }
 
-bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l) {
+bool uk_may_begin_above_zero(const struct uk_stage *st, const struct uk_loop *l) {
     for (int i = 0; i < st->bounds; i++)
         if (st->bound[i].form.coefficient[l->id] < 0)
             return true;
     return false;
 }
 
-struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st,
-                                 const struct uk_bound *bound, int bounds, const struct uk_loop *l,
-                                 struct uk_index *const *value) {
+struct uk_index *uk_loop_begin_within(struct uk_schedule *s, const struct uk_stage *st,
+                                      const struct uk_bound *bound, int bounds, const struct uk_loop *l,
+                                      struct uk_index *const *value) {
     struct uk_index *first = uk_index_int(s->arena, 0);
 
     for (int i = 0; i < bounds; i++) {
@@ -144,13 +144,14 @@ struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *s
     return first;
 }
 
-struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                          struct uk_index *const *value) {
-    return uk_first_within(s, st, st->bound, st->bounds, l, value);
+struct uk_index *uk_loop_begin(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                               struct uk_index *const *value) {
+    return uk_loop_begin_within(s, st, st->bound, st->bounds, l, value);
 }
 
-struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
-                                  int bounds, const struct uk_loop *l, struct uk_index *const *value) {
+struct uk_index *uk_loop_end_within(struct uk_schedule *s, const struct uk_stage *st,
+                                    const struct uk_bound *b, int bounds, const struct uk_loop *l,
+                                    struct uk_index *const *value) {
     struct uk_index *minimum = NULL;
 
     for (int i = 0; i < bounds; i++) {
@@ -168,9 +169,9 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
     return minimum;
 }
 
-struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                           struct uk_index *const *value) {
-    return uk_extent_within(s, st, st->bound, st->bounds, l, value);
+struct uk_index *uk_loop_end(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                             struct uk_index *const *value) {
+    return uk_loop_end_within(s, st, st->bound, st->bounds, l, value);
 }
 
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {

@@ -71,7 +71,7 @@ enum uk_status uk_names_begin(struct uk_schedule *s) {
     return status;
 }
 
-bool uk_name_is_known(const struct uk_schedule *s, const char *name) {
+bool uk_is_name_known(const struct uk_schedule *s, const char *name) {
     return find(s, name);
 }
 
@@ -88,7 +88,7 @@ struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name) {
     return NULL;
 }
 
-bool uk_name_taken(const struct uk_schedule *s, const char *name) {
+bool uk_is_name_used(const struct uk_schedule *s, const char *name) {
     if (!find(s, name))
         return false;
     return uk_find_tensor(s->program, name) || uk_find_var(s->program->sizes, name) || uk_stage_find(s, name);

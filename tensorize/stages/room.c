@@ -12,7 +12,7 @@ static bool may_be_negative(const struct uk_index *e) {
     return negative;
 }
 
-struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part) {
+struct uk_index *uk_part_extent(struct uk_schedule *s, const struct uk_part *part) {
     struct uk_index *minimum = NULL;
     bool negative = false;
 
@@ -49,7 +49,7 @@ static int64_t min_bound(const struct uk_part *part, bool by_outer) {
     return minimum;
 }
 
-int64_t uk_part_most(const struct uk_part *part) {
+int64_t uk_part_constant_extent(const struct uk_part *part) {
     const int64_t bound = min_bound(part, false);
 
     return bound < 0 ? min_bound(part, true) : bound;

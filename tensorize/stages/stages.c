@@ -72,7 +72,7 @@ static void renumber(struct uk_affine *f, const int *id) {
             f->coefficient[id[l]] = c[l];
 }
 
-void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n) {
+void uk_separate_loop_ids(struct uk_stage *st, struct uk_loop *const *other, int n) {
     const uint64_t others = ids_of(other, n);
     uint64_t used = others | ids_of(st->loop, st->loops);
     int id[UK_MAX_LOOPS];

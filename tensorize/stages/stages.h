@@ -7,7 +7,7 @@
  * m 14 -> mo mi` replaces m by 14*mo + mi everywhere, so no floor or remainder ever appears and isl sees
  * plain polyhedra. In this space every loop is >= 0. Bounds restrict it further: a sum of loops times
  * constants < an expression of the sizes. (The loop that is generated may begin after 0, if bounds leave out
- * its first values: uk_first.)
+ * its first values: uk_loop_begin.)
  *
  * Words: an *instance* is a point of this space at which all bounds hold. A *step* is an item of a schedule,
  * such as `split`. A *form*, in this header, is an affine form: struct uk_affine. The *prefix loops* of an
@@ -140,7 +140,7 @@ struct uk_stage {
      * elements, although its iterators run over all dimensions. */
     bool stores_part;
     /* The reason for which the automatic schedule found no kernel; or NULL. */
-    const char *plain_why;
+    const char *plain_loops_reason;
     /* The part of the automatic schedule that made the stage's nest; or NULL. */
     const struct uk_draft_name *draft;
     bool is_gone; /* removed: inlined, shared, or stored by another stage's kernel */
@@ -202,7 +202,7 @@ struct uk_schedule {
     /* Matcher: the score of the last failed attempt, the number of parts of the declaration that were found
      * in the nest before the first difference (attempt.h); it orders the reasons in messages. Negative: no
      * attempt was possible. INT_MAX: the attempt failed only on costs. */
-    int reached;
+    int match_score;
     /* Automatic schedules: the only kernel allowed for that stage; or NULL. */
     const char *wanted_stage, *wanted_kernel;
     /* is_automatic: the steps are not written by the user. as_written: there are no steps, except those that
@@ -216,7 +216,7 @@ struct uk_schedule {
 };
 
 /* True if a stage without a kernel may run as plain loops. */
-static inline bool uk_may_loop(const struct uk_schedule *s) {
+static inline bool uk_can_use_plain_loops(const struct uk_schedule *s) {
     return !s->options->require_kernels || s->target->interpreted;
 }
 
@@ -301,26 +301,28 @@ bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, co
                     const char *inner);
 /* Changes ids of loops of a root with nothing attached, so that they differ from those of the n other loops;
  * updates its affine forms. */
-void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n);
+void uk_separate_loop_ids(struct uk_stage *st, struct uk_loop *const *other, int n);
 /* Counts and names a new stage; refused beyond UK_MAX_STAGES. */
 enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const char *name,
                               struct uk_position at);
 /* The exclusive upper end of loop l, if the other loops have the given values, or 0 where the value is NULL:
  * the minimum over the bounds of ceil((upper - others) / coefficient). The loop's number of values is this
- * less uk_first. NULL: no bound, or no memory. A guard in which a loop without a value has a negative
+ * less uk_loop_begin. NULL: no bound, or no memory. A guard in which a loop without a value has a negative
  * coefficient bounds that loop, not this one. */
-struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                           struct uk_index *const *value);
+struct uk_index *uk_loop_end(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                             struct uk_index *const *value);
 /* The first value of loop l for which the guards hold: 0, or max(0, ..). */
-struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                          struct uk_index *const *value);
+struct uk_index *uk_loop_begin(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                               struct uk_index *const *value);
 /* True if guards may make the loop begin after 0. */
-bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
-/* uk_first and uk_extent for another list of bounds, such as uk_operand.within. */
-struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
-                                 int bounds, const struct uk_loop *l, struct uk_index *const *value);
-struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
-                                  int bounds, const struct uk_loop *l, struct uk_index *const *value);
+bool uk_may_begin_above_zero(const struct uk_stage *st, const struct uk_loop *l);
+/* uk_loop_begin and uk_loop_end for another list of bounds, such as uk_operand.within. */
+struct uk_index *uk_loop_begin_within(struct uk_schedule *s, const struct uk_stage *st,
+                                      const struct uk_bound *b, int bounds, const struct uk_loop *l,
+                                      struct uk_index *const *value);
+struct uk_index *uk_loop_end_within(struct uk_schedule *s, const struct uk_stage *st,
+                                    const struct uk_bound *b, int bounds, const struct uk_loop *l,
+                                    struct uk_index *const *value);
 /* The minimum of the constant upper ends that bounds give the loop; -1: none gives a constant. Guards of pads
  * do not count, since a copy of the operand drops them. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
@@ -344,8 +346,8 @@ int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *
 
 /* The value that definitions (--define), defaults of `size` items and assumptions give a size expression; 0:
  * they give none above 0. It is a guess insofar as callers need not pass the defaults. */
-int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e);
-/* uk_size_guess, or 1024 if that is 0. */
+int64_t uk_known_size(const struct uk_schedule *s, const struct uk_index *e);
+/* uk_known_size, or 1024 if that is 0. */
 double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e);
 /* uk_size_estimate without the values of --define. */
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e);
@@ -370,9 +372,9 @@ enum uk_status uk_names_begin(struct uk_schedule *s);
 enum uk_status uk_name_add(struct uk_schedule *s, const char *name);
 enum uk_status uk_name_add_stage(struct uk_schedule *s, struct uk_stage *st, const char *name);
 /* True if anything has had this name so far. */
-bool uk_name_is_known(const struct uk_schedule *s, const char *name);
+bool uk_is_name_known(const struct uk_schedule *s, const char *name);
 /* True if a tensor, a size or a stage has the name now. */
-bool uk_name_taken(const struct uk_schedule *s, const char *name);
+bool uk_is_name_used(const struct uk_schedule *s, const char *name);
 struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
 /* "<iterator><suffix>", with a number appended if the name is known; NULL: no memory. */
 const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
@@ -387,7 +389,7 @@ bool uk_steps_along(const struct uk_operand *o, const struct uk_loop *l);
 bool uk_has_guards(const struct uk_stage *st);
 /* The stage without its guards, since they leave out terms but not elements: a copy, or st if it has none.
  * NULL: no memory. */
-const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st);
+const struct uk_stage *uk_stage_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 
 /* ---- footprint.c, room.c: the part of a tensor that is accessed ---- */
 
@@ -421,10 +423,10 @@ enum uk_status uk_region_join(struct uk_schedule *s, struct uk_region *to, const
                               struct uk_index *const *shape, const char **why);
 /* An exclusive upper bound of x, over sizes only, that holds for all values of the prefix loops: the extent
  * that a buffer for the part needs. NULL: there is none. */
-struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part);
+struct uk_index *uk_part_extent(struct uk_schedule *s, const struct uk_part *part);
 /* A constant exclusive upper bound of x. The minimum of the constant bounds that do not depend on prefix
  * loops, as those of a tile; if there are none, the minimum of those that prefix loops lower; else -1. */
-int64_t uk_part_most(const struct uk_part *part);
+int64_t uk_part_constant_extent(const struct uk_part *part);
 bool uk_part_equal(const struct uk_part *a, const struct uk_part *b);
 bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b);
 /* The position x of an index in the part: f - offset, an expression over the stage's loops. If f is not
@@ -459,8 +461,8 @@ const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *
 /* True if the layout has more than one digit of the region's dimension. */
 bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim);
 /* Creates a buffer for the region of the tensor `of`, in the schedule's list; NULL: no memory. In memory
- * scopes other than global the region needs constant bounds (uk_part_most >= 0), which the caller has
- * checked; they become the buffer's extents. */
+ * scopes other than global the region needs constant bounds (uk_part_constant_extent >= 0), which the caller
+ * has checked; they become the buffer's extents. */
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
                                    const struct uk_buffer_layout *l, const struct uk_tensor *of,
                                    enum uk_scope scope, const char *name, struct uk_position at);

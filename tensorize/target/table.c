@@ -14,20 +14,20 @@
 
 static const char *const nothing[] = {NULL};
 
-#define ARCH(name_, triple_, flag_, is_device_, ...)              \
-    static const struct uk_arch name_ = {.name = #name_,          \
-                                         .triple = triple_,       \
-                                         .flag = flag_,           \
-                                         .is_device = is_device_, \
-                                         .features = nothing,     \
-                                         .others = nothing,       \
-                                         .instructions = nothing, \
+#define ARCH(name_, triple_, flag_, is_device_, ...)                 \
+    static const struct uk_arch name_ = {.name = #name_,             \
+                                         .triple = triple_,          \
+                                         .flag = flag_,              \
+                                         .is_device = is_device_,    \
+                                         .features = nothing,        \
+                                         .import_features = nothing, \
+                                         .instructions = nothing,    \
                                          __VA_ARGS__};
 #define UK_ARCH_ROW(name, llvm, triple, flag, ...) ARCH(name, triple, flag, false, __VA_ARGS__)
 #define UK_DEVICE_ROW(name, llvm, triple, flag, ...) ARCH(name, triple, flag, true, __VA_ARGS__)
 #include "machine/archs.def"
 static const struct uk_arch none = {
-    .name = "none", .prefix = "none-", .features = nothing, .others = nothing, .bits = 64};
+    .name = "none", .prefix = "none-", .features = nothing, .import_features = nothing, .bits = 64};
 
 #define UK_ARCH_ROW(name, ...) &name,
 const struct uk_arch *const uk_archs[] = {

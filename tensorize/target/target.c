@@ -15,7 +15,7 @@ bool uk_target_has(const struct uk_target *t, const char *feature) {
     return false;
 }
 
-int64_t uk_target_most_bytes(const struct uk_target *t) {
+int64_t uk_target_max_bytes(const struct uk_target *t) {
     return t->arch && t->arch->bits == 32 ? INT32_MAX : INT64_MAX;
 }
 
@@ -25,9 +25,9 @@ bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
 }
 
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope) {
-    return scope <= t->arch->widest ? NULL
-           : scope == UK_EXEC_WAVE  ? "the waves of a GPU"
-                                    : "the blocks of a GPU";
+    return scope <= t->arch->widest_scope ? NULL
+           : scope == UK_EXEC_WAVE        ? "the waves of a GPU"
+                                          : "the blocks of a GPU";
 }
 
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
@@ -82,7 +82,7 @@ const char *uk_target_lacks(const struct uk_target *t, const char *features) {
     for (const char *const *f = t->arch->features; *f; f++)
         if (listed(features, *f) && !uk_target_has(t, *f))
             return *f;
-    for (const char *const *f = t->arch->others; *f; f++)
+    for (const char *const *f = t->arch->import_features; *f; f++)
         if (listed(features, *f))
             return *f;
     return NULL;
@@ -285,7 +285,7 @@ static enum uk_status unknown_target(struct uk_context *c, const char *name) {
     const struct uk_arch *const *arch = uk_archs;
     struct uk_text list = {0};
     char base[64];
-    struct uk_near near = {.word = base};
+    struct uk_closest_name near = {.word = base};
     const size_t n = strcspn(name, "+");
 
     snprintf(base, sizeof base, "%.*s", n < sizeof base ? (int)n : 0, name);
@@ -295,9 +295,9 @@ static enum uk_status unknown_target(struct uk_context *c, const char *name) {
     for (const struct uk_target *t = uk_targets; t->name; t++)
         if (!t->interpreted && (!*arch || t->arch == *arch))
             uk_put(&list, ", %s", t->name);
-    uk_nearer(&near, "native");
+    uk_consider_name(&near, "native");
     for (const struct uk_target *t = uk_targets; t->name; t++)
-        uk_nearer(&near, t->name);
+        uk_consider_name(&near, t->name);
     if (target_meant(base))
         near.name = target_meant(base);
     enum uk_status s =

@@ -64,9 +64,9 @@ struct uk_arch {
     const char *const *triples; /* prefixes of triples, disjoint from other architectures' */
     /* The compiler's option that precedes a feature's name, "-m"; or "". */
     const char *flag;
-    const char *const *features; /* features that a target may have, in LLVM's spelling */
-    const char *const *others;   /* features that imported code may require, but no target has */
-    const char *intrinsics;      /* prefix of its LLVM intrinsics: "llvm.aarch64." */
+    const char *const *features;        /* features that a target may have, in LLVM's spelling */
+    const char *const *import_features; /* features that imported code may require, but no target has */
+    const char *intrinsics;             /* prefix of its LLVM intrinsics: "llvm.aarch64." */
     /* Pairs: prefix of an LLVM intrinsic's name after `intrinsics`, the feature that it needs. */
     const char *const *instructions;
     const char *half; /* the feature that converts between half and single precision */
@@ -81,9 +81,9 @@ struct uk_arch {
     /* Prefixes of what imports may not contain: LLVM intrinsics (their names after `intrinsics`) and asm
      * mnemonics; or NULL. */
     const char *const *not_in_imports;
-    enum uk_exec_scope widest; /* widest execution scope of its kernels; default UK_EXEC_THREAD */
-    unsigned spaces[4];        /* LLVM's address space of each enum uk_space; default 0 */
-    bool extends_int;          /* an int is passed and returned sign-extended to register width */
+    enum uk_exec_scope widest_scope; /* widest execution scope of its kernels; default UK_EXEC_THREAD */
+    unsigned spaces[4];              /* LLVM's address space of each enum uk_space; default 0 */
+    bool extends_int;                /* an int is passed and returned sign-extended to register width */
     /* Float conversions do not saturate: values are clamped before conversion to 8 and 16 bits. */
     bool clamps;
     bool flushes;          /* f32 vectors flush subnormal numbers to zero */
@@ -140,7 +140,7 @@ enum { UK_MAX_THREADS = 1024 }; /* the limit of uk_set_num_threads */
 enum uk_status uk_target_chosen(struct uk_context *c, const struct uk_options *options,
                                 const struct uk_target **out);
 /* Maximum size of an array in memory, in bytes. */
-int64_t uk_target_most_bytes(const struct uk_target *t);
+int64_t uk_target_max_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);
 /* True if the kernel is for the target's architecture, or for any and the target is not a GPU. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);

@@ -138,7 +138,7 @@ static bool is_far(const struct uk_verifier *v, int n) {
  * shrink until there is room. */
 static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
     const int number = v->number - v->edges, less = kind != FAR ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
-    const bool others = kind == FAR && (tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2);
+    const bool others = kind == FAR && (tries >= FEW_TRIES / 4 || v->failed_attempts >= FAR_TRIES / 2);
     int64_t min, max;
     int n = 0, together = 0;
 
@@ -297,7 +297,7 @@ static enum kind kind_of(const struct uk_verifier *v) {
 bool uk_verify_should_retry(struct uk_verifier *v) {
     const enum kind kind = kind_of(v);
 
-    return (kind == FAR || kind == TOGETHER) && ++v->again < FAR_TRIES;
+    return (kind == FAR || kind == TOGETHER) && ++v->failed_attempts < FAR_TRIES;
 }
 
 static bool choose(struct uk_verifier *v, enum kind kind) {

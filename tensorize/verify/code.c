@@ -80,7 +80,7 @@ static enum uk_status add_calls(struct uk_build *b, struct uk_arena *a) {
 
             if (!name)
                 return uk_out_of_memory(b->context);
-            if (in->form[k].given)
+            if (in->form[k].is_declared)
                 s = add_call(b, in, (enum uk_form_kind)k, name, a);
             if (s)
                 return s;
@@ -93,7 +93,7 @@ enum uk_status uk_verify_check_asm(struct uk_build *b, struct uk_text *found) {
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_form *f = &b->function->intrinsic[i]->form[k];
 
-            if (f->given && uk_verify_asm(b->module, f->symbol, &found[i * UK_FORMS + k]))
+            if (f->is_declared && uk_verify_asm(b->module, f->symbol, &found[i * UK_FORMS + k]))
                 return uk_out_of_memory(b->context);
         }
     return UK_OK;

@@ -308,7 +308,7 @@ static enum uk_status add_forms(struct uk_build *b, struct uk_arena *arena) {
     for (int i = 0; i < b->function->intrinsics && !s; i++) {
         s = check_registers(b, b->function->intrinsic[i]);
         for (int k = 0; k < UK_FORMS && !s; k++)
-            if (b->function->intrinsic[i]->form[k].given)
+            if (b->function->intrinsic[i]->form[k].is_declared)
                 s = add_form(b, b->function->intrinsic[i], &b->function->intrinsic[i]->form[k],
                              uk_verify_call_name(arena, i, k), arena);
     }

@@ -38,7 +38,7 @@ static int accesses(const struct uk_expr *e, const struct uk_tensor *t, const st
     return n;
 }
 
-/* Finds the dimensions of v->kept_dim; false unless each reduced iterator by itself is a subscript. */
+/* Finds the dimensions of v->nonzero_dim; false unless each reduced iterator by itself is a subscript. */
 static bool finds_dims(struct uk_verifier *v, const struct uk_access *a) {
     const struct uk_statement *s = v->intrinsic->computes;
 
@@ -49,7 +49,7 @@ static bool finds_dims(struct uk_verifier *v, const struct uk_access *a) {
             d++;
         if (d == a->tensor->dims)
             return false;
-        v->kept_dim[k - s->left_iterators] = d;
+        v->nonzero_dim[k - s->left_iterators] = d;
     }
     return true;
 }
@@ -62,12 +62,12 @@ static void draw_points(struct uk_verifier *v, int count) {
         for (int k = s->left_iterators; k < s->iterators; k++) {
             const int64_t extent = uk_verify_value(v, s->extent[k]);
 
-            v->kept_at[i][k - s->left_iterators] =
+            v->nonzero_at[i][k - s->left_iterators] =
                 !i && uk_verify_random(v, 4)
                     ? extent - 1
                     : (int64_t)uk_verify_random(v, (uint64_t)(extent > 0 ? extent : 1));
         }
-    v->kept = count;
+    v->nonzero_terms = count;
 }
 
 /* Takes only a tensor whose elements do not overlap in memory. */
@@ -83,7 +83,7 @@ bool uk_verify_keep_terms(struct uk_verifier *v, int count) {
         if (t == s->left.tensor || !uk_verify_rows_disjoint(v, t) || !vanishes(s->right, t) ||
             accesses(s->right, t, &a) != 1 || !finds_dims(v, a))
             continue;
-        v->kept_tensor = n;
+        v->nonzero_tensor = n;
         draw_points(v, count);
         return true;
     }
@@ -94,10 +94,10 @@ static bool is_kept(const struct uk_verifier *v, const int64_t *index) {
     const struct uk_statement *s = v->intrinsic->computes;
     const int reduced = s->iterators - s->left_iterators;
 
-    for (int i = 0; i < v->kept; i++) {
+    for (int i = 0; i < v->nonzero_terms; i++) {
         int k = 0;
 
-        while (k < reduced && index[v->kept_dim[k]] == v->kept_at[i][k])
+        while (k < reduced && index[v->nonzero_dim[k]] == v->nonzero_at[i][k])
             k++;
         if (k == reduced)
             return true;
@@ -233,7 +233,7 @@ union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *in
     double d;
 
     if (n < v->tensors && index &&
-        ((v->kept && n == v->kept_tensor && !is_kept(v, index)) ||
+        ((v->nonzero_terms && n == v->nonzero_tensor && !is_kept(v, index)) ||
          (v->left_is_zero && v->memory[n].tensor == computes->left.tensor)))
         return uk_type_is_float(s.type) ? (union uk_value){.d = 0} : (union uk_value){.i = 0};
     if (uk_type_is_float(s.type) && v->data == UK_SPECIAL && special(v, n, &d))

@@ -115,12 +115,12 @@ static void fill_kept(struct uk_verifier *v, const struct uk_memory *m, const un
     const int reduced = v->intrinsic->computes->iterators - v->intrinsic->computes->left_iterators;
     struct uk_box b;
 
-    for (int i = 0; i < v->kept && uk_box_begin(&b, v, m->tensor, true); i++) {
+    for (int i = 0; i < v->nonzero_terms && uk_box_begin(&b, v, m->tensor, true); i++) {
         int64_t at = 0;
 
         for (int k = 0; k < reduced; k++) {
-            at += v->kept_at[i][k] * b.stride[v->kept_dim[k]];
-            b.extent[v->kept_dim[k]] = 1;
+            at += v->nonzero_at[i][k] * b.stride[v->nonzero_dim[k]];
+            b.extent[v->nonzero_dim[k]] = 1;
         }
         do
             memcpy(m->origin + (at + uk_box_offset(&b)) * (int64_t)bytes,
@@ -140,7 +140,7 @@ static bool has_padding(struct uk_verifier *v, const struct uk_tensor *t) {
 bool uk_memory_fill_rows(struct uk_verifier *v, int n) {
     struct uk_memory *m = &v->memory[n];
     const bool hidden = m->tensor->is_written && !uk_verify_reads_output(v, m->tensor),
-               kept = v->kept && n == v->kept_tensor;
+               kept = v->nonzero_terms && n == v->nonzero_tensor;
     unsigned char *pool = draw_pool(v, n, hidden), *poison = draw_pool(v, n, true),
                   *zeros = calloc(2 * POOL, LARGEST_ELEMENT);
     const bool full = pool && poison && zeros;

@@ -202,13 +202,13 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
     if (!add_pages(v, m) || !map_spans(m))
         return false;
     for (int i = 0; i < m->spans; i++) {
-        m->span[i].kept = m->kept;
-        m->kept += m->span[i].length;
+        m->span[i].copy_offset = m->copy_bytes;
+        m->copy_bytes += m->span[i].length;
     }
     if (v->is_large)
         return true;
-    m->before = malloc(m->kept + 1);
-    m->expected = malloc(m->kept + 1);
+    m->before = malloc(m->copy_bytes + 1);
+    m->expected = malloc(m->copy_bytes + 1);
     return m->before && m->expected;
 }
 
@@ -289,7 +289,7 @@ static void fill(struct uk_verifier *v, int n) {
 
 static void copy(struct uk_memory *m, unsigned char *kept, bool back) {
     for (int i = 0; i < m->spans; i++) {
-        unsigned char *at = m->space + m->span[i].at, *copy_of_it = kept + m->span[i].kept;
+        unsigned char *at = m->space + m->span[i].at, *copy_of_it = kept + m->span[i].copy_offset;
 
         memcpy(back ? at : copy_of_it, back ? copy_of_it : at, m->span[i].length);
     }
@@ -479,7 +479,7 @@ bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigne
 static bool compare(struct uk_verifier *v, struct uk_memory *m) {
     for (int i = 0; i < m->spans; i++) {
         const struct uk_span *s = &m->span[i];
-        unsigned char *got = m->space + s->at, *expected = m->expected + s->kept;
+        unsigned char *got = m->space + s->at, *expected = m->expected + s->copy_offset;
 
         if (!memcmp(got, expected, s->length))
             continue;

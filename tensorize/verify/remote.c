@@ -46,9 +46,9 @@ enum uk_status uk_verify_guest_source(struct uk_context *c, const char *arch,
     uk_put(&table, "void (*const guest_calls[])(void) = {");
     for (int i = 0; i < count; i++)
         for (int k = 0; k < UK_FORMS; k++) {
-            if (list[i]->form[k].given)
+            if (list[i]->form[k].is_declared)
                 uk_put(out, "void call_%d_%d(void) __asm__(\"uk.verify.%d.%d\");\n", i, k, i, k);
-            uk_put(&table, list[i]->form[k].given ? "call_%d_%d, " : "0, ", i, k);
+            uk_put(&table, list[i]->form[k].is_declared ? "call_%d_%d, " : "0, ", i, k);
         }
     uk_put(out, "%s};\n", table.text ? table.text : "");
     free(table.text);

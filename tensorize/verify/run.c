@@ -233,7 +233,7 @@ void uk_verify_run(struct uk_verifier *v) {
          v->number++) {
         int done;
 
-        v->again = 0;
+        v->failed_attempts = 0;
         do {
             done = v->verdict->cases;
             if (!next_case(v))

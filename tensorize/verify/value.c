@@ -410,7 +410,7 @@ static bool start_exact(struct uk_verifier *v, int64_t terms) {
     if (v->data == UK_SPECIAL) /* its products with 0 are NaN */
         v->data = UK_LARGE;
     start(v, false);
-    return uk_verify_keep_terms(v, UK_VERIFY_KEPT) && fit(v, UK_VERIFY_KEPT);
+    return uk_verify_keep_terms(v, UK_VERIFY_NONZERO_TERMS) && fit(v, UK_VERIFY_NONZERO_TERMS);
 }
 
 static bool choose_values(struct uk_verifier *v, int64_t terms) {
@@ -422,7 +422,7 @@ static bool choose_values(struct uk_verifier *v, int64_t terms) {
     if (v->data == UK_ROUNDED) {
         if (start_rounded(v, terms))
             return true;
-        v->kept = 0;
+        v->nonzero_terms = 0;
         v->left_is_zero = false;
         v->data = UK_LARGE;
     }
@@ -431,7 +431,7 @@ static bool choose_values(struct uk_verifier *v, int64_t terms) {
 
 bool uk_verify_choose_magnitudes(struct uk_verifier *v) {
     choose_scales(v);
-    v->kept = 0;
+    v->nonzero_terms = 0;
     v->left_is_zero = v->has_small_exponents = v->is_long = v->keeps_normal = false;
     const bool good = choose_values(v, terms_of(v));
 

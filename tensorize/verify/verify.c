@@ -108,7 +108,7 @@ static enum uk_status report_result(struct job *j, pid_t pid, const struct uk_in
     if (end == UK_VERIFY_TOO_LONG)
         uk_put(&what, "does not return within %d seconds of CPU time", seconds);
     else if (end == UK_VERIFY_STUCK)
-        uk_put(&what, "does not return within %d seconds", seconds * UK_VERIFY_PATIENCE);
+        uk_put(&what, "does not return within %d seconds", seconds * UK_VERIFY_WALL_CLOCK_FACTOR);
     else if (v->state == UK_FAULTED)
         put_fault(&what, v);
     else if (v->state == UK_WRONG)
@@ -252,7 +252,7 @@ static enum uk_status verify_all(struct job *j, struct uk_program *p) {
         s = load(j, p, t);
     for (int i = 0; i < j->count && !s; i++)
         for (int k = 0; k < UK_FORMS && !s; k++)
-            if (j->list[i]->form[k].given)
+            if (j->list[i]->form[k].is_declared)
                 s = verify_form(j, i, (enum uk_form_kind)k);
     uk_jit_destroy(j->jit);
     free(j->device.image);

@@ -28,14 +28,14 @@ enum {
     /* Limit for the operands of a case together with a second one as large as the largest of them, which
      * exists while the signs of strides change (uk_memory_mirror). */
     UK_VERIFY_BYTES = 1 << 30,
-    UK_VERIFY_SECONDS = 60,       /* limit of CPU time for a call */
-    UK_VERIFY_PATIENCE = 20,      /* limit of wall-clock time in multiples of that: a call may wait, and other
-                                     processes may have the CPU */
-    UK_VERIFY_WORDS = 32,         /* maximum number of arguments of a form */
-    UK_VERIFY_TENSORS = 16,       /* maximum number of operands of a declaration */
-    UK_VERIFY_KEPT = 8,           /* terms that are not 0 in a sum that is too long to be exact */
-    UK_VERIFY_REDUCED = 8,        /* maximum number of iterators of such a sum */
-    UK_VERIFY_REGISTERS = 512,    /* maximum number of elements of an operand in a thread's registers */
+    UK_VERIFY_SECONDS = 60,           /* limit of CPU time for a call */
+    UK_VERIFY_WALL_CLOCK_FACTOR = 20, /* limit of wall-clock time in multiples of that: a call may wait, and
+                                other processes may have the CPU */
+    UK_VERIFY_WORDS = 32,             /* maximum number of arguments of a form */
+    UK_VERIFY_TENSORS = 16,           /* maximum number of operands of a declaration */
+    UK_VERIFY_NONZERO_TERMS = 8,      /* terms that are not 0 in a sum that is too long to be exact */
+    UK_VERIFY_REDUCED = 8,            /* maximum number of iterators of such a sum */
+    UK_VERIFY_REGISTERS = 512,        /* maximum number of elements of an operand in a thread's registers */
     UK_VERIFY_DEVICE_CASES = 100, /* cases on a GPU; each is run by a block of threads, with several tiles */
     UK_VERIFY_CANARY = 0xca       /* content of the accessible bytes that belong to no element */
 };
@@ -49,10 +49,10 @@ enum uk_placement {
     UK_PLACEMENTS
 };
 
-/* `at` and `length` are in bytes, from the begin of the operand's address range. `kept` is the offset of
- * these bytes in the copies, which hold all spans one after the other. */
+/* `at` and `length` are in bytes, from the begin of the operand's address range. `copy_offset` is the offset
+ * of these bytes in the copies, which hold all spans one after the other. */
 struct uk_span {
-    size_t at, length, kept;
+    size_t at, length, copy_offset;
 };
 
 struct uk_memory {
@@ -69,7 +69,7 @@ struct uk_memory {
     /* The range is too wide to be reserved as a whole: only the spans are mapped, the addresses between them
      * are free. */
     bool is_far;
-    size_t kept;                      /* length of each copy in bytes: the sum of all spans */
+    size_t copy_bytes;                /* length of each copy in bytes: the sum of all spans */
     unsigned char *before, *expected; /* the copies; NULL in large cases */
 };
 
@@ -152,12 +152,13 @@ struct uk_verifier {
     /* Far extents are reduced if the operands are too large. Of two that are far together one may stay far:
      * 0: the first; 1: the second; 2: neither. */
     int stays_far;
-    int again;         /* number of attempts at this case so far, if it is a far one, that could not be run */
-    int64_t all_edges; /* number of combinations of edges, each with odd and with even other sizes */
-    bool is_large;     /* this case is so large that only a sample of its elements is compared (large.c) */
-    int number;        /* number of this case, from 0 */
-    int64_t *size;     /* sizes of this case, by number */
-    bool *negative;    /* by number of the size: a stride that becomes negative for the call */
+    int failed_attempts; /* number of attempts at this case so far, if it is a far one, that could not be run
+                          */
+    int64_t all_edges;   /* number of combinations of edges, each with odd and with even other sizes */
+    bool is_large;       /* this case is so large that only a sample of its elements is compared (large.c) */
+    int number;          /* number of this case, from 0 */
+    int64_t *size;       /* sizes of this case, by number */
+    bool *negative;      /* by number of the size: a stride that becomes negative for the call */
     double *scalar;
     /* The contents of operands (value.c, element.c). */
     enum uk_data_kind data;
@@ -166,12 +167,12 @@ struct uk_verifier {
     int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: 0: most elements are the minimum; 1: the maximum */
     int special;                        /* UK_SPECIAL: 0: inf; 1: -inf; 2: NaN; 3: all of them */
     uint64_t one_in;                    /* UK_SPECIAL: one element in this many is special; 0: a few are */
-    /* If kept is not 0, all but `kept` terms of each sum are 0: the elements of tensor number kept_tensor are
-     * 0 except where the reduced iterators have the values kept_at[i], i < kept. kept_dim: the tensor's
-     * dimension that each reduced iterator indexes. */
-    int kept, kept_tensor;
-    int kept_dim[UK_VERIFY_REDUCED];
-    int64_t kept_at[UK_VERIFY_KEPT][UK_VERIFY_REDUCED];
+    /* If nonzero_terms is not 0, all but that many terms of each sum are 0: the elements of tensor number
+     * nonzero_tensor are 0 except where the reduced iterators have the values nonzero_at[i], i <
+     * nonzero_terms. nonzero_dim: the tensor's dimension that each reduced iterator indexes. */
+    int nonzero_terms, nonzero_tensor;
+    int nonzero_dim[UK_VERIFY_REDUCED];
+    int64_t nonzero_at[UK_VERIFY_NONZERO_TERMS][UK_VERIFY_REDUCED];
     /* left_is_zero: UK_ROUNDED: the elements of the output are 0 before the call. is_long: the sum has so
      * many terms that factors are only 1 or -1. */
     bool left_is_zero, is_long;
@@ -288,8 +289,8 @@ bool uk_verify_reads_output(const struct uk_verifier *v, const struct uk_tensor 
 /* Draws the element of tensor number n at `index`. index NULL: draws a value for any position; n may then be
  * the number of tensors plus the number of a scalar. */
 union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index);
-/* Makes all terms of the sum 0 except `count` of them, by zeros in one tensor (uk_verifier.kept). False: no
- * tensor's zeros do that. */
+/* Makes all terms of the sum 0 except `count` of them, by zeros in one tensor (uk_verifier.nonzero_terms).
+ * False: no tensor's zeros do that. */
 bool uk_verify_keep_terms(struct uk_verifier *v, int count);
 /* True if e calls exp, log, tanh, erf or pow, whose results are not specified to the last bit. */
 bool uk_verify_is_inexact(const struct uk_expr *e);
@@ -371,7 +372,7 @@ bool uk_memory_compare(struct uk_verifier *v);
 void uk_verify_begin_call(struct uk_verifier *v, pid_t process);
 void uk_verify_end_call(struct uk_verifier *v);
 /* The parent waits for the child, and kills it if a call takes more than `seconds` of CPU time, or
- * UK_VERIFY_PATIENCE times as long by the clock. *result: the child's, as from waitpid. */
+ * UK_VERIFY_WALL_CLOCK_FACTOR times as long by the clock. *result: the child's, as from waitpid. */
 enum uk_verify_end {
     UK_VERIFY_ENDED,    /* by itself */
     UK_VERIFY_TOO_LONG, /* killed: the call exceeded its limit of CPU time */

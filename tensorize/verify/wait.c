@@ -59,7 +59,7 @@ enum uk_verify_end uk_verify_wait(pid_t child, struct uk_call *call, int seconds
         } else if (end == UK_VERIFY_ENDED && number % 2) {
             if (takes_longer(call, number, seconds))
                 end = UK_VERIFY_TOO_LONG;
-            else if (uk_now() - since > seconds * 1e3 * UK_VERIFY_PATIENCE)
+            else if (uk_now() - since > seconds * 1e3 * UK_VERIFY_WALL_CLOCK_FACTOR)
                 end = UK_VERIFY_STUCK;
             if (end != UK_VERIFY_ENDED)
                 kill(child, SIGKILL);

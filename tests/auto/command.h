@@ -6,6 +6,6 @@
 #include "run_program.h"
 
 /* Sets the tolerance of each operand to that of `uk run --check`. The data are small integers. */
-void allow_roundings(struct random_data *d, const struct uk_program *p);
+void allow_tolerances(struct random_data *d, const struct uk_program *p);
 
 #endif

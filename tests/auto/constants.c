@@ -94,8 +94,9 @@ static void begin(struct example *e, const char *path) {
         .context = uk_context_create(), .path = path, .text = read_text(path), .random = seed};
     assert_non_null(e->context);
     snprintf(e->again, sizeof e->again, "--seed %" PRIu64 " --only %.30s", seed, strrchr(path, '/') + 1);
-    e->run = (struct run){
-        .context = e->context, .program = run_parse(e->context, path, e->text, NULL), .again = e->again};
+    e->run = (struct run){.context = e->context,
+                          .program = run_parse(e->context, path, e->text, NULL),
+                          .repeat_arguments = e->again};
     assert_true(uk_program_sizes(e->run.program) <= SIZES);
 }
 
@@ -120,7 +121,7 @@ static void make_data(struct example *e, const int64_t *size, struct random_data
         for (int i = 0; i < d->tensors; i++)
             memcpy(d->wanted[i] + RANDOM_DATA_MARGIN, d->origin[i], d->bytes[i]);
     }
-    allow_roundings(d, p);
+    allow_tolerances(d, p);
     if (!d->uninterpreted)
         run_is_right(&e->run, d);
 }
@@ -144,7 +145,7 @@ static void check(struct example *e, const int64_t *size) {
     struct run r = {.context = e->context,
                     .program = run_parse(e->context, e->path, e->text, NULL),
                     .options = e->run.options,
-                    .again = e->again};
+                    .repeat_arguments = e->again};
     struct random_data d;
 
     make_data(e, size, &d);

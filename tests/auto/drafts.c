@@ -141,7 +141,7 @@ static void draw_data(struct trial *t, struct uk_program *p) {
         for (int try = 0; try < 16; try++)
             if (draw_sizes(t, p, tuple, try, d->size)) {
                 random_data_fill(d, p, t->random);
-                allow_roundings(d, p);
+                allow_tolerances(d, p);
                 t->tuples++;
                 break;
             }
@@ -189,7 +189,7 @@ static void schedule(struct trial *t, const struct way *w, int tuple) {
     struct run r = {.context = context,
                     .program = run_parse(context, t->name, t->text, NULL),
                     .options = {.target = targets[w->target], .threads = w->threads},
-                    .again = t->again};
+                    .repeat_arguments = t->again};
 
     r.program->steps = NULL;
     for (int i = 0; d && i < uk_program_sizes(r.program); i++)

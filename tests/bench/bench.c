@@ -288,9 +288,9 @@ static void declarations(void **state) {
     }
     snprintf(text, sizeof text, "%s  assume 1 <= I <= 4 and P %% 2 == 0\n%s", begin, end);
     assert_true(bench_declaration_read(text, &d, &at));
-    assert_int_equal(d.least['I' - 'A'], 1);
-    assert_int_equal(d.most['I' - 'A'], 4);
-    assert_int_equal(d.multiple['P' - 'A'], 2);
+    assert_int_equal(d.min_size['I' - 'A'], 1);
+    assert_int_equal(d.max_size['I' - 'A'], 4);
+    assert_int_equal(d.size_multiple['P' - 'A'], 2);
 
     /* The declarations of all kernels, also those of other architectures, are understood. */
     for (int i = 0; i < uk_kernel_count(); i++) {

@@ -271,7 +271,7 @@ static void check_program(int number, int *refused) {
                             .options = ways[w],
                             .workspace = work,
                             .call = call_guarded,
-                            .again = again};
+                            .repeat_arguments = again};
         if (run_compile(&r[w]))
             fail_msg("%s: %s\n%s", again, uk_context_message(context), text);
     }

@@ -212,7 +212,8 @@ struct uk_intrinsic *make_intrinsic(struct maker *m, const char *symbol, int cou
 
     in->name = symbol;
     in->declaration = inner;
-    *form = (struct uk_form){.given = true, .result = UK_CTYPE_VOID, .symbol = symbol, .arguments = count};
+    *form =
+        (struct uk_form){.is_declared = true, .result = UK_CTYPE_VOID, .symbol = symbol, .arguments = count};
     form->argument = get(m, sizeof *form->argument * (size_t)(count + 1));
     outer->tensors = NULL;
     for (int i = 0; i < count; i++) {

@@ -50,11 +50,11 @@ static const char *reduction(struct random_program *r, struct piece *v) {
     const bool fine = v->range.exact;
     const int which = below(r, 5);
 
-    if (which < 2 && fine && random_fits(v->type, v->range.most * MOST_TERMS, v->range.fraction)) {
-        v->range.most *= MOST_TERMS;
+    if (which < 2 && fine && random_fits(v->type, v->range.max_magnitude * MOST_TERMS, v->range.fraction)) {
+        v->range.max_magnitude *= MOST_TERMS;
         return "sum";
     }
-    if (which == 2 && fine && (!is_float(v->type) || (v->range.most <= 1 && !v->range.fraction)))
+    if (which == 2 && fine && (!is_float(v->type) || (v->range.max_magnitude <= 1 && !v->range.fraction)))
         return "prod";
     if (!fine && is_float(v->type))
         return "";
@@ -162,9 +162,10 @@ static bool update_statement(struct random_program *r, struct piece *v, char wor
         return false;
     if (is_float(t->type) && which < 2) {
         if (which || !t->range.exact || !v->range.exact ||
-            !random_fits(t->type, t->range.most + v->range.most, random_either(t->range, v->range).fraction))
+            !random_fits(t->type, t->range.max_magnitude + v->range.max_magnitude,
+                         random_either(t->range, v->range).fraction))
             return false;
-        t->range = (struct value_range){.most = t->range.most + v->range.most,
+        t->range = (struct value_range){.max_magnitude = t->range.max_magnitude + v->range.max_magnitude,
                                         .fraction = random_either(t->range, v->range).fraction,
                                         .exact = true};
     } else {

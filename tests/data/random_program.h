@@ -20,7 +20,7 @@ enum { RANDOM_ITERATORS = 4, RANDOM_STAGES = 8, RANDOM_TENSORS = 40, RANDOM_LOOP
 /* Values of magnitude at most `most`, in multiples of 2^-fraction; if not `exact`, they are only compared,
  * converted and copied. */
 struct value_range {
-    double most;
+    double max_magnitude;
     int fraction;
     bool exact;
 };

@@ -35,7 +35,7 @@ bool random_fits(enum uk_type t, double most, int fraction) {
 }
 
 static struct value_range any_value(enum uk_type t) {
-    return (struct value_range){.most = is_float(t) ? 2 : INFINITY, .exact = true};
+    return (struct value_range){.max_magnitude = is_float(t) ? 2 : INFINITY, .exact = true};
 }
 
 /* ---- accesses ---- */
@@ -200,7 +200,7 @@ static void literal(struct random_program *r, enum uk_type type, struct piece *o
     static const char *const wide[] = {"-9223372036854775807", "-2147483648", "-32768", "-128", "255"};
 
     out->type = type;
-    out->range = (struct value_range){.most = is_float(type) ? 3 : INFINITY, .exact = true};
+    out->range = (struct value_range){.max_magnitude = is_float(type) ? 3 : INFINITY, .exact = true};
     if (is_float(type) && !below(r, 3)) {
         out->range.fraction = 2;
         random_put(out->text, "%s", halves[below(r, 5)]);
@@ -229,14 +229,14 @@ static void leaf(struct random_program *r, enum uk_type type, struct piece *out)
         random_put(out->text, "%s(index(%s + %d))", random_type_names[type],
                    random_iterators[any_iterator(r)], below(r, 3));
         out->type = type;
-        out->range = (struct value_range){.most = is_float(type) ? 8 : INFINITY, .exact = true};
+        out->range = (struct value_range){.max_magnitude = is_float(type) ? 8 : INFINITY, .exact = true};
     } else {
         literal(r, type, out);
     }
 }
 
 struct value_range random_either(struct value_range a, struct value_range b) {
-    return (struct value_range){.most = fmax(a.most, b.most),
+    return (struct value_range){.max_magnitude = fmax(a.max_magnitude, b.max_magnitude),
                                 .fraction = a.fraction > b.fraction ? a.fraction : b.fraction,
                                 .exact = a.exact && b.exact};
 }
@@ -271,14 +271,15 @@ void random_arithmetic(struct random_program *r, const struct piece *a, const st
     const bool exact = a->range.exact && b->range.exact;
     const int fraction = random_either(a->range, b->range).fraction, which = below(r, 3);
 
-    if (which < 2 && (!exact || random_fits(t, a->range.most + b->range.most, fraction))) {
+    if (which < 2 && (!exact || random_fits(t, a->range.max_magnitude + b->range.max_magnitude, fraction))) {
         random_put(out->text, "(%s %s %s)", a->text, which ? "-" : "+", b->text);
-        out->range =
-            (struct value_range){.most = a->range.most + b->range.most, .fraction = fraction, .exact = exact};
-    } else if (exact &&
-               random_fits(t, a->range.most * b->range.most, a->range.fraction + b->range.fraction)) {
+        out->range = (struct value_range){.max_magnitude = a->range.max_magnitude + b->range.max_magnitude,
+                                          .fraction = fraction,
+                                          .exact = exact};
+    } else if (exact && random_fits(t, a->range.max_magnitude * b->range.max_magnitude,
+                                    a->range.fraction + b->range.fraction)) {
         random_put(out->text, "%s * %s", a->text, b->text);
-        out->range = (struct value_range){.most = a->range.most * b->range.most,
+        out->range = (struct value_range){.max_magnitude = a->range.max_magnitude * b->range.max_magnitude,
                                           .fraction = a->range.fraction + b->range.fraction,
                                           .exact = true};
     } else {
@@ -342,7 +343,7 @@ static void function(struct random_program *r, enum uk_type type, struct piece *
         break;
     case 3:
         random_put(out->text, "%s(%s)", below(r, 2) ? "floor" : "ceil", a->text);
-        out->range.most = ceil(out->range.most);
+        out->range.max_magnitude = ceil(out->range.max_magnitude);
         break;
     case 4:
         random_put(out->text, "sqrt(%s)", a->text);
@@ -350,11 +351,11 @@ static void function(struct random_program *r, enum uk_type type, struct piece *
         break;
     default:
         leaf(r, type, a);
-        if (a->range.exact && a->range.most <= 3 && !a->range.fraction && a->text[0] == 'X') {
+        if (a->range.exact && a->range.max_magnitude <= 3 && !a->range.fraction && a->text[0] == 'X') {
             const int f = below(r, 5);
 
             random_put(out->text, "round(%s%s%s)", before[f], a->text, behind[f]);
-            out->range = (struct value_range){.most = 32, .exact = true};
+            out->range = (struct value_range){.max_magnitude = 32, .exact = true};
         } else {
             *out = *a;
         }
@@ -373,11 +374,12 @@ static void conversion(struct random_program *r, enum uk_type type, int depth, s
     out->type = type;
     out->range = a->range;
     if (!is_float(type))
-        out->range = (struct value_range){.most = INFINITY, .exact = true};
-    else if (!is_float(from) || !a->range.exact || !random_fits(type, a->range.most, a->range.fraction))
-        out->range = (struct value_range){.most = INFINITY, .exact = false};
+        out->range = (struct value_range){.max_magnitude = INFINITY, .exact = true};
+    else if (!is_float(from) || !a->range.exact ||
+             !random_fits(type, a->range.max_magnitude, a->range.fraction))
+        out->range = (struct value_range){.max_magnitude = INFINITY, .exact = false};
     if (from == UK_I8 && is_float(type) && type != UK_BF16)
-        out->range = (struct value_range){.most = 128, .exact = true};
+        out->range = (struct value_range){.max_magnitude = 128, .exact = true};
     free(a);
 }
 

@@ -141,11 +141,12 @@ void run_complain(struct run *r, const struct random_data *d, const char *what) 
     const struct uk_options *o = &r->options;
     char sizes[1024] = "", *text = NULL;
 
-    if (r->quiet || r->wrong++ > 5) /* the first few suffice */
+    if (r->is_quiet || r->wrong++ > 5) /* the first few suffice */
         return;
     if (d)
         random_data_shape(r->program, d, sizes, sizeof sizes);
-    print_error("%s: %s, %d threads, %s,%s: %s\n%s\n", r->again ? r->again : "always the same",
+    print_error("%s: %s, %d threads, %s,%s: %s\n%s\n",
+                r->repeat_arguments ? r->repeat_arguments : "always the same",
                 o->target ? o->target : "native", o->threads, o->interpret ? "interpreted" : "machine code",
                 sizes, what, uk_context_message(r->context));
     if (!uk_program_print(r->program, &text))

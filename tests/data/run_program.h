@@ -25,9 +25,9 @@ struct run {
     void *workspace;           /* NULL unless the workspace is an argument */
     /* Calls the module, for instance through a GPU's memory; NULL: uk_module_call(). */
     int (*call)(const struct run *r, const int64_t *sizes, struct random_data *d);
-    const char *again; /* for messages: arguments that repeat this run */
-    bool quiet;        /* prints nothing */
-    int wrong;         /* number of wrong calls, unless quiet */
+    const char *repeat_arguments; /* for messages: arguments that repeat this run */
+    bool is_quiet;                /* prints nothing */
+    int wrong;                    /* number of wrong calls, unless is_quiet */
 };
 
 /* Parses the text, followed by the schedule `steps` unless that is NULL. Fails the test if it is refused. */

@@ -17,10 +17,10 @@ struct check {
     unsigned char *before[OPERANDS];
     /* contents of an output's arena after the reference on absolute values */
     unsigned char *magnitude[OPERANDS];
-    struct rows_apart {
+    struct far_rows {
         struct arena space;
         struct operand of;
-    } apart[OPERANDS]; /* the last address space with rows on separate pages */
+    } far_row[OPERANDS]; /* the last address space with rows on separate pages */
     uint64_t seed;
     char *message;
     size_t size;
@@ -41,7 +41,7 @@ bool check_run(struct check *c, const char **broken, const void **at);
 /* Checks one call of c->shape: places and fills operands, calls, and compares everything in their arenas. */
 bool check_call(struct check *c);
 
-/* ---- check_apart.c: rows on separate pages ---- */
+/* ---- check_far_rows.c: rows on separate pages ---- */
 
 /* Checks rows so far apart that strides need 64 bits; only two rows, if the kernel accepts fewer than a
  * tile's. */
@@ -51,6 +51,6 @@ bool check_far_rows(struct check *c);
  * check_far_rows(). */
 enum { CHECK_FAR_K = 3 };
 bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc);
-void check_release_rows(struct rows_apart *a);
+void check_release_rows(struct far_rows *a);
 
 #endif

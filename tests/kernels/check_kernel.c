@@ -47,9 +47,9 @@ static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
     const struct op *op = &c->op;
     bool ok = true;
 
-    for (int64_t mr = op->least_rows; mr <= op->most_rows; mr++)
-        for (int64_t nr = op->least_columns; nr <= op->most_columns && ok; nr++) {
-            if (nr > SOME_COLUMNS && nr != op->most_columns && op->is_wide)
+    for (int64_t mr = op->min_rows; mr <= op->max_rows; mr++)
+        for (int64_t nr = op->min_columns; nr <= op->max_columns && ok; nr++) {
+            if (nr > SOME_COLUMNS && nr != op->max_columns && op->is_wide)
                 continue;
             if (k)
                 ok = check_edge(c, *k, mr, nr, turn);
@@ -68,8 +68,8 @@ static bool make_arenas(struct check *c, int64_t k) {
 
     for (int v = 0; v < 2 * STEPS; v++) {
         const struct shape most = {.k = k,
-                                   .mr = c->op.most_rows,
-                                   .nr = c->op.most_columns,
+                                   .mr = c->op.max_rows,
+                                   .nr = c->op.max_columns,
                                    .gap = GAP,
                                    .step = 1 + v / 2,
                                    .reversed = v % 2};
@@ -95,7 +95,7 @@ static void free_arenas(struct check *c) {
         free(c->before[i]);
         free(c->magnitude[i]);
         c->before[i] = c->magnitude[i] = NULL;
-        check_release_rows(&c->apart[i]);
+        check_release_rows(&c->far_row[i]);
     }
 }
 

@@ -26,15 +26,15 @@ static enum element type_named(const char *name) {
 }
 
 static bool has(const struct op *op, char letter) {
-    return op->is.has[letter - 'A'];
+    return op->is.has_size[letter - 'A'];
 }
 
 /* The range of values to test for a size; only `tile` if the size is not a parameter. */
 static void range(const struct op *op, char letter, int64_t tile, int64_t *least, int64_t *most) {
     const int i = letter - 'A';
 
-    *least = has(op, letter) ? op->is.least[i] : tile;
-    *most = !has(op, letter) ? tile : op->is.most[i] ? op->is.most[i] : 2 * tile + 3;
+    *least = has(op, letter) ? op->is.min_size[i] : tile;
+    *most = !has(op, letter) ? tile : op->is.max_size[i] ? op->is.max_size[i] : 2 * tile + 3;
 }
 
 bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t size) {
@@ -52,13 +52,13 @@ bool check_op(const struct uk_kernel *row, struct op *op, char *what, size_t siz
                  (int)strcspn(at, "\n"), op->reference ? at : row->op);
         return false;
     }
-    range(op, 'I', row->mr, &op->least_rows, &op->most_rows);
-    range(op, 'J', row->nr, &op->least_columns, &op->most_columns);
+    range(op, 'I', row->mr, &op->min_rows, &op->max_rows);
+    range(op, 'J', row->nr, &op->min_columns, &op->max_columns);
     for (char letter = 'A'; letter <= 'Z'; letter++) /* sizes other than the tile's and panels' are loops */
         op->has_k |= has(op, letter) && !strchr("IJWG", letter);
     op->has_acc = op->is.computes && op->is.updates;
     op->adds = op->is.adds || !op->is.computes;
-    op->is_wide = op->most_columns > 64;
+    op->is_wide = op->max_columns > 64;
     return true;
 }
 
@@ -73,16 +73,16 @@ static void put_window(const struct shape *s, struct bench_sizes *z) {
 
 /* Maps n to a value that the operation's declaration allows for the size. */
 static int64_t within(const struct op *op, int i, int64_t n) {
-    const int64_t multiple = op->is.multiple[i] ? op->is.multiple[i] : 1;
+    const int64_t multiple = op->is.size_multiple[i] ? op->is.size_multiple[i] : 1;
 
-    n = n < op->is.least[i] ? op->is.least[i] : n;
+    n = n < op->is.min_size[i] ? op->is.min_size[i] : n;
     n = (n + multiple - 1) / multiple * multiple;
-    return op->is.most[i] && n > op->is.most[i] ? op->is.most[i] : n;
+    return op->is.max_size[i] && n > op->is.max_size[i] ? op->is.max_size[i] : n;
 }
 
 static void put_sizes(const struct uk_kernel *row, const struct op *op, const struct shape *s,
                       struct bench_sizes *z) {
-    const int64_t kr = row->kr, multiple = op->is.multiple['P' - 'A'];
+    const int64_t kr = row->kr, multiple = op->is.size_multiple['P' - 'A'];
     const int64_t packed = has(op, 'J') ? s->nr : s->mr;
 
     *z = (struct bench_sizes){

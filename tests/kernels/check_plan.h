@@ -53,7 +53,7 @@ struct op {
     struct bench_declaration is;
     /* Tested sizes: up to two tiles and a remainder if any number is allowed; one if it is not a
      * parameter. */
-    int64_t least_rows, most_rows, least_columns, most_columns;
+    int64_t min_rows, max_rows, min_columns, max_columns;
     bool has_k, has_acc, adds; /* adds: always adds to the output */
     bool is_wide;              /* so many vectors of columns that a sample represents them */
 };

@@ -45,7 +45,7 @@ static LLVMAttributeRef attribute(LLVMContextRef llvm, const char *name) {
 static int accumulate_argument(const struct uk_intrinsic *in) {
     const struct uk_form *compute = &in->form[UK_FORM_COMPUTE], *update = &in->form[UK_FORM_UPDATE];
 
-    for (int i = 0; update->given && i < update->arguments; i++)
+    for (int i = 0; update->is_declared && i < update->arguments; i++)
         if (update->argument[i].number != compute->argument[i].number)
             return i;
     return -1;

@@ -166,7 +166,7 @@ static void programs_run(void **state) {
         struct run r = {.context = c,
                         .program = parse(c, b),
                         .options.target = strstr(b->text, "\n  bind ") ? "interp" : NULL,
-                        .again = "page"};
+                        .repeat_arguments = "page"};
         if (run_compile(&r))
             fail_msg("%s:%d: %s", page, b->line, uk_context_message(c));
         if (!run(b, &r, 0))

@@ -124,7 +124,7 @@ static int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_
     }
     const int status = uk_module_call(r->module, sizes, d->scalar, argument);
     const bool unknown = status && strstr(uk_gpu_message(gpu), "is not simulated");
-    if (status && !unknown && !r->quiet)
+    if (status && !unknown && !r->is_quiet)
         print_error("status %d: %s\n", status, uk_gpu_message(gpu));
     check_unsimulated += unknown;
     for (int i = 0; i < d->tensors; i++) {
@@ -285,8 +285,8 @@ enum outcome check_schedule(const struct kind *k, const char *target, int thread
     struct uk_text text = {0};
     struct run r = {.context = check_context,
                     .options = {.target = target, .threads = threads},
-                    .again = check_again,
-                    .quiet = check_quiet};
+                    .repeat_arguments = check_again,
+                    .is_quiet = check_quiet};
 
     put_program(&text, k);
     assert_non_null(text.text);

@@ -118,10 +118,10 @@ static enum outcome try_steps(void *user, const char *steps, bool quiet) {
         p->steps = NULL;
         p->has_schedule = false;
     }
-    t->run.quiet = quiet;
+    t->run.is_quiet = quiet;
     /* Parsing the steps fails only if a name is taken. */
     const enum outcome o = !status ? outcome_of(t) : status == UK_REFUSED ? REFUSED : WRONG;
-    t->run.quiet = false;
+    t->run.is_quiet = false;
     return o;
 }
 
@@ -167,7 +167,8 @@ static void one_program(int number, bool compile, struct count *n) {
     int refused = 0;
 
     snprintf(again, sizeof again, "--seed %" PRIu64 " --only %d", seed, number);
-    t = (struct attempt){.run = {.context = context, .again = again}, .number = number, .compile = compile};
+    t = (struct attempt){
+        .run = {.context = context, .repeat_arguments = again}, .number = number, .compile = compile};
     const char *text = draw(&t, &r);
     struct random_steps *steps = random_steps_make(&r);
     assert_non_null(steps);

@@ -45,7 +45,7 @@ static void check_schedule(const struct example *e, const char *steps) {
                     .program = run_parse(context, e->name, e->program, steps),
                     .options = {.target = kernels ? "x86_64-avx2" : "native",
                                 .threads = strstr(steps, "parallel") ? 2 : 1},
-                    .again = e->name};
+                    .repeat_arguments = e->name};
 
     if (run_loops(&r, NULL))
         fail_msg("%s: %s\n%s", e->name, uk_context_message(context), steps);

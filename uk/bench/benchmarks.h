@@ -62,7 +62,7 @@ int uk_bench_gpu(const struct uk_arguments *a);
 
 struct bench_library;
 /* Sets two libraries: uk_sgemm and uk_dgemm called like BLAS, and the same with plans made beforehand. */
-void uk_bench_ours(struct bench_library *libraries, int isa, int threads);
+void uk_bench_own_products(struct bench_library *libraries, int isa, int threads);
 
 /* ---- networks.c ---- */
 

@@ -33,7 +33,7 @@ struct work {
 };
 
 static bool has(const struct bench_declaration *d, char letter) {
-    return d->has[letter - 'A'];
+    return d->has_size[letter - 'A'];
 }
 
 static bool is_of_vectors(const struct bench_declaration *d) {
@@ -53,7 +53,7 @@ static int find_work(const struct uk_kernel *k, struct work *w) {
     if (status)
         return status;
     w->unit = d->multiplies ? "multiply-add" : "element";
-    w->size = has(d, 'P') ? 'P' : has(d, 'J') && !has(d, 'I') && !d->most['J' - 'A'] ? 'J' : 0;
+    w->size = has(d, 'P') ? 'P' : has(d, 'J') && !has(d, 'I') && !d->max_size['J' - 'A'] ? 'J' : 0;
     if (w->size == 'P')
         w->step = uk_kernel_kr(k);
     uk_bench_sizes(k, d, MANY * w->step, &sizes);

@@ -496,7 +496,7 @@ int uk_bench_gemm(const struct uk_arguments *a) {
     if (!status)
         status = read_shapes(&s);
     if (!status) {
-        uk_bench_ours(s.library, s.isa, s.threads);
+        uk_bench_own_products(s.library, s.isa, s.threads);
         bench_libraries_open(s.library + OURS, bench_peers_directory(), s.isa, s.threads);
         status = choose_peers(&s);
     }

@@ -87,7 +87,7 @@ static size_t bytes_of(const struct bench_tensor *t) {
 
 /* n, but at most the limit that the declaration assumes for the size. */
 static int64_t at_most(const struct bench_declaration *d, char letter, int64_t n) {
-    const int64_t most = d->most[letter - 'A'];
+    const int64_t most = d->max_size[letter - 'A'];
     return most && n > most ? most : n;
 }
 
@@ -108,7 +108,7 @@ static void choose_stream(const struct bench_declaration *d, struct bench_sizes 
 }
 
 static int64_t some(const struct bench_declaration *d, char letter, int tile) {
-    return d->most[letter - 'A'] || d->multiplies ? tile : up_to_multiple(SOME, tile);
+    return d->max_size[letter - 'A'] || d->multiplies ? tile : up_to_multiple(SOME, tile);
 }
 
 void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d, int64_t length,
@@ -124,11 +124,11 @@ void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d
     *bench_size(s, 'R') = *bench_size(s, 'S') = 3;
     *bench_size(s, 'T') = 4;
     /* G runs of kr terms cover P. */
-    *bench_size(s, 'P') = up_to_multiple(d->has['T' - 'A'] ? length / 4 : length, kr);
+    *bench_size(s, 'P') = up_to_multiple(d->has_size['T' - 'A'] ? length / 4 : length, kr);
     *bench_size(s, 'G') = *bench_size(s, 'P') / kr;
-    *bench_size(s, 'W') = *bench_size(s, d->has['I' - 'A'] ? 'I' : 'J');
+    *bench_size(s, 'W') = *bench_size(s, d->has_size['I' - 'A'] ? 'I' : 'J');
     /* One group per row. */
-    if (d->has['W' - 'A'] && !d->has['G' - 'A'])
+    if (d->has_size['W' - 'A'] && !d->has_size['G' - 'A'])
         *bench_size(s, 'P') = kr;
 }
 
@@ -138,7 +138,7 @@ double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration 
     double terms = window ? window * window : 1;
 
     for (int i = 0; i < BENCH_LETTERS; i++) /* W and G describe a panel's layout, not work */
-        if (d->has[i] && i != 'W' - 'A' && i != 'G' - 'A')
+        if (d->has_size[i] && i != 'W' - 'A' && i != 'G' - 'A')
             terms *= (double)s->size[i];
     return terms;
 }
@@ -161,7 +161,7 @@ static bool is_sum_of_taps(const struct bench_declaration *d) {
     for (int i = 0; i < d->tensors; i++) {
         bool all = d->multiplies && !d->tensor[i].is_output;
         for (int n = 0; n < BENCH_LETTERS; n++)
-            all &= !d->has[n] || has_extent(&d->tensor[i], (char)('A' + n));
+            all &= !d->has_size[n] || has_extent(&d->tensor[i], (char)('A' + n));
         if (all)
             return true;
     }
@@ -324,7 +324,7 @@ int uk_command_bench(const struct uk_arguments *a) {
                            a->is_static ? "--static" : a->positional[0]);
     if (is_networks)
         return uk_bench_networks(a);
-    if (a->sweep || uk_given(a, "--seed", 0))
+    if (a->sweep || uk_repeated_option(a, "--seed", 0))
         return uk_complain(UK_EXIT_USAGE, "%s is for uk bench networks --sweep; leave it out",
                            a->sweep ? "--sweep" : "--seed");
     if ((a->histogram || a->cycles) && (a->is_static || is_gemm || !uk_is_emulated(a->target)))

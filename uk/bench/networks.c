@@ -60,7 +60,7 @@ static int sweep(const struct uk_arguments *a) {
 int uk_bench_networks(const struct uk_arguments *a) {
     if (a->sweep)
         return sweep(a);
-    if (uk_given(a, "--seed", 0))
+    if (uk_repeated_option(a, "--seed", 0))
         return uk_complain(UK_EXIT_USAGE, "--seed is only for --sweep, which draws layers; leave it out");
     if (a->positionals < 2)
         return uk_complain(UK_EXIT_USAGE, "uk bench networks: no model; give files of ONNX, which "

@@ -62,7 +62,7 @@ static void repeat_plan(struct bench_call *call, long calls) {
             uk_sgemm_run(plan, 1, p->a, p->b, (float)p->beta, p->c, NULL, call->state[1]);
 }
 
-void uk_bench_ours(struct bench_library *libraries, int isa, int threads) {
+void uk_bench_own_products(struct bench_library *libraries, int isa, int threads) {
     libraries[0] = (struct bench_library){
         .name = "ukernels", .forms = {[BENCH_CALL] = true}, .begin = begin_call, .repeat = repeat_call};
     libraries[1] = (struct bench_library){.name = "ukernels plan",

@@ -30,7 +30,7 @@ static void read_words(const char *from, int64_t bytes) {
     for (; from < end; from += 64)
         for (int i = 0; i < 64; i += (int)sizeof(void *))
             sum += *(const volatile uintptr_t *)(from + i);
-    uk_hidden(sum);
+    uk_hide_value(sum);
 }
 
 static void read_all(const struct uk_micro *l, char *from, int64_t bytes) {
@@ -86,7 +86,7 @@ static double gather(struct uk_lab *lab, const struct uk_measured *p) {
         for (int j = 0; j < 8; j++)
             v[j] = *(const volatile uint64_t *)(base + o[j]);
         for (int j = 0; j < 8; j++)
-            uk_hidden(v[j]);
+            uk_hide_value(v[j]);
     }
     (void)p;
     return LOADS;
@@ -147,9 +147,9 @@ static int64_t largest(const struct uk_lab *lab, int level, double near, double 
 
 static void say_found(struct uk_lab *lab, const char *field, int64_t found, const char *reason) {
     if (found)
-        uk_say(lab, field, (double)found);
+        uk_lab_add_answer(lab, field, (double)found);
     else
-        uk_cannot(lab, field, reason);
+        uk_lab_add_reason(lab, field, reason);
 }
 
 static void say_sizes(struct uk_lab *lab, const double *latency) {
@@ -168,14 +168,14 @@ static void say_what_is_shared(struct uk_lab *lab) {
     static const char shared[] = "what other cores leave of it is seen only; cpuinfo's or the row's is taken";
     static const char sharing[] = "cpuinfo's or the row's is taken";
 
-    uk_cannot(lab, "l2_cores", sharing);
-    uk_cannot(lab, "cores", sharing);
-    uk_cannot(lab, "uncore.cores", sharing);
+    uk_lab_add_reason(lab, "l2_cores", sharing);
+    uk_lab_add_reason(lab, "cores", sharing);
+    uk_lab_add_reason(lab, "uncore.cores", sharing);
     if (!lab->machine.uncore.cache.size)
         return;
-    uk_cannot(lab, "uncore.cache.size", shared);
-    uk_cannot(lab, "uncore.cache.ways", "its slices are chosen by a hash of the address");
-    uk_cannot(lab, "uncore.cache.lines", "one core does not fill it");
+    uk_lab_add_reason(lab, "uncore.cache.size", shared);
+    uk_lab_add_reason(lab, "uncore.cache.ways", "its slices are chosen by a hash of the address");
+    uk_lab_add_reason(lab, "uncore.cache.lines", "one core does not fill it");
 }
 
 void uk_caches_end(struct uk_lab *lab) {
@@ -193,25 +193,25 @@ void uk_caches_end(struct uk_lab *lab) {
         bytes[i] = 1 / uk_point_cycles(lab, &read, l, uk_bytes_in(lab, i + 1), 0);
     }
     say_sizes(lab, latency);
-    uk_say(lab, "l1.latency", latency[0]);
-    uk_say(lab, "l2.latency", latency[1]);
-    uk_say(lab, "l1.bytes", isnan(uk_load_rate(lab)) ? bytes[0] : uk_load_rate(lab));
-    uk_say(lab, "l2.bytes", bytes[1]);
-    uk_say(lab, "l1.lines", fmax(latency[2] / near, can ? memory / far : 0));
+    uk_lab_add_answer(lab, "l1.latency", latency[0]);
+    uk_lab_add_answer(lab, "l2.latency", latency[1]);
+    uk_lab_add_answer(lab, "l1.bytes", isnan(uk_load_rate(lab)) ? bytes[0] : uk_load_rate(lab));
+    uk_lab_add_answer(lab, "l2.bytes", bytes[1]);
+    uk_lab_add_answer(lab, "l1.lines", fmax(latency[2] / near, can ? memory / far : 0));
     say_what_is_shared(lab);
     if (lab->machine.uncore.cache.size) {
-        uk_say(lab, "uncore.cache.latency", latency[2]);
-        uk_say(lab, "uncore.cache.bytes", bytes[2]);
+        uk_lab_add_answer(lab, "uncore.cache.latency", latency[2]);
+        uk_lab_add_answer(lab, "uncore.cache.bytes", bytes[2]);
     }
     if (can) {
-        uk_say(lab, "uncore.latency", memory);
-        uk_say(lab, "uncore.bytes", stream);
-        uk_say(lab, "l2.lines", fmax(bytes[2] * latency[2], stream * memory) / UK_LINE);
-        uk_say_beside(lab, "l1.lines, last cache", "lines", latency[2] / near, NAN);
-        uk_say_beside(lab, "l1.lines, memory", "lines", memory / far, NAN);
+        uk_lab_add_answer(lab, "uncore.latency", memory);
+        uk_lab_add_answer(lab, "uncore.bytes", stream);
+        uk_lab_add_answer(lab, "l2.lines", fmax(bytes[2] * latency[2], stream * memory) / UK_LINE);
+        uk_lab_add_extra_answer(lab, "l1.lines, last cache", "lines", latency[2] / near, NAN);
+        uk_lab_add_extra_answer(lab, "l1.lines, memory", "lines", memory / far, NAN);
     } else {
-        uk_cannot(lab, "uncore.latency", reason);
-        uk_cannot(lab, "uncore.bytes", reason);
-        uk_cannot(lab, "l2.lines", reason);
+        uk_lab_add_reason(lab, "uncore.latency", reason);
+        uk_lab_add_reason(lab, "uncore.bytes", reason);
+        uk_lab_add_reason(lab, "l2.lines", reason);
     }
 }

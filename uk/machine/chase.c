@@ -4,7 +4,7 @@
 
 enum { PAIR = 2 * UK_LINE, WINDOW = 32 * 4096 / PAIR };
 const struct uk_chain uk_lines = {.stride = PAIR, .window = WINDOW};
-const struct uk_chain uk_lines_flushed = {.stride = PAIR, .window = WINDOW, .flushed = true};
+const struct uk_chain uk_lines_flushed = {.stride = PAIR, .window = WINDOW, .is_flushed = true};
 
 void uk_random_order(struct uk_lab *lab, int64_t elements, int64_t window) {
     for (int64_t first = 0; first < elements; first += window)
@@ -16,7 +16,8 @@ void uk_random_order(struct uk_lab *lab, int64_t elements, int64_t window) {
 }
 
 static char *place(const struct uk_lab *lab, const struct uk_chain *c, int64_t i) {
-    return (c->small ? lab->small : lab->large) + i * c->stride + (c->spread ? i % 64 * UK_LINE : 0);
+    return (c->uses_small_pages ? lab->small : lab->large) + i * c->stride +
+           (c->is_spread ? i % 64 * UK_LINE : 0);
 }
 
 static char *follow(char *p, int64_t steps) {
@@ -34,7 +35,7 @@ static void make_chain(struct uk_lab *lab, const struct uk_measured *p) {
         *(char **)place(lab, c, lab->order[i]) = place(lab, c, lab->order[(i + 1) % p->a]);
     lab->at = place(lab, c, lab->order[0]);
     lab->at = follow(lab->at, p->a < 4096 ? 4096 / p->a * p->a : p->a);
-    for (int64_t i = 0; i < p->a && c->flushed; i++)
+    for (int64_t i = 0; i < p->a && c->is_flushed; i++)
         uk_flush(place(lab, c, i));
     uk_flush_end();
 }
@@ -42,7 +43,7 @@ static void make_chain(struct uk_lab *lab, const struct uk_measured *p) {
 /* Walks the chain. After flushing, its lines come from memory. */
 static double run_chain(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_chain *c = p->what;
-    const int64_t steps = c->flushed ? 2048 : p->a < 2048 ? 8192 : 4096;
+    const int64_t steps = c->is_flushed ? 2048 : p->a < 2048 ? 8192 : 4096;
 
     lab->at = follow(lab->at, steps);
     return (double)steps;

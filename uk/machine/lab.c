@@ -63,15 +63,16 @@ static struct uk_answer *answer(struct uk_lab *lab, const char *field) {
     return a;
 }
 
-void uk_say(struct uk_lab *lab, const char *field, double value) {
+void uk_lab_add_answer(struct uk_lab *lab, const char *field, double value) {
     answer(lab, field)->value = value;
 }
 
-void uk_cannot(struct uk_lab *lab, const char *field, const char *reason) {
+void uk_lab_add_reason(struct uk_lab *lab, const char *field, const char *reason) {
     answer(lab, field)->reason = reason;
 }
 
-void uk_say_beside(struct uk_lab *lab, const char *name, const char *unit, double value, double row) {
+void uk_lab_add_extra_answer(struct uk_lab *lab, const char *name, const char *unit, double value,
+                             double row) {
     struct uk_answer *a = answer(lab, name);
 
     a->value = value;

@@ -18,7 +18,7 @@ static double load_after_store(struct uk_lab *lab, const struct uk_measured *p) 
         *stored = 0;
         x = *(const volatile uint64_t *)(loaded + x);
     }
-    uk_hidden(x);
+    uk_hide_value(x);
     return STEPS;
 }
 
@@ -61,12 +61,13 @@ void uk_lines_begin(struct uk_lab *lab) {
 }
 
 void uk_lines_end(struct uk_lab *lab) {
-    uk_say(lab, "alias",
-           fmax(0, uk_point_cycles(lab, &after_store, NULL, ALIASED, 0) -
-                       uk_point_cycles(lab, &after_store, NULL, ALONE, 0)));
-    uk_cannot(
+    uk_lab_add_answer(lab, "alias",
+                      fmax(0, uk_point_cycles(lab, &after_store, NULL, ALIASED, 0) -
+                                  uk_point_cycles(lab, &after_store, NULL, ALONE, 0)));
+    uk_lab_add_reason(
         lab, "serial_transfers",
         "it would take loads, lines from L2 and multiply-adds in one loop, which no microbenchmark here has");
-    uk_say(lab, "store_miss", uk_point_cycles(lab, &store_miss, NULL, 0, 0));
-    uk_say_beside(lab, "store_miss, at random", "cycles", uk_point_cycles(lab, &store_miss, NULL, 1, 0), NAN);
+    uk_lab_add_answer(lab, "store_miss", uk_point_cycles(lab, &store_miss, NULL, 0, 0));
+    uk_lab_add_extra_answer(lab, "store_miss, at random", "cycles",
+                            uk_point_cycles(lab, &store_miss, NULL, 1, 0), NAN);
 }

@@ -81,7 +81,7 @@ void uk_lab_free(struct uk_lab *lab) {
 /* Seconds per cycle, by a chain of register additions. (Constants do not do: some cores eliminate adding
  * them.) */
 static double cycle(void) {
-    const size_t one = uk_hidden(1);
+    const size_t one = uk_hide_value(1);
     size_t sum = 0;
     const double start = now();
 
@@ -93,7 +93,7 @@ static double cycle(void) {
 #undef ADD
     }
     const double seconds = now() - start;
-    uk_hidden(sum);
+    uk_hide_value(sum);
     return seconds / ADDS;
 }
 

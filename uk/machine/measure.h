@@ -134,10 +134,11 @@ void uk_point_add(struct uk_lab *lab, const struct uk_trial *trial, const void *
 /* Cycles per operation of the point. */
 double uk_point_cycles(const struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a,
                        int64_t b);
-void uk_say(struct uk_lab *lab, const char *field, double value);
-void uk_cannot(struct uk_lab *lab, const char *field, const char *reason);
+void uk_lab_add_answer(struct uk_lab *lab, const char *field, double value);
+void uk_lab_add_reason(struct uk_lab *lab, const char *field, const char *reason);
 /* Adds an answer that belongs to no field, with the value that follows from the row. */
-void uk_say_beside(struct uk_lab *lab, const char *name, const char *unit, double value, double row);
+void uk_lab_add_extra_answer(struct uk_lab *lab, const char *name, const char *unit, double value,
+                             double row);
 /* Random number below `limit`. */
 uint32_t uk_lab_random(struct uk_lab *lab, uint32_t limit);
 /* Writes a cache line back and evicts it from all caches; uk_can_flush() is true if the architecture allows
@@ -147,18 +148,18 @@ bool uk_can_flush(void);
 /* Waits until all earlier flushes are complete. */
 void uk_flush_end(void);
 /* Hides a value from the optimizer. */
-static inline uint64_t uk_hidden(uint64_t value) {
+static inline uint64_t uk_hide_value(uint64_t value) {
     __asm__ volatile("" : "+r"(value));
     return value;
 }
 
 /* ---- chase.c: pointer chains ---- */
 
-/* A pointer chain over cache lines. Element i is at base + i * stride, plus i % 64 lines if `spread`. The
+/* A pointer chain over cache lines. Element i is at base + i * stride, plus i % 64 lines if is_spread. The
  * order is random within windows of `window` elements, which follow each other; window = 0: random over
  * all. */
 struct uk_chain {
-    bool small, spread, flushed; /* small: uses small pages; flushed: evicts the lines before each traversal,
+    bool uses_small_pages, is_spread, is_flushed; /* is_flushed: evicts the lines before each traversal,
                                     where possible */
     int64_t stride, window;
 };

@@ -47,7 +47,7 @@ static double walk_streams(struct uk_lab *lab, const struct uk_measured *p) {
     for (int64_t j = 0; j < WALKED; j++)
         for (int64_t i = 0; i < p->a; i++)
             zero = load(lab, i, j, zero);
-    uk_hidden(zero);
+    uk_hide_value(zero);
     return (double)(WALKED * p->a);
 }
 
@@ -64,7 +64,7 @@ static void approach(struct uk_lab *lab, const struct uk_measured *p) {
         for (int64_t j = 0; j < p->a; j++)
             zero = load(lab, i, j, zero);
     /* Prefetches that have begun complete while the clock is read. */
-    uk_hidden(zero);
+    uk_hide_value(zero);
 }
 
 static double try_next(struct uk_lab *lab, const struct uk_measured *p) {
@@ -72,7 +72,7 @@ static double try_next(struct uk_lab *lab, const struct uk_measured *p) {
 
     for (int64_t i = 0; i < PLACES; i++)
         zero = load(lab, i, p->b, zero);
-    uk_hidden(zero);
+    uk_hide_value(zero);
     return PLACES;
 }
 
@@ -106,7 +106,7 @@ static int64_t farthest(const struct uk_lab *lab, int64_t read) {
     return found * UK_LINE;
 }
 
-static bool goes_on(const struct uk_lab *lab) {
+static bool continues_scan(const struct uk_lab *lab) {
     for (int d = 0; d < BEYOND; d++)
         if (uk_point_cycles(lab, &reach, NULL, PAGE_LINES, PAGE_LINES + d) < limit(lab))
             return true;
@@ -131,12 +131,13 @@ void uk_prefetch_end(struct uk_lab *lab) {
     static const char reason[] = "this architecture's programs cannot take lines out of caches";
 
     if (!uk_can_flush()) {
-        uk_cannot(lab, "prefetch.streams", reason);
-        uk_cannot(lab, "prefetch.ahead", reason);
-        uk_cannot(lab, "prefetch.past_page", reason);
+        uk_lab_add_reason(lab, "prefetch.streams", reason);
+        uk_lab_add_reason(lab, "prefetch.ahead", reason);
+        uk_lab_add_reason(lab, "prefetch.past_page", reason);
         return;
     }
-    uk_say(lab, "prefetch.streams", followed(lab));
-    uk_say(lab, "prefetch.ahead", fmax((double)farthest(lab, HALF), (double)farthest(lab, PAGE_LINES)));
-    uk_say(lab, "prefetch.past_page", goes_on(lab));
+    uk_lab_add_answer(lab, "prefetch.streams", followed(lab));
+    uk_lab_add_answer(lab, "prefetch.ahead",
+                      fmax((double)farthest(lab, HALF), (double)farthest(lab, PAGE_LINES)));
+    uk_lab_add_answer(lab, "prefetch.past_page", continues_scan(lab));
 }

@@ -14,7 +14,7 @@ enum {
 };
 
 /* The stride is set to the system's page size. */
-static struct uk_chain pages = {.small = true, .spread = true};
+static struct uk_chain pages = {.uses_small_pages = true, .is_spread = true};
 static const struct uk_chain compact = {.stride = UK_LINE, .window = 32 * 4096 / UK_LINE};
 
 /* The i-th number of pages, GRID per octave; 0: there are no more. Half of L2 is left for the page table. */
@@ -69,12 +69,12 @@ static void say_second(struct uk_lab *lab, double latency) {
     const int64_t second = far > 1.5 * latency ? largest(lab, BETWEEN, latency, far) : 0;
 
     if (!second) {
-        uk_cannot(lab, "tlb.second", reason);
-        uk_cannot(lab, "tlb.walk", reason);
+        uk_lab_add_reason(lab, "tlb.second", reason);
+        uk_lab_add_reason(lab, "tlb.walk", reason);
         return;
     }
-    uk_say(lab, "tlb.second", (double)second);
-    uk_say(lab, "tlb.walk", far);
+    uk_lab_add_answer(lab, "tlb.second", (double)second);
+    uk_lab_add_answer(lab, "tlb.walk", far);
 }
 
 void uk_tlb_end(struct uk_lab *lab) {
@@ -82,15 +82,15 @@ void uk_tlb_end(struct uk_lab *lab) {
     const double latency = translation(lab, BETWEEN);
     const int64_t first = latency > 1 ? largest(lab, 0, 0, latency) : 0;
 
-    uk_cannot(lab, "tlb.page", "the system says so");
+    uk_lab_add_reason(lab, "tlb.page", "the system says so");
     if (!first) {
-        uk_cannot(lab, "tlb.first", reason);
-        uk_cannot(lab, "tlb.latency", reason);
-        uk_cannot(lab, "tlb.second", reason);
-        uk_cannot(lab, "tlb.walk", reason);
+        uk_lab_add_reason(lab, "tlb.first", reason);
+        uk_lab_add_reason(lab, "tlb.latency", reason);
+        uk_lab_add_reason(lab, "tlb.second", reason);
+        uk_lab_add_reason(lab, "tlb.walk", reason);
         return;
     }
-    uk_say(lab, "tlb.first", (double)first);
-    uk_say(lab, "tlb.latency", latency);
+    uk_lab_add_answer(lab, "tlb.first", (double)first);
+    uk_lab_add_answer(lab, "tlb.latency", latency);
     say_second(lab, latency);
 }

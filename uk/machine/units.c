@@ -84,9 +84,9 @@ static void say_rate(struct uk_lab *lab, int w, const char *what, enum uk_micro_
 
     snprintf(field, sizeof field, "vectors.%d.%s", w, what);
     if (find(kind, bytes))
-        uk_say(lab, field, 1 / cycles_of(lab, kind, bytes, 0));
+        uk_lab_add_answer(lab, field, 1 / cycles_of(lab, kind, bytes, 0));
     else
-        uk_cannot(lab, field, no_loops);
+        uk_lab_add_reason(lab, field, no_loops);
 }
 
 /* Reports the cycles of a mix next to the value that follows from the row's ports. */
@@ -98,19 +98,19 @@ static void say_mix(struct uk_lab *lab, int w, const char *what, enum uk_micro_k
 
     snprintf(field, sizeof field, "vectors.%d.%s", w, what);
     if (find(kind, bytes))
-        uk_say_beside(lab, field, "cycles together", cycles_of(lab, kind, bytes, 0),
-                      uk_cost_cycles(c, &c->vectors[w], &counts));
+        uk_lab_add_extra_answer(lab, field, "cycles together", cycles_of(lab, kind, bytes, 0),
+                                uk_cost_cycles(c, &c->vectors[w], &counts));
 }
 
 /* Reports the extra time of loads that cross lines. */
 static void say_split(struct uk_lab *lab, const char *field, enum uk_micro_kind across,
                       enum uk_micro_kind others, int bytes) {
     if (find(across, bytes))
-        uk_say(
+        uk_lab_add_answer(
             lab, field,
             fmax(0, cycles_of(lab, across, bytes, UK_LINE - bytes / 2) - cycles_of(lab, others, bytes, 0)));
     else
-        uk_cannot(lab, field, no_loops);
+        uk_lab_add_reason(lab, field, no_loops);
 }
 
 /* Reports the rates at one vector width. Operations without a port of their own show only in mixes with
@@ -123,13 +123,13 @@ static void say_width(struct uk_lab *lab, int w) {
     say_rate(lab, w, "load", UK_MICRO_LOAD);
     say_rate(lab, w, "store", UK_MICRO_STORE);
     snprintf(field, sizeof field, "vectors.%d.merge", w);
-    uk_cannot(lab, field, "seen beside loads and multiply-adds only, see below");
+    uk_lab_add_reason(lab, field, "seen beside loads and multiply-adds only, see below");
     snprintf(field, sizeof field, "vectors.%d.split", w);
     say_split(lab, field, UK_MICRO_FMA5_LINE, UK_MICRO_FMA5_LINE, lab->machine.core.vectors[w].bytes);
     snprintf(field, sizeof field, "vectors.%d.bytes", w);
-    uk_cannot(lab, field, "it is what the others are measured with");
+    uk_lab_add_reason(lab, field, "it is what the others are measured with");
     snprintf(field, sizeof field, "vectors.%d.registers", w);
-    uk_cannot(lab, field, "the instruction set's");
+    uk_lab_add_reason(lab, field, "the instruction set's");
     say_mix(lab, w, "fma+shuffle", UK_MICRO_FMA_SHUFFLE, (struct uk_counts){.fma = 1, .shuffle = 1});
     say_mix(lab, w, "2fma+shuffle", UK_MICRO_FMA2_SHUFFLE, (struct uk_counts){.fma = 2, .shuffle = 1});
     say_mix(lab, w, "merging load", UK_MICRO_MERGE, (struct uk_counts){.load = 1, .merge = 1});
@@ -143,14 +143,14 @@ void uk_units_end(struct uk_lab *lab) {
     const double issue = cycles_of(lab, UK_MICRO_ISSUE, 0, 0);
 
     if (isnan(issue))
-        uk_cannot(lab, "issue", "this architecture has no such microbenchmark");
+        uk_lab_add_reason(lab, "issue", "this architecture has no such microbenchmark");
     else
-        uk_say(lab, "issue", 1 / issue);
-    uk_cannot(lab, "reorder", "manuals state it");
+        uk_lab_add_answer(lab, "issue", 1 / issue);
+    uk_lab_add_reason(lab, "reorder", "manuals state it");
     if (find(UK_MICRO_FMA_CHAIN, bytes))
-        uk_say(lab, "fma_latency", cycles_of(lab, UK_MICRO_FMA_CHAIN, bytes, 0));
+        uk_lab_add_answer(lab, "fma_latency", cycles_of(lab, UK_MICRO_FMA_CHAIN, bytes, 0));
     else
-        uk_cannot(lab, "fma_latency", no_loops);
+        uk_lab_add_reason(lab, "fma_latency", no_loops);
     for (int w = 0; w < UK_WIDTHS; w++)
         if (c->vectors[w].bytes)
             say_width(lab, w);

@@ -201,7 +201,7 @@ static struct uk_progress_item progress(const void *job) {
                                      j->layers};
 }
 
-int uk_net_look(struct uk_net_job *j) {
+int uk_net_run_layers(struct uk_net_job *j) {
     struct checked c = {0};
     int status = UK_EXIT_OK;
 

@@ -106,8 +106,8 @@ static int write_code(struct uk_net_job *j, enum uk_emit what) {
 /* Sets *stage to an enum uk_emit, or -1 for output without code: layers, programs. */
 static int find_stage(const struct uk_arguments *a, int *stage) {
     if (!a->emit)
-        return uk_stage_by_ending(a->out, stage);
-    *stage = !strcmp(a->emit, "kernel-inc") ? UK_EMIT_HOST : uk_stage_of(a->emit);
+        return uk_emit_of_extension(a->out, stage);
+    *stage = !strcmp(a->emit, "kernel-inc") ? UK_EMIT_HOST : uk_emit_of_word(a->emit);
     return UK_EXIT_OK;
 }
 

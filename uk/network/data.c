@@ -78,7 +78,7 @@ static const char *file_of(const struct uk_net_job *j, int input) {
     const char *by_order = NULL, *file;
     int order = 0;
 
-    for (int i = 0; (file = uk_given(j->arguments, "--input", i)); i++) {
+    for (int i = 0; (file = uk_repeated_option(j->arguments, "--input", i)); i++) {
         const char *equals = strchr(file, '=');
         const int named = equals ? input_named(j, file, (size_t)(equals - file)) : -1;
         if (named == input)
@@ -94,7 +94,7 @@ static int check_inputs(const struct uk_net_job *j) {
     const int inputs = j->inputs_count;
     int order = 0;
 
-    for (int i = 0; (file = uk_given(j->arguments, "--input", i)); i++) {
+    for (int i = 0; (file = uk_repeated_option(j->arguments, "--input", i)); i++) {
         const char *equals = strchr(file, '=');
         if (equals && input_named(j, file, (size_t)(equals - file)) >= 0)
             continue;
@@ -191,7 +191,7 @@ int uk_net_check_outputs(const struct uk_net_job *j) {
     const int outputs = j->outputs_count;
     int status = UK_EXIT_OK;
 
-    for (int i = 0; (file = uk_given(j->arguments, "--output", i)) && !status; i++) {
+    for (int i = 0; (file = uk_repeated_option(j->arguments, "--output", i)) && !status; i++) {
         if (i == outputs)
             return uk_complain(UK_EXIT_USAGE,
                                "--output %s: the network has only %d output%s; leave this one out", file,
@@ -226,13 +226,13 @@ static void print(const struct uk_network_tensor *t, const void *data) {
     printf("%s, sum %.9g\n", t->elements > SHOWN ? " ..." : "", sum);
 }
 
-int uk_net_give(const struct uk_net_job *j) {
+int uk_net_write_outputs(const struct uk_net_job *j) {
     const struct uk_network_tensor *t;
     int status = UK_EXIT_OK;
 
     for (int i = 0; (t = uk_network_value(j->network, UK_NETWORK_OUTPUT, i)) && !status; i++) {
         const void *data = uk_network_output(j->network, j->memory, i);
-        const char *file = uk_given(j->arguments, "--output", i);
+        const char *file = uk_repeated_option(j->arguments, "--output", i);
         print(t, data);
         if (file)
             status = uk_net_write_tensor(file, t, data);

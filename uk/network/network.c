@@ -114,7 +114,7 @@ static int add_constant(struct uk_net_job *j, struct stated *t, const char *text
 
 static int state(struct uk_net_job *j, struct stated *t) {
     const struct uk_arguments *a = j->arguments;
-    const size_t most = (size_t)a->givens + 1;
+    const size_t most = (size_t)a->option_value_count + 1;
     int status = UK_EXIT_OK;
 
     t->shape = uk_alloc(&t->arena, most * sizeof *t->shape);
@@ -124,10 +124,10 @@ static int state(struct uk_net_job *j, struct stated *t) {
     t->value = uk_alloc(&t->arena, most * sizeof *t->value);
     if (t->arena.failed)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    for (int i = 0; uk_given(a, "--shape", i) && !status; i++)
-        status = add_shape(t, uk_given(a, "--shape", i));
-    for (int i = 0; uk_given(a, "--constant", i) && !status; i++)
-        status = add_constant(j, t, uk_given(a, "--constant", i));
+    for (int i = 0; uk_repeated_option(a, "--shape", i) && !status; i++)
+        status = add_shape(t, uk_repeated_option(a, "--shape", i));
+    for (int i = 0; uk_repeated_option(a, "--constant", i) && !status; i++)
+        status = add_constant(j, t, uk_repeated_option(a, "--constant", i));
     for (int i = 0; i < a->bindings && !status; i++) {
         if (a->binding[i].value < 0)
             status = uk_complain(UK_EXIT_USAGE, "--size %s=%" PRId64 ": the size is negative; give one >= 0",

@@ -54,7 +54,7 @@ void uk_net_fill(const struct uk_net_job *j);
 /* Checks that the files for outputs can be written. Exit status. */
 int uk_net_check_outputs(const struct uk_net_job *j);
 /* Prints each output's first elements and sum, and writes the outputs to files. Exit status. */
-int uk_net_give(const struct uk_net_job *j);
+int uk_net_write_outputs(const struct uk_net_job *j);
 double uk_net_element(enum uk_type type, const void *data, size_t i);
 /* Writes a tensor to a file in the format of its extension. Exit status. */
 int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
@@ -106,8 +106,8 @@ enum { UK_NET_HEAD = 4096, UK_NET_ALL = -1, UK_NET_SIZE = -2, UK_NET_EACH = -3 }
 /* The program's C source; the caller frees it. NULL: out of memory. */
 char *uk_net_runner(const struct uk_net_job *j);
 /* Times the whole network, or each layer, on a board; the first function prints the result. Exit status. */
-int uk_net_time_all_there(struct uk_net_job *j);
-int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds);
+int uk_net_time_all_on_board(struct uk_net_job *j);
+int uk_net_time_layers_on_board(struct uk_net_job *j, int layers, double *seconds);
 
 /* ---- check.c, time.c ---- */
 
@@ -115,7 +115,7 @@ int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds);
 int uk_net_make_folder(const struct uk_net_job *j);
 /* Runs layer by layer; on request compares each layer's result with the interpreter's and writes it to a
  * file. Exit status. */
-int uk_net_look(struct uk_net_job *j);
+int uk_net_run_layers(struct uk_net_job *j);
 /* Times the whole network and each layer. Exit status. */
 int uk_net_time(struct uk_net_job *j);
 /* Seconds of each layer, on whatever runs the network. Exit status. */

@@ -54,7 +54,7 @@ static void print_memory(const struct uk_net_job *j) {
 
 static int call(struct uk_net_job *j) {
     if (j->arguments->check || j->arguments->layers)
-        return uk_net_look(j);
+        return uk_net_run_layers(j);
     const bool slow = j->emulation || j->device;
     if (slow)
         uk_progress_begin(
@@ -75,7 +75,7 @@ static int run(struct uk_net_job *j) {
     uk_net_fill(j);
     status = call(j);
     if (!status)
-        status = uk_net_give(j);
+        status = uk_net_write_outputs(j);
     if (!status && j->arguments->count && (j->arguments->check || j->arguments->layers)) {
         uk_net_fill(j);
         status = uk_net_count(j);

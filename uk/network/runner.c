@@ -104,7 +104,7 @@ static int64_t argument(const struct uk_net_job *j, int what, char *text, size_t
     return snprintf(text, size, "%d@%s", what, uk_emulation_data(j->emulation));
 }
 
-int uk_net_time_all_there(struct uk_net_job *j) {
+int uk_net_time_all_on_board(struct uk_net_job *j) {
     const struct uk_timing how = {
         .rounds = 15, .cooldown = (int)j->arguments->cooldown, .flops = 2 * uk_net_multiply_adds(j)};
     struct uk_board_times times;
@@ -117,7 +117,7 @@ int uk_net_time_all_there(struct uk_net_job *j) {
     return status;
 }
 
-int uk_net_time_layers_there(struct uk_net_job *j, int layers, double *seconds) {
+int uk_net_time_layers_on_board(struct uk_net_job *j, int layers, double *seconds) {
     double *sample = calloc((size_t)layers * ROUNDS + 1, sizeof *sample);
     const struct uk_timing how = {.rounds = ROUNDS};
     char text[400];

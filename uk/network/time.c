@@ -67,7 +67,7 @@ int uk_net_time_layers(struct uk_net_job *j, int layers, double *seconds) {
     struct timed t = {.job = j};
 
     return j->device      ? uk_net_time_layers_on_gpu(j, layers, seconds)
-           : j->emulation ? uk_net_time_layers_there(j, layers, seconds)
+           : j->emulation ? uk_net_time_layers_on_board(j, layers, seconds)
                           : time_layers(&t, layers, seconds);
 }
 
@@ -101,7 +101,7 @@ int uk_net_time(struct uk_net_job *j) {
     if (!status) {
         printf("read in %.1f ms, compiled in %.1f ms\n", 1e3 * j->read_time, 1e3 * j->compile_time);
         status = j->device      ? uk_net_time_all_on_gpu(j)
-                 : j->emulation ? uk_net_time_all_there(j)
+                 : j->emulation ? uk_net_time_all_on_board(j)
                                 : time_all(&t);
     }
     if (!status)

@@ -278,7 +278,7 @@ int uk_board_open(struct uk_board *b, const struct uk_arguments *a, const char *
         return status;
     snprintf(b->port, sizeof b->port, "%d", b->host.port);
     uk_hold_signals();
-    b->holds = true;
+    b->holds_signals = true;
     if ((status = uk_guard_begin(&b->guard)))
         return status;
     snprintf(b->control, sizeof b->control, "%s/s", b->guard.folder);
@@ -304,8 +304,8 @@ void uk_board_close(struct uk_board *b) {
     uk_guard_end(&b->guard);
     if (in_use == b)
         in_use = NULL;
-    if (b->holds)
+    if (b->holds_signals)
         uk_release_signals();
     b->to = b->from = b->master = -1;
-    b->holds = false;
+    b->holds_signals = false;
 }

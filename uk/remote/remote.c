@@ -12,8 +12,8 @@ static int check_alone(const struct uk_arguments *a) {
                                           "--cooldown"};
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        for (int k = 0; k < a->givens; k++)
-            if (!strcmp(a->given[k].option->name, options[i]))
+        for (int k = 0; k < a->option_value_count; k++)
+            if (!strcmp(a->option_values[k].option->name, options[i]))
                 return uk_complain(UK_EXIT_USAGE, "%s needs --remote; give --remote=HOST, or leave it out",
                                    options[i]);
     return UK_EXIT_OK;

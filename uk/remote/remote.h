@@ -63,8 +63,8 @@ struct uk_board {
     /* Facts that the board's shell reports. */
     char folder[256], system[32], machine[32], cpu[128], libc[32], features[4096];
     bool no_exec, has_sha256, has_flock;
-    bool probed; /* names of `features` are those of archs.def, not of /proc/cpuinfo */
-    bool holds;  /* holds signals, see uk_hold_signals() */
+    bool probed;        /* names of `features` are those of archs.def, not of /proc/cpuinfo */
+    bool holds_signals; /* holds signals, see uk_hold_signals() */
     /* Socket to the program that drives the board's GPU, and the process of its ssh; -1: it does not run. */
     int gpu_link, gpu_ssh;
     char gpu_program[64];
@@ -143,11 +143,12 @@ struct uk_board_times {
     /* cost: seconds x operations per second of the peak loop run next to them, which cancels changes of
      * frequency. interval: relative uncertainty of cost. */
     double cost, interval;
-    int threads, rounds, cpu, fell; /* fell: rounds in which the frequency fell */
-    long before, after; /* kHz, in the first round in which the frequency fell, else in the last round */
-    char governor[32];  /* "": unknown */
-    long least, most;   /* limits of the frequency in kHz; 0: unknown */
-    char gpu[256];      /* name of the GPU that was timed; "": a CPU, compared with its peak */
+    int threads, rounds, cpu, slow_rounds; /* slow_rounds: those in which the frequency fell */
+    long frequency_before,
+        frequency_after; /* kHz, in the first round in which the frequency fell, else in the last round */
+    char governor[32];   /* "": unknown */
+    long min_frequency, max_frequency; /* limits of the frequency in kHz; 0: unknown */
+    char gpu[256];                     /* name of the GPU that was timed; "": a CPU, compared with its peak */
 };
 /* Reads the times. Exit status. */
 int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timing *how);

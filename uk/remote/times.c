@@ -17,14 +17,15 @@ int uk_board_times_read(struct uk_board_times *t, FILE *f, const struct uk_timin
     int n = 0;
 
     *t = (struct uk_board_times){.cpu = -1};
-    if (fscanf(f, "cpu %d %31s %ld %ld %d", &t->cpu, t->governor, &t->least, &t->most, &t->threads) == 5)
+    if (fscanf(f, "cpu %d %31s %ld %ld %d", &t->cpu, t->governor, &t->min_frequency, &t->max_frequency,
+               &t->threads) == 5)
         while (n < ROUNDS &&
                fscanf(f, " round %lf %lf %ld %ld", &seconds[n], &peak[n], &before, &after) == 4) {
-            if (!t->fell) {
-                t->before = before;
-                t->after = after;
+            if (!t->slow_rounds) {
+                t->frequency_before = before;
+                t->frequency_after = after;
             }
-            t->fell += has_fallen(before, after);
+            t->slow_rounds += has_fallen(before, after);
             percent[n] = peak[n] > 0 ? 100 * how->flops / seconds[n] / peak[n] : 0;
             cost[n] = seconds[n] * (peak[n] > 0 ? peak[n] : 1);
             n++;
@@ -67,8 +68,8 @@ static void print_cpu(const struct uk_board_times *t) {
     if (!*t->governor)
         printf("whose governor and frequencies Linux does not say there\n");
     else
-        printf("governor %s, %ld to %ld MHz, %ld MHz while measuring\n", t->governor, t->least / 1000,
-               t->most / 1000, t->before / 1000);
+        printf("governor %s, %ld to %ld MHz, %ld MHz while measuring\n", t->governor, t->min_frequency / 1000,
+               t->max_frequency / 1000, t->frequency_before / 1000);
 }
 
 void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing *how, double bytes) {
@@ -82,8 +83,8 @@ void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing
                t->percent, 1e-9 * t->peak, t->threads, t->threads > 1 ? "s" : "");
     printf("\n");
     print_cpu(t);
-    if (t->fell)
+    if (t->slow_rounds)
         printf("the frequency fell in %d of %d samples, in the first of them from %ld to %ld MHz; "
                "--cooldown=SECONDS lets the board rest before each\n",
-               t->fell, t->rounds, t->before / 1000, t->after / 1000);
+               t->slow_rounds, t->rounds, t->frequency_before / 1000, t->frequency_after / 1000);
 }

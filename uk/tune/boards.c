@@ -24,17 +24,17 @@ enum {
 
 /* ---- boards ---- */
 
-int tune_boards_left(const struct tune_bench *b) {
+int tune_usable_boards(const struct tune_bench *b) {
     int n = 0;
 
     for (int i = 0; i < b->boards; i++)
-        n += !b->board[i].is_out;
+        n += !b->board[i].is_dropped;
     return n;
 }
 
 static void leave(struct tune_board *board, const char *why) {
-    board->is_out = true;
-    tune_say("board %s is left out: %s\n", board->board.text, why);
+    board->is_dropped = true;
+    tune_print("board %s is left out: %s\n", board->board.text, why);
 }
 
 /* Reports boards that cannot be reached and continues with the others. */
@@ -58,10 +58,10 @@ int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a) {
         if (status)
             leave(board, "see above");
     }
-    if (!tune_boards_left(b))
+    if (!tune_usable_boards(b))
         return b->boards == 1 ? status : uk_complain(UK_EXIT_WRONG, "--remote: no board is left");
     for (int i = b->boards - 1; i >= 0; i--)
-        if (!b->board[i].is_out)
+        if (!b->board[i].is_dropped)
             uk_board_use(&b->board[i].board);
     return UK_EXIT_OK;
 }
@@ -86,11 +86,11 @@ static enum tune_outcome have_there(struct tune_bench *b, const char *steps, str
         return TUNE_REFUSED;
     }
     status = uk_emulation_begin(e, &b->job, b->sizes, b->scalars, &b->data);
-    tune_said_begin();
+    tune_capture_errors();
     if (!status)
         status = uk_emulation_run(*e, &b->data, &refused);
     if (status)
-        return tune_said(r->message, sizeof r->message);
+        return tune_captured_error(r->message, sizeof r->message);
     if (refused) {
         snprintf(r->message, sizeof r->message, "the function refused its arguments: %s",
                  uk_status_text((enum uk_status)refused));
@@ -151,7 +151,7 @@ static enum tune_outcome try_there(struct tune_bench *b, const char *steps, int 
     enum tune_outcome outcome = have_there(b, steps, &e, r);
     int status = UK_EXIT_OK;
 
-    if (outcome == TUNE_OK && rounds >= TUNE_FINAL) {
+    if (outcome == TUNE_OK && rounds >= TUNE_FINAL_ROUNDS) {
         outcome = have_there(b, b->reference_steps, &reference, r);
         if (outcome == TUNE_OK)
             status = time_in_turns(b, e, reference, r);
@@ -159,18 +159,18 @@ static enum tune_outcome try_there(struct tune_bench *b, const char *steps, int 
         status = time_alone(b, e, r);
     }
     if (status)
-        outcome = tune_said(r->message, sizeof r->message);
+        outcome = tune_captured_error(r->message, sizeof r->message);
     uk_emulation_end(reference);
     uk_emulation_end(e);
     return outcome;
 }
 
 /* Runs the trial. If it failed and the board is gone or takes no more files, the board is to blame. */
-void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r) {
+void tune_run_on_board(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r) {
     r->outcome = try_there(b, steps, rounds, r);
     if (r->outcome != TUNE_OK)
-        r->is_lost = strstr(r->message, "cannot be written to") ||
-                     uk_board_shell(uk_board_in_use(), "looking for it", "true", NULL, -1, -1);
+        r->has_board_failed = strstr(r->message, "cannot be written to") ||
+                              uk_board_shell(uk_board_in_use(), "looking for it", "true", NULL, -1, -1);
     uk_board_forget(uk_board_in_use());
 }
 
@@ -190,7 +190,7 @@ static bool is_free(const struct tune_board *board, const struct place *place, i
     for (int i = 0; i < n; i++)
         if (!place[i].done && place[i].board == board)
             return false;
-    return !board->is_out;
+    return !board->is_dropped;
 }
 
 /* Starts waiting trials on free boards, and gives up those for which no board is left. */
@@ -226,14 +226,14 @@ static void finish(struct tune_bench *b, struct place *p, const struct tune_repo
     close(p->in);
     while (waitpid(p->process, &status, 0) < 0 && errno == EINTR)
         ;
-    if (whole && r->is_lost) {
+    if (whole && r->has_board_failed) {
         snprintf(why, sizeof why, "%s", r->message);
         leave(p->board, why);
         p->board = NULL;
         return;
     }
     if (whole)
-        tune_take(p->trial, r);
+        tune_set_report(p->trial, r);
     else
         tune_describe_end(p->trial, status, b->limit);
     if (whole && r->outcome == TUNE_OK && !(p->trial->speed > 0))
@@ -248,7 +248,7 @@ static void finish(struct tune_bench *b, struct place *p, const struct tune_repo
  * there, the first board is to blame. */
 static void end_late(struct tune_bench *b, struct place *p) {
     struct tune_board *board = p->board;
-    int others = tune_boards_left(b) - !board->is_out;
+    int others = tune_usable_boards(b) - !board->is_dropped;
 
     kill(p->process, SIGTERM);
     close(p->in);
@@ -314,36 +314,37 @@ static bool any_left(const struct place *place, int n) {
     return false;
 }
 
-bool tune_measure_there(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
-                        volatile int *interrupted, struct tune_board *only) {
+bool tune_measure_on_boards(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
+                            volatile int *interrupted, struct tune_board *only) {
     struct place place[MOST] = {{.trial = NULL}};
     bool whole = true;
 
     for (int i = 0; i < n; i++) {
         place[i] = (struct place){.trial = &trials[i]};
-        tune_clear(&trials[i]);
+        tune_clear_trial(&trials[i]);
     }
     while (any_left(place, n) && !*interrupted) {
         begin(b, place, n, rounds, only);
         wait_for_one(b, place, n);
-        if (only && only->is_out)
+        if (only && only->is_dropped)
             break;
     }
     give_up(place, n);
     for (int i = 0; i < n; i++) {
-        trials[i].is_whole = place[i].whole;
+        trials[i].is_complete = place[i].whole;
         whole &= place[i].whole;
     }
     return whole && !*interrupted;
 }
 
-bool tune_reference_there(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted) {
+bool tune_measure_reference_on_boards(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted) {
     bool any = false;
 
     for (int i = 0; i < b->boards && !*interrupted; i++) {
         struct tune_trial trial = *t;
 
-        if (b->board[i].is_out || !tune_measure_there(b, &trial, 1, TUNE_QUICK, interrupted, &b->board[i]))
+        if (b->board[i].is_dropped ||
+            !tune_measure_on_boards(b, &trial, 1, TUNE_FIRST_ROUNDS, interrupted, &b->board[i]))
             continue;
         if (trial.outcome != TUNE_OK && any) {
             leave(&b->board[i], trial.message);

@@ -16,7 +16,7 @@ const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32
     return text;
 }
 
-void tune_said_begin(void) {
+void tune_capture_errors(void) {
     const int said = memfd_create("uk tune", 0);
 
     dup2(said, STDERR_FILENO);
@@ -41,7 +41,7 @@ static enum tune_outcome outcome_of(const char *message) {
     return strstr(message, late) ? TUNE_TIMEOUT : strstr(message, "by signal ") ? TUNE_CRASH : TUNE_REFUSED;
 }
 
-enum tune_outcome tune_said(char *message, size_t size) {
+enum tune_outcome tune_captured_error(char *message, size_t size) {
     take_message(STDERR_FILENO, message, size);
     return outcome_of(message);
 }
@@ -56,17 +56,17 @@ enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *co
         snprintf(message, size, "%s", uk_context_message(b->job.context));
         return TUNE_REFUSED;
     }
-    tune_said_begin();
+    tune_capture_errors();
     int status = uk_emulation_begin(&e, &b->job, b->sizes, b->scalars, &b->data);
     if (!status) {
-        tune_said_begin(); /* after the compiler, so that its notes are not included */
+        tune_capture_errors(); /* after the compiler, so that its notes are not included */
         status = uk_emulation_count_run(e, b->job.program->name, &b->data, &refused, &counts);
     }
     uk_emulation_end(e);
     *count = (double)counts.instructions;
     uk_counts_free(&counts);
     if (status)
-        return tune_said(message, size);
+        return tune_captured_error(message, size);
     if (refused) {
         snprintf(message, size, "the function refused its arguments: %s",
                  uk_status_text((enum uk_status)refused));

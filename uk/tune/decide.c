@@ -15,7 +15,7 @@ static const double hopeless_first = 0.9, hopeless_second = 0.98;
 
 static const double least_gain = 0.005; /* a smaller gain is always taken for noise */
 
-void tune_say(const char *format, ...) {
+void tune_print(const char *format, ...) {
     va_list ap;
 
     if (isatty(STDERR_FILENO))
@@ -25,12 +25,12 @@ void tune_say(const char *format, ...) {
     va_end(ap);
 }
 
-double tune_beside(const struct tune_trial *t) {
-    return t->beside > 0 ? t->beside : t->seconds * t->speed;
+double tune_reference_cost(const struct tune_trial *t) {
+    return t->reference_cost > 0 ? t->reference_cost : t->seconds * t->speed;
 }
 
-double tune_passed(const struct tune *t) {
-    return bench_seconds() - t->begun;
+double tune_elapsed(const struct tune *t) {
+    return bench_seconds() - t->start_time;
 }
 
 /* Measures the fastest schedules again and sorts them by the result; *count is the number that worked. Exit
@@ -44,10 +44,11 @@ static int second_look(struct tune *t, int *finalist, int *count) {
         if (strcmp(ranked->steps, t->reference) && ranked->speed > hopeless_first)
             looked[n++] = (int)(ranked - t->search.trial);
     /* Half of the remaining time is for the final measurements. */
-    const double until = (tune_passed(t) + t->limit) / 2;
-    for (int i = 0; i < n && !status && tune_passed(t) < until; i++) {
+    const double until = (tune_elapsed(t) + t->limit) / 2;
+    for (int i = 0; i < n && !status && tune_elapsed(t) < until; i++) {
         struct tune_trial *f = &t->search.trial[looked[i]], trial = *f;
-        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN, at = *count;
+        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_FIRST_ROUNDS + 1 : TUNE_SECOND_ROUNDS,
+            at = *count;
 
         if (!tune_measure(&t->bench, &trial, rounds, t->interrupted))
             return UK_EXIT_OK;
@@ -69,18 +70,18 @@ static const char *least_count(const struct tune *t, const char *name, double *s
     char text[32], beside[32];
 
     if (!best || best->speed <= 1) {
-        tune_say("no schedule takes fewer instructions: the result is %s\n", name);
+        tune_print("no schedule takes fewer instructions: the result is %s\n", name);
         return t->reference;
     }
-    tune_say("the best takes %s, %s %s: %.3f x as fast by instructions\n",
-             tune_cost_text(&t->bench, best->seconds, text), name,
-             tune_cost_text(&t->bench, tune_beside(best), beside), best->speed);
+    tune_print("the best takes %s, %s %s: %.3f x as fast by instructions\n",
+               tune_cost_text(&t->bench, best->seconds, text), name,
+               tune_cost_text(&t->bench, tune_reference_cost(best), beside), best->speed);
     *speed = best->speed;
     return best->steps;
 }
 
 int tune_decide(struct tune *t, const char **steps, double *speed) {
-    const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
+    const char *name = t->is_reference_auto ? "the automatic schedule" : "the first schedule that worked";
     int finalist[FINALISTS], count, status;
     char text[32], beside[32];
 
@@ -98,27 +99,27 @@ int tune_decide(struct tune *t, const char **steps, double *speed) {
 
         if (last.speed < hopeless_second) /* the following ones are slower still */
             break;
-        if (!tune_measure(&t->bench, &last, TUNE_FINAL, t->interrupted))
+        if (!tune_measure(&t->bench, &last, TUNE_FINAL_ROUNDS, t->interrupted))
             return UK_EXIT_OK;
         double noise = last.noise > least_gain ? last.noise : least_gain;
         if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
             *steps = last.steps;
             *speed = last.speed;
-            tune_say("the best takes %s, %s %s: %.3f x as fast (noise %.3f)\n",
-                     tune_cost_text(&t->bench, last.seconds, text), name,
-                     tune_cost_text(&t->bench, tune_beside(&last), beside), last.speed, noise);
+            tune_print("the best takes %s, %s %s: %.3f x as fast (noise %.3f)\n",
+                       tune_cost_text(&t->bench, last.seconds, text), name,
+                       tune_cost_text(&t->bench, tune_reference_cost(&last), beside), last.speed, noise);
             return UK_EXIT_OK;
         }
         if (last.outcome == TUNE_OK)
-            tune_say("%s takes %s, %s %s: %.3f x as fast, which is within noise (%.3f)\n",
-                     i ? "another" : "the best", tune_cost_text(&t->bench, last.seconds, text), name,
-                     tune_cost_text(&t->bench, tune_beside(&last), beside), last.speed, noise);
+            tune_print("%s takes %s, %s %s: %.3f x as fast, which is within noise (%.3f)\n",
+                       i ? "another" : "the best", tune_cost_text(&t->bench, last.seconds, text), name,
+                       tune_cost_text(&t->bench, tune_reference_cost(&last), beside), last.speed, noise);
         else
-            tune_say("the best failed when it was measured again: %s\n", last.message);
+            tune_print("the best failed when it was measured again: %s\n", last.message);
     }
-    if (!status && !*t->interrupted && tune_passed(t) < t->limit &&
-        !(t->bench.board && !tune_boards_left(&t->bench))) {
-        tune_say("no schedule is faster: the result is %s\n", name);
+    if (!status && !*t->interrupted && tune_elapsed(t) < t->limit &&
+        !(t->bench.board && !tune_usable_boards(&t->bench))) {
+        tune_print("no schedule is faster: the result is %s\n", name);
         *steps = t->reference;
     }
     t->is_deciding = false;
@@ -143,10 +144,10 @@ int tune_write(const struct tune *t, const struct uk_arguments *a, const char *s
     for (const struct uk_var *v = t->bench.job.program->sizes; v; v = v->next)
         uk_put(&text, ", %s=%lld", v->name, (long long)t->bench.sizes[v->number]);
     if (steps != t->reference)
-        uk_put(&text, ": %.3f x the speed of %s%s\n", speed, t->reference_is_auto ? "auto" : "the start",
+        uk_put(&text, ": %.3f x the speed of %s%s\n", speed, t->is_reference_auto ? "auto" : "the start",
                decided ? "" : ", in a first look");
     else
-        uk_put(&text, ": %s\n", t->reference_is_auto ? "auto" : "the first that works");
+        uk_put(&text, ": %s\n", t->is_reference_auto ? "auto" : "the first that works");
     uk_put(&text, "schedule\n%s", steps);
     int status = text.text ? uk_write_output(a->out, text.text, text.length)
                            : uk_complain(UK_EXIT_WRONG, "out of memory");

@@ -96,9 +96,9 @@ static int weigh(struct network_tune *n) {
     free(cost);
     qsort(n->layer, (size_t)n->layers, sizeof *n->layer, compare);
     if (n->weight > 0)
-        tune_say("%d layer%s in %d tensor program%s: %s, measured in %.1f s\n", layers,
-                 layers == 1 ? "" : "s", n->layers, n->layers == 1 ? "" : "s",
-                 tune_cost_text(&n->all.bench, n->weight, text), tune_passed(&n->all));
+        tune_print("%d layer%s in %d tensor program%s: %s, measured in %.1f s\n", layers,
+                   layers == 1 ? "" : "s", n->layers, n->layers == 1 ? "" : "s",
+                   tune_cost_text(&n->all.bench, n->weight, text), tune_elapsed(&n->all));
     return status;
 }
 
@@ -117,11 +117,11 @@ static int load(struct network_tune *n, const struct layer *l, struct search *s,
     const struct tune_source source = {l->shown->text, l->steps};
 
     s->tune = n->all;
-    s->tune.begun = bench_seconds();
+    s->tune.start_time = bench_seconds();
     s->tune.limit = limit;
-    s->tune.bench.end = s->tune.begun + limit;
+    s->tune.bench.end = s->tune.start_time + limit;
     s->tune.bench.user = &s->tune;
-    s->tune.most = most;
+    s->tune.max_trials = most;
     snprintf(s->file, sizeof s->file, "%s.uk", l->shown->function);
     s->positional = s->file;
     s->arguments = *n->arguments;
@@ -131,7 +131,7 @@ static int load(struct network_tune *n, const struct layer *l, struct search *s,
 }
 
 static int take(struct layer *l, const struct tune_result *r, const struct tune *t) {
-    const bool is_automatic = r->steps == t->reference && t->reference_is_auto;
+    const bool is_automatic = r->steps == t->reference && t->is_reference_auto;
 
     if (!r->steps)
         return UK_EXIT_OK;
@@ -152,11 +152,11 @@ static int search(struct network_tune *n, struct layer *l, double limit, int mos
         snprintf(calls, sizeof calls, " in %d calls", l->calls);
     if (isfinite(limit))
         snprintf(seconds, sizeof seconds, ", %.0f s", limit);
-    tune_say("%s, %s: %.1f %% of the network%s%s\n", l->shown->function, l->shown->operators,
-             100 * l->weight / n->weight, calls, seconds);
+    tune_print("%s, %s: %.1f %% of the network%s%s\n", l->shown->function, l->shown->operators,
+               100 * l->weight / n->weight, calls, seconds);
     int status = load(n, l, &s, limit, most);
     if (!status)
-        status = tune_look(&s.tune, &r);
+        status = tune_run_search(&s.tune, &r);
     if (!status)
         status = take(l, &r, &s.tune);
     *measured = s.tune.measured;
@@ -183,11 +183,11 @@ static double part(const struct network_tune *n, int layer, double seconds, doub
 }
 
 static bool is_over(const struct network_tune *n) {
-    return *n->all.interrupted || (n->all.bench.board && !tune_boards_left(&n->all.bench));
+    return *n->all.interrupted || (n->all.bench.board && !tune_usable_boards(&n->all.bench));
 }
 
 static int search_all(struct network_tune *n) {
-    int trials = n->all.most, status = UK_EXIT_OK;
+    int trials = n->all.max_trials, status = UK_EXIT_OK;
 
     while (n->searched < n->layers && !status && !is_over(n)) {
         const double left = n->all.bench.end - bench_seconds(), share = part(n, n->searched, left, trials);
@@ -247,9 +247,10 @@ static void print_result(const struct network_tune *n) {
         own += n->layer[i].steps != NULL;
     tune_cost_text(&n->all.bench, n->weight, before);
     tune_cost_text(&n->all.bench, weight_now(n), now);
-    tune_say("%d of %d tensor programs searched, %d got a schedule other than the automatic one: layers one "
-             "by one take %s instead of %s, %.3f x as fast\n",
-             n->searched, n->layers, own, now, before, n->weight / weight_now(n));
+    tune_print(
+        "%d of %d tensor programs searched, %d got a schedule other than the automatic one: layers one "
+        "by one take %s instead of %s, %.3f x as fast\n",
+        n->searched, n->layers, own, now, before, n->weight / weight_now(n));
 }
 
 static int finish(const struct network_tune *n) {
@@ -268,7 +269,7 @@ static int finish(const struct network_tune *n) {
     if (*n->all.interrupted)
         return uk_complain(UK_EXIT_WRONG, "interrupted: %s has the best schedules so far%s", where,
                            a->log ? "; the same command resumes from the log" : "");
-    if (n->all.bench.board && !tune_boards_left(&n->all.bench))
+    if (n->all.bench.board && !tune_usable_boards(&n->all.bench))
         return uk_complain(UK_EXIT_WRONG, "no board is left: %s has the best schedule so far", where);
     return UK_EXIT_OK;
 }

@@ -51,19 +51,20 @@ static void show_progress(void *user) {
     struct tune *t = user;
     bool terminal = isatty(STDERR_FILENO);
 
-    if (!terminal && tune_passed(t) < t->shown + (t->pause > 0 ? t->pause : PROGRESS))
+    if (!terminal && tune_elapsed(t) <
+                         t->last_progress_time + (t->progress_interval > 0 ? t->progress_interval : PROGRESS))
         return;
-    t->pause = t->pause > 0 ? 2 * t->pause : 2 * PROGRESS;
-    t->shown = tune_passed(t);
-    fprintf(stderr, "%s%6.1f s", terminal ? "\r\033[K" : "", t->shown);
+    t->progress_interval = t->progress_interval > 0 ? 2 * t->progress_interval : 2 * PROGRESS;
+    t->last_progress_time = tune_elapsed(t);
+    fprintf(stderr, "%s%6.1f s", terminal ? "\r\033[K" : "", t->last_progress_time);
     if (isfinite(t->limit))
         fprintf(stderr, " of %.0f", t->limit);
     if (t->is_deciding)
         fprintf(stderr, ", measuring the fastest again");
     else
         fprintf(stderr, ", trial %d", t->measured);
-    if (t->most < INT32_MAX && !t->is_deciding)
-        fprintf(stderr, " of %d", t->most);
+    if (t->max_trials < INT32_MAX && !t->is_deciding)
+        fprintf(stderr, " of %d", t->max_trials);
     fprintf(stderr, ", best %.3f x%s", t->best, terminal ? "" : "\n");
 }
 
@@ -76,40 +77,40 @@ static void show_trial(struct tune *t, const struct tune_trial *trial) {
 
         t->best = trial->speed;
         t->best_cost = cost(t, trial->steps);
-        t->shown = tune_passed(t);
+        t->last_progress_time = tune_elapsed(t);
         tune_cost_text(&t->bench, trial->seconds, text);
-        tune_cost_text(&t->bench, tune_beside(trial), beside);
+        tune_cost_text(&t->bench, tune_reference_cost(trial), beside);
         if (is_reference)
-            tune_say("%6.1f s, trial %d: %s, the start\n", tune_passed(t), t->measured, text);
+            tune_print("%6.1f s, trial %d: %s, the start\n", tune_elapsed(t), t->measured, text);
         else
-            tune_say("%6.1f s, trial %d: %s, the start %s: %.3f x its speed\n", tune_passed(t), t->measured,
-                     text, beside, trial->speed);
+            tune_print("%6.1f s, trial %d: %s, the start %s: %.3f x its speed\n", tune_elapsed(t),
+                       t->measured, text, beside, trial->speed);
     } else if (trial->outcome != TUNE_OK && trial->outcome < TUNE_BOUND &&
                (trial->outcome != TUNE_REFUSED || !t->reference)) {
-        tune_say("%6.1f s, trial %d: %s: %s\n", tune_passed(t), t->measured,
-                 tune_outcome_text(trial->outcome), trial->message);
+        tune_print("%6.1f s, trial %d: %s: %s\n", tune_elapsed(t), t->measured,
+                   tune_outcome_text(trial->outcome), trial->message);
     }
     show_progress(t);
 }
 
 static void show_counts(const struct tune *t) {
-    tune_say("%d schedules measured in %.1f s", t->measured, tune_passed(t));
+    tune_print("%d schedules measured in %.1f s", t->measured, tune_elapsed(t));
     for (int i = TUNE_REFUSED; i < TUNE_BOUND; i++)
         if (t->count[i])
             fprintf(stderr, ", %d %s", t->count[i], tune_outcome_text((enum tune_outcome)i));
     if (t->count[TUNE_BOUND])
         fprintf(stderr, "; %d not run, as their kernels cannot be as fast as the best", t->count[TUNE_BOUND]);
-    if (t->count[TUNE_BEHIND])
+    if (t->count[TUNE_EXPENSIVE])
         fprintf(stderr, "; %d not run, as they cost more than %g x the best by estimate",
-                t->count[TUNE_BEHIND], behind_margin);
+                t->count[TUNE_EXPENSIVE], behind_margin);
     fprintf(stderr, "\n");
 }
 
 /* ---- one schedule ---- */
 
 static bool is_over(const struct tune *t) {
-    return interrupted || tune_passed(t) >= search_share * t->limit || t->measured + t->pendings >= t->most ||
-           (t->bench.board && !tune_boards_left(&t->bench));
+    return interrupted || tune_elapsed(t) >= search_share * t->limit ||
+           t->measured + t->pendings >= t->max_trials || (t->bench.board && !tune_usable_boards(&t->bench));
 }
 
 /* Lower bound in seconds of the time of the schedule's kernels; 0: unknown. */
@@ -156,10 +157,10 @@ static int flush(struct tune *t) {
     int status = UK_EXIT_OK;
 
     if (t->pendings)
-        tune_measure_there(&t->bench, t->pending, t->pendings, TUNE_QUICK, &interrupted, NULL);
+        tune_measure_on_boards(&t->bench, t->pending, t->pendings, TUNE_FIRST_ROUNDS, &interrupted, NULL);
     for (int i = 0; i < t->pendings; i++) {
-        t->measured += t->pending[i].is_whole;
-        if (t->pending[i].is_whole && !status)
+        t->measured += t->pending[i].is_complete;
+        if (t->pending[i].is_complete && !status)
             status = keep(t, t->pending[i]);
         else
             uk_text_free(t->pending[i].steps);
@@ -186,19 +187,20 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
         return UK_EXIT_OK;
     }
     trial.outcome = is_bounded(t, steps, &trial)  ? TUNE_BOUND
-                    : is_behind(t, steps, &trial) ? TUNE_BEHIND
+                    : is_behind(t, steps, &trial) ? TUNE_EXPENSIVE
                                                   : TUNE_OK;
     if (trial.outcome != TUNE_OK)
         return keep(t, trial);
     if (t->bench.board) {
         t->pending[t->pendings++] = trial;
-        return t->pendings >= tune_boards_left(&t->bench) ? flush(t) : UK_EXIT_OK;
+        return t->pendings >= tune_usable_boards(&t->bench) ? flush(t) : UK_EXIT_OK;
     }
     bool is_slow = t->bench.is_counted || t->bench.reference_seconds > 0.1;
-    bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_QUICK, &interrupted);
+    bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_FIRST_ROUNDS, &interrupted);
     /* Measures a new best again: it may be due to noise, and the search continues from it. */
     if (whole && !t->bench.is_counted && trial.outcome == TUNE_OK && trial.speed > t->best)
-        whole = tune_measure(&t->bench, &trial, is_slow ? TUNE_QUICK : TUNE_AGAIN, &interrupted);
+        whole =
+            tune_measure(&t->bench, &trial, is_slow ? TUNE_FIRST_ROUNDS : TUNE_SECOND_ROUNDS, &interrupted);
     if (!whole) {
         uk_text_free(steps);
         return UK_EXIT_OK;
@@ -222,8 +224,8 @@ static int try_reference(struct tune *t, char *steps) {
     } else if (status) {
         trial.outcome = TUNE_REFUSED;
         snprintf(trial.message, sizeof trial.message, "%s", uk_context_message(t->bench.job.context));
-    } else if (!(t->bench.board ? tune_reference_there(&t->bench, &trial, &interrupted)
-                                : tune_measure(&t->bench, &trial, TUNE_QUICK, &interrupted))) {
+    } else if (!(t->bench.board ? tune_measure_reference_on_boards(&t->bench, &trial, &interrupted)
+                                : tune_measure(&t->bench, &trial, TUNE_FIRST_ROUNDS, &interrupted))) {
         uk_text_free(steps);
         return UK_EXIT_OK;
     } else {
@@ -276,9 +278,9 @@ static int run_starts(struct tune *t) {
         return uk_job_failed(&t->bench.job, refused);
     if (steps)
         status = try_reference(t, steps);
-    t->reference_is_auto = t->reference;
+    t->is_reference_auto = t->reference;
     if (!status && !t->reference && !interrupted)
-        tune_say("the automatic schedule does not work here; the first one that does replaces it\n");
+        tune_print("the automatic schedule does not work here; the first one that does replaces it\n");
     if (own && !status)
         status = take_start(t, own);
     else
@@ -383,11 +385,11 @@ int tune_open(struct tune *t, const struct uk_arguments *a) {
     if ((status = check_target(t, a)) || (status = uk_check_output(a->out)) ||
         (a->log && (status = uk_check_output(a->log))))
         return status;
-    t->begun = bench_seconds();
+    t->start_time = bench_seconds();
     t->limit = a->time_limit ? (double)a->time_limit : a->trials ? HUGE_VAL : TIME_LIMIT;
-    t->most = a->trials ? (int)a->trials : INT32_MAX;
+    t->max_trials = a->trials ? (int)a->trials : INT32_MAX;
     t->bench.limit = a->trial_limit ? (double)a->trial_limit : fmin(fmax(t->limit / 4, 1), 30);
-    t->bench.end = t->begun + t->limit;
+    t->bench.end = t->start_time + t->limit;
     t->bench.tick = show_progress;
     t->bench.user = t;
     t->search.random = (uint64_t)a->seed;
@@ -429,7 +431,7 @@ void tune_unload(struct tune *t) {
     tune_bench_free(&t->bench);
 }
 
-int tune_look(struct tune *t, struct tune_result *r) {
+int tune_run_search(struct tune *t, struct tune_result *r) {
     int status = run_starts(t);
 
     *r = (struct tune_result){.speed = 1};
@@ -445,13 +447,13 @@ int tune_look(struct tune *t, struct tune_result *r) {
     r->is_decided = r->steps;
     if (!r->is_decided)
         r->steps = tune_best_so_far(t, &r->speed);
-    tune_say("%s", "");
+    tune_print("%s", "");
     return UK_EXIT_OK;
 }
 
 static int tune(struct tune *t, const struct uk_arguments *a) {
     struct tune_result r;
-    int status = tune_look(t, &r);
+    int status = tune_run_search(t, &r);
 
     if (status)
         return status;
@@ -468,13 +470,13 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG,
                            "interrupted: %s has the best schedule so far, %.3f x the speed of the start%s",
                            where, r.speed, a->log ? "; the same command resumes from the log" : "");
-    if (!r.is_decided && t->bench.board && !tune_boards_left(&t->bench))
+    if (!r.is_decided && t->bench.board && !tune_usable_boards(&t->bench))
         return uk_complain(UK_EXIT_WRONG,
                            "no board is left: %s has the best schedule so far, %.3f x the speed of the start",
                            where, r.speed);
     if (!r.is_decided)
-        tune_say("time limit reached: %s has the best schedule so far, %.3f x the speed of the start\n",
-                 where, r.speed);
+        tune_print("time limit reached: %s has the best schedule so far, %.3f x the speed of the start\n",
+                   where, r.speed);
     return UK_EXIT_OK;
 }
 

@@ -250,7 +250,7 @@ static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, 
         keep_results(b);
     else if (!same_results(b, r))
         return TUNE_WRONG;
-    if (rounds <= TUNE_QUICK && is_hopeless(b, &call[1], r))
+    if (rounds <= TUNE_FIRST_ROUNDS && is_hopeless(b, &call[1], r))
         return TUNE_OK;
     struct bench_contender contender[3] = {{.name = "reference", .run = run_call, .user = &call[0]},
                                            {.name = "candidate", .run = run_call, .user = &call[1]},
@@ -258,16 +258,16 @@ static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, 
     struct bench_plan plan = {.isa = uk_target_isa(b->job.options.target),
                               .threads = b->job.options.threads,
                               .rounds = rounds,
-                              .sample_time = rounds > TUNE_QUICK ? 0.015 : 0.005};
-    enum uk_status status = bench_paired(&plan, contender, rounds >= TUNE_FINAL ? 3 : 2);
+                              .sample_time = rounds > TUNE_FIRST_ROUNDS ? 0.015 : 0.005};
+    enum uk_status status = bench_paired(&plan, contender, rounds >= TUNE_FINAL_ROUNDS ? 3 : 2);
     if (status || call[0].status || call[1].status || !(contender[1].seconds > 0)) {
         snprintf(r->message, sizeof r->message, "measuring failed: %s", uk_status_text(status));
         return TUNE_REFUSED;
     }
     r->seconds = contender[1].seconds;
     r->speed = 1 / contender[1].ratio;
-    r->beside = contender[0].seconds;
-    r->noise = rounds >= TUNE_FINAL ? fabs(1 / contender[2].ratio - 1) : 0;
+    r->reference_cost = contender[0].seconds;
+    r->noise = rounds >= TUNE_FINAL_ROUNDS ? fabs(1 / contender[2].ratio - 1) : 0;
     r->rounds = rounds;
     return TUNE_OK;
 }
@@ -282,7 +282,7 @@ static enum tune_outcome count_candidate(struct tune_bench *b, const char *steps
     else if (!same_results(b, r))
         return TUNE_WRONG;
     r->speed = b->reference_seconds > 0 ? b->reference_seconds / r->seconds : 1;
-    r->beside = b->reference_seconds;
+    r->reference_cost = b->reference_seconds;
     r->rounds = 1;
     return TUNE_OK;
 }
@@ -304,7 +304,7 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
     if (b->board)
-        tune_there(b, steps, rounds, &r);
+        tune_run_on_board(b, steps, rounds, &r);
     else
         r.outcome = b->is_counted ? count_candidate(b, steps, &r) : try_candidate(b, steps, rounds, &r);
     _exit(write(out, &r, sizeof r) == sizeof r ? 0 : 1);
@@ -351,18 +351,18 @@ void tune_describe_end(struct tune_trial *t, int status, double limit) {
     }
 }
 
-void tune_clear(struct tune_trial *t) {
+void tune_clear_trial(struct tune_trial *t) {
     t->message[0] = 0;
     t->outcome = TUNE_REFUSED;
-    t->seconds = t->speed = t->beside = 0;
+    t->seconds = t->speed = t->reference_cost = 0;
     t->rounds = 0;
 }
 
-void tune_take(struct tune_trial *t, const struct tune_report *r) {
+void tune_set_report(struct tune_trial *t, const struct tune_report *r) {
     t->outcome = r->outcome;
     t->seconds = r->seconds;
     t->speed = r->speed;
-    t->beside = r->beside;
+    t->reference_cost = r->reference_cost;
     t->noise = r->noise;
     t->rounds = r->rounds;
     memcpy(t->message, r->message, sizeof t->message);
@@ -392,8 +392,8 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
     bool late;
 
     if (b->board)
-        return tune_measure_there(b, t, 1, rounds, interrupted, NULL);
-    tune_clear(t);
+        return tune_measure_on_boards(b, t, 1, rounds, interrupted, NULL);
+    tune_clear_trial(t);
     const pid_t child = tune_start(b, t->steps, rounds, &in);
     if (child < 0) {
         snprintf(t->message, sizeof t->message, "no process: %s", strerror(errno));
@@ -408,7 +408,7 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (whole) {
-        tune_take(t, &r);
+        tune_set_report(t, &r);
     } else if (late) {
         t->outcome = TUNE_TIMEOUT;
         snprintf(t->message, sizeof t->message, "not finished after %.1f s", CLOCK * b->limit);

@@ -12,27 +12,27 @@ enum tune_outcome {
     TUNE_REFUSED, /* does not compile, or the function rejects its arguments */
     TUNE_CRASH,
     TUNE_TIMEOUT,
-    TUNE_WRONG,  /* result differs from the automatic schedule's */
-    TUNE_BOUND,  /* not measured: a lower bound of its kernels' time exceeds the best time */
-    TUNE_BEHIND, /* not measured: its estimated cost exceeds the best one's by a large factor */
+    TUNE_WRONG,     /* result differs from the automatic schedule's */
+    TUNE_BOUND,     /* not measured: a lower bound of its kernels' time exceeds the best time */
+    TUNE_EXPENSIVE, /* not measured: its estimated cost exceeds the best one's by a large factor */
     TUNE_OUTCOMES
 };
 
 /* Rounds of a measurement: the first, the second for the fastest trials, and the final one. */
-enum { TUNE_QUICK = 3, TUNE_AGAIN = 7, TUNE_FINAL = 15 };
+enum { TUNE_FIRST_ROUNDS = 3, TUNE_SECOND_ROUNDS = 7, TUNE_FINAL_ROUNDS = 15 };
 
 struct tune_trial {
     char *steps; /* allocated by malloc */
     enum tune_outcome outcome;
-    double seconds; /* per call; for an emulated target, instructions */
-    double speed;   /* relative to the reference measured in alternation with it */
-    double beside;  /* the reference's seconds or instructions in that measurement; 0: unknown */
-    double noise;   /* with at least TUNE_FINAL rounds: relative difference between two measurements of the
-                       reference */
-    double cost;    /* on a board: its uk_board_times.cost, in operations of the peak loop */
+    double seconds;        /* per call; for an emulated target, instructions */
+    double speed;          /* relative to the reference measured in alternation with it */
+    double reference_cost; /* the reference's seconds or instructions in that measurement; 0: unknown */
+    double noise; /* with at least TUNE_FINAL_ROUNDS rounds: relative difference between two measurements of
+                     the reference */
+    double cost;  /* on a board: its uk_board_times.cost, in operations of the peak loop */
     int rounds;
     bool is_start;
-    bool is_whole; /* on a board: the measurement was completed */
+    bool is_complete; /* on a board: the measurement was completed */
     char message[256];
 };
 
@@ -78,9 +78,9 @@ const char *tune_outcome_text(enum tune_outcome outcome);
 /* Report of a trial's process. */
 struct tune_report {
     enum tune_outcome outcome;
-    double seconds, speed, beside, noise, cost;
+    double seconds, speed, reference_cost, noise, cost;
     int rounds;
-    bool is_lost; /* true if the board failed, not the trial */
+    bool has_board_failed; /* true if the board failed, not the trial */
     char message[256];
 };
 
@@ -90,10 +90,10 @@ struct tune_bench;
 /* In a trial's process: runs the steps' code once on the data and counts instructions. */
 enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *count, char *message,
                              size_t size);
-/* In a trial's process: redirects standard error to a file. tune_said() copies the file's last text to
- * `message` and returns the outcome that it implies. */
-void tune_said_begin(void);
-enum tune_outcome tune_said(char *message, size_t size);
+/* In a trial's process: redirects standard error to a file. tune_captured_error() copies the file's last text
+ * to `message` and returns the outcome that it implies. */
+void tune_capture_errors(void);
+enum tune_outcome tune_captured_error(char *message, size_t size);
 /* Formats a trial's seconds or instructions. */
 const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32]);
 
@@ -101,22 +101,22 @@ const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32
 
 struct tune_board {
     struct uk_board board;
-    bool is_out; /* no longer used: it failed or is slow */
-    double cost; /* cost of the reference on this board; 0: not measured */
+    bool is_dropped; /* no longer used: it failed or is slow */
+    double cost;     /* cost of the reference on this board; 0: not measured */
 };
 /* Connects to the boards of --remote, if given. Exit status; call tune_boards_close() in any case. */
 int tune_boards_open(struct tune_bench *b, const struct uk_arguments *a);
 void tune_boards_close(struct tune_bench *b);
-int tune_boards_left(const struct tune_bench *b);
+int tune_usable_boards(const struct tune_bench *b);
 /* In a trial's process: runs and times the steps' code on the board in use. */
-void tune_there(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r);
+void tune_run_on_board(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r);
 /* Measures n trials at once, at most one per board, or all on `only` unless that is NULL. False: some were
  * not measured. */
-bool tune_measure_there(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
-                        volatile int *interrupted, struct tune_board *only);
+bool tune_measure_on_boards(struct tune_bench *b, struct tune_trial *trials, int n, int rounds,
+                            volatile int *interrupted, struct tune_board *only);
 /* Measures the reference on each board; *t receives the first board's result. False: no board measured it, or
  * the search was interrupted. */
-bool tune_reference_there(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted);
+bool tune_measure_reference_on_boards(struct tune_bench *b, struct tune_trial *t, volatile int *interrupted);
 
 /* ---- trial.c: one trial, in a process of its own ---- */
 
@@ -147,8 +147,8 @@ int tune_start(struct tune_bench *b, const char *steps, int rounds, int *in);
 bool tune_compare(struct tune_bench *b, struct tune_report *r);
 /* Set a trial to its state before measurement, to its process's report, or to how the process ended without a
  * report. */
-void tune_clear(struct tune_trial *t);
-void tune_take(struct tune_trial *t, const struct tune_report *r);
+void tune_clear_trial(struct tune_trial *t);
+void tune_set_report(struct tune_trial *t, const struct tune_report *r);
 void tune_describe_end(struct tune_trial *t, int status, double limit);
 /* A program that is not in a file; steps: an initial schedule, or NULL. */
 struct tune_source {
@@ -170,14 +170,14 @@ struct tune {
     struct tune_search search;
     struct tune_log log;
     char *reference; /* the schedule that others are compared with */
-    bool reference_is_auto;
-    double begun, limit;
-    int most, measured, count[TUNE_OUTCOMES];
+    bool is_reference_auto;
+    double start_time, limit;
+    int max_trials, measured, count[TUNE_OUTCOMES];
     double peak, best;      /* operations per second; speed relative to the reference */
     double reference_bound; /* lower bound in seconds of the time that its kernels take */
     double best_cost;       /* estimated cost of the best schedule; 0: unknown */
-    /* shown: time of the last progress line; pause: seconds until the next one, if not on a terminal */
-    double shown, pause;
+    /* progress_interval: seconds until the next line, if not on a terminal */
+    double last_progress_time, progress_interval;
     bool is_deciding;           /* the search has ended and the final measurement runs */
     struct tune_trial *pending; /* trials waiting until there is one per board */
     int pendings;
@@ -200,16 +200,16 @@ struct tune_result {
     bool is_decided;   /* confirmed by the final measurement */
 };
 /* Searches until the time or trial limit. Exit status. */
-int tune_look(struct tune *t, struct tune_result *r);
+int tune_run_search(struct tune *t, struct tune_result *r);
 
 /* ---- decide.c: the end of a search ---- */
 
 /* Prints on standard error, overwriting a progress line on a terminal. */
-void tune_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tune_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The reference's seconds or instructions measured in alternation with the trial. */
-double tune_beside(const struct tune_trial *t);
+double tune_reference_cost(const struct tune_trial *t);
 /* Seconds since the search began. */
-double tune_passed(const struct tune *t);
+double tune_elapsed(const struct tune *t);
 /* Measures the reference and the finalists in alternation, fastest first, until one wins; otherwise the
  * reference does. *steps is NULL if the time was up. Exit status. */
 int tune_decide(struct tune *t, const char **steps, double *speed);

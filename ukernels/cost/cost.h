@@ -94,8 +94,8 @@ struct uk_loop_nest {
         int64_t stride[UK_NEST_LOOPS]; /* bytes from an iteration to the next; 0: all access the same */
         bool is_written;               /* written, perhaps read too; its cache lines are written back */
         bool is_prefetched;            /* by instructions, early enough */
-        int held; /* number of innermost loops during which it is in registers: its memory is accessed once
-                     for all of their iterations */
+        int register_loops; /* number of innermost loops during which it is in registers: its memory is
+                     accessed once for all of their iterations */
     } operand[UK_NEST_OPERANDS];
     /* Cycles of the whole nest if all operands are in L1: of all its instructions, at least those of `loads`;
      * and of its loads on the load ports. */
@@ -117,8 +117,8 @@ struct uk_nest_access {
     const struct uk_lattice *view;
     int line, k;
     int64_t lines, elements;
-    int anew; /* for a copy: number of outermost loops, each iteration of which makes it again in the same
-                 memory; its stride is 0 there. 0: not such a copy */
+    int remake_loops; /* for a copy: number of outermost loops, each iteration of which makes it again in the
+                 same memory; its stride is 0 there. 0: not such a copy */
 };
 
 /* Adds an operand to a nest, which has fewer than UK_NEST_OPERANDS, and sets the nest's loops, the outermost

@@ -57,7 +57,7 @@ static void find_footprints(const struct uk_loop_nest *n, int o, struct footprin
     for (int i = n->loops; i >= 0; i--) {
         if (i < n->loops)
             uk_view_add(&v, n->extent[i], x->stride[i]);
-        if (i > n->loops - x->held)
+        if (i > n->loops - x->register_loops)
             continue;
         const struct uk_runs r = uk_view_runs(&v, LINE), far = uk_view_runs(&v, COST_PAGE);
         const struct footprint all = {uk_runs_units(&r, LINE, LINE), uk_runs_units(&far, COST_PAGE, LINE),
@@ -115,7 +115,7 @@ static double misses_of(const struct uk_loop_nest *n, const struct footprints *f
                         const struct uk_cache *c) {
     const struct footprint *all = &f->of[0][o];
     const double kept = kept_of(c, all, f->lines[0]), there = kept * all->lines;
-    const int first = n->loops - n->operand[o].held;
+    const int first = n->loops - n->operand[o].register_loops;
     double misses = f->of[first][o].lines;
 
     if (kept == 1)
@@ -132,7 +132,7 @@ static double misses_of(const struct uk_loop_nest *n, const struct footprints *f
 /* The same for pages, in a fully associative TLB of `entries` entries. */
 static double misses_of_pages(const struct uk_loop_nest *n, const struct footprints *f, int o, int entries) {
     const double pages = f->of[0][o].pages, kept = kept_in(entries, f->pages[0]);
-    const int first = n->loops - n->operand[o].held;
+    const int first = n->loops - n->operand[o].register_loops;
     double misses = f->of[first][o].pages;
 
     for (int i = first - 1; i >= 0 && kept < 1; i--)
@@ -172,7 +172,7 @@ static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *
  * reorder buffer holds. */
 static double reached(const struct uk_machine *m, const struct uk_loop_nest *n,
                       const struct uk_loop_operand *o) {
-    const int inside = n->loops - o->held - 1;
+    const int inside = n->loops - o->register_loops - 1;
     struct uk_view v = {.bytes = (int)o->length};
     double bodies = 1;
 

@@ -141,7 +141,7 @@ static void add_c(const struct gemm_product *p, const struct gemm_way *w, const 
         n, loop, LOOPS, &(struct uk_nest_access){&v, GEMM_M, GEMM_N, w->rows, uk_min(w->tile->nr, p->n), 0});
 
     c->is_written = true;
-    c->held = p->k > 1 && w->kc > 1;
+    c->register_loops = p->k > 1 && w->kc > 1;
 }
 
 /* Cycles of the tiles of `panels` panels of rows that read B as `kind`. packs: they also copy it into panels.
@@ -189,7 +189,7 @@ struct copy {
 
 /* Lines of a panel of the copy; 0: it is in rows. */
 static int64_t lines_of_panel(const struct copy *c) {
-    return c->to.kind == UK_PANELS ? uk_lattice_taken(&c->to) : 0;
+    return c->to.kind == UK_PANELS ? uk_lattice_panel_lines(&c->to) : 0;
 }
 
 /* Cycles of a copy's instructions, and of its loads. */
@@ -197,7 +197,8 @@ static double copy_instructions(const struct gemm_product *p, const struct gemm_
                                 double *loads) {
     const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->lines, lines) : 1,
                   wide = uk_ceil_div(lines ? lines : c->lines, t->lanes);
-    const bool transposes = (lines ? uk_lattice_across(&c->from) : uk_lattice_step(&c->from)) != 1;
+    const bool transposes =
+        (lines ? uk_lattice_line_stride(&c->from) : uk_lattice_element_stride(&c->from)) != 1;
 
     return uk_copy_cycles(t->core, t->vectors, (double)(panels * wide) * (double)p->k, t->lanes, transposes,
                           loads);
@@ -211,11 +212,11 @@ static double copy_instructions(const struct gemm_product *p, const struct gemm_
  *     to rows otherwise                                           a square of vectors, transposed
  */
 static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c) {
-    const int64_t across = uk_lattice_across(&c->from), block = uk_min(c->block, c->lines),
+    const int64_t across = uk_lattice_line_stride(&c->from), block = uk_min(c->block, c->lines),
                   taken = lines_of_panel(c),
-                  lines = taken                            ? taken
-                          : uk_lattice_step(&c->from) == 1 ? 1
-                                                           : t->lanes,
+                  lines = taken                                      ? taken
+                          : uk_lattice_element_stride(&c->from) == 1 ? 1
+                                                                     : t->lanes,
                   terms = taken && across == 1 ? 1 : t->lanes;
     /* Dimension 0 counts lines, of A or of B. */
     const struct uk_nest_loop loop[] = {{uk_ceil_div(p->k, c->kc), {[GEMM_K] = c->kc}},

@@ -20,7 +20,7 @@ static double vectors(const struct gemm_type *t, int64_t n) {
 }
 
 /* Elements from row to row of A, and from column to column of B, as the kernel reads them. */
-static int64_t rows_apart(const struct gemm_product *p) {
+static int64_t far_rows(const struct gemm_product *p) {
     return p->a_columns ? uk_gemm_leading(p->k, p->type->size) : p->lda;
 }
 
@@ -40,7 +40,7 @@ static double dots_cycles(const struct gemm_product *p) {
     const struct gemm_type *t = p->type;
     const double crossing = t->machine->core.split, groups = groups_of(t, p->m);
     const int nr = t->nt->nr;
-    const double a = rows_apart(p) * t->size % GEMM_LINE ? crossing * (double)p->m : 0,
+    const double a = far_rows(p) * t->size % GEMM_LINE ? crossing * (double)p->m : 0,
                  b = columns_apart(p) * t->size % GEMM_LINE ? crossing * groups * nr : 0;
     const bool is_far = (p->m + p->n) * p->k > 4 * t->l2_quarter;
 
@@ -105,7 +105,7 @@ static enum uk_status plan_dots(struct gemm_plan *plan) {
     const struct uk_kernel *k = p->type->nt;
     const int64_t rows = uk_ceil_div(p->m, k->mr), columns = uk_ceil_div(p->n, k->nr);
 
-    plan->a_block = p->a_columns && !p->a_packed ? p->m * rows_apart(p) : 0;
+    plan->a_block = p->a_columns && !p->a_packed ? p->m * far_rows(p) : 0;
     plan->b_block = !p->b_columns && !p->b_packed ? p->n * columns_apart(p) : 0;
     plan->way.kc = k_block(p);
     *(rows > columns ? &plan->row_tasks : &plan->column_tasks) =
@@ -124,7 +124,7 @@ static void run_dots(void *context, int64_t index, int64_t thread) {
     struct gemm_dots d = {.kernel = p->type->nt,
                           .k = p->k,
                           .k_block = plan->way.kc,
-                          .lda = p->a_packed ? leading : rows_apart(p),
+                          .lda = p->a_packed ? leading : far_rows(p),
                           .ldb = p->b_packed ? leading : columns_apart(p),
                           .ldc = p->ldc,
                           .alpha = o->alpha,

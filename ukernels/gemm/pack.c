@@ -74,7 +74,7 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
                             int64_t lines, int64_t p, const struct uk_lattice_run *run, char *to) {
     const struct uk_lattice *m = s->from;
 
-    for (int64_t j = 0; j < s->to->width; j++, to += uk_lattice_across(s->to) * t->size) {
+    for (int64_t j = 0; j < s->to->width; j++, to += uk_lattice_line_stride(s->to) * t->size) {
         const struct uk_lattice_run at =
             uk_lattice_run(m->line, m->lines, s->line + (j < lines ? line + j : 0), 1);
 
@@ -85,10 +85,10 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
             one.count = 1;
             one.offset += q * run->stride;
             if (run->axis >= 0)
-                one.moved[run->axis] += q * run->step;
+                one.axis_offset[run->axis] += q * run->step;
             if (j >= lines)
                 memset(d, 0, (size_t)t->size);
-            else if (uk_lattice_has(m, &at, &one))
+            else if (uk_lattice_is_inside(m, &at, &one))
                 memcpy(d, (const char *)s->array + (m->origin + at.offset + one.offset) * t->size,
                        (size_t)t->size);
             else
@@ -109,8 +109,8 @@ static void pack_one_by_one(const struct gemm_type *t, const struct uk_gemm_part
 static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s, char *to) {
     enum { ITERATIONS = 32 };
     const struct uk_lattice *m = s->from;
-    const int64_t most = uk_lattice_across(m) == 1 ? ITERATIONS : s->iterations,
-                  taken = uk_lattice_taken(s->to);
+    const int64_t most = uk_lattice_line_stride(m) == 1 ? ITERATIONS : s->iterations,
+                  taken = uk_lattice_panel_lines(s->to);
 
     for (int64_t p = 0, on; p < s->iterations; p += on) {
         const struct uk_lattice_run k =
@@ -125,7 +125,7 @@ static void pack_panels(const struct gemm_type *t, const struct uk_gemm_part *s,
             const struct uk_lattice_run line = uk_lattice_run(m->line, m->lines, s->line + i, lines);
 
             if (whole && (t->kr == 1 || k.stride == 1 || line.stride == 1) && line.count == lines &&
-                uk_lattice_has(m, &line, &k))
+                uk_lattice_is_inside(m, &line, &k))
                 t->pack(t, k.count, lines,
                         (const char *)s->array + (m->origin + line.offset + k.offset) * t->size, k.stride,
                         line.stride, s->to->width, to + uk_lattice_at(s->to, i, p) * t->size);
@@ -143,12 +143,12 @@ void uk_gemm_pack(const struct gemm_type *t, const struct uk_gemm_part *s, void 
         return;
     }
     from = uk_lattice_place(s->from, s->array, s->line, s->k);
-    if (uk_lattice_step(s->to) == 1)
-        t->copy_rows(t, s->n, s->iterations, from, uk_lattice_across(s->from), uk_lattice_step(s->from), copy,
-                     uk_lattice_across(s->to));
+    if (uk_lattice_element_stride(s->to) == 1)
+        t->copy_rows(t, s->n, s->iterations, from, uk_lattice_line_stride(s->from),
+                     uk_lattice_element_stride(s->from), copy, uk_lattice_line_stride(s->to));
     else
-        t->copy_rows(t, s->iterations, s->n, from, uk_lattice_step(s->from), uk_lattice_across(s->from), copy,
-                     uk_lattice_step(s->to));
+        t->copy_rows(t, s->iterations, s->n, from, uk_lattice_element_stride(s->from),
+                     uk_lattice_line_stride(s->from), copy, uk_lattice_element_stride(s->to));
 }
 
 void uk_gemm_pack_whole(const struct gemm_plan *plan, enum gemm_side side, const void *from, void *to) {

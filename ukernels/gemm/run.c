@@ -67,8 +67,8 @@ static void move(struct operand *x, int64_t line, int64_t k) {
 
 static void find_a(const struct block *w, int64_t i, struct gemm_tile_row *s) {
     s->a = place(&w->a, i, w->p);
-    s->a_row = uk_lattice_across(w->a.view);
-    s->a_step = uk_lattice_step(w->a.view);
+    s->a_row = uk_lattice_line_stride(w->a.view);
+    s->a_step = uk_lattice_element_stride(w->a.view);
 }
 
 /* Sets up fused packing: the tiles of the first panel of rows read a block of B in place, and pack it while
@@ -82,7 +82,7 @@ static void pack_b_fused(const struct gemm_plan *plan, const struct block *w, st
     s->tail = NULL;
     if (plan->way.a == UK_PANELS) {
         s->a = copied ? w->first_rows : whole_place(&w->a, w->i0, w->p);
-        s->a_row = uk_lattice_across(copied ? &w->first : &w->a.in_place);
+        s->a_row = uk_lattice_line_stride(copied ? &w->first : &w->a.in_place);
         s->a_step = 1;
     }
     s->b = whole_place(&w->b, w->j0, w->p);
@@ -98,7 +98,7 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct blo
                                   int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
-    const int64_t n = uk_min(plan->nc, j_end - j), across = uk_lattice_across(&w->b.in_place),
+    const int64_t n = uk_min(plan->nc, j_end - j), across = uk_lattice_line_stride(&w->b.in_place),
                   columns = across == 1 ? GEMM_LINE / plan->product.type->size : GEMM_PREFETCHED_ROWS;
 
     if (!plan->prefetching || plan->way.form == GEMM_PANELS || plan->product.b_packed || p >= plan->product.k)
@@ -126,7 +126,7 @@ static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struc
 
 /* The rows of the next micro-panel of A, which the tiles of this one pack. */
 static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct block *w, int64_t i) {
-    const int64_t after = i + plan->way.rows, across = uk_lattice_across(&w->a.in_place);
+    const int64_t after = i + plan->way.rows, across = uk_lattice_line_stride(&w->a.in_place);
 
     return (struct gemm_next){.prefetching = plan->way.tile->packing,
                               .part = whole_place(&w->a, after, w->p),
@@ -186,7 +186,7 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
     };
 
     s.b = place(&w->b, w->j0, w->p);
-    s.b_step = uk_lattice_step(w->b.view);
+    s.b_step = uk_lattice_element_stride(w->b.view);
     s.b_tile = uk_lattice_at(w->b.view, plan->way.tile->nr, 0);
     for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->way.rows) {
         s.rows = uk_min(plan->way.rows, w->i0 + w->m - i);

@@ -106,6 +106,6 @@ double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small 
 
     written->is_written = true;
     written->is_prefetched = w->prefetches;
-    written->held = p->k > 1;
+    written->register_loops = p->k > 1;
     return uk_cost_nest(t->machine, &nest);
 }

@@ -30,7 +30,7 @@ int uk_count_threads(void);
 extern _Atomic int uk_threads;
 
 /* True if calls run on one thread. Valid after a call of uk_count_threads. */
-static inline bool uk_is_alone(void) {
+static inline bool uk_is_single_threaded(void) {
     return atomic_load_explicit(&uk_threads, memory_order_relaxed) == 1;
 }
 

@@ -39,7 +39,7 @@ struct uk_lattice_run uk_lattice_run(const struct uk_lattice_loop *loop, int loo
             r.count = uk_min(most, last->extent - at);
         r.offset += at * loop[i].stride;
         if (loop[i].axis >= 0)
-            r.moved[loop[i].axis] += at * loop[i].step;
+            r.axis_offset[loop[i].axis] += at * loop[i].step;
     }
     return r;
 }
@@ -49,11 +49,11 @@ static int64_t along(const struct uk_lattice_run *r, int axis) {
     return r->axis == axis ? (r->count - 1) * r->step : 0;
 }
 
-bool uk_lattice_has(const struct uk_lattice *m, const struct uk_lattice_run *lines,
-                    const struct uk_lattice_run *k) {
+bool uk_lattice_is_inside(const struct uk_lattice *m, const struct uk_lattice_run *lines,
+                          const struct uk_lattice_run *k) {
     for (int i = 0; i < UK_LATTICE_AXES; i++) {
-        const int64_t first = m->axis[i].first + lines->moved[i] + k->moved[i], one = along(lines, i),
-                      other = along(k, i);
+        const int64_t first = m->axis[i].first + lines->axis_offset[i] + k->axis_offset[i],
+                      one = along(lines, i), other = along(k, i);
         const int64_t low = first + uk_min(one, 0) + uk_min(other, 0),
                       high = first + one + other - uk_min(one, 0) - uk_min(other, 0);
 

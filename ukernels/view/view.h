@@ -138,15 +138,15 @@ static inline struct uk_lattice uk_lattice_matrix(enum uk_element element, int64
 struct uk_lattice uk_lattice_panels(enum uk_element element, int64_t n, int64_t k, int64_t taken, int width,
                                     int group);
 /* Elements from one line to the next, and from one element of a line to the next, within the last of the
- * loops. uk_lattice_step is a stride in the array, not the field `step` of a loop. */
-static inline int64_t uk_lattice_across(const struct uk_lattice *m) {
+ * loops. uk_lattice_element_stride is a stride in the array, not the field `step` of a loop. */
+static inline int64_t uk_lattice_line_stride(const struct uk_lattice *m) {
     return m->line[m->lines - 1].stride;
 }
-static inline int64_t uk_lattice_step(const struct uk_lattice *m) {
+static inline int64_t uk_lattice_element_stride(const struct uk_lattice *m) {
     return m->k[m->ks - 1].stride;
 }
 /* Lines of a full panel. Not in panels: lines of the last loop. */
-static inline int64_t uk_lattice_taken(const struct uk_lattice *m) {
+static inline int64_t uk_lattice_panel_lines(const struct uk_lattice *m) {
     return m->line[m->lines - 1].extent;
 }
 /* Size of a copy in elements, with its padding. */
@@ -156,7 +156,7 @@ int64_t uk_lattice_room(const struct uk_lattice *m);
  * elements apart, and `step` apart on `axis`, unless that is -1. The first is `offset` elements from index 0,
  * and moved[i] further on axis i. */
 struct uk_lattice_run {
-    int64_t count, stride, offset, moved[UK_LATTICE_AXES];
+    int64_t count, stride, offset, axis_offset[UK_LATTICE_AXES];
     int axis;
     int64_t step;
 };
@@ -178,7 +178,7 @@ static inline const void *uk_lattice_place(const struct uk_lattice *m, const voi
     return (const char *)array + uk_lattice_at(m, line, k) * uk_element_bytes(m->element);
 }
 /* True if no element of these lines and these k is in a border. */
-bool uk_lattice_has(const struct uk_lattice *m, const struct uk_lattice_run *lines,
-                    const struct uk_lattice_run *k);
+bool uk_lattice_is_inside(const struct uk_lattice *m, const struct uk_lattice_run *lines,
+                          const struct uk_lattice_run *k);
 
 #endif

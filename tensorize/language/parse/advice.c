@@ -78,11 +78,11 @@ static void put_instead(struct uk_text *t, const char *form, const struct uk_par
 
 void *uk_refuse_function(struct uk_parser *ps, const char *name, const struct uk_token *called) {
     const struct uk_token *open = called + 1, *close = &ps->list[open->match];
-    struct uk_near near = {.word = name};
+    struct uk_closest_name near = {.word = name};
     struct uk_text t = {0};
 
     for (int i = 0; i < UK_FUNCTIONS; i++)
-        uk_nearer(&near, uk_function_name(i));
+        uk_consider_name(&near, uk_function_name(i));
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
         if (!strcmp(lacking[i].name, name)) {
             uk_put(&t, "write ");
@@ -93,7 +93,7 @@ void *uk_refuse_function(struct uk_parser *ps, const char *name, const struct uk
     for (int i = 0; i < UK_FUNCTIONS && (i || !t.length); i++)
         uk_put(&t, "%s%s", i ? ", " : "use one of ", uk_function_name(i));
     if (t.failed)
-        uk_program_made(ps->p, NULL);
+        uk_program_check_memory(ps->p, NULL);
     else
         uk_program_fail(ps->p, UK_REFUSED, called->at, "there is no function '%s'; %s", name, t.text);
     uk_text_free(t.text);

@@ -26,7 +26,8 @@ static bool deeper(struct uk_parser *ps) {
 static struct uk_index *map_name(struct uk_parser *ps, const char *name, struct uk_position at) {
     for (int i = 0; i < ps->map->from_count; i++)
         if (!strcmp(ps->map->from[i]->name, name)) {
-            struct uk_index *e = uk_program_made(ps->p, uk_index_var(&ps->p->arena, ps->map->from[i]));
+            struct uk_index *e =
+                uk_program_check_memory(ps->p, uk_index_var(&ps->p->arena, ps->map->from[i]));
 
             if (e)
                 e->at = at;
@@ -39,9 +40,9 @@ static struct uk_index *map_name(struct uk_parser *ps, const char *name, struct 
 static struct uk_index *step_name(struct uk_parser *ps, const char *name, struct uk_position at) {
     struct uk_var *v = uk_find_var(ps->p->sizes, name);
 
-    if (!v && (v = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
+    if (!v && (v = uk_program_check_memory(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
         *v = (struct uk_var){.name = name, .kind = UK_VAR_ITERATOR, .at = at};
-    return v ? uk_program_made(ps->p, uk_index_var(&ps->p->arena, v)) : NULL;
+    return v ? uk_program_check_memory(ps->p, uk_index_var(&ps->p->arena, v)) : NULL;
 }
 
 static struct uk_index *affine_name(struct uk_parser *ps) {
@@ -80,7 +81,7 @@ static struct uk_index *affine_factor(struct uk_parser *ps) {
         if (!deeper(ps) || !(e = affine_factor(ps)))
             return NULL;
         ps->nesting--;
-        e = uk_program_made(ps->p, uk_index_written(&ps->p->arena, UK_I_NEG, e, NULL));
+        e = uk_program_check_memory(ps->p, uk_index_op_as_written(&ps->p->arena, UK_I_NEG, e, NULL));
         if (e && !e->at.line)
             e->at = at;
         return e;
@@ -209,7 +210,7 @@ static bool map_names(struct uk_parser *ps, struct uk_map *m) {
             if (!strcmp(m->from[i]->name, name))
                 return uk_program_fail(ps->p, UK_REFUSED, at, "%s appears twice in the map; use another name",
                                        name);
-        if (!(v = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
+        if (!(v = uk_program_check_memory(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
             return false;
         v->name = name;
         v->kind = UK_VAR_ITERATOR;
@@ -221,7 +222,7 @@ static bool map_names(struct uk_parser *ps, struct uk_map *m) {
 }
 
 struct uk_map *uk_parse_layout(struct uk_parser *ps) {
-    struct uk_map *m = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *m));
+    struct uk_map *m = uk_program_check_memory(ps->p, uk_alloc(&ps->p->arena, sizeof *m));
     enum uk_name_mode names = ps->names;
     struct uk_map *outer = ps->map;
 
@@ -253,10 +254,10 @@ static struct uk_expr *number(struct uk_parser *ps) {
     ps->p->at = t->at;
     if (t->kind == UK_T_INT)
         return uk_expect_int(ps, "a number", &whole) ? uk_literal(ps->p, whole) : NULL;
-    char *text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+    char *text = uk_program_check_memory(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
 
     if (!text || !uk_text_to_double(text, &value))
-        return uk_program_made(ps->p, NULL);
+        return uk_program_check_memory(ps->p, NULL);
     ps->t++;
     struct uk_expr *e = value - value == 0 ? uk_literal(ps->p, 0) : NULL;
 

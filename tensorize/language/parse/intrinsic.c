@@ -16,7 +16,8 @@ static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
 
     for (const struct uk_token *t = ps->t; t->kind == UK_T_WORD || uk_token_is(t, ","); t++)
         room++;
-    i->requires_feature = uk_program_made(ps->p, uk_alloc(&ps->p->arena, room * sizeof *i->requires_feature));
+    i->requires_feature =
+        uk_program_check_memory(ps->p, uk_alloc(&ps->p->arena, room * sizeof *i->requires_feature));
     if (!i->requires_feature)
         return false;
     do {
@@ -47,7 +48,8 @@ static bool parse_ctype(struct uk_parser *ps, int *ctype) {
     else if (uk_accept(ps, "void"))
         *ctype = UK_CTYPE_VOID;
     else {
-        const char *types = uk_program_made(ps->p, uk_list_types(&ps->p->arena, "they are ptr, void, "));
+        const char *types =
+            uk_program_check_memory(ps->p, uk_list_types(&ps->p->arena, "they are ptr, void, "));
 
         return types && uk_expected(ps, "a C type", types);
     }
@@ -69,10 +71,10 @@ static bool parse_number_argument(struct uk_parser *ps, struct uk_argument *a) {
     if (!uk_type_is_float((enum uk_type)a->ctype))
         return uk_program_fail(ps->p, UK_REFUSED, t->at, "%.*s is not an integer; its type is %s",
                                (int)(t->n < 40 ? t->n : 40), t->s, uk_type_name(a->ctype));
-    char *text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+    char *text = uk_program_check_memory(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
 
     if (!text || !uk_text_to_double(text, &a->real))
-        return uk_program_made(ps->p, NULL);
+        return uk_program_check_memory(ps->p, NULL);
     ps->t++;
     return true;
 }
@@ -114,14 +116,14 @@ static bool parse_form(struct uk_parser *ps, struct uk_form *f, const char *word
     size_t room = 0;
 
     f->at = ps->t[-1].at;
-    if (f->given)
+    if (f->is_declared)
         return uk_program_fail(ps->p, UK_REFUSED, f->at, "%s is given twice; give it once", word);
-    f->given = true;
+    f->is_declared = true;
     if (!parse_ctype(ps, &f->result) || !(f->symbol = uk_expect_name(ps, "a C function")))
         return false;
     for (size_t k = 0; ps->t[k].kind != UK_T_NEWLINE && ps->t[k].kind != UK_T_END; k++)
         room += uk_token_is(&ps->t[k], ",");
-    f->argument = uk_program_made(ps->p, uk_alloc(&ps->p->arena, (room + 1) * sizeof *f->argument));
+    f->argument = uk_program_check_memory(ps->p, uk_alloc(&ps->p->arena, (room + 1) * sizeof *f->argument));
     if (!f->argument || !uk_expect(ps, "(", "the arguments stand in ( )"))
         return false;
     if (uk_accept(ps, ")"))
@@ -240,7 +242,7 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
                 "a statement of an intrinsic runs over its tensors' shapes; leave `where` out, and "
                 "give %s the shape",
                 s->left.tensor->name);
-    if (!i->form[UK_FORM_COMPUTE].given && !i->form[UK_FORM_UPDATE].given)
+    if (!i->form[UK_FORM_COMPUTE].is_declared && !i->form[UK_FORM_UPDATE].is_declared)
         return uk_program_fail(d, UK_REFUSED, i->at,
                                "intrinsic %s cannot be called; give compute, or update, or reset and update",
                                i->name);

@@ -40,7 +40,7 @@ bool uk_parse_assume(struct uk_parser *ps) {
 }
 
 struct uk_import *uk_parse_import(struct uk_parser *ps) {
-    struct uk_import *i = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *i));
+    struct uk_import *i = uk_program_check_memory(ps->p, uk_alloc(&ps->p->arena, sizeof *i));
     struct uk_token *t = ps->t;
 
     if (!i)
@@ -58,7 +58,7 @@ struct uk_import *uk_parse_import(struct uk_parser *ps) {
         return uk_program_fail(ps->p, UK_SYNTAX, t->at, "the name of the file is empty; give its path");
     }
     ps->t++;
-    i->text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+    i->text = uk_program_check_memory(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
     return i->text ? i : NULL;
 }
 
@@ -224,7 +224,7 @@ enum uk_status uk_parse_item(struct uk_program *p, const char *text) {
         skip_newlines(&ps))
         uk_expected(&ps, "the end of the text", "give one item");
     free(ps.list);
-    p->checked = false;
+    p->is_checked = false;
     return p->status;
 }
 
@@ -261,6 +261,6 @@ enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char
     }
     free(ps.list);
     p->has_schedule = true;
-    p->checked = false;
+    p->is_checked = false;
     return status ? status : p->status;
 }

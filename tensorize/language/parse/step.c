@@ -52,8 +52,8 @@ static bool parse_access(struct uk_parser *ps, struct uk_step *s) {
         return false;
     if (!uk_next_is(ps, "["))
         return true;
-    if (!(s->subscript =
-              uk_program_made(ps->p, uk_alloc(&ps->p->arena, UK_MAX_DIMS * sizeof(struct uk_index *)))))
+    if (!(s->subscript = uk_program_check_memory(
+              ps->p, uk_alloc(&ps->p->arena, UK_MAX_DIMS * sizeof(struct uk_index *)))))
         return false;
     ps->names = UK_NAMES_STEP;
     s->subscripts = uk_parse_affines(ps, s->subscript);
@@ -111,7 +111,7 @@ static bool parse_axis(struct uk_parser *ps, struct uk_step *s) {
         return false;
     if (!uk_next_is(ps, "x") && !uk_next_is(ps, "y") && !uk_next_is(ps, "z"))
         return uk_expected(ps, "'x', 'y' or 'z'", hint);
-    return (s->axis = uk_program_made(ps->p, uk_format(&ps->p->arena, "%s.%c", of, *ps->t++->s)));
+    return (s->axis = uk_program_check_memory(ps->p, uk_format(&ps->p->arena, "%s.%c", of, *ps->t++->s)));
 }
 
 /* "[" INT, ... "]" */
@@ -170,14 +170,14 @@ static bool parse_import(struct uk_parser *ps, struct uk_step *s) {
 /* Makes a step with room for as many loops as the line has tokens, and for its names. */
 static struct uk_step *new_step(struct uk_parser *ps, enum uk_step_kind kind) {
     struct uk_arena *a = &ps->p->arena;
-    struct uk_step *s = uk_program_made(ps->p, uk_alloc(a, sizeof *s));
+    struct uk_step *s = uk_program_check_memory(ps->p, uk_alloc(a, sizeof *s));
     size_t room = 1;
 
     while (ps->t[room - 1].kind != UK_T_NEWLINE && ps->t[room - 1].kind != UK_T_END)
         room++;
-    if (!s || !(s->loop = uk_program_made(ps->p, uk_alloc(a, room * sizeof *s->loop))) ||
-        !(s->name =
-              uk_program_made(ps->p, uk_alloc(a, ((size_t)uk_steps[kind].names + 1) * sizeof *s->name))))
+    if (!s || !(s->loop = uk_program_check_memory(ps->p, uk_alloc(a, room * sizeof *s->loop))) ||
+        !(s->name = uk_program_check_memory(
+              ps->p, uk_alloc(a, ((size_t)uk_steps[kind].names + 1) * sizeof *s->name))))
         return NULL;
     s->kind = kind;
     s->at = ps->t[-1].at;
@@ -212,7 +212,7 @@ bool uk_parse_step(struct uk_parser *ps) {
     if (kind == UK_STEPS) {
         const char *words = uk_list_words(&ps->p->arena, UK_STEPS, uk_step_word);
         const char *hint =
-            uk_program_made(ps->p, words ? uk_format(&ps->p->arena, "steps are %s", words) : NULL);
+            uk_program_check_memory(ps->p, words ? uk_format(&ps->p->arena, "steps are %s", words) : NULL);
 
         return hint && uk_expected(ps, "a step", hint);
     }

@@ -9,7 +9,7 @@
 static const char *nearest_listed(const struct uk_token *t, const char *hint, int *length) {
     const char *list = strstr(hint, " are "), *found = NULL;
     char word[32], listed[32];
-    struct uk_near near = {.word = word};
+    struct uk_closest_name near = {.word = word};
 
     if (!list || t->kind != UK_T_WORD || t->n >= sizeof word)
         return NULL;
@@ -24,7 +24,7 @@ static const char *nearest_listed(const struct uk_token *t, const char *hint, in
             listed[n] = 0;
             const int distance = near.distance;
 
-            uk_nearer(&near, listed);
+            uk_consider_name(&near, listed);
             if (near.name != before || near.distance != distance) {
                 found = s;
                 *length = (int)n;
@@ -79,7 +79,7 @@ const char *uk_expect_name(struct uk_parser *ps, const char *what) {
     if (uk_is_reserved(t->s, t->n))
         return uk_expected(ps, what, "that is a word of the language; choose another name");
     ps->t++;
-    return uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+    return uk_program_check_memory(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
 }
 
 bool uk_expect_int(struct uk_parser *ps, const char *what, int64_t *value) {
@@ -132,7 +132,7 @@ enum uk_type uk_expect_type(struct uk_parser *ps) {
 
     if (type != UK_TYPES)
         return type;
-    const char *types = uk_program_made(ps->p, uk_list_types(&ps->p->arena, "types are "));
+    const char *types = uk_program_check_memory(ps->p, uk_list_types(&ps->p->arena, "types are "));
     if (!types)
         return UK_TYPES;
 

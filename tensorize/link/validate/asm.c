@@ -266,8 +266,8 @@ static enum uk_status gate_words(struct uk_build *b, const struct uk_source *s, 
         if (lacks)
             return refuse(b, s, function, w.word, lacks);
         if (mnemonic && !strcmp(w.word, ".insn") && strcmp(b->target->arch->name, "riscv64") != 0)
-            return uk_gate_insn(b, s, function, w.at - strlen(w.word),
-                                (size_t)(w.end - w.at) + strlen(w.word));
+            return uk_validate_insn(b, s, function, w.at - strlen(w.word),
+                                    (size_t)(w.end - w.at) + strlen(w.word));
         if (mnemonic && uk_arch_not_in_imports(b->target->arch, w.word))
             return uk_fail(b->context, UK_LINK, s->at,
                            "%s: the asm of %s has %s; on %s asm is of arithmetic only, whose operands are "
@@ -286,7 +286,8 @@ static enum uk_status gate_words(struct uk_build *b, const struct uk_source *s, 
     return UK_OK;
 }
 
-enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code) {
+enum uk_status uk_validate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f,
+                               LLVMValueRef code) {
     const char *name = LLVMGetValueName(f), *text, *constraints;
     size_t length;
 

@@ -9,7 +9,7 @@
 #include <llvm/Config/llvm-config.h>
 #include "link/link.h"
 
-bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count) {
+bool uk_is_called_symbol(LLVMValueRef f, const struct uk_called_symbol *w, int count) {
     size_t n;
     const char *name = LLVMGetValueName2(f, &n);
 
@@ -173,7 +173,7 @@ static enum uk_status gate_call(struct uk_build *b, const struct uk_source *s, L
         return uk_fail(b->context, UK_LINK, s->at,
                        "%s: %s calls through a pointer; call the function by its name", s->name, name);
     }
-    enum uk_status status = uk_gate_asm(b, s, f, callee);
+    enum uk_status status = uk_validate_asm(b, s, f, callee);
     if (status)
         return status;
     const char *text = LLVMGetInlineAsmAsmString(callee, &length);
@@ -306,7 +306,8 @@ static enum uk_status gate_arch(struct uk_build *b, const struct uk_source *s) {
                    s->name, triple, b->target->name, b->target->arch->name);
 }
 
-static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w) {
+static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s,
+                                const struct uk_called_symbol *w) {
     LLVMTypeRef type = LLVMGlobalGetValueType(LLVMGetNamedFunction(s->module, w->symbol));
 
     if (type == w->type)
@@ -324,7 +325,8 @@ static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, c
     return status;
 }
 
-enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count) {
+enum uk_status uk_validate_functions(struct uk_build *b, const struct uk_source *s,
+                                     const struct uk_called_symbol *w, int count) {
     enum uk_status status = gate_arch(b, s);
 
     if (!status)

@@ -83,8 +83,8 @@ static unsigned line_of(const char *text, const char *words) {
     return line;
 }
 
-enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
-                            const char *statement, size_t length) {
+enum uk_status uk_validate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
+                                const char *statement, size_t length) {
     struct uk_arena a = {0};
     const struct uk_import *import = s->import;
     const char *text = !import ? NULL : import->kind == UK_IMPORT_FILE ? import->bytes : import->text;
@@ -130,8 +130,8 @@ static const char *insn_of(const char *message, const char *at, const char *text
     return NULL;
 }
 
-bool uk_said_insn(const char *said, const char *text, const char **where, size_t *where_length,
-                  const char **statement) {
+bool uk_is_insn_refusal(const char *said, const char *text, const char **where, size_t *where_length,
+                        const char **statement) {
     static const char error[] = ": error: ";
 
     for (const char *found = said; found && (found = strstr(found, error)); found++) {

@@ -59,7 +59,7 @@ static enum uk_status gate_module(struct uk_build *b, const struct uk_source *s)
         b->diagnostics.length)
         status = uk_build_fail(b, UK_LINK, s->name, error);
     else
-        status = uk_object_gate_words(b, s, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+        status = uk_object_validate_words(b, s, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
     if (object)
         LLVMDisposeMemoryBuffer(object);
     LLVMDisposeMessage(error);
@@ -67,10 +67,10 @@ static enum uk_status gate_module(struct uk_build *b, const struct uk_source *s)
     return status;
 }
 
-enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s) {
+enum uk_status uk_validate_words(struct uk_build *b, const struct uk_source *s) {
     if (strcmp(b->target->arch->name, "riscv64") || uk_target_has(b->target, "rvp"))
         return UK_OK;
     if (s->is_object)
-        return uk_object_gate_words(b, s, s->bytes, s->length);
+        return uk_object_validate_words(b, s, s->bytes, s->length);
     return has_asm(s->module) ? gate_module(b, s) : UK_OK;
 }

@@ -31,7 +31,7 @@ static int distance(const char *a, const char *b) {
     return rows[length % 3][n];
 }
 
-void uk_nearer(struct uk_near *n, const char *name) {
+void uk_consider_name(struct uk_closest_name *n, const char *name) {
     int d = distance(n->word, name);
 
     if (d < (n->name ? n->distance : (int)strlen(n->word) / 2 + 1)) {

@@ -45,7 +45,7 @@ static size_t pages(const struct operand *o) {
     return ((size_t)operand_extent(o) * bytes_of(o->type) + padding(o) + page - 1) / page;
 }
 
-void check_release_rows(struct rows_apart *a) {
+void check_release_rows(struct far_rows *a) {
     size_t bytes;
     char *start;
 
@@ -62,7 +62,7 @@ void check_release_rows(struct rows_apart *a) {
  * the last one if the pages are the same, because mapping takes longer than the call. */
 static bool reserve_rows(struct check *c, int i) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    struct rows_apart *a = &c->apart[i];
+    struct far_rows *a = &c->far_row[i];
     struct operand *o = &c->plan.operand[i];
     void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
     const bool whole = reserves_whole();
@@ -132,7 +132,7 @@ static bool run_far(struct check *c, const char *how) {
 }
 
 /* Checks a call of c->shape whose gap puts rows on separate pages. */
-static bool check_apart(struct check *c, const char *how) {
+static bool check_pages(struct check *c, const char *how) {
     check_plan(c->row, &c->op, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands; i++) {
         struct operand *o = &c->plan.operand[i];
@@ -151,9 +151,9 @@ bool check_far_rows(struct check *c) {
                               .acc = c->op.has_acc,
                               .gap = far_gap,
                               .step = 1};
-    if (c->op.least_rows < 2 && c->op.most_rows > 2)
+    if (c->op.min_rows < 2 && c->op.max_rows > 2)
         c->shape.mr = 2;
-    return check_apart(c, "strides that need 64 bits");
+    return check_pages(c, "strides that need 64 bits");
 }
 
 bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc) {
@@ -166,7 +166,7 @@ bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc) {
             continue;
         c->shape.gap = PAGES_APART - o->stride;
         check_plan(c->row, &c->op, &c->shape, &c->plan);
-        return o->stride != PAGES_APART || check_apart(c, "nothing between the rows of its output");
+        return o->stride != PAGES_APART || check_pages(c, "nothing between the rows of its output");
     }
     return true;
 }
