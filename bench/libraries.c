@@ -13,7 +13,7 @@
 
 enum { COLUMN_MAJOR = 102, ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* cblas.h */
 
-static void missing(struct bench_library *l, const char *why) {
+static void mark_missing(struct bench_library *l, const char *why) {
     l->missing = true;
     snprintf(l->detail, sizeof l->detail, "%s", why);
 }
@@ -28,10 +28,10 @@ static const char *take(struct bench_library *l, void *library, const char *cons
     return NULL;
 }
 
-static void lacks(struct bench_library *l, const char *name) {
+static void mark_missing_function(struct bench_library *l, const char *name) {
     char text[BENCH_PEER_TEXT];
     snprintf(text, sizeof text, "the library lacks %s; ./uk-setup peers installs one that has it", name);
-    missing(l, text);
+    mark_missing(l, text);
 }
 
 /* ---- CBLAS ---- */
@@ -107,9 +107,9 @@ static struct bench_library mkl_direct(const struct bench_peer *mkl, int threads
     if (!mkl->library)
         l.missing = true;
     else if (threads > 1)
-        missing(&l, "uses one thread");
+        mark_missing(&l, "uses one thread");
     else if (take(&l, mkl->library, names, 2))
-        lacks(&l, names[0]);
+        mark_missing_function(&l, names[0]);
     return l;
 }
 
@@ -170,7 +170,7 @@ static struct bench_library mkl_jit(const struct bench_peer *mkl) {
     if (!mkl->library)
         l.missing = true;
     else if ((lacking = take(&l, mkl->library, names, 5)))
-        lacks(&l, lacking);
+        mark_missing_function(&l, lacking);
     return l;
 }
 
@@ -221,14 +221,14 @@ static void open_xsmm(struct bench_library *call, struct bench_library *dispatch
     *call = (struct bench_library){
         .name = "libxsmm", .forms = {[BENCH_CALL] = true}, .begin = begin_xsmm, .repeat = repeat_fortran};
     if (!bench_find_library(directory, "libxsmm.so", path, sizeof path)) {
-        missing(call, "not installed; ./uk-setup peers installs it");
+        mark_missing(call, "not installed; ./uk-setup peers installs it");
     } else {
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *lacking = NULL;
         if (!library)
-            missing(call, dlerror());
+            mark_missing(call, dlerror());
         else if ((lacking = take(call, library, names, 6)))
-            lacks(call, lacking);
+            mark_missing_function(call, lacking);
         if (library && !lacking) {
             ((void (*)(void))call->function[XSMM_INIT])();
             snprintf(call->detail, sizeof call->detail, "libxsmm 1.17, %s kernels",

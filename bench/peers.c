@@ -38,7 +38,7 @@ bool bench_find_library(const char *directory, const char *prefix, char *path, s
     return found;
 }
 
-static void missing(struct bench_peer *peer, const char *why) {
+static void mark_missing(struct bench_peer *peer, const char *why) {
     peer->sgemm = NULL;
     peer->dgemm = NULL;
     peer->library = NULL;
@@ -58,7 +58,7 @@ static bool take_cblas(struct bench_peer *peer, void *library, const char *prefi
 static void open_openblas(struct bench_peer *peer, const char *path, const char *prefix, int threads) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        missing(peer, dlerror());
+        mark_missing(peer, dlerror());
         return;
     }
     char name[64];
@@ -71,7 +71,7 @@ static void open_openblas(struct bench_peer *peer, const char *path, const char 
     snprintf(name, sizeof name, "%sopenblas_get_corename", prefix);
     BENCH_FUNCTION(library, name, core);
     if (!take_cblas(peer, library, prefix) || !set_threads || !config || !core) {
-        missing(peer, "the library lacks cblas_sgemm or openblas_get_config; install scipy-openblas32");
+        mark_missing(peer, "the library lacks cblas_sgemm or openblas_get_config; install scipy-openblas32");
         return;
     }
     set_threads(threads);
@@ -92,7 +92,7 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
     enum { INTEL = 0, SEQUENTIAL = 1, GNU = 3 }; /* mkl_service.h, mkl_set_threading_layer */
     char path[4096], runtime[4096];
     if (!bench_find_library(directory, "libmkl_rt.so", path, sizeof path)) {
-        missing(peer, "not installed; ./uk-setup peers installs it");
+        mark_missing(peer, "not installed; ./uk-setup peers installs it");
         return;
     }
     int layer = SEQUENTIAL;
@@ -102,13 +102,13 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
                      dlopen(runtime, RTLD_NOW | RTLD_GLOBAL);
         layer = intel ? INTEL : GNU;
         if (!intel && !dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL)) {
-            missing(peer, "neither libiomp5 nor libgomp is there for its threads; install libgomp1");
+            mark_missing(peer, "neither libiomp5 nor libgomp is there for its threads; install libgomp1");
             return;
         }
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        missing(peer, dlerror());
+        mark_missing(peer, dlerror());
         return;
     }
     int (*set_layer)(int);
@@ -119,7 +119,7 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
     BENCH_FUNCTION(library, "MKL_Set_Num_Threads", set_threads);
     BENCH_FUNCTION(library, "MKL_Get_Version_String", version);
     if (!take_cblas(peer, library, "") || !set_layer || !set_threads || !version || !branch) {
-        missing(peer, "libmkl_rt lacks cblas_sgemm or MKL_Set_Threading_Layer; install mkl from PyPI");
+        mark_missing(peer, "libmkl_rt lacks cblas_sgemm or MKL_Set_Threading_Layer; install mkl from PyPI");
         return;
     }
     set_layer(layer);
@@ -139,7 +139,7 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
 static void open_blis(struct bench_peer *peer, const char *path, int threads) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        missing(peer, dlerror());
+        mark_missing(peer, dlerror());
         return;
     }
     void (*set_threads)(int64_t);
@@ -150,7 +150,7 @@ static void open_blis(struct bench_peer *peer, const char *path, int threads) {
     BENCH_FUNCTION(library, "bli_arch_string", text);
     BENCH_FUNCTION(library, "bli_info_get_version_str", version);
     if (!take_cblas(peer, library, "") || !set_threads || !architecture || !text || !version) {
-        missing(peer, "the library lacks cblas_sgemm or bli_arch_query_id; package libblis4-pthread");
+        mark_missing(peer, "the library lacks cblas_sgemm or bli_arch_query_id; package libblis4-pthread");
         return;
     }
     set_threads(threads);
@@ -233,17 +233,17 @@ void bench_peers_open(struct bench_peers *peers, const char *directory, int isa,
     if (bench_find_library(directory, "libscipy_openblas", path, sizeof path))
         open_openblas(openblas, path, "scipy_", threads);
     else
-        missing(openblas, missing_text);
+        mark_missing(openblas, missing_text);
     if (find_debian(directory, "libopenblasp-r",
                     "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0", path, sizeof path))
         open_openblas(system, path, "", threads);
     else
-        missing(system, missing_text);
+        mark_missing(system, missing_text);
     if (find_debian(directory, "libblis.so.4", "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", path,
                     sizeof path))
         open_blis(blis, path, threads);
     else
-        missing(blis, missing_text);
+        mark_missing(blis, missing_text);
     /* Last: libmkl_rt loads its parts into the global scope, where BLIS's cblas_sgemm would find MKL's
      * sgemm_. */
     open_mkl(mkl, directory, threads);

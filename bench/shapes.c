@@ -20,9 +20,10 @@ struct reader {
     size_t size;
 };
 
-static enum uk_status wrong(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static enum uk_status refuse_shape(struct reader *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static enum uk_status wrong(struct reader *r, const char *format, ...) {
+static enum uk_status refuse_shape(struct reader *r, const char *format, ...) {
     va_list ap;
     int used = snprintf(r->message, r->size, "line %d: ", r->line);
     va_start(ap, format);
@@ -35,7 +36,7 @@ static enum uk_status wrong(struct reader *r, const char *format, ...) {
 static enum uk_status add(struct reader *r, struct bench_shape shape) {
     struct bench_shapes *all = r->shapes;
     if (!*shape.set)
-        return wrong(r, "a shape outside of a set; begin one with 'set NAME'");
+        return refuse_shape(r, "a shape outside of a set; begin one with 'set NAME'");
     if (all->count == all->room) {
         int room = all->room ? 2 * all->room : 64;
         struct bench_shape *more = realloc(all->shape, (size_t)room * sizeof *more);
@@ -65,15 +66,15 @@ static enum uk_status add_cube(struct reader *r, int64_t n) {
 static enum uk_status read_cubes(struct reader *r, char **word, int words) {
     enum uk_status status = UK_OK;
     if (words < 2)
-        return wrong(r, "cubes without a size; for instance cubes 16 32 or cubes 1..128");
+        return refuse_shape(r, "cubes without a size; for instance cubes 16 32 or cubes 1..128");
     for (int i = 1; i < words && !status; i++) {
         int64_t from, to;
         char *dots = strstr(word[i], "..");
         if (dots)
             *dots = 0;
         if (!parse_size(word[i], &from) || !parse_size(dots ? dots + 2 : word[i], &to) || to < from)
-            return wrong(r, "'%s%s%s' is no size from 1 to %lld, and no range", word[i], dots ? ".." : "",
-                         dots ? dots + 2 : "", LARGEST);
+            return refuse_shape(r, "'%s%s%s' is no size from 1 to %lld, and no range", word[i],
+                                dots ? ".." : "", dots ? dots + 2 : "", LARGEST);
         for (int64_t n = from; n <= to && !status; n++)
             status = add_cube(r, n);
     }
@@ -95,14 +96,16 @@ static enum uk_status read_gemm(struct reader *r, char **word, int words) {
     struct bench_shape s = r->set;
     bool all = !strcmp(word[0], "forms");
     if (words < 4 || !parse_size(word[1], &s.m) || !parse_size(word[2], &s.n) || !parse_size(word[3], &s.k))
-        return wrong(r, "%s needs three sizes from 1 to %lld: M N K", word[0], LARGEST);
+        return refuse_shape(r, "%s needs three sizes from 1 to %lld: M N K", word[0], LARGEST);
     s.beta = !strcmp(word[0], "add");
     for (int form = 0; all && form < 4; form++) {
         s.a_transposed = form & 2;
         s.b_transposed = form & 1;
         enum uk_status status = add(r, s);
         if (status || form == 3)
-            return status ? status : words > 4 ? wrong(r, "'%s' after the sizes of forms", word[4]) : UK_OK;
+            return status      ? status
+                   : words > 4 ? refuse_shape(r, "'%s' after the sizes of forms", word[4])
+                               : UK_OK;
     }
     int next = 4;
     if (next < words && take_form(word[next], &s))
@@ -110,8 +113,8 @@ static enum uk_status read_gemm(struct reader *r, char **word, int words) {
     if (next < words && strlen(word[next]) < sizeof s.label)
         memcpy(s.label, word[next], strlen(word[next]) + 1), next++;
     if (next < words)
-        return wrong(r, "'%s' is neither a form (NN, NT, TN, TT) nor a label of less than %d letters",
-                     word[next], BENCH_NAME);
+        return refuse_shape(r, "'%s' is neither a form (NN, NT, TN, TT) nor a label of less than %d letters",
+                            word[next], BENCH_NAME);
     return add(r, s);
 }
 
@@ -119,8 +122,8 @@ static enum uk_status read_set(struct reader *r, char **word, int words) {
     r->set = (struct bench_shape){.form = BENCH_CALL};
     if (words < 2 || words > 3 || strlen(word[1]) >= sizeof r->set.set ||
         (words == 3 && strcmp(word[2], "resolved")))
-        return wrong(r, "expected 'set NAME' or 'set NAME resolved', NAME of less than %d letters",
-                     BENCH_NAME);
+        return refuse_shape(r, "expected 'set NAME' or 'set NAME resolved', NAME of less than %d letters",
+                            BENCH_NAME);
     memcpy(r->set.set, word[1], strlen(word[1]) + 1);
     if (words == 3)
         r->set.form = BENCH_RESOLVED;
@@ -141,7 +144,7 @@ static enum uk_status read_line(struct reader *r, char *line) {
         return read_cubes(r, word, words);
     if (!strcmp(word[0], "gemm") || !strcmp(word[0], "forms") || !strcmp(word[0], "add"))
         return read_gemm(r, word, words);
-    return wrong(r, "'%s' is none of set, cubes, gemm, forms, add", word[0]);
+    return refuse_shape(r, "'%s' is none of set, cubes, gemm, forms, add", word[0]);
 }
 
 enum uk_status bench_shapes_parse(const char *text, struct bench_shapes *shapes, char *message, size_t size) {
@@ -153,7 +156,7 @@ enum uk_status bench_shapes_parse(const char *text, struct bench_shapes *shapes,
         size_t length = strcspn(text, "\n");
         r.line++;
         if (length >= sizeof line)
-            return wrong(&r, "longer than %d letters", LONGEST_LINE - 1);
+            return refuse_shape(&r, "longer than %d letters", LONGEST_LINE - 1);
         memcpy(line, text, length);
         line[length] = 0;
         text += length + (text[length] == '\n');

@@ -72,8 +72,8 @@ static void add(struct uk_amdgpu_counts *to, const struct uk_amdgpu_counts *from
         to->max_conflict_ways = from->max_conflict_ways;
 }
 
-static void seen(void *counts, const struct uk_amdgpu_kernel *k, const struct uk_amdgpu_launch *how,
-                 const struct uk_amdgpu_counts *executed) {
+static void record_launch(void *counts, const struct uk_amdgpu_kernel *k, const struct uk_amdgpu_launch *how,
+                          const struct uk_amdgpu_counts *executed) {
     struct uk_gpu_counts *c = counts;
     struct uk_gpu_kernel_counts *to = find(c, k);
 
@@ -93,7 +93,7 @@ static void seen(void *counts, const struct uk_amdgpu_kernel *k, const struct uk
 
 void uk_gpu_counts_begin(struct uk_gpu_counts *c) {
     *c = (struct uk_gpu_counts){.kernels = 0};
-    uk_sim_observe(seen, c);
+    uk_sim_observe(record_launch, c);
 }
 
 int uk_gpu_counts_end(struct uk_gpu_counts *c) {
@@ -120,7 +120,7 @@ struct mnemonic {
     uint64_t executed;
 };
 
-static int more_often(const void *x, const void *y) {
+static int compare_counts(const void *x, const void *y) {
     const struct mnemonic *a = x, *b = y;
 
     if (a->executed != b->executed)
@@ -147,7 +147,7 @@ static void print_histogram(const struct uk_gpu_kernel_counts *k) {
         list[at].executed += k->instruction[i].executed;
     }
     if (list)
-        qsort(list, (size_t)count, sizeof *list, more_often);
+        qsort(list, (size_t)count, sizeof *list, compare_counts);
     for (int i = 0; i < count && list[i].executed; i++)
         printf("  %12" PRIu64 " %.*s\n", list[i].executed, (int)list[i].length, list[i].text);
     free(list);

@@ -83,7 +83,7 @@ bool uk_gpu_is_simulated(const char *target) {
 }
 
 /* Runs on the board's GPUs: the first that accepts the image. Exit status. */
-static int run_there(const struct uk_gpu_call *c, enum uk_status *status) {
+static int run_on_board(const struct uk_gpu_call *c, enum uk_status *status) {
     const char *board = uk_board_in_use()->text;
     char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];
     const bool done = try_kind(uk_gpu_kind_here(c->target), c, status, why, name);
@@ -105,7 +105,7 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
     char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];
 
     if (uk_board_in_use())
-        return run_there(c, status);
+        return run_on_board(c, status);
     bool done = !simulate && try_kind(c->kind, c, status, why, name);
     if (!done && real)
         return uk_complain(UK_EXIT_WRONG, "--device=gpu: no GPU for target '%s' was found: %s", c->target,

@@ -199,7 +199,7 @@ static int call_emulated(struct run *r, const struct uk_arguments *a) {
 }
 
 /* Times the function on a board, with random values. Exit status. */
-static int time_there(struct run *r, const struct uk_arguments *a) {
+static int time_on_board(struct run *r, const struct uk_arguments *a) {
     const bool on_gpu = r->gpu.kind;
     const struct uk_timing how = {
         .rounds = 15, .cooldown = (int)a->cooldown, .flops = uk_operations(r->job.program, r->sizes)};
@@ -378,8 +378,8 @@ static int run(const struct uk_arguments *a) {
     if (!status && a->check)
         status = check(&r);
     if (!status && a->time)
-        status =
-            a->remote ? time_there(&r, a) : uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);
+        status = a->remote ? time_on_board(&r, a)
+                           : uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);
     uk_data_free(&r.expected);
     uk_data_free(&r.data);
     uk_module_destroy(r.module);

@@ -139,11 +139,11 @@ static struct known known(struct checking *c, const struct uk_expr *e) {
 }
 
 /* Ulps by which approximate functions may differ, beyond one rounding per operation. */
-static double apart(const struct uk_expr *e) {
+static double function_ulps(const struct uk_expr *e) {
     double n = 0;
 
     for (int i = 0; i < 3 && e->arg[i]; i++)
-        n += apart(e->arg[i]);
+        n += function_ulps(e->arg[i]);
     return n + (uk_ulps(e->op) > 0 ? uk_ulps(e->op) - 1 : 0);
 }
 
@@ -199,7 +199,7 @@ struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *si
     for (int i = 0; i < count; i++)
         c.tensor[i].largest = LARGEST_INTEGER;
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
-        roundings += terms_of(s, sizes) + s->right->depth + apart(s->right);
+        roundings += terms_of(s, sizes) + s->right->depth + function_ulps(s->right);
         add_statement(&c, s, known_of(&c, s->left.tensor));
     }
     int n = 0;

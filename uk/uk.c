@@ -160,7 +160,7 @@ static bool is_network(const char *file) {
 
 /* Runs the command's function for programs or for networks, and refuses options that apply only to the
  * other. */
-static int run_either(const struct uk_command *c, const struct uk_arguments *a) {
+static int run_for_file(const struct uk_command *c, const struct uk_arguments *a) {
     int networks = 0;
     for (int i = 0; i < a->positionals && c->run_network; i++)
         networks += is_network(a->positional[i]);
@@ -187,7 +187,7 @@ static int run_command(const struct uk_command *c, int argc, char **argv) {
     if (!a.positional || !a.binding || !a.option_values)
         uk_complain(status, "out of memory");
     else if (!(status = parse_arguments(&a, c, argc, argv)))
-        status = run_either(c, &a);
+        status = run_for_file(c, &a);
     free(a.option_values);
     free(a.positional);
     free(a.binding);

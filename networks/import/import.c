@@ -78,8 +78,8 @@ static enum uk_status check_options(struct uk_graph *g, const struct uk_network_
 
 /* ---- inputs ---- */
 
-static const struct uk_network_tensor *given(const struct uk_network_tensor *of, int count,
-                                             const char *name) {
+static const struct uk_network_tensor *find_given_shape(const struct uk_network_tensor *of, int count,
+                                                        const char *name) {
     for (int i = 0; i < count; i++)
         if (!strcmp(of[i].name, name))
             return &of[i];
@@ -182,8 +182,9 @@ static enum uk_status input(struct importing *im, const Onnx__ValueInfoProto *in
     if (v->type == UK_TYPES)
         return uk_graph_fail(im->g, UK_REFUSED, NULL, "input '%s': %s is not supported", v->name,
                              uk_import_type_name(t->elem_type));
-    const struct uk_network_tensor *constant = given(o->constants, o->constant_count, v->name);
-    enum uk_status s = input_shape(im, v, t, constant ? constant : given(o->shapes, o->shape_count, v->name));
+    const struct uk_network_tensor *constant = find_given_shape(o->constants, o->constant_count, v->name);
+    enum uk_status s =
+        input_shape(im, v, t, constant ? constant : find_given_shape(o->shapes, o->shape_count, v->name));
     if (s || constant)
         return s ? s : constant_input(im, v, constant, o->constant_data[constant - o->constants]);
     v->is_input = true;

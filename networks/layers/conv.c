@@ -33,7 +33,7 @@ static enum uk_status set_result(struct uk_graph *g, struct uk_graph_node *n, in
     return uk_set_output(g, n, 0, x->type, x->rank, extent);
 }
 
-static enum uk_status does_not_fit(struct uk_graph *g, const struct uk_graph_node *n) {
+static enum uk_status refuse_window(struct uk_graph *g, const struct uk_graph_node *n) {
     return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit input %s in %" PRId64 " groups",
                          uk_value_shape(n->input[1]), uk_value_shape(n->input[0]),
                          uk_attribute_int(n, "group", 1));
@@ -51,7 +51,7 @@ enum uk_status uk_infer_conv(struct uk_graph *g, struct uk_graph_node *n) {
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
     if (f->rank != x->rank || groups < 1 || x->rank < 3 || x->extent[1] % groups ||
         f->extent[1] != x->extent[1] / groups || f->extent[0] % groups)
-        return does_not_fit(g, n);
+        return refuse_window(g, n);
     s = uk_window_of(g, n, f->extent + 2, &w);
     return s ? s : set_result(g, n, f->extent[0], w.out);
 }
@@ -162,7 +162,7 @@ enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node 
     const struct uk_graph_value *x = n->input[0], *f = n->input[1];
     if (x->rank < 3 || x->rank > 5 || f->rank != x->rank || groups < 1 || f->extent[0] != x->extent[1] ||
         f->extent[0] % groups)
-        return does_not_fit(g, n);
+        return refuse_window(g, n);
     if ((s = transposed_window(g, n, &w)))
         return s;
     if (__builtin_mul_overflow(f->extent[1], groups, &channels))

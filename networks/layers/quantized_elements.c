@@ -66,7 +66,7 @@ static float saturated(const struct byte_sum *s, float v) {
 
 /* Counts pairs of bytes for which `t`, with rounded products, gives another integer than `s` with fused ones.
  * Stops at `enough`. */
-static int pairs_apart(const struct byte_sum *s, const struct byte_sum *t, int enough) {
+static int count_different_pairs(const struct byte_sum *s, const struct byte_sum *t, int enough) {
     int apart = 0;
 
     for (int b = s->least; b <= s->most && apart < enough; b++) {
@@ -93,14 +93,14 @@ static struct byte_sum rounded_sum(const struct byte_sum *s) {
     static const int near[] = {0, -1, 1, -2, 2};
     enum { NEAR = sizeof near / sizeof near[0] };
     struct byte_sum best = *s;
-    int fewest = pairs_apart(s, s, INT_MAX);
+    int fewest = count_different_pairs(s, s, INT_MAX);
 
     for (int i = 0; i < NEAR * NEAR * NEAR && fewest; i++) {
         struct byte_sum t = *s;
         t.c = neighbour(s->c, near[i % NEAR]);
         t.rb = neighbour(s->rb, near[i / NEAR % NEAR]);
         t.ra = neighbour(s->ra, near[i / NEAR / NEAR]);
-        const int apart = pairs_apart(s, &t, fewest);
+        const int apart = count_different_pairs(s, &t, fewest);
         if (apart < fewest) {
             fewest = apart;
             best = t;

@@ -179,7 +179,8 @@ static const char *access(struct uk_writer *w, const struct uk_graph_node *n, st
 }
 
 /* Returns the node's value that the character after $ denotes. */
-static const struct uk_graph_value *meant(const struct uk_writer *w, const struct uk_graph_node *n, char c) {
+static const struct uk_graph_value *value_of_letter(const struct uk_writer *w, const struct uk_graph_node *n,
+                                                    char c) {
     if (c != 'y')
         return uk_node_input(n, c - '0');
     for (int i = 0; i < n->outputs; i++)
@@ -196,7 +197,7 @@ static void translate(struct uk_writer *w, const struct uk_graph_node *n, struct
         const struct uk_written *t = NULL;
         const char *name = from + 1;
         if (*from == '$') {
-            t = tensor_of(w, meant(w, n, *name));
+            t = tensor_of(w, value_of_letter(w, n, *name));
             name++;
         } else if (*from == '@') {
             while (isalnum((unsigned char)*name))

@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 
 /* Returns the text without marks of constants, or the text itself if it has none. NULL: no memory. */
-static const char *plain(struct uk_plan *p, const char *text) {
+static const char *remove_marks(struct uk_plan *p, const char *text) {
     const char *mark = strstr(text, UK_CONSTANT_MARK "\n");
     char *copy = mark ? uk_strdup(&p->g->arena, text) : NULL, *to = copy;
 
@@ -39,7 +39,7 @@ static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem
     if (!f || !(f->name = uk_format(&p->g->arena, "%s_layer_%d", stem, p->function_count)))
         return NULL;
     f->text = text;
-    if (!(f->plain_text = plain(p, text)) || !(f->key = key_of(p, text)))
+    if (!(f->plain_text = remove_marks(p, text)) || !(f->key = key_of(p, text)))
         return NULL;
     f->number = p->function_count++;
     *at = f;

@@ -71,8 +71,8 @@ static bool reads(const struct uk_graph_node *last, const struct uk_graph_value 
 }
 
 /* True if a layer other than `but` that writes into the memory of `in` may read v. */
-static bool is_read_beside(const struct uk_graph *g, const struct uk_graph_value *v,
-                           const struct uk_graph_value *in, const struct uk_graph_node *but) {
+static bool is_read_by_other_layer(const struct uk_graph *g, const struct uk_graph_value *v,
+                                   const struct uk_graph_value *in, const struct uk_graph_node *but) {
     for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
         for (int i = 0; i < n->outputs && n != but && !n->is_folded; i++)
             if (n->output[i] && root_of(n->output[i]) == root_of(in) && reads(n, v))
@@ -83,7 +83,7 @@ static bool is_read_beside(const struct uk_graph *g, const struct uk_graph_value
 /* True if slices along the axis are contiguous in memory, one after the other. Otherwise their elements
  * alternate, and no layer may read one and write another: functions refuse operands whose memory ranges
  * overlap. */
-static bool is_apart(const struct uk_graph_value *y, int axis) {
+static bool is_disjoint_slice(const struct uk_graph_value *y, int axis) {
     for (int d = 0; d < y->rank && y->order[d] != axis; d++)
         if (y->extent[y->order[d]] != 1)
             return false;
@@ -130,7 +130,8 @@ static void unite(struct uk_graph *g, struct uk_graph_node *n) {
         }
         if (v->producer && !v->producer->op->is_view && !v->producer->op->is_part && is_free(g, v) &&
             same_order(v, y) && occurrences(n, v) == 1 &&
-            (is_apart(y, axis) || (!reads(v->producer, root_of(y)) && !is_read_beside(g, v, y, n)))) {
+            (is_disjoint_slice(y, axis) ||
+             (!reads(v->producer, root_of(y)) && !is_read_by_other_layer(g, v, y, n)))) {
             uk_value_strides(y, stride);
             place(v, y, from * stride[axis]);
         }
@@ -149,7 +150,7 @@ static void take_parts(struct uk_graph *g, struct uk_graph_node *n) {
         if (!v || !v->uses)
             continue;
         if (x->data || !is_free(g, v) || !same_order(v, x) || !uk_part_of_input(g, n, i, from) ||
-            is_read_beside(g, v, x, n)) {
+            is_read_by_other_layer(g, v, x, n)) {
             all = false;
             continue;
         }

@@ -47,7 +47,7 @@ static enum uk_status status_of(enum uk_amdgpu_status status) {
     }
 }
 
-static enum uk_status checked(const struct device *d, enum uk_amdgpu_status status, char *message) {
+static enum uk_status check_status(const struct device *d, enum uk_amdgpu_status status, char *message) {
     if (status)
         snprintf(message, UK_GPU_MESSAGE, "%s", uk_amdgpu_message(d->gpu));
     return status_of(status);
@@ -90,25 +90,25 @@ static const char *get_name(void *device) {
 static enum uk_status alloc(void *device, size_t bytes, uk_gpu_address *address, char *message) {
     struct device *d = device;
 
-    return checked(d, uk_amdgpu_alloc(d->gpu, bytes, address), message);
+    return check_status(d, uk_amdgpu_alloc(d->gpu, bytes, address), message);
 }
 
 static enum uk_status free_memory(void *device, uk_gpu_address address, char *message) {
     struct device *d = device;
 
-    return checked(d, uk_amdgpu_free(d->gpu, address), message);
+    return check_status(d, uk_amdgpu_free(d->gpu, address), message);
 }
 
 static enum uk_status upload(void *device, uk_gpu_address to, const void *from, size_t bytes, char *message) {
     struct device *d = device;
 
-    return checked(d, uk_amdgpu_write(d->gpu, to, from, bytes), message);
+    return check_status(d, uk_amdgpu_write(d->gpu, to, from, bytes), message);
 }
 
 static enum uk_status download(void *device, void *to, uk_gpu_address from, size_t bytes, char *message) {
     struct device *d = device;
 
-    return checked(d, uk_amdgpu_read(d->gpu, to, from, bytes), message);
+    return check_status(d, uk_amdgpu_read(d->gpu, to, from, bytes), message);
 }
 
 static enum uk_status fill(void *device, uk_gpu_address to, unsigned char value, size_t bytes,
@@ -122,7 +122,7 @@ static enum uk_status fill(void *device, uk_gpu_address to, unsigned char value,
         return UK_OUT_OF_MEMORY;
     }
     memset(pattern, value, bytes);
-    status = checked(d, uk_amdgpu_write(d->gpu, to, pattern, bytes), message);
+    status = check_status(d, uk_amdgpu_write(d->gpu, to, pattern, bytes), message);
     free(pattern);
     return status;
 }
@@ -131,7 +131,7 @@ static enum uk_status load(void *device, const void *image, size_t bytes, struct
                            char *message) {
     struct device *d = device;
     struct uk_amdgpu_object *object;
-    enum uk_status status = checked(d, uk_amdgpu_load(d->gpu, image, bytes, &object), message);
+    enum uk_status status = check_status(d, uk_amdgpu_load(d->gpu, image, bytes, &object), message);
 
     if (!status)
         *module = (struct uk_gpu_module *)object;
@@ -184,7 +184,7 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
     }
     for (uint32_t i = 0; i < n; i++)
         argument[i] = (const char *)arguments + k->arguments[i].offset;
-    status = checked(d, uk_amdgpu_launch(d->gpu, k, &how, argument, n, &counts), message);
+    status = check_status(d, uk_amdgpu_launch(d->gpu, k, &how, argument, n, &counts), message);
     /* An instruction that is not simulated: no other simulated device executes it either. */
     if (status == UK_UNSUPPORTED)
         status = UK_DEVICE;

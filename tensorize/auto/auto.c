@@ -48,7 +48,7 @@ static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const stru
 
 /* True if kernel p of the same operation and tile as `first` is not worth considering: it is not faster by
  * AUTO_MARGIN. A kernel in generic C and a native one are never compared. */
-static bool stands_in(const struct plan *first, const struct plan *p) {
+static bool can_replace(const struct plan *first, const struct plan *p) {
     const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
                            *y = p->fit.intrinsic->row;
 
@@ -212,7 +212,8 @@ static bool is_better(const struct plan *p, const struct plan *than) {
 
 /* Sets the note of a stage in plain loops: the closest kernel, or the one (`wasted`) that is slower than they
  * are. */
-static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r, const char *wasted) {
+static void report_reason(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r,
+                          const char *wasted) {
     uk_reasons_sort(r);
     st->plain_loops_reason =
         wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be mostly empty", wasted)
@@ -293,7 +294,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
         if (status)
             break;
         add_fit(s, st, &p, &reasons);
-        for (n = 0; n < tiles && !stands_in(&tile[n], &p); n++)
+        for (n = 0; n < tiles && !can_replace(&tile[n], &p); n++)
             ;
         if (n < tiles)
             continue;
@@ -310,7 +311,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
         return UK_OK;
     if (!uk_can_use_plain_loops(s))
         return no_kernel(s, st, &reasons);
-    tell_why(s, st, &reasons, any_refused ? NULL : wasted);
+    report_reason(s, st, &reasons, any_refused ? NULL : wasted);
     return UK_OK;
 }
 

@@ -84,7 +84,7 @@ static bool is_split(const struct uk_step *step) {
 }
 
 /* The loop around `name` in the stage, or "root". */
-static struct uk_loop_name around(const struct uk_stage *st, const char *name) {
+static struct uk_loop_name surrounding_loop(const struct uk_stage *st, const char *name) {
     for (int i = st->prefix + 1; i < st->loops; i++)
         if (uk_same_name(st->loop[i]->var->name, name))
             return (struct uk_loop_name){.stage = st->name, .loop = st->loop[i - 1]->var->name};
@@ -116,7 +116,7 @@ enum uk_status uk_change_unsplit(struct uk_draft *d, uint64_t *random) {
     const struct uk_stage *st = uk_stage_find(d->s, stage);
     if (!st)
         return UK_REFUSED;
-    struct uk_loop_name outside = around(st, gone->name[0]);
+    struct uk_loop_name outside = surrounding_loop(st, gone->name[0]);
     uk_draft_remove_step(d, k);
     for (int j = d->steps - 1; j >= k; j--) {
         if (!uk_draft_copy_step(d, j))

@@ -204,7 +204,7 @@ static bool is_scheduled(const struct uk_stage *st) {
 }
 
 /* The last draft: no loop is bound, so each statement is a GPU kernel of one thread. */
-static enum uk_status leave_alone(struct uk_schedule *s) {
+static enum uk_status leave_unbound(struct uk_schedule *s) {
     enum uk_status status = UK_OK;
 
     for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
@@ -219,7 +219,7 @@ static enum uk_status leave_alone(struct uk_schedule *s) {
 enum uk_status uk_auto_device(struct uk_schedule *s) {
     s->is_automatic = true;
     if (s->as_written)
-        return leave_alone(s);
+        return leave_unbound(s);
     enum uk_status status = uk_inline_stages(s);
 
     for (struct uk_stage *st = s->stages; st && !status; st = st->next) {

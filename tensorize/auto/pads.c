@@ -199,7 +199,8 @@ static double part_inside(const struct uk_schedule *s, const struct uk_stage *st
 }
 
 /* True if the calls that longer sums save cost more cycles than the additional products with zeros. */
-static bool pay(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls, double cycles) {
+static bool is_saving_larger(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls,
+                             double cycles) {
     const struct uk_operand *x = &st->operand[operand];
     const struct uk_loop *l = joined(s, st, operand);
     double inside = 1;
@@ -215,7 +216,7 @@ bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, cons
 
     for (int o = 1; o < st->operands; o++)
         if (st->operand[o].pad == UK_PAD_GUARD && wants_copy(s, st, o, UK_ZEROS_FOR_SUMS) &&
-            !lacks_groups(s, st, o, false) && !pay(s, st, o, calls, cycles))
+            !lacks_groups(s, st, o, false) && !is_saving_larger(s, st, o, calls, cycles))
             return false;
     return true;
 }
@@ -264,7 +265,7 @@ bool uk_may_take_zeros(const struct uk_stage *st) {
 }
 
 /* True if the sum's other operands fit in this stage's share of the second-level cache. */
-static bool others_stay(const struct uk_schedule *s, const struct uk_stage *st, int operand) {
+static bool are_others_in_l2(const struct uk_schedule *s, const struct uk_stage *st, int operand) {
     double bytes = 0;
 
     for (int o = 1; o < st->operands; o++)
@@ -316,7 +317,7 @@ static struct uk_loop *rows_of_windows(const struct uk_schedule *s, const struct
                           : 1;
     }
     return (uk_is_cheap(s, st, copied) || has_common_neighbours(st, operand)) &&
-                   others_are_constant(st, operand) && others_stay(s, st, operand)
+                   others_are_constant(st, operand) && are_others_in_l2(s, st, operand)
                ? rows
                : NULL;
 }

@@ -11,7 +11,7 @@
 #include "costing.h"
 
 /* The only loop in the index, if its coefficient is 1; NULL otherwise. */
-static const struct uk_loop *loop_alone(const struct uk_stage *st, const struct uk_affine *f) {
+static const struct uk_loop *sole_loop_of(const struct uk_stage *st, const struct uk_affine *f) {
     const struct uk_loop *found = NULL;
 
     for (int i = 0; i < st->loops; i++) {
@@ -38,13 +38,13 @@ static bool is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
 static int channels_of(const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
     int last = y->tensor->stored_dims - 1;
-    const struct uk_loop *pixels = last > 0 ? loop_alone(st, &y->index[last]) : NULL;
+    const struct uk_loop *pixels = last > 0 ? sole_loop_of(st, &y->index[last]) : NULL;
 
     if (!pixels || !is_in_window(st, pixels) || st->statement->reduce != UK_REDUCE_SUM || st->parent ||
         y->tensor->layout || y->tensor->dims != last + 1)
         return -1;
     for (int d = last - 1; d >= 0; d--) {
-        const struct uk_loop *l = loop_alone(st, &y->index[d]);
+        const struct uk_loop *l = sole_loop_of(st, &y->index[d]);
         int readers = 0;
 
         for (int o = 1; o < st->operands && l; o++)
@@ -114,7 +114,7 @@ static int find_weights(const struct uk_stage *st, const struct uk_loop *channel
         if (x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED)
             return -1;
         for (int d = 0; d < x->tensor->dims; d++)
-            if (loop_alone(st, &x->index[d]) == channels) {
+            if (sole_loop_of(st, &x->index[d]) == channels) {
                 *dimension = d;
                 return d == x->tensor->dims - 1 ? 0 : o;
             }
@@ -131,7 +131,7 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
     *transposing = (struct uk_transposing){.cycles = uk_element_cycles(s)};
     if (d < 0)
         return UK_OK;
-    transposing->weights = find_weights(st, loop_alone(st, &st->operand[0].index[d]), &dimension);
+    transposing->weights = find_weights(st, sole_loop_of(st, &st->operand[0].index[d]), &dimension);
     if (transposing->weights < 0)
         return UK_OK;
     for (int i = 0; i < y->dims; i++)

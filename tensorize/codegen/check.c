@@ -28,7 +28,7 @@ static bool is_false(LLVMValueRef v) {
     return LLVMIsAConstantInt(v) && !LLVMConstIntGetZExtValue(v);
 }
 
-static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
+static void or_into_flag(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
     if (is_false(*flag))
         *flag = bad;
     else if (!is_false(bad))
@@ -105,12 +105,12 @@ static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LL
         LLVMValueRef meets = LLVMBuildICmp(g->b, LLVMIntSLT, stride, need, "");
 
         if (t->has_strides && !is_false(meets))
-            either(g, &short_stride, LLVMBuildAnd(g->b, meets, compare(g, LLVMIntSGT, n, 1), ""));
+            or_into_flag(g, &short_stride, LLVMBuildAnd(g->b, meets, compare(g, LLVMIntSGT, n, 1), ""));
         LLVMValueRef last = uk_cg_arithmetic(g, UK_I_SUB, n, uk_cg_int(g, 1));
         need = uk_cg_arithmetic(g, UK_I_ADD, need, uk_cg_arithmetic(g, UK_I_MUL, last, stride));
     }
     if (t->has_strides)
-        either(g, bad, LLVMBuildAnd(g->b, short_stride, LLVMBuildNot(g->b, empty, ""), ""));
+        or_into_flag(g, bad, LLVMBuildAnd(g->b, short_stride, LLVMBuildNot(g->b, empty, ""), ""));
     return need;
 }
 
@@ -128,9 +128,9 @@ static void find_extents(struct uk_codegen *g, struct checks *c, const struct uk
     for (int d = 0; d < t->dims; d++) {
         LLVMValueRef n = uk_cg_index(g, t->shape[d]);
 
-        either(g, &e->empty, compare(g, LLVMIntEQ, n, 0));
+        or_into_flag(g, &e->empty, compare(g, LLVMIntEQ, n, 0));
         if (t->shape[d]->op != UK_I_VAR)
-            either(g, &e->wrong_shape, compare(g, LLVMIntSLT, n, 0));
+            or_into_flag(g, &e->wrong_shape, compare(g, LLVMIntSLT, n, 0));
     }
     g->overflow = &e->overflow;
     e->bytes = uk_cg_arithmetic(g, UK_I_MUL, elements(g, t, e->empty, &c->size),
@@ -149,16 +149,16 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
     begin = LLVMBuildPtrToInt(g->b, pointer, g->i64, t->name);
     end = uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
     g->overflow = NULL;
-    either(g, &overflow, LLVMBuildExtractValue(g->b, end, 1, ""));
-    either(g, &overflow, uk_cg_exceeds_object(g, size));
-    either(g, &overflow, uk_cg_ends_outside_object(g, LLVMBuildExtractValue(g->b, end, 0, "")));
+    or_into_flag(g, &overflow, LLVMBuildExtractValue(g->b, end, 1, ""));
+    or_into_flag(g, &overflow, uk_cg_exceeds_object(g, size));
+    or_into_flag(g, &overflow, uk_cg_ends_outside_object(g, LLVMBuildExtractValue(g->b, end, 0, "")));
     LLVMValueRef unusable =
         LLVMBuildOr(g->b, compare(g, LLVMIntEQ, begin, 0),
                     compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, align - 1), ""), 0), "");
     LLVMValueRef used = LLVMBuildNot(g->b, empty, "");
-    either(g, &c->size, wrong_shape);
-    either(g, &c->size, LLVMBuildAnd(g->b, overflow, used, ""));
-    either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
+    or_into_flag(g, &c->size, wrong_shape);
+    or_into_flag(g, &c->size, LLVMBuildAnd(g->b, overflow, used, ""));
+    or_into_flag(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
     if (!r) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
@@ -175,10 +175,10 @@ static void check_temp(struct uk_codegen *g, struct checks *c, const struct uk_t
 
     g->overflow = &overflow;
     for (int d = 0; d < t->dims; d++)
-        either(g, &empty, compare(g, LLVMIntEQ, uk_cg_index(g, t->shape[d]), 0));
+        or_into_flag(g, &empty, compare(g, LLVMIntEQ, uk_cg_index(g, t->shape[d]), 0));
     elements(g, t, empty, &c->size);
     g->overflow = NULL;
-    either(g, &c->size, LLVMBuildAnd(g->b, overflow, LLVMBuildNot(g->b, empty, ""), ""));
+    or_into_flag(g, &c->size, LLVMBuildAnd(g->b, overflow, LLVMBuildNot(g->b, empty, ""), ""));
 }
 
 /* Checks a constant tensor that is replaced by its packed form. */
@@ -187,8 +187,8 @@ static void check_packed(struct uk_codegen *g, struct checks *c, const struct uk
 
     find_extents(g, c, t, &e);
     g->overflow = NULL;
-    either(g, &c->size, e.wrong_shape);
-    either(g, &c->size, LLVMBuildAnd(g->b, e.overflow, LLVMBuildNot(g->b, e.empty, ""), ""));
+    or_into_flag(g, &c->size, e.wrong_shape);
+    or_into_flag(g, &c->size, LLVMBuildAnd(g->b, e.overflow, LLVMBuildNot(g->b, e.empty, ""), ""));
 }
 
 /* Checks the workspace that the caller passes, which counts as an output. `bytes` is NAME_workspace. */
@@ -214,9 +214,9 @@ static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef byte
         compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, UK_WORK_ALIGN - 1), ""), 0), "");
 
     unusable = LLVMBuildOr(g->b, unusable, LLVMBuildExtractValue(g->b, end, 1, ""), "");
-    either(g, &unusable, uk_cg_ends_outside_object(g, LLVMBuildExtractValue(g->b, end, 0, "")));
-    either(g, &c->size, compare(g, LLVMIntSLT, size, 0));
-    either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
+    or_into_flag(g, &unusable, uk_cg_ends_outside_object(g, LLVMBuildExtractValue(g->b, end, 0, "")));
+    or_into_flag(g, &c->size, compare(g, LLVMIntSLT, size, 0));
+    or_into_flag(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
     *r = (struct range){true, LLVMBuildSelect(g->b, used, begin, zero, ""),
                         LLVMBuildSelect(g->b, used, LLVMBuildExtractValue(g->b, end, 0, ""), zero, ""),
                         c->ranges};
@@ -228,9 +228,9 @@ static void check_overlaps(struct uk_codegen *g, struct checks *c) {
     for (const struct range *a = c->ranges; a; a = a->next)
         for (const struct range *b = a->next; b; b = b->next)
             if (a->is_written || b->is_written)
-                either(g, &c->overlap,
-                       LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntULT, a->begin, b->end, ""),
-                                    LLVMBuildICmp(g->b, LLVMIntULT, b->begin, a->end, ""), ""));
+                or_into_flag(g, &c->overlap,
+                             LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntULT, a->begin, b->end, ""),
+                                          LLVMBuildICmp(g->b, LLVMIntULT, b->begin, a->end, ""), ""));
 }
 
 static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_status s, LLVMValueRef otherwise) {
@@ -258,9 +258,10 @@ static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_
         }
         for (int a = 0; a < UK_AXES && n->op == UK_N_LAUNCH; a++)
             if (uk_cg_is_known(g, n->grid[a]))
-                either(g, &c->size,
-                       LLVMBuildAnd(g->b, reached,
-                                    compare(g, LLVMIntSGT, uk_cg_index(g, n->grid[a]), max_blocks[a]), ""));
+                or_into_flag(g, &c->size,
+                             LLVMBuildAnd(g->b, reached,
+                                          compare(g, LLVMIntSGT, uk_cg_index(g, n->grid[a]), max_blocks[a]),
+                                          ""));
     }
 }
 
@@ -281,7 +282,7 @@ static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
             LLVMSetValueName2(value, v->name, strlen(v->name));
         uk_cg_bind(g, v, value, false);
         if (v->is_extent)
-            either(g, &c.size, compare(g, LLVMIntSLT, value, 0));
+            or_into_flag(g, &c.size, compare(g, LLVMIntSLT, value, 0));
     }
     for (const struct uk_scalar *s = f->scalars; s; s = s->next)
         n++;
@@ -296,11 +297,11 @@ static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
         check_work(g, &c, work_bytes);
     g->overflow = &overflow;
     for (const struct uk_entry_check *k = g->f->checks; k; k = k->next)
-        either(g, &c.size, LLVMBuildNot(g->b, uk_cg_condition(g, k->condition), ""));
+        or_into_flag(g, &c.size, LLVMBuildNot(g->b, uk_cg_condition(g, k->condition), ""));
     if (g->device)
         check_grids(g, &c, g->f->body, LLVMConstInt(g->i1, 1, false));
     g->overflow = NULL;
-    either(g, &c.size, overflow);
+    or_into_flag(g, &c.size, overflow);
     check_overlaps(g, &c);
     LLVMValueRef s = status(g, c.overlap, UK_OVERLAP, LLVMConstInt(g->i32, UK_OK, false));
     s = status(g, c.argument, UK_INVALID_ARGUMENT, s);

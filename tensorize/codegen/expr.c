@@ -137,7 +137,7 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
 
 /* ---- conditions, and selections that compute one side only ---- */
 
-static LLVMValueRef truth(struct uk_codegen *g, const struct uk_expr *e) {
+static LLVMValueRef truth_value(struct uk_codegen *g, const struct uk_expr *e) {
     static const LLVMIntPredicate is_signed[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
                                                  LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
     static const LLVMIntPredicate is_unsigned[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntULT,
@@ -148,13 +148,13 @@ static LLVMValueRef truth(struct uk_codegen *g, const struct uk_expr *e) {
 
     switch (e->op) {
     case UK_E_AND:
-        l = truth(g, e->arg[0]);
-        return LLVMBuildAnd(g->b, l, truth(g, e->arg[1]), "");
+        l = truth_value(g, e->arg[0]);
+        return LLVMBuildAnd(g->b, l, truth_value(g, e->arg[1]), "");
     case UK_E_OR:
-        l = truth(g, e->arg[0]);
-        return LLVMBuildOr(g->b, l, truth(g, e->arg[1]), "");
+        l = truth_value(g, e->arg[0]);
+        return LLVMBuildOr(g->b, l, truth_value(g, e->arg[1]), "");
     case UK_E_NOT:
-        return LLVMBuildNot(g->b, truth(g, e->arg[0]), "");
+        return LLVMBuildNot(g->b, truth_value(g, e->arg[0]), "");
     default:
         break;
     }
@@ -249,7 +249,7 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_PAD:
         return pad(g, e);
     case UK_E_SELECT:
-        l = truth(g, e->arg[0]);
+        l = truth_value(g, e->arg[0]);
         return choose(g, l, e->arg[1], e->arg[2]);
     case UK_E_ADD:
     case UK_E_SUB:
@@ -265,7 +265,7 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
         return unary(g, e->op, e->type, uk_cg_expr(g, e->arg[0]));
     default:
         if (!uk_is_function(e->op))
-            return LLVMBuildZExt(g->b, truth(g, e), uk_cg_register_type(g, e->type), "");
+            return LLVMBuildZExt(g->b, truth_value(g, e), uk_cg_register_type(g, e->type), "");
         l = uk_cg_expr(g, e->arg[0]);
         return e->arg[1] ? arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]))
                          : unary(g, e->op, e->type, l);

@@ -180,7 +180,7 @@ struct product {
     const struct uk_expr *sum, *bias, *factor;
 };
 
-static bool is_neighbours(const struct uk_expr *e, const struct uk_var *i) {
+static bool has_neighbours(const struct uk_expr *e, const struct uk_var *i) {
     const struct uk_tensor *t = e->op == UK_E_ACCESS ? e->access.tensor : NULL;
     const int last = t ? t->stored_dims - 1 : -1;
 
@@ -200,7 +200,7 @@ static bool is_product(const struct uk_expr *e, const struct uk_var *i, struct p
         if (!sum || sum->type != UK_I32)
             continue;
         *p = (struct product){sum->arg[0], sum->arg[1], e->arg[!k]};
-        if (sum->op == UK_E_ADD && is_neighbours(p->sum, i) && is_neighbours(p->bias, i))
+        if (sum->op == UK_E_ADD && has_neighbours(p->sum, i) && has_neighbours(p->bias, i))
             return true;
     }
     return false;

@@ -59,7 +59,8 @@ static bool is_constant(LLVMValueRef v, int64_t value) {
     return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == value;
 }
 
-static LLVMValueRef checked(struct uk_codegen *g, const char *intrinsic, LLVMValueRef l, LLVMValueRef r) {
+static LLVMValueRef build_checked(struct uk_codegen *g, const char *intrinsic, LLVMValueRef l,
+                                  LLVMValueRef r) {
     LLVMValueRef both = uk_cg_intrinsic(g, intrinsic, g->i64, (LLVMValueRef[]){l, r}, 2);
     LLVMValueRef flag = LLVMBuildExtractValue(g->b, both, 1, "");
 
@@ -81,11 +82,11 @@ LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMVal
     if (op == UK_I_MUL && (is_constant(l, 0) || is_constant(r, 0)))
         return uk_cg_int(g, 0);
     if (g->overflow && !constant)
-        return checked(g,
-                       op == UK_I_ADD   ? "llvm.sadd.with.overflow"
-                       : op == UK_I_SUB ? "llvm.ssub.with.overflow"
-                                        : "llvm.smul.with.overflow",
-                       l, r);
+        return build_checked(g,
+                             op == UK_I_ADD   ? "llvm.sadd.with.overflow"
+                             : op == UK_I_SUB ? "llvm.ssub.with.overflow"
+                                              : "llvm.smul.with.overflow",
+                             l, r);
     return op == UK_I_ADD   ? LLVMBuildNSWAdd(g->b, l, r, "")
            : op == UK_I_SUB ? LLVMBuildNSWSub(g->b, l, r, "")
                             : LLVMBuildNSWMul(g->b, l, r, "");

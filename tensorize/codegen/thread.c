@@ -131,7 +131,7 @@ int64_t uk_cg_upper_bound(const struct uk_index *e) {
     }
 }
 
-static LLVMValueRef both(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef one) {
+static LLVMValueRef conjoin(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef one) {
     return all ? LLVMBuildAnd(g->b, all, one, "") : one;
 }
 
@@ -147,7 +147,7 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         some = LLVMBuildICmp(g->b, LLVMIntSGE, at, uk_cg_index(g, n->lower), "");
     if (n->loop == UK_LOOP_THREAD &&
         (!LLVMIsAConstantInt(upper) || LLVMConstIntGetSExtValue(upper) < numbers))
-        some = both(g, some, LLVMBuildICmp(g->b, LLVMIntSLT, at, upper, ""));
+        some = conjoin(g, some, LLVMBuildICmp(g->b, LLVMIntSLT, at, upper, ""));
     if (some) {
         LLVMBasicBlockRef inside = uk_cg_block(g, n->var->name);
 

@@ -95,7 +95,7 @@ static void mark_all(const struct demand *d, const struct uk_expr *e) {
 /* Marks the elements that the statement needs; returns true if its terms have to be visited for that. A scan,
  * or a statement that reads its target, needs all elements if any is marked. A statement that reads nothing
  * written needs nothing. */
-static bool is_asked(struct uk_visit *v) {
+static bool is_element_requested(struct uk_visit *v) {
     struct demand *d = v->user;
     unsigned char *marks = marks_of(d, v->target);
     const size_t n = (size_t)v->target->elements;
@@ -124,8 +124,11 @@ static enum uk_status go_back(struct demand *d, struct uk_program *p) {
         list[n++] = s;
     enum uk_status status = UK_OK;
     while (n-- && !status) {
-        struct uk_visit v = {
-            .user = d, .prepare = is_asked, .begin = is_marked, .term = mark_term, .end = ignore_element};
+        struct uk_visit v = {.user = d,
+                             .prepare = is_element_requested,
+                             .begin = is_marked,
+                             .term = mark_term,
+                             .end = ignore_element};
         status = uk_visit_statement(d->f, list[n], &v);
     }
     return status;
@@ -202,7 +205,7 @@ static enum uk_status go_forward(struct demand *d, struct uk_program *p) {
 /* ---- both ---- */
 
 /* Allocates a copy of a tensor that is written; calloc's pages are allocated when they are touched. */
-static bool own(struct demand *d, const struct uk_tensor *t) {
+static bool copy_tensor(struct demand *d, const struct uk_tensor *t) {
     struct uk_storage *s = uk_find_storage(d->f, t);
     const size_t n = s ? (size_t)s->elements + 1 : 0, bytes = n * uk_type_bytes(t->type);
 
@@ -220,7 +223,7 @@ static bool own(struct demand *d, const struct uk_tensor *t) {
     return true;
 }
 
-static void disown(struct demand *d) {
+static void free_copies(struct demand *d) {
     for (int i = 0; d->marks && i < d->f->storages; i++) {
         if (!d->marks[i])
             continue;
@@ -264,12 +267,12 @@ enum uk_status uk_interpret_elements(struct uk_program *p, const struct uk_value
     d.marks = status ? NULL : uk_alloc(&f.arena, ((size_t)f.storages + 1) * sizeof *d.marks);
     bool owned = d.marks;
     for (const struct uk_statement *s = p->statements; s && owned; s = s->next)
-        owned = own(&d, s->left.tensor);
+        owned = copy_tensor(&d, s->left.tensor);
     if (!status && !owned)
         status = uk_out_of_memory(p->context);
     if (!status)
         status = run(&d, p, e);
-    disown(&d);
+    free_copies(&d);
     uk_arena_free(&f.arena);
     return status;
 }

@@ -275,9 +275,9 @@ static int scanned(const struct uk_statement *s) {
     return -1;
 }
 
-static void run_left(struct run *r, int level, int scan) {
+static void run_left_iterators(struct run *r, int level, int scan) {
     if (level == scan || level == r->block) {
-        run_left(r, level + 1, scan);
+        run_left_iterators(r, level + 1, scan);
         return;
     }
     if (level == r->s->left_iterators && r->block >= 0) {
@@ -296,7 +296,7 @@ static void run_left(struct run *r, int level, int scan) {
     }
     for (int64_t i = 0; i < r->extent[level]; i++) {
         r->f->slot[level] = i;
-        run_left(r, level + 1, scan);
+        run_left_iterators(r, level + 1, scan);
     }
 }
 
@@ -362,7 +362,7 @@ enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum
         return UK_OK;
     }
     r.block = block_level(&r);
-    run_left(&r, 0, scanned(s));
+    run_left_iterators(&r, 0, scanned(s));
     return overflowed(f, s);
 }
 

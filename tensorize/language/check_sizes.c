@@ -37,7 +37,7 @@ static bool evaluate(const struct uk_index *e, const int64_t *size, int64_t *val
 
 /* ---- one tensor ---- */
 
-static enum uk_status too_many(const struct uk_program *p, const struct uk_tensor *t) {
+static enum uk_status refuse_element_count(const struct uk_program *p, const struct uk_tensor *t) {
     return uk_fail(p->context, UK_INVALID_SIZE, t->at,
                    "%s is too large for this address space; use smaller sizes", t->name);
 }
@@ -118,19 +118,19 @@ static enum uk_status check_strides(const struct uk_program *p, const struct uk_
         bool overflow, far;
 
         if (!evaluate(t->stored[order[i]], size, &extent, &overflow) || overflow)
-            return overflow ? too_many(p, t) : UK_OK;
+            return overflow ? refuse_element_count(p, t) : UK_OK;
         if (!evaluate(t->stride[order[i]], size, &stride, &far))
             return UK_OK;
         if (far && extent > 1)
-            return too_many(p, t);
+            return refuse_element_count(p, t);
         if (t->has_strides && extent > 1 && stride < need)
             return short_stride(p, t, order[i], stride, need);
         if (extent > 1 &&
             (__builtin_mul_overflow(extent - 1, stride, &span) || __builtin_add_overflow(need, span, &need)))
-            return too_many(p, t);
+            return refuse_element_count(p, t);
     }
     bool far = __builtin_mul_overflow(need, (int64_t)uk_type_bytes(t->type), &bytes) || bytes > most_bytes;
-    return far ? too_many(p, t) : UK_OK;
+    return far ? refuse_element_count(p, t) : UK_OK;
 }
 
 /* Checks constant extents, for any values of the other sizes except 0. */
@@ -142,7 +142,7 @@ static enum uk_status check_known_extents(const struct uk_program *p, const stru
     for (int d = 0; d < t->dims; d++)
         if (evaluate(t->shape[d], NULL, &extent, &overflow) &&
             (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > most_bytes))
-            return too_many(p, t);
+            return refuse_element_count(p, t);
     return UK_OK;
 }
 

@@ -62,7 +62,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static struct uk_position here(const struct lexer *x) {
+static struct uk_position current_position(const struct lexer *x) {
     return (struct uk_position){x->line, (int)(x->s - x->line_start) + 1};
 }
 
@@ -111,7 +111,7 @@ static bool unfinished(const struct lexer *x) {
 }
 
 static enum uk_status lex_string(struct lexer *x) {
-    struct uk_position at = here(x);
+    struct uk_position at = current_position(x);
     const char *s = ++x->s;
 
     while (x->s < x->end && *x->s && *x->s != '"' && *x->s != '\n' && *x->s != '\r')
@@ -122,7 +122,7 @@ static enum uk_status lex_string(struct lexer *x) {
 }
 
 static enum uk_status lex_block(struct lexer *x) {
-    struct uk_position at = here(x);
+    struct uk_position at = current_position(x);
     const char *s = x->s += 3;
 
     while (x->end - x->s < 3 || memcmp(x->s, "\"\"\"", 3)) {
@@ -130,7 +130,8 @@ static enum uk_status lex_block(struct lexer *x) {
             return uk_fail(x->context, UK_SYNTAX, at,
                            "the imported text is not closed; end it with three quotes");
         if (!*x->s)
-            return uk_fail(x->context, UK_SYNTAX, here(x), "a NUL byte is not in the language; remove it");
+            return uk_fail(x->context, UK_SYNTAX, current_position(x),
+                           "a NUL byte is not in the language; remove it");
         if (*x->s == '\n') {
             enum uk_status status = next_line(x);
 
@@ -147,7 +148,7 @@ static enum uk_status lex_block(struct lexer *x) {
 }
 
 static enum uk_status lex_number(struct lexer *x) {
-    struct uk_position at = here(x);
+    struct uk_position at = current_position(x);
     const char *s = x->s, *q;
     enum uk_token_kind kind = UK_T_INT;
 
@@ -177,7 +178,7 @@ static enum uk_status lex_number(struct lexer *x) {
 }
 
 static enum uk_status lex_word(struct lexer *x) {
-    struct uk_position at = here(x);
+    struct uk_position at = current_position(x);
     const char *s = x->s;
 
     while (x->s < x->end && (is_letter(*x->s) || is_digit(*x->s)))
@@ -222,7 +223,7 @@ const char *uk_long_mark(size_t i) {
 }
 
 static enum uk_status lex_mark(struct lexer *x) {
-    struct uk_position at = here(x);
+    struct uk_position at = current_position(x);
     enum uk_status status;
     size_t n = 0;
 
@@ -246,7 +247,7 @@ static enum uk_status lex_mark(struct lexer *x) {
 }
 
 static enum uk_status lex_break(struct lexer *x) {
-    struct uk_position at = here(x);
+    struct uk_position at = current_position(x);
     const char *s = x->s;
     enum uk_status status = UK_OK;
     bool continues_scan = unfinished(x);
@@ -261,7 +262,8 @@ static enum uk_status lex_one(struct lexer *x) {
     if (*x->s == '\n')
         return lex_break(x);
     if (!*x->s)
-        return uk_fail(x->context, UK_SYNTAX, here(x), "a NUL byte is not in the language; remove it");
+        return uk_fail(x->context, UK_SYNTAX, current_position(x),
+                       "a NUL byte is not in the language; remove it");
     if (*x->s == ' ' || *x->s == '\t' || (*x->s == '\r' && x->s + 1 < x->end && x->s[1] == '\n')) {
         x->s++;
         return UK_OK;
@@ -293,7 +295,7 @@ enum uk_status uk_lex(struct uk_context *c, const char *text, size_t length, str
     if (!status && x.depth)
         status = uk_fail(c, UK_SYNTAX, x.token[x.open[x.depth - 1]].at, "%c is not closed; add %c",
                          *x.token[x.open[x.depth - 1]].s, *x.token[x.open[x.depth - 1]].s == '(' ? ')' : ']');
-    struct uk_position at = here(&x);
+    struct uk_position at = current_position(&x);
 
     if (!status && x.s - x.line_start > UK_MAX_LINE)
         status = next_line(&x);

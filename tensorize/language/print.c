@@ -64,7 +64,7 @@ static const struct operator expr_operators[] = {
 static void put_index(struct uk_text *t, const struct uk_index *e, int least);
 
 /* Discards the text: memory ran out. */
-static void lose(struct uk_text *t) {
+static void discard_text(struct uk_text *t) {
     free(t->text);
     *t = (struct uk_text){.failed = true};
 }
@@ -120,7 +120,7 @@ static void put_element_index(struct uk_text *t, const struct uk_index *e) {
 
 static void put_index(struct uk_text *t, const struct uk_index *e, int least) {
     if (!e) {
-        lose(t);
+        discard_text(t);
         return;
     }
     switch (e->op) {
@@ -200,7 +200,7 @@ static void put_number(struct uk_text *t, const struct uk_expr *e) {
     } else if (uk_double_to_text(e->number, text)) {
         uk_put(t, "%s", text);
     } else {
-        lose(t);
+        discard_text(t);
     }
 }
 

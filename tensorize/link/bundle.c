@@ -415,7 +415,7 @@ static void hide(LLVMValueRef v) {
     }
 }
 
-static enum uk_status hide_others(struct uk_build *build, const struct names *exported) {
+static enum uk_status hide_unexported(struct uk_build *build, const struct names *exported) {
     LLVMModuleRef m = build->module;
     enum uk_status s = check_defined(build, exported);
 
@@ -446,7 +446,7 @@ enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, 
         s = b->bundle->source_is_llvm ? add_llvm(build, b, &constants) : add_c(build, b, &constants);
     if (!s) {
         add_constants(build, b->bundle, what != UK_EMIT_OBJECT && what != UK_EMIT_SHARED);
-        s = hide_others(build, &exported);
+        s = hide_unexported(build, &exported);
     }
     uk_arena_free(&a);
     uk_time(b->context->times, "source", since);

@@ -165,7 +165,7 @@ static bool is_function(const struct uk_batch *b, const char *name) {
 }
 
 /* True if `taken` contains the name. Each name is a line of its own, with a newline on both sides. */
-static bool is_taken(const struct uk_batch *b, const char *name, const struct uk_text *taken) {
+static bool is_listed_name(const struct uk_batch *b, const char *name, const struct uk_text *taken) {
     const size_t n = strlen(name);
 
     for (const char *at = taken->text; at && (at = strstr(at, name)); at++)
@@ -184,7 +184,7 @@ static const char *constant_name(const struct uk_batch *b, const struct uk_funct
 
     if (longer && uk_is_c_word(longer))
         name = uk_format(arena, "of_%s_%s", f->name, v->name);
-    while (name && is_taken(b, name, taken))
+    while (name && is_listed_name(b, name, taken))
         name = uk_format(arena, "%s_", name);
     uk_put(taken, "%s\n", name ? name : "");
     taken->failed |= !name;

@@ -153,14 +153,15 @@ static void make_update(struct uk_node *n) {
 
 /* ---- the transformation ---- */
 
-static struct uk_expr *without(const struct folding *f, const struct uk_expr *e, const struct uk_expr *sum) {
+static struct uk_expr *without_sum(const struct folding *f, const struct uk_expr *e,
+                                   const struct uk_expr *sum) {
     struct uk_expr *r = uk_alloc(f->s->arena, sizeof *r);
 
     if (!r || e == sum)
         return r ? e->arg[element_of(f, e)] : NULL;
     *r = *e;
     for (int i = 0; i < 3; i++)
-        if (e->arg[i] && !(r->arg[i] = without(f, e->arg[i], sum)))
+        if (e->arg[i] && !(r->arg[i] = without_sum(f, e->arg[i], sum)))
             return NULL;
     return r;
 }
@@ -178,7 +179,7 @@ static struct uk_node *take_out(struct folding *f, struct uk_node *n) {
 
         r->target = sum->arg[element]->access;
         r->expr = sum->arg[1 - element];
-        n->expr = without(f, n->expr, sum);
+        n->expr = without_sum(f, n->expr, sum);
     } else {
         r->body = take_out(f, n->body);
         r->other = take_out(f, n->other);

@@ -118,9 +118,9 @@ static bool has_part(const struct uk_index *all, const struct uk_index *part) {
 }
 
 /* The conjunction of two conditions without duplicates. */
-static struct uk_index *both(struct uk_arena *a, struct uk_index *all, struct uk_index *more) {
+static struct uk_index *conjoin(struct uk_arena *a, struct uk_index *all, struct uk_index *more) {
     if (more->op == UK_I_AND)
-        return (all = both(a, all, more->a)) ? both(a, all, more->b) : NULL;
+        return (all = conjoin(a, all, more->a)) ? conjoin(a, all, more->b) : NULL;
     return has_part(all, more) ? all : uk_index_op(a, UK_I_AND, all, more);
 }
 
@@ -131,7 +131,7 @@ static bool join_versions(struct uk_schedule *s, struct uk_node *n) {
         for (struct uk_node *next;
              n->op == UK_N_IF && n->is_version && (next = n->next) && next->op == UK_N_IF && next->is_version;
              n->next = next->next) {
-            if (!(n->condition = both(s->arena, n->condition, next->condition)))
+            if (!(n->condition = conjoin(s->arena, n->condition, next->condition)))
                 return false;
             append(&n->body, next->body);
             append(&n->other, next->other);

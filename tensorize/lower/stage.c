@@ -25,7 +25,7 @@ static bool access_at(struct uk_schedule *s, const struct uk_stage *st, const st
 /* ---- the statement ---- */
 
 /* True if the expression itself tests whether the element of a pad exists. */
-static bool is_asked(const struct uk_stage *st, const struct uk_expr *pad) {
+static bool tests_existence(const struct uk_stage *st, const struct uk_expr *pad) {
     for (int o = 1; o < st->operands; o++)
         if (st->operand[o].expr == pad->arg[0])
             return st->operand[o].pad == UK_PAD_VALUE;
@@ -37,7 +37,7 @@ static struct uk_expr *expression_at(struct uk_schedule *s, const struct uk_stag
     struct uk_expr *r = uk_alloc(s->arena, sizeof *r);
     struct uk_affine f;
 
-    if (e->op == UK_E_PAD && !is_asked(st, e))
+    if (e->op == UK_E_PAD && !tests_existence(st, e))
         return expression_at(s, st, e->arg[0], value);
     if (!r) {
         uk_out_of_memory(s->context);
@@ -389,7 +389,7 @@ static bool wants_full_call(const struct uk_stage *st) {
            !(row && (!strncmp(uk_kernel_impl(row), "asm", 3) || !strcmp(uk_kernel_impl(row), "peachpy")));
 }
 
-static struct uk_index *both(struct uk_schedule *s, struct uk_index *all, struct uk_index *x) {
+static struct uk_index *conjoin(struct uk_schedule *s, struct uk_index *all, struct uk_index *x) {
     return all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
 }
 
@@ -402,8 +402,8 @@ static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
 
         if (!st->match->max_extent[v] || st->match->fixed_extent[v] || !e || uk_index_is_int(e, NULL))
             continue;
-        full = both(s, full,
-                    uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->max_extent[v])));
+        full = conjoin(s, full,
+                       uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->max_extent[v])));
     }
     if (!full)
         return call(s, st, value, false, !wants_full_call(st));
@@ -421,8 +421,8 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
             continue;
         struct uk_index *e = uk_tile_extent(s, st, st->match->axis[v], value);
 
-        full = both(s, full,
-                    uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed_extent[v])));
+        full = conjoin(s, full,
+                       uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed_extent[v])));
     }
     if (!kernel || !full)
         return kernel;

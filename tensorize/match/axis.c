@@ -228,7 +228,7 @@ struct uk_chosen_axes {
 };
 
 /* The number of bounds with two or more of the axes, with which tiles are not boxes. */
-static int coupled(const struct uk_attempt *t) {
+static int count_coupled_bounds(const struct uk_attempt *t) {
     int n = 0;
 
     for (int b = 0; b < t->st->bounds; b++) {
@@ -255,7 +255,7 @@ static int inexact(const struct uk_attempt *t) {
 
 struct uk_rank uk_match_rank(const struct uk_attempt *t) {
     enum { OF_BOX = UK_MAX_OPERANDS * UK_MAX_AXES };
-    struct uk_rank r = {.effort = OF_BOX * coupled(t) + UK_MAX_OPERANDS * inexact(t), .sum = 1};
+    struct uk_rank r = {.effort = OF_BOX * count_coupled_bounds(t) + UK_MAX_OPERANDS * inexact(t), .sum = 1};
 
     for (int v = 0; v < t->ks->iterators; v++) {
         r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
@@ -289,7 +289,7 @@ static bool complete(struct uk_attempt *t) {
 
 /* False, recorded: the stage's loop is shorter than the constant extent of the axis, so that no split gives a
  * full tile. */
-static bool has_enough(struct uk_attempt *t, int axis, const struct uk_loop *l) {
+static bool has_full_extent(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     int64_t exact, n = uk_constant_extent(t->st, l);
 
     if (!t->is_whole_stage || n < 0 || !uk_index_is_int(t->ks->extent[axis], &exact) || n >= exact)
@@ -321,7 +321,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
             return uk_record_difference(t,
                                         "too many loops could be the kernel's axes; tensorize fewer loops");
         found = true;
-        bool same = !l || (has_enough(t, axis, l) && same_steps(t, axis, l));
+        bool same = !l || (has_full_extent(t, axis, l) && same_steps(t, axis, l));
         t->m.axis[axis] = l;
         if (same && assign_axes(t, axis + 1))
             return true;

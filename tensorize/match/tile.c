@@ -125,7 +125,7 @@ static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
 }
 
 /* Binds a size that is a stride along which the nest makes no step. False: it is not. */
-static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
+static bool is_any_stride(struct uk_attempt *t, const struct uk_var *v) {
     for (int i = 0; i < t->pairs; i++) {
         const struct uk_operand *o = &t->declared->operand[t->pair[i].declared];
 
@@ -151,7 +151,7 @@ static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
 bool uk_match_roles(struct uk_attempt *t) {
     for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
         t->m.size[v->number].role = UK_SIZE_STRIDE;
-        if (find_extent(t, v) || t->m.size[v->number].bound || is_loose(t, v))
+        if (find_extent(t, v) || t->m.size[v->number].bound || is_any_stride(t, v))
             continue;
         t->m.size[v->number].role = UK_SIZE_UNUSED;
         if (t->k->declaration->statements == t->k->computes)

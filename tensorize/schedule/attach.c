@@ -188,7 +188,7 @@ bool uk_covers(const struct uk_attaching *a, const struct uk_statement *t, const
     return from == x->tensor->dims;
 }
 
-static bool is_alone(const struct uk_bound *b, const struct uk_loop *l) {
+static bool is_only_loop(const struct uk_bound *b, const struct uk_loop *l) {
     for (int i = 0; i < UK_MAX_LOOPS; i++)
         if ((b->form.coefficient[i] != 0) != (i == l->id))
             return false;
@@ -209,7 +209,7 @@ static enum uk_status place_iterator(struct uk_attaching *a, int k, const struct
             loops++;
         }
     for (int b = 0; b < st->bounds; b++)
-        if (loops != 1 || !is_alone(&st->bound[b], only))
+        if (loops != 1 || !is_only_loop(&st->bound[b], only))
             st->bound[kept++] = st->bound[b];
     st->bounds = kept;
     for (int b = 0; b < part->bounds; b++) {

@@ -44,7 +44,7 @@ static bool fills(const struct uk_packing_step *p) {
 }
 
 /* True if the bound is a constant, without loops. */
-static bool is_alone(const struct uk_bound *b) {
+static bool is_constant_bound(const struct uk_bound *b) {
     bool alone = uk_index_is_int(b->upper, NULL);
 
     for (int i = 0; i < UK_MAX_LOOPS; i++)
@@ -59,7 +59,7 @@ static bool is_counted(const struct uk_packing_step *p, int d, const struct uk_b
     for (int k = 0; k < p->layout.stored; k++)
         if (p->layout.digit[k].dim == d && p->layout.digit[k].divisor > coarsest)
             coarsest = p->layout.digit[k].divisor;
-    return is_alone(b) && uk_index_is_int(b->upper, &n) && n % coarsest == 0;
+    return is_constant_bound(b) && uk_index_is_int(b->upper, &n) && n % coarsest == 0;
 }
 
 /* Bounds a loop of x = step * loop (+ finer digits): it continues while step * loop is inside the part. */

@@ -128,7 +128,7 @@ static int read_shapes(struct session *s) {
 
 /* Sets instruction set and threads by the environment, like a user of any library would; must precede the
  * first call. */
-static int settle(struct session *s) {
+static int warm_up(struct session *s) {
     const struct uk_arguments *a = s->a;
     char count[16];
     s->type = a->type && !strcmp(a->type, "f64") ? BENCH_F64 : BENCH_F32;
@@ -492,7 +492,7 @@ int uk_bench_gemm(const struct uk_arguments *a) {
     struct session s = {.a = a, .table = a->json && !a->json_file ? stderr : stdout};
     int status = uk_bench_plot_check(a);
     if (!status)
-        status = settle(&s);
+        status = warm_up(&s);
     if (!status)
         status = read_shapes(&s);
     if (!status) {

@@ -86,7 +86,7 @@ static size_t bytes_of(const struct bench_tensor *t) {
 }
 
 /* n, but at most the limit that the declaration assumes for the size. */
-static int64_t at_most(const struct bench_declaration *d, char letter, int64_t n) {
+static int64_t limit_size(const struct bench_declaration *d, char letter, int64_t n) {
     const int64_t most = d->max_size[letter - 'A'];
     return most && n > most ? most : n;
 }
@@ -102,7 +102,7 @@ static void choose_stream(const struct bench_declaration *d, struct bench_sizes 
     const char inner = t->dim[t->dims - 1].extent.name[0];
     const int64_t elements = MATRIX / (int64_t)bytes_of(t);
 
-    *bench_size(s, inner) = t->dims > 1 ? at_most(d, inner, WIDTH) : elements / 2;
+    *bench_size(s, inner) = t->dims > 1 ? limit_size(d, inner, WIDTH) : elements / 2;
     if (t->dims > 1)
         *bench_size(s, t->dim[0].extent.name[0]) = elements / *bench_size(s, inner);
 }

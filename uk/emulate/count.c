@@ -107,7 +107,7 @@ static uint32_t word_at(const struct qemu_plugin_insn *insn, int64_t offset) {
 
 /* Offset of the code that the jump of a replaced instruction leads to: jal to a stub, whose auipc and jalr
  * jump on. */
-static int64_t run_behind(const struct qemu_plugin_insn *insn) {
+static int64_t following_run(const struct qemu_plugin_insn *insn) {
     const uint32_t jal = word_of(insn);
     const int64_t stub =
         (int64_t)((jal >> 12 & 255) << 12 | (jal >> 20 & 1) << 11 | (jal >> 21 & 1023) << 1) -
@@ -222,7 +222,7 @@ static void describe(struct instruction *i, const struct qemu_plugin_insn *insn)
 
 /* Describes the instructions of a run after its first one, which is already described. */
 static void describe_run(struct block *b, const struct qemu_plugin_insn *insn, uint32_t words) {
-    const int64_t run = run_behind(insn);
+    const int64_t run = following_run(insn);
 
     for (uint32_t k = 1; k < words; k++) {
         const uint32_t word = word_at(insn, run - 4 - 4 * (int64_t)(words - k));
@@ -305,7 +305,7 @@ static void executed(unsigned int cpu, void *user) {
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     const size_t n = qemu_plugin_tb_n_insns(tb);
     const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
-    const uint32_t words = is_replaced(last) ? word_at(last, run_behind(last) - 4) : 1;
+    const uint32_t words = is_replaced(last) ? word_at(last, following_run(last) - 4) : 1;
     struct block *b = room(sizeof *b + (n + words) * sizeof *b->instruction);
 
     (void)id;

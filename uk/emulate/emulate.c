@@ -215,8 +215,8 @@ const char *uk_emulation_where(const struct uk_emulation *e, char *text, size_t 
 
 /* Runs the program on a board. Uploads the operands' file before and downloads it after; its path may be part
  * of the argument. Exit status. */
-static int run_there(const struct uk_emulation *e, const char *argument, char *const more[],
-                     const char *out) {
+static int run_on_board(const struct uk_emulation *e, const char *argument, char *const more[],
+                        const char *out) {
     static const char data[] = "data";
     struct uk_board *b = uk_board_in_use();
     const size_t path = strlen(e->path[DATA]), n = strlen(argument);
@@ -241,7 +241,7 @@ static int emulate(const struct uk_emulation *e, const char *option, const char 
     int n = 3;
 
     if (uk_board_in_use())
-        return run_there(e, argument, NULL, NULL);
+        return run_on_board(e, argument, NULL, NULL);
     if (option) {
         argv[n++] = option;
         argv[n++] = value;
@@ -268,7 +268,7 @@ int uk_emulation_measure(struct uk_emulation *e, const char *argument, const str
 
     snprintf(rounds, sizeof rounds, "%d", how->rounds);
     snprintf(rest, sizeof rest, "%d", how->cooldown);
-    const int status = run_there(e, argument, words, e->path[COUNT]);
+    const int status = run_on_board(e, argument, words, e->path[COUNT]);
     if (!status && !(*out = fopen(e->path[COUNT], "r")))
         return uk_complain(UK_EXIT_WRONG, "%s: %s", e->path[COUNT], strerror(errno));
     return status;

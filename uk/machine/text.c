@@ -122,7 +122,7 @@ static void print_measured(const struct uk_machine *m, const struct uk_field *f,
     printf(" %12s %14s %10s  not measured: %s\n", "-", text, "", uk_reason(m, f, a));
 }
 
-static void print_beside(const struct uk_answer *a) {
+static void print_extra_answer(const struct uk_answer *a) {
     printf("%-26s %12.4g", a->field, a->value);
     if (isnan(a->row))
         printf(" %14s %10s", "", "");
@@ -145,7 +145,7 @@ static void print_measurement(const struct uk_lab *lab) {
     puts("\nSeveral facts at once, and facts that the row does not have:");
     for (int i = 0; i < lab->answers; i++)
         if (lab->answer[i].unit)
-            print_beside(&lab->answer[i]);
+            print_extra_answer(&lab->answer[i]);
 }
 
 /* ---- the command ---- */

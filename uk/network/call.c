@@ -21,7 +21,7 @@ static int compile_here(struct uk_net_job *j) {
     return uk_network_compile(j->network, &j->options) ? uk_net_failed(j) : UK_EXIT_OK;
 }
 
-static int prepare_here(struct uk_net_job *j) {
+static int prepare_in_process(struct uk_net_job *j) {
     const double start = bench_seconds();
     const int status = compile_here(j);
 
@@ -104,7 +104,7 @@ int uk_net_prepare(struct uk_net_job *j) {
     if (!a->threads && !uk_is_emulated(a->target) && !uk_gpu_kind_of(a->target))
         j->options.threads = uk_num_threads();
     uk_net_progress_begin(j);
-    const int status = uk_is_emulated(a->target) ? prepare_emulation(j) : prepare_here(j);
+    const int status = uk_is_emulated(a->target) ? prepare_emulation(j) : prepare_in_process(j);
     uk_progress_end();
     return status;
 }

@@ -95,8 +95,8 @@ static bool compare(struct checked *c, int layer, double got, double expected, d
     return apart <= bound;
 }
 
-static int wrong(const struct uk_network_layer *l, int layer, int64_t element, double got, double expected,
-                 double bound) {
+static int complain_of_difference(const struct uk_network_layer *l, int layer, int64_t element, double got,
+                                  double expected, double bound) {
     char place[200];
 
     put_place(place, sizeof place, &l->output, element);
@@ -131,7 +131,7 @@ static int check(struct uk_net_job *j, struct checked *c, int layer, const char 
                      wanted = uk_net_element(type, expected, (size_t)i);
         const bool same = !memcmp(result + (size_t)element[i] * bytes, expected + (size_t)i * bytes, bytes);
         if (!compare(c, layer, got, wanted, bound[i], same))
-            status = wrong(l, layer, element[i], got, wanted, bound[i]);
+            status = complain_of_difference(l, layer, element[i], got, wanted, bound[i]);
     }
     c->layers++;
     free(element);

@@ -201,7 +201,7 @@ static void learn(struct uk_board *b, char *line) {
 }
 
 /* Reports why ssh or the board's shell ended. */
-static int say_why(struct uk_board *b) {
+static int report_ending(struct uk_board *b) {
     char said[256], path[96];
     int error = 0, result = 0;
 
@@ -245,7 +245,7 @@ static int learn_all(struct uk_board *b) {
         if (!strncmp(line, "uk:", 3))
             learn(b, line + 3);
     }
-    return uk_is_interrupted() ? UK_EXIT_WRONG : say_why(b);
+    return uk_is_interrupted() ? UK_EXIT_WRONG : report_ending(b);
 }
 
 /* ---- opening and closing ---- */

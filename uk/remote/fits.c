@@ -95,8 +95,8 @@ static bool needs(const struct uk_arch *arch, const char *feature) {
 }
 
 /* The first feature of the row, or of the name's "+...", that the board lacks; NULL: none. */
-static const char *lacking(const struct uk_board *b, const struct uk_target *t, const char *plus,
-                           char text[32]) {
+static const char *missing_feature(const struct uk_board *b, const struct uk_target *t, const char *plus,
+                                   char text[32]) {
     for (const char *const *h = t->has; *h; h++)
         if (needs(t->arch, *h) && !board_has(b, t->arch, *h))
             return *h;
@@ -126,7 +126,7 @@ int uk_board_fits(struct uk_board *b, const char *target) {
                            "--remote=%s: its CPU is %s, but target '%s' is %s; uk kernels --remote=%s prints "
                            "the right target",
                            b->text, b->machine, target, t->arch->name, b->text);
-    if (!status && (lacks = lacking(b, t, target + strcspn(target, "+"), text)))
+    if (!status && (lacks = missing_feature(b, t, target + strcspn(target, "+"), text)))
         return uk_complain(UK_EXIT_WRONG,
                            "--remote=%s: its CPU lacks %s, which target '%s' has; uk kernels --remote=%s "
                            "prints the right target",
@@ -157,7 +157,7 @@ const char *uk_board_target(const struct uk_board *b, char *text, size_t size) {
 
     for (const struct uk_target *t = uk_targets; t->name; t++) {
         if (t->arch->gpu || strncmp(t->name, t->arch->prefix, strlen(t->arch->prefix)) ||
-            !uk_board_is(b, t->arch) || lacking(b, t, "", unused) ||
+            !uk_board_is(b, t->arch) || missing_feature(b, t, "", unused) ||
             (t->arch->emulator.lacks && strstr(t->name, "-p")))
             continue;
         snprintf(text, size, "%s", t->name);

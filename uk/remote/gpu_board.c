@@ -86,7 +86,7 @@ static int end(struct uk_board *b, bool at_once) {
     return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
 }
 
-static void said_path(const struct uk_board *b, char *path, size_t size) {
+static void error_output_path(const struct uk_board *b, char *path, size_t size) {
     snprintf(path, size, "%s/said.gpu", b->guard.folder);
 }
 
@@ -100,7 +100,7 @@ static enum uk_status broken(struct uk_board *b, char *message) {
     }
     const bool was = b->gpu_ssh <= 0;
     const int result = end(b, false);
-    said_path(b, path, sizeof path);
+    error_output_path(b, path, sizeof path);
     uk_last_line(path, said, sizeof said);
     if (was)
         snprintf(message, UK_GPU_MESSAGE, "the program there has ended");
@@ -318,7 +318,7 @@ static int start_ssh(struct uk_board *b, const char *kind, bool locked) {
     if (!command)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     uk_board_command(b, argv, false, command);
-    said_path(b, path, sizeof path);
+    error_output_path(b, path, sizeof path);
     FILE *said = fopen(path, "we");
     int error = said && !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) ? 0 : errno;
     if (!error) {

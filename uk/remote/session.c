@@ -46,21 +46,21 @@ enum { FOLDER_GONE = 254, CANNOT_RUN = 126, NOT_FOUND = 127, SIGNALLED = 128, LO
 
 /* The file with a session's standard error; named by this process, because other processes may use the board
  * too. */
-static void said_path(const struct uk_board *b, char *path, size_t size) {
+static void error_output_path(const struct uk_board *b, char *path, size_t size) {
     snprintf(path, size, "%s/said.%d", b->guard.folder, (int)getpid());
 }
 
-static void last_said(const struct uk_board *b, char *text, size_t size) {
+static void last_error_line(const struct uk_board *b, char *text, size_t size) {
     char path[96];
 
-    said_path(b, path, sizeof path);
+    error_output_path(b, path, sizeof path);
     uk_last_line(path, text, size);
 }
 
-static int lost(const struct uk_board *b, const char *doing) {
+static int report_lost_connection(const struct uk_board *b, const char *doing) {
     char said[256];
 
-    last_said(b, said, sizeof said);
+    last_error_line(b, said, sizeof said);
     uk_complain(0, "--remote=%s: the connection was lost while %s%s%s", b->text, doing, *said ? ": " : "",
                 said);
     return -1;
@@ -71,7 +71,7 @@ static int run_ssh(struct uk_board *b, const char *command, int in, int out) {
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     char path[96];
 
-    said_path(b, path, sizeof path);
+    error_output_path(b, path, sizeof path);
     const int said = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     uk_board_command(b, argv, false, command);
     const int files[3] = {in >= 0 ? in : nowhere, out >= 0 ? out : nowhere, said};
@@ -115,7 +115,7 @@ int uk_board_shell(struct uk_board *b, const char *doing, const char *body, char
         return -1;
     }
     if (WIFSIGNALED(result) || WEXITSTATUS(result) == LOST || WEXITSTATUS(result) == FOLDER_GONE)
-        return lost(b, doing);
+        return report_lost_connection(b, doing);
     return WEXITSTATUS(result);
 }
 
@@ -143,7 +143,7 @@ int uk_board_upload(struct uk_board *b, const char *path, const char *name) {
     close(file);
     if (result <= 0)
         return result ? UK_EXIT_WRONG : UK_EXIT_OK;
-    last_said(b, said, sizeof said);
+    last_error_line(b, said, sizeof said);
     return uk_complain(
         UK_EXIT_WRONG,
         "--remote=%s: %s (%lld bytes) cannot be written to %s: %s; choose another place by --remote-dir=DIR",
@@ -165,7 +165,7 @@ int uk_board_download(struct uk_board *b, const char *name, const char *path) {
         return uk_complain(UK_EXIT_WRONG, "%s: %s", path, strerror(errno));
     if (result <= 0)
         return result ? UK_EXIT_WRONG : UK_EXIT_OK;
-    last_said(b, said, sizeof said);
+    last_error_line(b, said, sizeof said);
     return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s cannot be read there: %s", b->text, name, said);
 }
 
@@ -190,7 +190,7 @@ static int keep_program(struct uk_board *b, const char *hash, const char *name) 
 
     if (result <= 0)
         return result ? UK_EXIT_WRONG : UK_EXIT_OK;
-    last_said(b, said, sizeof said);
+    last_error_line(b, said, sizeof said);
     return uk_complain(UK_EXIT_WRONG,
                        "--remote-keep: the program cannot be kept in ~/.cache/ukernels of %s: %s", b->text,
                        said);
@@ -235,10 +235,10 @@ void uk_board_ended(const struct uk_board *b, const char *name, int result, cons
         snprintf(text, size, "the program failed there with exit status %d: %s", result, said);
 }
 
-static int failed_there(const struct uk_board *b, const char *name, int result) {
+static int report_failure(const struct uk_board *b, const char *name, int result) {
     char said[256], text[1024];
 
-    last_said(b, said, sizeof said);
+    last_error_line(b, said, sizeof said);
     uk_board_ended(b, name, result, said, text, sizeof text);
     return uk_complain(UK_EXIT_WRONG, "--remote=%s: %s", b->text, text);
 }
@@ -279,7 +279,7 @@ int uk_board_run(struct uk_board *b, const char *name, char *const words[], cons
     const int result = uk_board_shell(b, "the program ran", body, argv, -1, file);
     if (file >= 0)
         close(file);
-    return result > 0 ? failed_there(b, name, result) : result ? UK_EXIT_WRONG : UK_EXIT_OK;
+    return result > 0 ? report_failure(b, name, result) : result ? UK_EXIT_WRONG : UK_EXIT_OK;
 }
 
 void uk_board_forget(struct uk_board *b) {

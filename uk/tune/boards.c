@@ -76,8 +76,8 @@ void tune_boards_close(struct tune_bench *b) {
 /* ---- in a trial's process ---- */
 
 /* Puts the steps' program on the board, runs it once, and checks its result. */
-static enum tune_outcome have_there(struct tune_bench *b, const char *steps, struct uk_emulation **e,
-                                    struct tune_report *r) {
+static enum tune_outcome prepare_on_board(struct tune_bench *b, const char *steps, struct uk_emulation **e,
+                                          struct tune_report *r) {
     int32_t refused = 0;
     int status;
 
@@ -99,21 +99,21 @@ static enum tune_outcome have_there(struct tune_bench *b, const char *steps, str
     return tune_compare(b, r) ? TUNE_OK : TUNE_WRONG;
 }
 
-static int time_there(struct tune_bench *b, struct uk_emulation *e, int rounds,
-                      struct uk_board_times *times) {
+static int time_on_board(struct tune_bench *b, struct uk_emulation *e, int rounds,
+                         struct uk_board_times *times) {
     const struct uk_timing how = {.rounds = rounds, .cooldown = b->cooldown};
 
     return uk_emulation_time_run(e, &b->data, &how, times);
 }
 
 /* Times the program with more and more rounds until the interval is small. */
-static int time_alone(struct tune_bench *b, struct uk_emulation *e, struct tune_report *r) {
+static int time_until_stable(struct tune_bench *b, struct uk_emulation *e, struct tune_report *r) {
     const double small = 0.01;
     struct uk_board_times times = {.interval = HUGE_VAL};
     int status = UK_EXIT_OK;
 
     for (int rounds = 5; rounds <= 40 && times.interval > small && !status; rounds *= 2)
-        status = time_there(b, e, rounds, &times);
+        status = time_on_board(b, e, rounds, &times);
     r->seconds = times.seconds;
     r->cost = times.cost;
     r->rounds = times.rounds;
@@ -129,10 +129,10 @@ static int time_in_turns(struct tune_bench *b, struct uk_emulation *candidate, s
     int status = UK_EXIT_OK;
 
     for (int i = 0; i < TURNS && !status; i++) {
-        status = time_there(b, reference, ROUNDS, &times);
+        status = time_on_board(b, reference, ROUNDS, &times);
         its[i] = times.cost;
         if (!status)
-            status = time_there(b, candidate, ROUNDS, &times);
+            status = time_on_board(b, candidate, ROUNDS, &times);
         mine[i] = times.cost;
         r->seconds = times.seconds;
     }
@@ -145,18 +145,18 @@ static int time_in_turns(struct tune_bench *b, struct uk_emulation *candidate, s
     return UK_EXIT_OK;
 }
 
-static enum tune_outcome try_there(struct tune_bench *b, const char *steps, int rounds,
-                                   struct tune_report *r) {
+static enum tune_outcome try_on_board(struct tune_bench *b, const char *steps, int rounds,
+                                      struct tune_report *r) {
     struct uk_emulation *e = NULL, *reference = NULL;
-    enum tune_outcome outcome = have_there(b, steps, &e, r);
+    enum tune_outcome outcome = prepare_on_board(b, steps, &e, r);
     int status = UK_EXIT_OK;
 
     if (outcome == TUNE_OK && rounds >= TUNE_FINAL_ROUNDS) {
-        outcome = have_there(b, b->reference_steps, &reference, r);
+        outcome = prepare_on_board(b, b->reference_steps, &reference, r);
         if (outcome == TUNE_OK)
             status = time_in_turns(b, e, reference, r);
     } else if (outcome == TUNE_OK) {
-        status = time_alone(b, e, r);
+        status = time_until_stable(b, e, r);
     }
     if (status)
         outcome = tune_captured_error(r->message, sizeof r->message);
@@ -167,7 +167,7 @@ static enum tune_outcome try_there(struct tune_bench *b, const char *steps, int 
 
 /* Runs the trial. If it failed and the board is gone or takes no more files, the board is to blame. */
 void tune_run_on_board(struct tune_bench *b, const char *steps, int rounds, struct tune_report *r) {
-    r->outcome = try_there(b, steps, rounds, r);
+    r->outcome = try_on_board(b, steps, rounds, r);
     if (r->outcome != TUNE_OK)
         r->has_board_failed = strstr(r->message, "cannot be written to") ||
                               uk_board_shell(uk_board_in_use(), "looking for it", "true", NULL, -1, -1);
@@ -307,7 +307,7 @@ static void give_up(struct place *place, int n) {
     }
 }
 
-static bool any_left(const struct place *place, int n) {
+static bool has_unfinished_place(const struct place *place, int n) {
     for (int i = 0; i < n; i++)
         if (!place[i].done)
             return true;
@@ -323,7 +323,7 @@ bool tune_measure_on_boards(struct tune_bench *b, struct tune_trial *trials, int
         place[i] = (struct place){.trial = &trials[i]};
         tune_clear_trial(&trials[i]);
     }
-    while (any_left(place, n) && !*interrupted) {
+    while (has_unfinished_place(place, n) && !*interrupted) {
         begin(b, place, n, rounds, only);
         wait_for_one(b, place, n);
         if (only && only->is_dropped)

@@ -35,7 +35,7 @@ double tune_elapsed(const struct tune *t) {
 
 /* Measures the fastest schedules again and sorts them by the result; *count is the number that worked. Exit
  * status. */
-static int second_look(struct tune *t, int *finalist, int *count) {
+static int measure_again(struct tune *t, int *finalist, int *count) {
     int looked[FINALISTS], n = 0, status = UK_EXIT_OK;
     const struct tune_trial *ranked;
 
@@ -92,7 +92,7 @@ int tune_decide(struct tune *t, const char **steps, double *speed) {
         return UK_EXIT_OK;
     }
     t->is_deciding = true;
-    status = second_look(t, finalist, &count);
+    status = measure_again(t, finalist, &count);
     t->bench.limit *= 4;
     for (int i = 0; i < count && i < DECISIONS && !status && !*t->interrupted; i++) {
         struct tune_trial last = t->search.trial[finalist[i]];

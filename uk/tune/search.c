@@ -132,7 +132,7 @@ static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *tri
     return true;
 }
 
-static bool is_behind(struct tune *t, const char *steps, struct tune_trial *trial) {
+static bool is_too_expensive(struct tune *t, const char *steps, struct tune_trial *trial) {
     double operations = t->best_cost > 0 ? cost(t, steps) : 0;
 
     if (operations <= behind_margin * t->best_cost)
@@ -186,9 +186,9 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
         uk_text_free(steps);
         return UK_EXIT_OK;
     }
-    trial.outcome = is_bounded(t, steps, &trial)  ? TUNE_BOUND
-                    : is_behind(t, steps, &trial) ? TUNE_EXPENSIVE
-                                                  : TUNE_OK;
+    trial.outcome = is_bounded(t, steps, &trial)         ? TUNE_BOUND
+                    : is_too_expensive(t, steps, &trial) ? TUNE_EXPENSIVE
+                                                         : TUNE_OK;
     if (trial.outcome != TUNE_OK)
         return keep(t, trial);
     if (t->bench.board) {

@@ -90,7 +90,7 @@ static const char *text_of(const struct device *d, int error) {
     return text ? text : "an error without a text";
 }
 
-static enum uk_status checked(const struct device *d, int error, const char *what, char *message) {
+static enum uk_status check_status(const struct device *d, int error, const char *what, char *message) {
     if (!error)
         return UK_OK;
     snprintf(message, UK_GPU_MESSAGE, "%s: %s (%s's error %d)", what, text_of(d, error), d->vendor->label,
@@ -112,26 +112,26 @@ static enum uk_status checked(const struct device *d, int error, const char *wha
 /* HIP and CUDA apply calls to the calling thread's current device. */
 static enum uk_status choose(struct device *d, char *message) {
     if (d->vendor == &hip)
-        return checked(d, d->set_device(d->ordinal), "choosing the device", message);
-    return checked(d, d->set_context(d->context), "choosing the device", message);
+        return check_status(d, d->set_device(d->ordinal), "choosing the device", message);
+    return check_status(d, d->set_context(d->context), "choosing the device", message);
 }
 
-#define CALL(what, call)                                             \
-    do {                                                             \
-        struct device *const d = device;                             \
-        const enum uk_status chosen = choose(d, message);            \
-                                                                     \
-        return chosen ? chosen : checked(d, d->call, what, message); \
+#define CALL(what, call)                                                  \
+    do {                                                                  \
+        struct device *const d = device;                                  \
+        const enum uk_status chosen = choose(d, message);                 \
+                                                                          \
+        return chosen ? chosen : check_status(d, d->call, what, message); \
     } while (0)
 
 /* Functions that free run even if making the device current fails. */
-#define RELEASE(what, call)                                        \
-    do {                                                           \
-        struct device *const d = device;                           \
-        const enum uk_status chosen = choose(d, message);          \
-        const int error = d->call;                                 \
-                                                                   \
-        return chosen ? chosen : checked(d, error, what, message); \
+#define RELEASE(what, call)                                             \
+    do {                                                                \
+        struct device *const d = device;                                \
+        const enum uk_status chosen = choose(d, message);               \
+        const int error = d->call;                                      \
+                                                                        \
+        return chosen ? chosen : check_status(d, error, what, message); \
     } while (0)
 
 /* ---- opening ---- */
@@ -193,7 +193,7 @@ static enum uk_status find_device(struct device *d, int ordinal, char *message) 
     d->name[sizeof d->name - 1] = '\0';
     if (!error && d->retain)
         error = d->retain(&d->context, d->device);
-    return checked(d, error, "opening the device", message);
+    return check_status(d, error, "opening the device", message);
 }
 
 static enum uk_status open_device(const struct vendor *vendor, int ordinal, void **device, char *message) {
@@ -281,8 +281,8 @@ static enum uk_status load_image(struct device *d, const void *image, struct uk_
 
     if (status)
         return status;
-    status = checked(d, d->load(&loaded, image, d->vendor == &cuda ? 2 : 0, option, value),
-                     "loading an image", message);
+    status = check_status(d, d->load(&loaded, image, d->vendor == &cuda ? 2 : 0, option, value),
+                          "loading an image", message);
     if (!status)
         *module = loaded;
     else if (log[0])
@@ -325,7 +325,7 @@ static enum uk_status find(void *device, struct uk_gpu_module *module, const cha
     if (status)
         return status;
     snprintf(what, sizeof what, "looking for kernel %s", name);
-    status = checked(d, d->find(&found, module, name), what, message);
+    status = check_status(d, d->find(&found, module, name), what, message);
     if (!status)
         *kernel = found;
     return status;
@@ -341,11 +341,11 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
     enum uk_status status = choose(d, message);
 
     if (!status && shared > SHARED_BY_DEFAULT && d->set_attribute)
-        status = checked(d, d->set_attribute(kernel, MOST_SHARED, (int)shared), "reserving shared memory",
-                         message);
+        status = check_status(d, d->set_attribute(kernel, MOST_SHARED, (int)shared),
+                              "reserving shared memory", message);
     if (status)
         return status;
-    return checked(
+    return check_status(
         d, d->launch(kernel, g[0], g[1], g[2], b[0], b[1], b[2], shared, NULL, NULL, bytes ? extra : NULL),
         "launching", message);
 }
@@ -362,7 +362,7 @@ static enum uk_status event_make(void *device, struct uk_gpu_event **event, char
     enum uk_status status = choose(d, message);
 
     if (!status)
-        status = checked(d, d->event_make(&made, 0), "making an event", message);
+        status = check_status(d, d->event_make(&made, 0), "making an event", message);
     if (!status)
         *event = made;
     return status;
@@ -383,11 +383,12 @@ static enum uk_status get_seconds(void *device, struct uk_gpu_event *start, stru
     enum uk_status status = choose(d, message);
 
     if (!status)
-        status = checked(d, d->event_wait(start), "waiting for an event", message);
+        status = check_status(d, d->event_wait(start), "waiting for an event", message);
     if (!status)
-        status = checked(d, d->event_wait(end), "waiting for an event", message);
+        status = check_status(d, d->event_wait(end), "waiting for an event", message);
     if (!status)
-        status = checked(d, d->elapsed(&milliseconds, start, end), "the time between two events", message);
+        status =
+            check_status(d, d->elapsed(&milliseconds, start, end), "the time between two events", message);
     if (!status)
         *seconds = milliseconds / 1e3;
     return status;

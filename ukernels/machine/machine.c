@@ -198,7 +198,7 @@ static int take(struct uk_cache *c, const struct cpuinfo_cache *found, uint32_t 
     return (int)sharing;
 }
 
-static void find_own(void) {
+static void find_this_machine(void) {
     const char *wanted = getenv("UK_MACHINE");
     const struct cpuinfo_core *core = cpuinfo_initialize() ? cpuinfo_get_core(0) : NULL;
     const struct uk_core *row = wanted && *wanted ? row_named(wanted) : NULL;
@@ -225,12 +225,12 @@ static void find_own(void) {
 }
 
 const struct uk_machine *uk_machine(void) {
-    pthread_once(&once, find_own);
+    pthread_once(&once, find_this_machine);
     return &own;
 }
 
 bool uk_machine_is_refused(const char **text) {
-    pthread_once(&once, find_own);
+    pthread_once(&once, find_this_machine);
     *text = message;
     return refused;
 }
