@@ -135,7 +135,7 @@ def _gemm(letter: str, kinds: tuple[int, int, int], A: Any, B: Any, alpha: float
     else:
         status = getattr(api, f"uk_{letter}gemm")(*shape, alpha, *operands[0], *operands[1], beta, c.address, ldc)
     if status:
-        raise error_of(status, f"{letter}gemm: {library.status_text(status)}")
+        raise error_of(status, f"{letter}gemm: {library.last_message(status)}")
     return c.array
 
 

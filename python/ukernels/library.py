@@ -92,6 +92,7 @@ _KERNEL = [c_void_p]
 PROTOTYPES: dict[str, dict[str, tuple[Any, list[Any]]]] = {
     "ukernels": {
         "uk_status_text": (c_char_p, [c_int]),
+        "uk_last_message": (c_char_p, []),
         "uk_version": (c_char_p, []),
         "uk_num_threads": (c_int, []),
         "uk_set_num_threads": (c_int, [c_int]),
@@ -247,6 +248,12 @@ def status_text(status: int) -> str:
     """Returns the library's text for a status."""
     text: bytes = kernels().uk_status_text(status)
     return text.decode()
+
+
+def last_message(status: int) -> str:
+    """Returns what was wrong with this thread's last product, which returned the status; the status's text if it was no argument."""
+    text: bytes = kernels().uk_last_message()
+    return text.decode() or status_text(status)
 
 
 def take_text(pointer: c_void_p, length: Optional[int] = None) -> bytes:

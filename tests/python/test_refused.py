@@ -173,6 +173,12 @@ def test_named(call, error, message):
         call()
 
 
+def test_message_of_library(monkeypatch):
+    monkeypatch.setattr("ukernels.gemm._Matrix.leading", lambda *_: 1)
+    with pytest.raises(uk.ArgumentError, match="^sgemm: lda = 1 is less than 5, the elements of a row of A"):
+        uk.sgemm(A, B)
+
+
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
 def test_code_stays_in_its_process(matmul, copied):
     for made in (matmul, matmul.bind(A, B)):
