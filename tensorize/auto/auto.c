@@ -197,6 +197,11 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
         return UK_NO_MATCH;
     }
+    if (s->options->threads > 1 && i->row && uk_computes_all_rows(i->row) && p->cycles > 2 * GEMM_TASK) {
+        why->length = 0;
+        uk_put(why, "fits, but a call computes all rows, which threads cannot share");
+        return UK_NO_MATCH;
+    }
     status = pack_if_cheaper(s, st, p);
     if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
         p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);

@@ -10,6 +10,7 @@
  * of B, kc x nr, used by all rows of a block of A, mc x kc.
  */
 #include <float.h>
+#include "minmax.h"
 #include "tiling.h"
 
 /* The lengths that are compared: SHORTEST, then 2, 3, 4, 6, 8, 12, .. times as much. */
@@ -105,11 +106,28 @@ static void set_levels(const struct search *x, const struct uk_blocks *b, struct
     place_copies(x, b, blocks, l);
 }
 
+/* Cycles of all threads for waking them and waiting for them, which happens around each run of the loop that
+ * is parallel: the first one over tiles, or that over blocks of columns that threads share (tiling.c). */
+static double parallel_cycles(const struct search *x, const struct uk_blocks *b) {
+    const int threads = x->c->s->options->threads;
+    double times = 1;
+
+    if (threads == 1 || x->rows < 0)
+        return 0;
+    for (int i = 0; i < x->c->st->loops; i++)
+        times *= uk_is_axis(x->c->fit, x->c->st->loop[i]) ? 1 : (double)x->c->size[i];
+    if (b->kc && x->sum >= 0)
+        times *= (double)uk_ceil_div(values_of(x->c, x->sum), b->kc);
+    if (b->nc && !uk_shares_columns(x->c->s, x->c->st, x->c->fit, x->columns))
+        times *= (double)uk_ceil_div(values_of(x->c, x->columns), b->nc);
+    return times * threads * GEMM_TASK;
+}
+
 static void compare(struct search *x, struct uk_blocks b) {
     struct uk_levels l;
 
     set_levels(x, &b, &l);
-    const double cycles = uk_costing_cycles(x->c, &l);
+    const double cycles = uk_costing_cycles(x->c, &l) + parallel_cycles(x, &b);
     if (cycles < x->least * (1 - AUTO_MARGIN)) {
         x->least = cycles;
         x->best = b;

@@ -19,6 +19,8 @@ struct uk_blocks {
 /* kernel_cycles.c: the number of k iterations of whole tiles of the fit's kernel whose instructions take as
  * long as all calls in the stage. */
 double uk_whole_iterations(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+/* kernel_cycles.c: true if the kernel computes a product of any number of rows in one call. */
+bool uk_computes_all_rows(const struct uk_kernel *row);
 /* kernel_cycles.c: true if several rows share a vector of the kernel, so that its vectors are shuffled or
  * their loads merged, and a call has fewer columns than the stage: kernels whose vectors are columns are
  * faster. */

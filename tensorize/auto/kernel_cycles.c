@@ -154,10 +154,14 @@ bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, s
     return true;
 }
 
+bool uk_computes_all_rows(const struct uk_kernel *row) {
+    return has_product_tile(row) && takes_any_rows(row);
+}
+
 bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
 
-    if (!row || !has_product_tile(row) || !takes_any_rows(row) || uk_kernel_row_step(row) == 1)
+    if (!row || !uk_computes_all_rows(row) || uk_kernel_row_step(row) == 1)
         return false;
     for (int v = 0; v < f->axes; v++)
         if (!uk_is_reduced(st, f->axis[v]) && f->max_extent[v] == uk_kernel_nr(row))

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include "tensorize.h"
 
-enum { MAX_SECTIONS = 8, MAX_DEFINES = 8, MAX_SHOWN = 4 };
+enum { MAX_SECTIONS = 16, MAX_DEFINES = 8, MAX_SHOWN = 4 };
 
 struct text {
     char *bytes;
