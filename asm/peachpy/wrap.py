@@ -78,11 +78,9 @@ def _registers(line):
     found = set()
     for name in re.findall(r"%(\w+)", line):
         if name == "rip":
-            raise Refused("rip-relative operand, whose constant the text does not carry; "
-                          "build the constant from immediates", line)
+            raise Refused("rip-relative operand, whose constant cannot be inlined; build the constant from immediates", line)
         if name not in REGISTER_NAMES:
-            raise Refused("register %%%s is none that the statement can declare; "
-                          "use general registers, xmm0..15 or ymm0..15" % name, line)
+            raise Refused("register %%%s cannot be declared by an asm statement; use general registers, xmm0..15 or ymm0..15" % name, line)
         register = REGISTER_NAMES[name]
         if register in RESERVED:
             raise Refused("%%%s is reserved: %s" % (name, RESERVED[register]), line)
@@ -120,11 +118,10 @@ def _check_instruction(mnemonic, operands, line):
     if mnemonic in ("ret", "retq"):
         raise Refused("ret before the end would leave the caller; jump to one RETURN() at the end", line)
     if mnemonic.startswith(".") or mnemonic in ("align", "int", "hlt"):
-        raise Refused("directive or instruction that a kernel has no use for; remove it", line)
+        raise Refused("directive or instruction is not allowed in a kernel; remove it", line)
     if IMPLICIT.fullmatch(mnemonic) or not EXPLICIT.fullmatch(mnemonic) or \
             mnemonic.startswith("imul") and len(operands) < 2:
-        raise Refused("%s is not known to change only the operands it names; use an instruction without implicit "
-                      "operands" % mnemonic, line)
+        raise Refused("%s may change registers other than its operands; use an instruction without implicit operands" % mnemonic, line)
     for operand in operands:
         if not OPERAND.fullmatch(operand):
             raise Refused("operand %s is neither register, number nor address by registers; "
@@ -137,7 +134,7 @@ def parse(text):
     lines = [line for line in lines if line]
     if not lines or lines[-1] not in ("ret", "retq"):
         after = [line for line in lines if line in ("ret", "retq")]
-        raise Refused("text goes on after ret; place RETURN() last" if after else
+        raise Refused("instructions after ret; place RETURN() last" if after else
                       "no ret at the end; close the function with RETURN()", lines[-1] if lines else None)
     lines.pop()
     # LLVM adds its own where the caller needs one; this one would cut the caller's vectors in half.
@@ -164,7 +161,7 @@ def parse(text):
         parsed.append(("instruction", mnemonic, rest))
     for target, line in jumps:
         if target not in labels:
-            raise Refused("jump to %s, which is no label of the text" % target, line)
+            raise Refused("jump to %s, which is not a label of the function" % target, line)
     return parsed, registers
 
 

@@ -177,7 +177,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     }
     if (!status && uk_has_too_many_columns(s, st, &p->fit)) {
         why->length = 0;
-        uk_put(why, "rows share its vectors, which is slower for more than %d columns", uk_kernel_nr(i->row));
+        uk_put(why, "each of its vectors holds several rows, which is slower for more than %d columns",
+               uk_kernel_nr(i->row));
         return UK_NO_MATCH;
     }
     if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
@@ -199,7 +200,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     }
     if (s->options->threads > 1 && i->row && uk_computes_all_rows(i->row) && p->cycles > 2 * GEMM_TASK) {
         why->length = 0;
-        uk_put(why, "fits, but a call computes all rows, which threads cannot share");
+        uk_put(why, "fits, but one call computes all rows, so threads cannot split them");
         return UK_NO_MATCH;
     }
     status = pack_if_cheaper(s, st, p);

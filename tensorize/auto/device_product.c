@@ -447,7 +447,7 @@ static enum uk_status follow(struct product *p) {
 
 static enum uk_status pipeline(struct product *p) {
     struct uk_step *step = uk_step_on(p->s, UK_STEP_PIPELINE, p->st, &p->k_blocks, 1);
-    const char *draft = uk_format(p->s->arena, "%s, a step ahead", p->draft);
+    const char *draft = uk_format(p->s->arena, "%s, pipelined", p->draft);
 
     if (!step || !draft)
         return uk_out_of_memory(p->s->context);

@@ -352,11 +352,12 @@ static void report_copy(const struct uk_schedule *s, const struct uk_tensor *x, 
     const char *what = rows ? "a copy of the rows of a window" : "a copy";
 
     if (pad == UK_PAD_NONE)
-        uk_put(s->report, "%s has sums of no whole groups: kernels read %s, and on in it\n", x->name, what);
+        uk_put(s->report, "%s: sums are not whole groups; kernels read %s, and past its end\n", x->name,
+               what);
     else
-        uk_put(s->report, "%s is read outside%s: %s holds %s as a border\n", x->name,
-               pad == UK_PAD_GUARD ? "" : " with another value than 0", what,
-               pad == UK_PAD_GUARD ? "zeros" : "it");
+        uk_put(s->report, "%s is read out of bounds%s: %s has a border of %s\n", x->name,
+               pad == UK_PAD_GUARD ? "" : " with a value other than 0", what,
+               pad == UK_PAD_GUARD ? "zeros" : "that value");
 }
 
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros) {

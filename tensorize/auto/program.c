@@ -245,7 +245,7 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
     if ((status = uk_begin_draft(s, st, draft)))
         return status;
     if (s->report)
-        uk_put(s->report, "stage %s: after each %s of %s\n", e->name,
+        uk_put(s->report, "stage %s: computed after each %s of %s\n", e->name,
                !st->match          ? "row"
                : prefix < st->tile ? "row of tiles"
                                    : "tile",
@@ -255,7 +255,7 @@ static enum uk_status attach(struct uk_schedule *s, struct uk_stage *st, int pre
 
 /* The draft's name if readers are attached to the stage; NULL: out of memory. */
 static const char *followed_draft(struct uk_schedule *s, const struct uk_stage *st) {
-    static const char end[] = ", and what follows its tiles";
+    static const char end[] = ", with elementwise stages attached";
     const char *draft = st->draft ? st->draft->name : UK_DRAFT_AS_WRITTEN;
 
     return strstr(draft, end) ? draft : uk_format(s->arena, "%s%s", draft, end);

@@ -65,8 +65,8 @@ bool uk_match_differ_in_step(struct uk_attempt *t, const struct uk_pair *p, int 
     if (!*step)
         step = x->scope == UK_SCOPE_REGISTER ? tile_step(t) : uk_shared_step(t, p);
     if (have->terms < 0)
-        return uk_record_difference(t, "%s: its index is not a sum of the loops from %s on%s%s", x->name,
-                                    t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
+        return uk_record_difference(t, "%s: its index is not linear in the loops from %s inwards%s%s",
+                                    x->name, t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
     return uk_record_difference(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s%s", x->name,
                                 t->ks->iterator[axis]->name, l->var->name, uk_poly_text(t, want), t->k->name,
                                 uk_poly_text(t, have), *step ? "; " : "", step);

@@ -403,7 +403,7 @@ static bool check_offsets(struct uk_attempt *t) {
         }
         if (!same)
             return uk_record_difference(
-                t, "%s stands twice in the kernel, its accesses %s elements apart, but %s here",
+                t, "%s is accessed twice in the kernel, %s elements apart, but %s elements apart here",
                 t->declared->operand[p->declared].tensor->name, uk_poly_text(t, &want),
                 uk_poly_text(t, &have));
     }

@@ -258,7 +258,8 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
     } else if (!c.seen) {
         status = no_kernel(s, at, kernel);
     } else {
-        const char *what = any ? "; leave the step out, or do what the nearest kernels lack" : "";
+        const char *what =
+            any ? "; leave the step out, or change the program as the closest kernels require" : "";
         status =
             uk_fail(s->context, UK_NO_MATCH, at, "tensorize %s.%s %s: no kernel computes this nest%s%s%s",
                     st->name, st->loop[tile]->var->name, kernel, what,

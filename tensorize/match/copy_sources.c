@@ -103,8 +103,8 @@ bool uk_match_check_copy_source(struct uk_attempt *t, int operand) {
         struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
         if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))
             return uk_record_difference(
-                t, "%s is read outside of its shape, and %s does not store what is there", o->tensor->name,
-                t->k->name);
+                t, "%s is read outside of its shape, and %s does not store the value that is read there",
+                o->tensor->name, t->k->name);
     }
     return true;
 }

@@ -45,7 +45,7 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
 
     if (uk_is_gathered(o))
         return uk_record_difference(
-            t, "a subscript of %s is an element of a tensor, which kernels do not take", o->tensor->name);
+            t, "a subscript of %s is an element of a tensor, which kernels do not support", o->tensor->name);
     if (want->type != o->tensor->type)
         return uk_record_difference(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
                                     uk_type_name(o->tensor->type), want->name, uk_type_name(want->type));
@@ -56,11 +56,10 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
             t, "%s of the kernel would be both %s and %s; the kernel takes one tensor there", want->name,
             t->st->operand[t->m.operand[n]].tensor->name, o->tensor->name);
     if (operand && (n == t->pair[0].tensor) != (o->tensor == t->st->operand[0].tensor))
-        return uk_record_difference(t, "%s is written by the nest and read in the place of %s; the kernel %s",
-                                    t->st->operand[0].tensor->name, want->name,
-                                    n == t->pair[0].tensor
-                                        ? "reads what it writes"
-                                        : "takes that as a tensor of its own; read a copy");
+        return uk_record_difference(
+            t, "%s is written by the nest and also read as %s of the kernel, which %s",
+            t->st->operand[0].tensor->name, want->name,
+            n == t->pair[0].tensor ? "reads what it writes" : "needs a separate tensor there; read a copy");
     t->pair[t->pairs++] = (struct uk_pair){.tensor = n, .declared = declared, .operand = operand};
     if (t->first[n] < 0) {
         t->first[n] = t->pairs - 1;
@@ -202,7 +201,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
         const struct uk_expr *x = e->arg[swap && i < 2 ? 1 - i : i];
 
         if ((k->arg[i] == NULL) != (x == NULL))
-            return uk_record_difference(t, "the kernel's expression has another form");
+            return uk_record_difference(t, "the kernel computes a different expression");
         if (x && !same_expression(t, k->arg[i], x))
             return false;
     }

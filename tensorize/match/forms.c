@@ -45,14 +45,14 @@ bool uk_match_forms(struct uk_attempt *t) {
         outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
     if (p->reduce == UK_REDUCE_NONE)
         return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].is_declared) ||
-               uk_record_difference(t, "the statement's %s is not what the kernel's compute form does",
+               uk_record_difference(t, "the statement assigns by %s, which the kernel's `compute` does not",
                                     assignment_name(p->assign));
     if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].is_declared)
         return uk_record_difference(t, "%s needs the kernel's `update`, which it does not have",
                                     assignment_name(p->assign));
     if (outer_sum && !f[UK_FORM_UPDATE].is_declared)
         return uk_record_difference(
-            t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
+            t, "the sum is split over several tiles, which needs the kernel's `update`; it has none");
     for (int b = 0; b < t->st->bounds; b++)
         guarded |= t->st->bound[b].is_guard;
     if (guarded && !f[UK_FORM_UPDATE].is_declared)

@@ -78,8 +78,9 @@ static bool too_many_loops(struct uk_attempt *t) {
         reduced += uk_is_reduced(t->st, t->st->loop[i]);
     const bool same = reduced == axes - t->ks->left_iterators;
     const struct uk_loop *l = t->st->loop[same && axes ? first : t->tile];
-    return uk_record_difference(t, "%d loops from %s on, the kernel has %d axes; %s loop %s",
+    return uk_record_difference(t, "%d loops from %s inwards, but the kernel has %d %s; %s loop %s",
                                 t->st->loops - t->tile, t->st->loop[t->tile]->var->name, axes,
+                                axes == 1 ? "axis" : "axes",
                                 same && axes ? "begin at" : "reorder the others outside of", l->var->name);
 }
 
@@ -174,7 +175,7 @@ static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i
     if (i->declaration->statements == i->computes)
         return true;
     s->match_score = -1;
-    uk_put(why, "copies %s too: it takes the place of that copy where another kernel first reads it",
+    uk_put(why, "stores the copy of %s too, so that it computes only the first tile that reads that copy",
            i->declaration->statements->left.tensor->name);
     return false;
 }
@@ -247,13 +248,15 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
         return uk_record_difference(t, "%s would have to be packed along an axis that has no loop here",
                                     o->tensor->name);
     if (o->tensor->layout || (p->group && !uk_may_group(t, o, p)))
-        return uk_record_difference(t, "%s is not stored as the kernel reads it, and cannot be packed so",
-                                    o->tensor->name);
+        return uk_record_difference(
+            t, "%s is not stored in the order in which the kernel reads it, and cannot be packed into it",
+            o->tensor->name);
     if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
         return uk_out_of_memory(t->s->context), false;
     if ((p->along = panel_dimension(t, o, t->m.axis[p->lane])) < 0)
-        return uk_record_difference(t, "%s has windows or strides along loop %s, which panels do not have",
-                                    o->tensor->name, t->m.axis[p->lane]->var->name);
+        return uk_record_difference(
+            t, "%s is read in windows or with a stride along loop %s, which panels cannot be",
+            o->tensor->name, t->m.axis[p->lane]->var->name);
     p->lane = axis[p->lane];
     return true;
 }
@@ -279,16 +282,16 @@ static bool check_multiples(struct uk_attempt *t) {
         if (!packed && uk_index_is_int(n, &count) && count % t->divisor[v])
             return uk_record_difference(
                 t,
-                "the kernel reads groups of %lld along %s, and %s has %lld iterations; pack what is read in "
-                "groups, which adds 0",
+                "the kernel reads groups of %lld along %s, and %s has %lld iterations; pack the operands "
+                "that are read in groups, which pads them with 0",
                 (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name,
                 (long long)count);
         if (!packed && !uk_proves(t->s, t->st, 0, uk_index_op(a, UK_I_EQ, rest, uk_index_int(a, 0))))
-            return uk_record_difference(
-                t,
-                "the kernel reads groups of %lld along %s, and %s need not be a multiple; "
-                "assume that it is",
-                (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name);
+            return uk_record_difference(t,
+                                        "the kernel reads groups of %lld along %s, and %s need not be a "
+                                        "multiple; `assume` that it is",
+                                        (long long)t->divisor[v], t->ks->iterator[v]->name,
+                                        t->m.axis[v]->var->name);
     }
     return true;
 }

@@ -37,20 +37,20 @@ bool uk_match_check_over(struct uk_attempt *t, const struct uk_pair *p) {
             axis++;
         if (axis < t->ks->iterators && t->m.axis[axis] && uk_may_begin_above_zero(t->st, t->m.axis[axis]))
             return uk_record_difference(
-                t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                t, "%s: because of guards, tiles may begin inside a panel of it, and %s reads whole panels",
                 o->tensor->name, t->k->name);
         if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
             return uk_record_difference(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
         if (t->m.axis[axis] && uk_may_begin_above_zero(t->st, t->m.axis[axis]))
             return uk_record_difference(
-                t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                t, "%s: because of guards, tiles may begin inside a panel of it, and %s reads whole panels",
                 o->tensor->name, t->k->name);
         if (has_room(t, o, axis, over))
             continue;
         const char *step = uk_pack_step(t, p->operand, &(struct uk_panel){.width = over, .lane = axis});
-        return uk_record_difference(t, "%s: %s reads %lld elements along %s whatever the tile%s%s",
-                                    o->tensor->name, t->k->name, (long long)over, t->ks->iterator[axis]->name,
-                                    *step ? "; " : "", step);
+        return uk_record_difference(
+            t, "%s: %s always reads %lld elements along %s, even for a smaller tile%s%s", o->tensor->name,
+            t->k->name, (long long)over, t->ks->iterator[axis]->name, *step ? "; " : "", step);
     }
     return true;
 }
@@ -151,7 +151,7 @@ static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
 
         if (!uk_proves(t->s, t->st, t->st->loops, inside))
             return uk_record_difference(
-                t, "%s may be read outside of its shape, and %s does not store what is there",
+                t, "%s may be read outside of its shape, and %s does not store the value that is read there",
                 o->tensor->name, t->k->name);
     }
     return true;

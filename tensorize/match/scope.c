@@ -42,7 +42,7 @@ bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int oper
     const struct uk_tensor *x = t->st->operand[operand].tensor;
 
     return want->scope == x->scope ||
-           uk_record_difference(t, "%s lies in %s, and %s of the kernel in %s%s", x->name, places[x->scope],
+           uk_record_difference(t, "%s is in %s, but %s of the kernel is in %s%s", x->name, places[x->scope],
                                 want->name, places[want->scope], scope_step(t, operand, want));
 }
 

@@ -16,7 +16,7 @@ static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bound
                 continue;
             if (first)
                 return uk_record_difference(
-                    t, "the tile is not a box: how far %s runs depends on %s; split further",
+                    t, "the tile is not rectangular: the extent of %s depends on %s; split further",
                     t->st->loop[i]->var->name, first->var->name);
             first = t->st->loop[i];
         }
@@ -155,7 +155,8 @@ bool uk_match_roles(struct uk_attempt *t) {
             continue;
         t->m.size[v->number].role = UK_SIZE_UNUSED;
         if (t->k->declaration->statements == t->k->computes)
-            return uk_record_difference(t, "nothing here determines the kernel's size %s", v->name);
+            return uk_record_difference(t, "the kernel's size %s cannot be determined from this nest",
+                                        v->name);
     }
     return true;
 }
@@ -186,7 +187,7 @@ static bool check_extents(struct uk_attempt *t) {
         int64_t c;
 
         if (!e)
-            return uk_record_difference(t, "nothing bounds the loop %s", t->m.axis[v]->var->name);
+            return uk_record_difference(t, "loop %s has no known bound", t->m.axis[v]->var->name);
         if (!uk_index_is_int(t->ks->extent[v], &t->m.fixed_extent[v]))
             continue;
         t->m.has_fixed_extent[v] =
@@ -290,15 +291,16 @@ static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
     if (most && t->m.size[most->var->number].role == UK_SIZE_EXTENT && uk_index_is_int(want->b, &c))
         l = t->m.axis[t->m.size[most->var->number].axis];
     if (l)
-        uk_record_difference(t, "the kernel assumes %s, which is not so for every tile: %s; split %s by %lld",
-                             w.text ? w.text : "?", h.text ? h.text : "?", l->var->name, (long long)c);
+        uk_record_difference(
+            t, "the kernel assumes %s, which does not hold for every tile: %s; split %s by %lld",
+            w.text ? w.text : "?", h.text ? h.text : "?", l->var->name, (long long)c);
     else
-        uk_record_difference(t, "the kernel assumes %s, which is not so for every tile: %s%s",
+        uk_record_difference(t, "the kernel assumes %s, which does not hold for every tile: %s%s",
                              w.text ? w.text : "?", h.text ? h.text : "?",
                              axis < 0 ? ""
                              : (!t->m.axis[axis] || uk_constant_extent(t->st, t->m.axis[axis]) >= 0)
-                                 ? "; pack the factors, which adds 0"
-                                 : "; assume it of the size, or pack the factors, which adds 0");
+                                 ? "; pack the factors, which pads them with 0"
+                                 : "; `assume` it of the size, or pack the factors, which pads them with 0");
     uk_text_free(w.text);
     uk_text_free(h.text);
     return false;

@@ -108,7 +108,8 @@ static enum uk_status find_stage(struct uk_attaching *a) {
     if (is_fused(st))
         return uk_refuse_attach(a, "loops of the stage are fused already; put this step before fuse");
     if (st->loops + a->prefix > UK_MAX_LOOPS)
-        return uk_refuse_attach(a, "together that is more than %d loops; split less", UK_MAX_LOOPS);
+        return uk_refuse_attach(a, "together the stages would have more than %d loops; split fewer",
+                                UK_MAX_LOOPS);
     return UK_OK;
 }
 

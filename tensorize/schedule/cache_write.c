@@ -107,7 +107,7 @@ static enum uk_status find_regions(struct writing *w) {
         status = uk_region_of(w->s, at, &written, kept, w->kept, &why);
     for (int d = 0; d < w->t->dims && !status; d++)
         if (!uk_part_extent(w->s, &w->kept->part[d])) {
-            why = "nothing bounds an index of the tensor inside the loop";
+            why = "an index of the tensor has no known bound inside the loop";
             status = UK_NO_MATCH;
         }
     if (!status && (why = uk_check_room(w->kept, w->a.step->scope)))
@@ -168,7 +168,8 @@ static enum uk_status create_stage(struct writing *w, const char *name) {
     if ((status = uk_count_stage(w->s, st, name, w->a.step->at)))
         return status;
     if (w->t->dims + w->a.prefix > UK_MAX_LOOPS)
-        return uk_refuse_attach(&w->a, "together that is more than %d loops; split less", UK_MAX_LOOPS);
+        return uk_refuse_attach(&w->a, "together the stages would have more than %d loops; split fewer",
+                                UK_MAX_LOOPS);
     int iterator[UK_MAX_DIMS];
 
     st->name = name;

@@ -198,8 +198,8 @@ static enum uk_status fuse_constant(struct uk_fusion *u) {
     struct uk_stage *st = u->st;
 
     if (!bounds_fit(u))
-        return refuse(u, "another loop bounds one of them, too; fuse before the split, or leave them apart: "
-                         "`parallel` takes both");
+        return refuse(u, "the bound of one of them depends on another loop too; fuse before the split, or do "
+                         "not fuse: `parallel` takes both");
     for (int o = 0; o < st->operands; o++)
         for (int d = 0; d < st->operand[o].tensor->stored_dims; d++) {
             enum uk_status status = fuse_form(u, &st->operand[o].index[d]);
@@ -230,11 +230,10 @@ enum uk_status uk_apply_fuse(struct uk_schedule *s, struct uk_step *step) {
         u.n = 1; /* the nest is empty; avoids a division by 0 */
     bool linear = u.n >= 0 && all_linear(&u) && bounds_fit(&u), view = !linear && uk_view_fits(&u);
     if (!linear && !view && u.n < 0) {
-        status =
-            uk_fail(s->context, UK_REFUSED, step->at,
-                    "fuse %s %s: the extent of %s is not a constant, and %s; --define the size, or leave "
-                    "them apart: `parallel` takes both",
-                    u.a->var->name, u.b->var->name, u.b->var->name, u.why.text ? u.why.text : "");
+        status = uk_fail(s->context, UK_REFUSED, step->at,
+                         "fuse %s %s: the extent of %s is not a constant, and %s; --define the size, or do "
+                         "not fuse: `parallel` takes both",
+                         u.a->var->name, u.b->var->name, u.b->var->name, u.why.text ? u.why.text : "");
     } else {
         u.f = uk_loop_create(s, u.st, step->name[0], u.a->iterator);
         status = !u.f   ? (s->context->failed ? UK_REFUSED : uk_out_of_memory(s->context))

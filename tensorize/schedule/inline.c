@@ -33,7 +33,7 @@ static enum uk_status check_stage(const struct inlining *i) {
     if (t->reduce != UK_REDUCE_NONE || t->assign != UK_ASSIGN)
         return refuse(i, "the stage reduces or accumulates; only element-wise stages can be inlined", "", "");
     if (i->tensor->kind != UK_TENSOR_TEMP)
-        return refuse(i, i->tensor->name, " is an output", "; only a temp can be left out");
+        return refuse(i, i->tensor->name, " is an output", "; only a temp can be inlined");
     if (st->match)
         return refuse(i, "the stage is tensorized already; put the step before tensorize", "", "");
     if (st->parent)
@@ -82,7 +82,7 @@ static enum uk_status check_reader(const struct inlining *i, const struct uk_sta
             return refuse(i, "stage ", r->name, " reads it under pad, where it must have a shape");
         if (r->operand[o].is_subscript)
             return refuse(i, "its elements are subscripts in stage ", r->name,
-                          ", which are tested beforehand");
+                          ", which are checked before the loops run");
         if (uk_is_gathered(&r->operand[o]))
             return refuse(i, "stage ", r->name, " reads it with an element of a tensor as a subscript");
     }

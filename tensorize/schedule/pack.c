@@ -60,10 +60,11 @@ static enum uk_status find_consumer(struct uk_packing_step *p) {
         const struct uk_operand *o = &p->consumer->operand[p->operand[i]];
 
         if (o->is_subscript)
-            return refuse(p, "its elements are subscripts of another tensor, which are read where they are");
+            return refuse(p,
+                          "its elements are subscripts of another tensor, and subscripts cannot be packed");
         if (uk_is_gathered(o))
-            return refuse(
-                p, "an element of a tensor is a subscript of it: which part is read is not known beforehand");
+            return refuse(p, "an element of a tensor is a subscript of it, so the part that is read is not "
+                             "known in advance");
     }
     p->from = p->consumer->operand[p->operand[0]].tensor;
     if (p->consumer->is_copy)
@@ -126,9 +127,10 @@ static enum uk_status find_pad(struct uk_packing_step *p) {
         const struct uk_expr *value = pad ? pad->arg[1] : NULL;
 
         if (value && !is_constant(value))
-            return refuse(p, "what its pad reads outside is no constant, so a copy cannot hold it");
+            return refuse(p, "the value that its pad gives outside of its shape is not a constant, so a copy "
+                             "cannot store it");
         if (i > 0 && (!value != !p->outside || (value && !uk_same_constant(value, p->outside))))
-            return refuse(p, "it is read under different pads; one copy cannot hold both");
+            return refuse(p, "it is read under different pads; one copy cannot store both");
         p->outside = value;
     }
     return UK_OK;
@@ -143,7 +145,7 @@ static enum uk_status choose_dimension(struct uk_packing_step *p, int *along) {
         *along = (int)p->step->along;
         return p->step->along >= 0 && p->step->along < p->from->dims
                    ? UK_OK
-                   : refuse(p, "`along` counts the tensor's dimensions from 0, and there are not so many");
+                   : refuse(p, "the tensor has no such dimension; `along` counts dimensions from 0");
     }
     for (int d = 0; d < p->from->dims; d++) {
         bool reduced = false;
@@ -207,7 +209,7 @@ static enum uk_status find_region(struct uk_packing_step *p) {
     p->region = other;
     for (int d = 0; d < p->from->dims; d++)
         if (!uk_part_extent(p->s, &other->part[d]))
-            return refuse(p, "nothing bounds an index of the tensor inside the loop");
+            return refuse(p, "an index of the tensor has no known bound inside the loop");
     if (!(why = uk_check_room(other, p->step->scope)))
         why = uk_check_strides(&p->layout, other, p->step->scope);
     return why ? refuse(p, why) : UK_OK;

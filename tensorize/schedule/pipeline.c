@@ -34,7 +34,7 @@ static enum uk_status check(struct uk_schedule *s, const struct uk_step *step, c
         copies += is_filled_at(c, st, position);
     if (!copies)
         return refuse(s, step,
-                      "no buffer in shared is filled in each iteration of the loop; put the step behind "
+                      "no buffer in shared is filled in each iteration of the loop; put the step after "
                       "`cache_read TENSOR at` this loop `in shared`");
     return UK_OK;
 }
@@ -88,7 +88,9 @@ enum uk_status uk_apply_pipeline(struct uk_schedule *s, struct uk_step *step) {
         if (!is_filled_at(c, st, position))
             continue;
         if (c->operand[0].tensor->dims == UK_MAX_DIMS)
-            return refuse(s, step, "a buffer has as many dimensions as are possible, and a slot is one more");
+            return refuse(
+                s, step,
+                "a buffer has the maximum number of dimensions already, and the slots need one more");
         status = add_slots(s, c->operand[0].tensor, l, step->number[0]);
     }
     l->slots = (int)step->number[0];

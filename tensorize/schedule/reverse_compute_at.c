@@ -94,7 +94,9 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     if (!r)
         return uk_out_of_memory(a->s->context);
     if (padded || !uk_covers(a, t, x, iterator))
-        return uk_refuse_attach(a, "the stage accesses %s, which %s touches inside, not at plain iterators",
+        return uk_refuse_attach(a,
+                                "the stage accesses %s, which %s accesses inside the loop, at subscripts "
+                                "other than plain iterators",
                                 x->tensor->name, w->name);
     if ((w->stores_part && !o->expr) ||
         !uk_covers(a, w->statement, o->expr ? &o->expr->access : &w->statement->left, theirs))

@@ -67,7 +67,11 @@ static enum uk_status find_extent(struct factoring *f) {
     int64_t n = uk_constant_extent(f->stage, f->loop);
 
     f->extent = n >= 0 ? uk_index_int(f->s->arena, n) : uk_loop_end(f->s, f->stage, f->loop, zero);
-    return f->extent ? UK_OK : refuse(f, "nothing bounds the loop alone; split the sum, or reorder");
+    return f->extent
+               ? UK_OK
+               : refuse(
+                     f,
+                     "the loop has no bound that is independent of other loops; split the sum, or reorder");
 }
 
 /* Fills in R's subscripts over the iterators of a statement; L's iterator is first or last. */

@@ -40,7 +40,7 @@ const char *uk_check_room(const struct uk_region *r, enum uk_scope scope) {
 const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, int dims,
                            struct uk_buffer_layout *out) {
     if (step->layout->from_count != dims)
-        return "the layout has another number of dimensions than the tensor";
+        return "the layout and the tensor differ in the number of dimensions";
     const char *why = uk_layout_of_map(step->layout, out);
     const char *shared = why ? uk_shared_place(s, step->subject, step->layout, NULL) : NULL;
 
@@ -53,7 +53,8 @@ const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, in
     if (shared)
         return shared;
     if (!why && step->strides && step->strides != out->stored)
-        return "the strides are not as many as the layout's dimensions; give one for each";
+        return "the numbers of strides and of dimensions of the layout differ; give one stride for each "
+               "dimension";
     for (int k = 0; k < step->strides && !why; k++) {
         out->stride[k] = step->stride[k];
         if (step->stride[k] < 1)
@@ -83,7 +84,7 @@ const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_r
                    "a "
                    "factor";
         if (inside > l->stride[k - 1])
-            return "a stride is smaller than what the dimensions behind it take; enlarge it";
+            return "a stride is smaller than the size of the dimensions after it; enlarge it";
     }
     return NULL;
 }

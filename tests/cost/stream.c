@@ -135,7 +135,7 @@ static void check(size_t i, const char *where, double got, double least_misses) 
     const double misses = (double)cache.misses;
 
     if (got > 1.2 * misses + least_misses || got < 0.65 * misses - least_misses)
-        fail_msg("%s: %.0f misses of %s, %.0f in a cache that is run", nests[i].what, got, where, misses);
+        fail_msg("%s: %.0f misses of %s, %.0f in the simulated cache", nests[i].what, got, where, misses);
 }
 
 static void lines_come_from_l2(void **state) {

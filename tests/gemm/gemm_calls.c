@@ -234,6 +234,8 @@ static void messages_name_the_argument(void **state) {
             "ldc = 0 is less than 3, the elements of a row of C");
     REFUSED(SGEMM(UK_ROW_MAJOR, 0, 0, 2, 3, 4, INT64_MAX / 2, 3, 3),
             "A, 2 rows 4611686018427387903 elements apart, is too large to be addressed");
+    REFUSED(SGEMM(UK_ROW_MAJOR, 0, 0, 1, 3, 4, INT64_MAX, 3, 3),
+            "A, 1 row 9223372036854775807 elements apart, is too large to be addressed");
     REFUSED(uk_sgemm(UK_COLUMN_MAJOR, 0, 0, 2, 2, 2, 1, NULL, 2, x, 2, 0, x, 2), "a is NULL");
     REFUSED(uk_sgemm(UK_ROW_MAJOR, 0, 0, 2, 2, 2, 1, x, 2, NULL, 2, 0, x, 2), "b is NULL");
     REFUSED(uk_sgemm(UK_ROW_MAJOR, 0, 0, 2, 2, 2, 1, x, 2, x, 2, 0, NULL, 2), "c is NULL");

@@ -95,7 +95,7 @@ expect("size of a kernel", "sizes: I=512 P=96 J=512\n" in sized, sized)
 lacking = run(uk, "bench", "--static", "--target=amdgcn-gfx906", "uk_sgemm_s_8x16_gfx90a_asm", status=1)
 expect("lacking", "is for gfx90a, which target amdgcn-gfx906 lacks" in lacking, lacking)
 no_target = run(uk, "bench", "--static", "uk_sgemm_s_8x8_gfx906_asm", status=2)
-expect("no target", "give a --target, for instance amdgcn-" in no_target, no_target)
+expect("no target", "use --target=amdgcn-gfx90a, for instance" in no_target, no_target)
 check_count(sources / "tests/golden/gpu_matmul.uk", 256, 128, 48)
 for options, pattern in (
     (("run", "--count", "--device=gpu"), "--count needs a --target that an emulator or a simulator runs"),

@@ -144,7 +144,8 @@ static void loops_of_attached(void **state) {
     char *more = attached(32);
 
     (void)state;
-    expect_refusal(more, "reverse_compute_at Y at b0: together that is more than 64 loops; split less");
+    expect_refusal(
+        more, "reverse_compute_at Y at b0: together the stages would have more than 64 loops; split fewer");
     free(more);
 }
 

@@ -373,7 +373,7 @@ UK_LLVM_MCA=/no/where expect 1 'kernel' '/no/where: No such file.*package llvm-[
 expect 2 '' 'nothing is measured' bench --static --json uk_sgemm_8x12_neon_asm
 expect 2 '' 'unknown kernel' bench --static nothing
 expect 1 'kernel' 'its code has no loop' bench --static uk_vadd_1x8_neon_intrin
-expect 1 'kernel' "uk_igemm_4x5_rvp_asm: LLVM has no model of the instructions of rvp; uk bench --target counts" \
+expect 1 'kernel' "uk_igemm_4x5_rvp_asm: LLVM has no model of the instructions of rvp; use uk bench --target to count" \
     bench --static uk_igemm_4x5_rvp_asm
 
 expect 0 'on cortex-a53.*uk_vadd_1x8_armv7neon_intrin [^

@@ -80,7 +80,7 @@ else
     cp one.err err
 fi
 log behind.jsonl 'any(t["status"] == "behind" and t["rounds"] == 0 for t in trials)'
-grep -qE '[1-9][0-9]* not run, as they cost more than 30 x the best by estimate' err || { cat err; fail 'not said: what was not run'; }
+grep -qE '[1-9][0-9]* not run, as they cost more than 30 x the best by estimate' err || { cat err; fail 'the output lacks the number of schedules that were not run'; }
 
 # Without -o the schedule is printed; the order of starts does not depend on measurements.
 if [[ $all ]]; then

@@ -94,7 +94,7 @@ def check_search():
     expect("trials", 2 <= len(measured) <= 4 and sum(measured) == 8 and min(measured) >= 2 and measured == sorted(measured, reverse=True), done.stderr)
     expect("-o", not done.stdout and read("best").startswith("# uk tune: convolutions for aarch64-neon, 1 thread: layers one by one "), read("best"))
     tuned, again = counts("convolutions.onnx", "--schedule=best")
-    told = re.search(r"take (\d+) instructions instead of (\d+) instructions, ([\d.]+) x as fast", done.stderr)
+    told = re.search(r"the sum over the layers is (\d+) instructions instead of (\d+) instructions, ([\d.]+) x as fast", done.stderr)
     expect("the sum", told and int(told[2]) == sum(by_auto) and sum(tuned) < sum(by_auto) and abs(int(told[1]) - sum(tuned)) < 0.02 * sum(by_auto), f"{told} {tuned}")
     expect("outputs", all(abs(x - y) < 1e-5 for x, y in zip(output, again)), f"{output} {again}")
     texts = programs("convolutions.onnx")
@@ -137,7 +137,7 @@ def check_refused():
     done = call("compile", "convolutions.onnx", "--emit=layers", "--schedule=some")
     expect("a note", done.stderr.startswith("note: 1 schedule of some matches no layer of convolutions.onnx\n"), done.stderr)
     done = call("tune", "convolutions.onnx", "--threads=1", "--trials=1", "-o", "none", status=1)
-    expect("too little", "too little is left after the first run for a search" in done.stderr and not os.path.exists("none"), done.stderr)
+    expect("too little", "the first run leaves too little time for a search" in done.stderr and not os.path.exists("none"), done.stderr)
     write("empty", "# nothing\n")
     expect("empty", call("compile", "convolutions.onnx", "--emit=layers", "--schedule=empty").stderr == "")
     for step in ("parallel t0.r0", "unroll t0.none"):

@@ -144,7 +144,7 @@ static void print_cycles(const struct uk_kernel *k, const struct work *w,
     const double step = per_step(runs[SOME].cycles, runs[ALL].cycles);
 
     if (strcmp(uk_kernel_isa(k), "rvp"))
-        printf("    no estimate of cycles: rvp.def has no latencies of its instructions\n");
+        printf("    no estimate of cycles: the latencies of its instructions are not known\n");
     else
         printf("    estimate by the example core of the draft: %.3f cycles a step, %.5f for each %s\n", step,
                step / w->units, w->unit);

@@ -265,7 +265,7 @@ static int gather(struct session *s, struct line *l, const struct bench_product 
             library->end(call);
         if (i < OURS)
             return uk_complain(UK_EXIT_WRONG, "%s: the result of %s is wrong", text, library->name);
-        fprintf(stderr, "%s: its result for %s is wrong; left out\n", library->name, text);
+        fprintf(stderr, "%s: its result for %s is wrong, so it is excluded\n", library->name, text);
     }
     return UK_EXIT_OK;
 }
@@ -436,7 +436,7 @@ static void print_summary(struct session *s) {
         else
             fprintf(s->table, "- | - | - |\n");
     }
-    fprintf(s->table, "\nThe peak beside the samples: %.1f GFLOP/s, the median of the shapes.\n",
+    fprintf(s->table, "\nPeak, measured between the samples: %.1f GFLOP/s, the median of the shapes.\n",
             1e-9 * s->peak);
 }
 

@@ -498,9 +498,8 @@ int uk_bench_gpu(const struct uk_arguments *a) {
     if (!a->positionals)
         status = report_all(a, t);
     if (!status)
-        puts("\nAn iteration of a loop, by one wave: instructions by unit. FMA %: of the vector "
-             "instructions. LDS "
-             "cycles are of a compute "
-             "unit, whose\nSIMDs share it.");
+        puts(
+            "\nInstructions of each unit in an iteration of the loop, for one wave. FMA %: percentage of the "
+            "vector instructions. LDS\ncycles are those of the compute unit, as its SIMDs share the LDS.");
     return status;
 }

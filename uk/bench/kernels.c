@@ -231,7 +231,7 @@ static void print_result(const struct result *r) {
     printf("%-34s %10.1f ns (%.1f..%.1f)", uk_kernel_symbol(r->kernel), 1e9 * t->seconds, 1e9 * t->fastest,
            1e9 * t->slowest);
     if (r->plan.flops > 0)
-        printf("  %7.1f GFLOP/s  %5.1f %% of the %s peak beside it (%.1f)\n",
+        printf("  %7.1f GFLOP/s  %5.1f %% of the %s peak measured next to it (%.1f)\n",
                1e-9 * r->plan.flops / t->seconds, t->percent, bench_isas[r->plan.isa].name,
                1e-9 * r->plan.peak);
     else if (r->stream.run)

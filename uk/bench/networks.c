@@ -54,7 +54,8 @@ static int sweep(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE, "--json: with --sweep it needs a file; give --json=FILE.json");
     snprintf(seed, sizeof seed, "--seed=%" PRId64, a->seed);
     snprintf(json, sizeof json, "--json=%s", a->json ? a->json_file : "");
-    return run_script(uk_bench_sweep_text, more, a->json ? 2 : 1, "not all layers are counted");
+    return run_script(uk_bench_sweep_text, more, a->json ? 2 : 1,
+                      "some layers could not be counted, see above");
 }
 
 int uk_bench_networks(const struct uk_arguments *a) {
@@ -66,5 +67,5 @@ int uk_bench_networks(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE, "uk bench networks: no model; give files of ONNX, which "
                                           "examples/networks/make.py writes, or --sweep");
     return run_script(uk_bench_networks_text, a->positional + 1, a->positionals - 1,
-                      "not all models are compared");
+                      "some models could not be compared, see above");
 }

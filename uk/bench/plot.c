@@ -30,7 +30,7 @@ int uk_bench_plot_check(const struct uk_arguments *a) {
     if (!a->plot)
         return UK_EXIT_OK;
     if (n < 5 || strcmp(a->plot + n - 4, ".svg"))
-        return uk_complain(UK_EXIT_USAGE, "--plot=%s: the picture is SVG; give a name that ends in .svg",
+        return uk_complain(UK_EXIT_USAGE, "--plot=%s: the plot is an SVG file; give a name that ends in .svg",
                            a->plot);
     return uk_check_output(a->plot) ? UK_EXIT_WRONG : run_plot("--check", NULL);
 }

@@ -300,14 +300,14 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
 
     if (uk_arch_of(k)->is_device)
         return named ? uk_complain(UK_EXIT_USAGE,
-                                   "%s: LLVM does not model the memory of GPUs; give a --target, for "
-                                   "instance amdgcn-gfx90a, and the simulator counts",
+                                   "%s: LLVM does not model the memory of GPUs; use --target=amdgcn-gfx90a, "
+                                   "for instance, to count in the simulator",
                                    uk_kernel_symbol(k))
                      : UK_EXIT_OK;
     if (is_unknown_to_llvm(k, &feature, &length))
         return named ? uk_complain(UK_EXIT_WRONG,
-                                   "%s: LLVM has no model of the instructions of %.*s; uk bench --target "
-                                   "counts what is executed",
+                                   "%s: LLVM has no model of the instructions of %.*s; use uk bench --target "
+                                   "to count executed instructions",
                                    uk_kernel_symbol(k), (int)length, feature)
                      : UK_EXIT_OK;
     enum uk_status s = uk_kernel_emit(job->context, k, NULL, UK_EMIT_ASM, &text, &length);
@@ -329,7 +329,7 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
         else if (l.instructions)
             status = print_rows(k, c, &l, only);
         else if (named)
-            status = uk_complain(UK_EXIT_WRONG, "%s: its code has no loop", uk_kernel_symbol(k));
+            status = uk_complain(UK_EXIT_WRONG, "%s: its code has no loop to estimate", uk_kernel_symbol(k));
         fflush(stdout);
     }
     free(c);
@@ -386,10 +386,9 @@ int uk_bench_static(const struct uk_arguments *a) {
             status = bench_static(&job, k, core, a->positionals);
     }
     if (!status)
-        puts("\ncycles/k: of llvm-mca for a step of k (for an iteration of the loop, if nothing is "
-             "multiplied). "
-             "bound: of its "
-             "multiply-adds\nalone. fma share: of the loop's instructions.");
+        puts("\ncycles/k: estimated cycles of a step of k, or of an iteration if the loop has no "
+             "multiply-adds. bound: cycles of the\nmultiply-adds alone. fma share: percentage of "
+             "multiply-adds among the loop's instructions.");
     uk_job_end(&job);
     return status;
 }

@@ -153,7 +153,7 @@ static void say_found(struct uk_lab *lab, const char *field, int64_t found, cons
 }
 
 static void say_sizes(struct uk_lab *lab, const double *latency) {
-    static const char noise[] = "no size, or each, took longer than the level's latency";
+    static const char noise[] = "no size, or every size, took longer than the level's latency";
     static const char pages[] =
         "lines a multiple of 1 MB apart do not share a set: the hypervisor's pages are small";
 
@@ -165,8 +165,9 @@ static void say_sizes(struct uk_lab *lab, const double *latency) {
 
 /* Reports what loops on one thread cannot show. */
 static void say_what_is_shared(struct uk_lab *lab) {
-    static const char shared[] = "what other cores leave of it is seen only; cpuinfo's or the row's is taken";
-    static const char sharing[] = "cpuinfo's or the row's is taken";
+    static const char shared[] = "only the part that other cores leave free can be measured; the value of "
+                                 "cpuinfo or of the row is used";
+    static const char sharing[] = "the value of cpuinfo or of the row is used";
 
     uk_lab_add_reason(lab, "l2_cores", sharing);
     uk_lab_add_reason(lab, "cores", sharing);
@@ -186,7 +187,7 @@ void uk_caches_end(struct uk_lab *lab) {
     const double stream = 1 / uk_point_cycles(lab, &read, l, uk_bytes_in(lab, 4), 1);
     const double near = uk_point_cycles(lab, &scattered, NULL, lines_in(lab, 3), 0);
     const double far = uk_point_cycles(lab, &scattered, NULL, lines_in(lab, 4), 1);
-    static const char reason[] = "this architecture's programs cannot take lines out of caches";
+    static const char reason[] = "programs of this architecture cannot evict cache lines";
 
     for (int i = 0; i < 3; i++) {
         latency[i] = uk_chase_cycles(lab, &uk_lines, lines_in(lab, i + 1));

@@ -66,7 +66,7 @@ void uk_lines_end(struct uk_lab *lab) {
                                   uk_point_cycles(lab, &after_store, NULL, ALONE, 0)));
     uk_lab_add_reason(
         lab, "serial_transfers",
-        "it would take loads, lines from L2 and multiply-adds in one loop, which no microbenchmark here has");
+        "it needs a loop of loads, lines from L2 and multiply-adds, for which there is no microbenchmark");
     uk_lab_add_answer(lab, "store_miss", uk_point_cycles(lab, &store_miss, NULL, 0, 0));
     uk_lab_add_extra_answer(lab, "store_miss, at random", "cycles",
                             uk_point_cycles(lab, &store_miss, NULL, 1, 0), NAN);

@@ -128,7 +128,7 @@ static int followed(const struct uk_lab *lab) {
 }
 
 void uk_prefetch_end(struct uk_lab *lab) {
-    static const char reason[] = "this architecture's programs cannot take lines out of caches";
+    static const char reason[] = "programs of this architecture cannot evict cache lines";
 
     if (!uk_can_flush()) {
         uk_lab_add_reason(lab, "prefetch.streams", reason);

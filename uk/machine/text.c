@@ -23,14 +23,14 @@ void uk_find_levels(const struct uk_machine *m, struct uk_level *level) {
 
 const char *uk_level_fate(const struct uk_level *l) {
     if (!l->found)
-        return "not reported, the row's is used";
+        return "not reported, the row's value is used";
     /* A shared cache is used either whole or by a core's share. */
     const bool takes_size = l->used.size == l->found->size || l->used.size * l->cores == l->found->size;
     const bool takes_ways = l->used.ways == (int)l->found->associativity;
 
     if (l->used.size == l->row.size && l->used.ways == l->row.ways)
-        return takes_size && takes_ways ? "as in the row" : "not plausible, the row's is used";
-    return takes_size && takes_ways ? "used in place of the row's" : "used in part";
+        return takes_size && takes_ways ? "as in the row" : "not plausible, the row's values are used";
+    return takes_size && takes_ways ? "used instead of the row's values" : "used in part";
 }
 
 static void print_levels(const struct uk_level *level) {
@@ -72,7 +72,7 @@ static int list_rows(const struct uk_machine *used) {
     for (int i = 0; (c = uk_core_at(i)); i++)
         if (c->arch != UK_ARCH_any && !c->device.lanes)
             printf("%-17s %-8s %s%s\n", c->name, uk_arch_name(c->arch),
-                   c->cpus && *c->cpus ? c->cpus : "none by itself",
+                   c->cpus && *c->cpus ? c->cpus : "selected by name only",
                    strcmp(c->name, used->core.name) ? "" : " (in use)");
     return UK_EXIT_OK;
 }
@@ -136,13 +136,13 @@ static void print_extra_answer(const struct uk_answer *a) {
 static void print_measurement(const struct uk_lab *lab) {
     const struct uk_machine *m = &lab->machine;
 
-    printf("%s, and what is measured here: %d samples of each, of which the lowest twentieth counts.\n"
-           "Cycles are those of dependent additions, timed before and after each sample.\n\n",
+    printf("%s, compared with measurements: the 5th percentile of %d samples of each fact.\nThe clock rate "
+           "is that of dependent additions, timed before and after each sample.\n\n",
            m->core.name, lab->rounds);
     printf("%-26s %12s %14s %10s\n", "", "measured", "row", "difference");
     for (const struct uk_field *f = uk_fields; f->name; f++)
         print_measured(m, f, uk_lab_answer(lab, f->name));
-    puts("\nSeveral facts at once, and facts that the row does not have:");
+    puts("\nCombinations of facts, and facts that the row does not have:");
     for (int i = 0; i < lab->answers; i++)
         if (lab->answer[i].unit)
             print_extra_answer(&lab->answer[i]);

@@ -63,8 +63,8 @@ static int64_t most(const struct uk_lab *lab) {
 }
 
 static void say_second(struct uk_lab *lab, double latency) {
-    static const char reason[] = "no more misses of the second level were seen with as many pages as half of "
-                                 "the second cache has lines";
+    static const char reason[] =
+        "no misses of the second level were seen with half as many pages as the second cache has lines";
     const double far = translation(lab, most(lab));
     const int64_t second = far > 1.5 * latency ? largest(lab, BETWEEN, latency, far) : 0;
 
@@ -78,11 +78,12 @@ static void say_second(struct uk_lab *lab, double latency) {
 }
 
 void uk_tlb_end(struct uk_lab *lab) {
-    static const char reason[] = "256 pages, or fewer, take no longer than their lines";
+    static const char reason[] =
+        "accesses to at most 256 pages take no longer than to as many lines in few pages";
     const double latency = translation(lab, BETWEEN);
     const int64_t first = latency > 1 ? largest(lab, 0, 0, latency) : 0;
 
-    uk_lab_add_reason(lab, "tlb.page", "the system says so");
+    uk_lab_add_reason(lab, "tlb.page", "reported by the system");
     if (!first) {
         uk_lab_add_reason(lab, "tlb.first", reason);
         uk_lab_add_reason(lab, "tlb.latency", reason);

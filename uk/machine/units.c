@@ -123,13 +123,13 @@ static void say_width(struct uk_lab *lab, int w) {
     say_rate(lab, w, "load", UK_MICRO_LOAD);
     say_rate(lab, w, "store", UK_MICRO_STORE);
     snprintf(field, sizeof field, "vectors.%d.merge", w);
-    uk_lab_add_reason(lab, field, "seen beside loads and multiply-adds only, see below");
+    uk_lab_add_reason(lab, field, "measurable only together with loads and multiply-adds, see below");
     snprintf(field, sizeof field, "vectors.%d.split", w);
     say_split(lab, field, UK_MICRO_FMA5_LINE, UK_MICRO_FMA5_LINE, lab->machine.core.vectors[w].bytes);
     snprintf(field, sizeof field, "vectors.%d.bytes", w);
-    uk_lab_add_reason(lab, field, "it is what the others are measured with");
+    uk_lab_add_reason(lab, field, "the other measurements assume it");
     snprintf(field, sizeof field, "vectors.%d.registers", w);
-    uk_lab_add_reason(lab, field, "the instruction set's");
+    uk_lab_add_reason(lab, field, "given by the instruction set");
     say_mix(lab, w, "fma+shuffle", UK_MICRO_FMA_SHUFFLE, (struct uk_counts){.fma = 1, .shuffle = 1});
     say_mix(lab, w, "2fma+shuffle", UK_MICRO_FMA2_SHUFFLE, (struct uk_counts){.fma = 2, .shuffle = 1});
     say_mix(lab, w, "merging load", UK_MICRO_MERGE, (struct uk_counts){.load = 1, .merge = 1});
@@ -146,7 +146,7 @@ void uk_units_end(struct uk_lab *lab) {
         uk_lab_add_reason(lab, "issue", "this architecture has no such microbenchmark");
     else
         uk_lab_add_answer(lab, "issue", 1 / issue);
-    uk_lab_add_reason(lab, "reorder", "manuals state it");
+    uk_lab_add_reason(lab, "reorder", "taken from manuals");
     if (find(UK_MICRO_FMA_CHAIN, bytes))
         uk_lab_add_answer(lab, "fma_latency", cycles_of(lab, UK_MICRO_FMA_CHAIN, bytes, 0));
     else

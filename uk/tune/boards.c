@@ -240,7 +240,7 @@ static void finish(struct tune_bench *b, struct place *p, const struct tune_repo
         p->trial->speed = p->board->cost > 0 ? p->board->cost / r->cost : 1;
     p->trial->cost = whole ? r->cost : 0;
     if (p->slow && p->trial->outcome == TUNE_OK)
-        leave(p->slow, "it did not end a program in time that another board ends");
+        leave(p->slow, "it exceeded the time limit of a program that another board finishes");
     p->done = p->whole = true;
 }
 

@@ -145,7 +145,7 @@ int tune_write(const struct tune *t, const struct uk_arguments *a, const char *s
         uk_put(&text, ", %s=%lld", v->name, (long long)t->bench.sizes[v->number]);
     if (steps != t->reference)
         uk_put(&text, ": %.3f x the speed of %s%s\n", speed, t->is_reference_auto ? "auto" : "the start",
-               decided ? "" : ", in a first look");
+               decided ? "" : ", not measured again");
     else
         uk_put(&text, ": %s\n", t->is_reference_auto ? "auto" : "the first that works");
     uk_put(&text, "schedule\n%s", steps);

@@ -217,7 +217,7 @@ static void put_layer(struct uk_text *t, const struct layer *l) {
     if (!l->is_found)
         uk_put(t, "as given\n");
     else
-        uk_put(t, "%.3f x the speed of auto%s\n", l->speed, l->is_decided ? "" : ", in a first look");
+        uk_put(t, "%.3f x the speed of auto%s\n", l->speed, l->is_decided ? "" : ", not measured again");
     uk_put(t, "%s", l->steps);
 }
 
@@ -247,10 +247,9 @@ static void print_result(const struct network_tune *n) {
         own += n->layer[i].steps != NULL;
     tune_cost_text(&n->all.bench, n->weight, before);
     tune_cost_text(&n->all.bench, weight_now(n), now);
-    tune_print(
-        "%d of %d tensor programs searched, %d got a schedule other than the automatic one: layers one "
-        "by one take %s instead of %s, %.3f x as fast\n",
-        n->searched, n->layers, own, now, before, n->weight / weight_now(n));
+    tune_print("%d of %d tensor programs searched, %d got a schedule other than the automatic one: the sum "
+               "over the layers is %s instead of %s, %.3f x as fast\n",
+               n->searched, n->layers, own, now, before, n->weight / weight_now(n));
 }
 
 static int finish(const struct network_tune *n) {
@@ -260,8 +259,8 @@ static int finish(const struct network_tune *n) {
     if (!n->searched && *n->all.interrupted)
         return uk_complain(UK_EXIT_WRONG, "interrupted before the search began: nothing is written");
     if (!n->searched)
-        return uk_complain(UK_EXIT_WRONG, "too little is left after the first run for a search; give a "
-                                          "longer --time-limit, or more --trials");
+        return uk_complain(UK_EXIT_WRONG, "the first run leaves too little time for a search; give a longer "
+                                          "--time-limit, or more --trials");
     const int status = write_result(n);
     if (status)
         return status;

@@ -280,7 +280,8 @@ static int run_starts(struct tune *t) {
         status = try_reference(t, steps);
     t->is_reference_auto = t->reference;
     if (!status && !t->reference && !interrupted)
-        tune_print("the automatic schedule does not work here; the first one that does replaces it\n");
+        tune_print("the automatic schedule does not work here; the first schedule that works is the "
+                   "reference instead\n");
     if (own && !status)
         status = take_start(t, own);
     else

@@ -166,8 +166,8 @@ static bool same_results(const struct tune_bench *b, struct tune_report *r) {
         for (size_t i = 0; i < a->elements; i++)
             if (uk_data_value(a, i) != uk_data_value(&expected, i)) {
                 snprintf(r->message, sizeof r->message,
-                         "%s at offset %zu is %.9g, but %.9g by the first schedule; uk verify says which "
-                         "kernel is wrong",
+                         "%s at offset %zu is %.9g, but %.9g by the first schedule; uk verify finds the "
+                         "kernel that is wrong",
                          a->tensor->name, i, uk_data_value(a, i), uk_data_value(&expected, i));
                 return false;
             }

@@ -27,8 +27,8 @@ static enum uk_status check_operand(char name, const char *what, int64_t lines, 
                               name - 'a' + 'A');
     if (is_too_large(lines, ld, size))
         return uk_gemm_refuse(UK_INVALID_SIZE,
-                              "%c, %lld %ss %lld elements apart, is too large to be addressed",
-                              name - 'a' + 'A', (long long)lines, what, (long long)ld);
+                              "%c, %lld %s%s %lld elements apart, is too large to be addressed",
+                              name - 'a' + 'A', (long long)lines, what, lines == 1 ? "" : "s", (long long)ld);
     return UK_OK;
 }
 
