@@ -206,7 +206,7 @@ for peer in "${peers[@]}"; do
 done
 width=$((44 + ${#versus}))
 {
-    title "6. All layers, on one thread and checked: GFLOP/s, % of the peak measured beside it${versus:+, speed over that of others}"
+    title "6. All layers, on one thread and checked: GFLOP/s, % of the peak measured next to it${versus:+, speed over that of others}"
     printf "%-${width}s  %-20s %7s %2s\n" "$(printf '%-12s %7s %2s %-20s%s' 'M x N x K' GFLOP/s % '' "$versus")" \
         'convolution HxWxC>O' GFLOP/s %
     paste -d '\t' "$work/left" "$work/right" | while IFS=$'\t' read -r left right; do

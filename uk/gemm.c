@@ -37,7 +37,7 @@ static int read_size(const char *text, int64_t *size) {
 }
 
 /* Parses PATH[,KERNEL[,KC]] in place. Exit status. */
-static int read_way(char *text, struct gemm_wanted *wanted) {
+static int read_plan(char *text, struct gemm_wanted *wanted) {
     int64_t *kc = &wanted->kc;
     char *kernel = strchr(text, ','), *blocks = kernel ? strchr(kernel + 1, ',') : NULL;
 
@@ -50,26 +50,26 @@ static int read_way(char *text, struct gemm_wanted *wanted) {
     return blocks ? read_size(blocks, kc) : UK_EXIT_OK;
 }
 
-/* Makes the plan that --way describes. Exit status. */
+/* Makes the plan that --plan describes. Exit status. */
 static int plan_as(struct uk_gemm_plan *plan, const struct uk_arguments *a, const struct gemm_shape *shape,
                    const struct uk_gemm_options *options) {
     struct gemm_wanted wanted = {0};
-    char way[256];
+    char text[256];
 
-    snprintf(way, sizeof way, "%s", a->way);
-    const int status = read_way(way, &wanted);
+    snprintf(text, sizeof text, "%s", a->plan);
+    const int status = read_plan(text, &wanted);
     if (status)
         return status;
     const enum uk_status failed = uk_gemm_plan_as(plan, is(a->type, "f64"), shape, options, &wanted);
     return !failed ? UK_EXIT_OK
            : failed == UK_NO_MATCH
                ? uk_complain(UK_EXIT_WRONG,
-                             "uk gemm: --way=%s: this path, kernel and blocks cannot compute the product",
-                             a->way)
+                             "uk gemm: --plan=%s: this path, kernel and blocks cannot compute the product",
+                             a->plan)
                : uk_complain(UK_EXIT_USAGE,
-                             "uk gemm: --way=%s: %s; a way is PATH[,KERNEL[,KC]], and a path scale, small, "
+                             "uk gemm: --plan=%s: %s; a plan is PATH[,KERNEL[,KC]], and a path scale, small, "
                              "vector, dots or tiles",
-                             a->way, uk_status_text(failed));
+                             a->plan, uk_status_text(failed));
 }
 
 int uk_command_gemm(const struct uk_arguments *a) {
@@ -105,7 +105,7 @@ int uk_command_gemm(const struct uk_arguments *a) {
     if (failed)
         return uk_complain(UK_EXIT_WRONG, "%s x %s x %s: %s", a->positional[0], a->positional[1],
                            a->positional[2], uk_status_text(failed));
-    if (a->way && (status = plan_as(&plan, a, &s, &options)))
+    if (a->plan && (status = plan_as(&plan, a, &s, &options)))
         return status;
     uk_gemm_explain(&plan, text, sizeof text);
     fputs(text, stdout);

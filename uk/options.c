@@ -154,7 +154,7 @@ const struct uk_option uk_options[] = {
      "element type of the product: f32 (default) or f64"},
     {"--machine", "ROW", UK_OPTION_TEXT, GEMM, FIELD(machine), 0, NULL,
      "explain for another core, with its caches and instruction set; uk machine --list prints the names"},
-    {"--way", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(way), 0, NULL,
+    {"--plan", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(plan), 0, NULL,
      NULL}, /* for measurements, hidden from the help */
     {"--layout", "LAYOUT", UK_OPTION_CHOICE, GEMM, FIELD(layout), 0, "row column",
      "storage order of all three matrices: row (default) or column"},

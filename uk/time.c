@@ -88,7 +88,7 @@ static void print_ours(const struct bench_contender *c, const struct bench_plan 
     if (plan->flops > 0)
         printf(", %.1f GFLOP/s", 1e-9 * plan->flops / c->seconds);
     if (plan->flops > 0 && !(bytes > 0))
-        printf(", %.1f %% of the %s peak measured beside it (%.1f GFLOP/s, %d thread%s)", c->percent,
+        printf(", %.1f %% of the %s peak measured next to it (%.1f GFLOP/s, %d thread%s)", c->percent,
                bench_isas[plan->isa].name, 1e-9 * plan->peak, plan->threads, plan->threads > 1 ? "s" : "");
     printf("\n");
 }

@@ -54,7 +54,7 @@ struct uk_arguments {
     bool time, check, count, histogram, cycles, require_kernels, no_kernels, all, json, is_static, completion;
     bool check_all, count_layers, sweep;
     bool list, measure;                                    /* uk machine */
-    const char *layout, *ta, *tb, *machine, *way;          /* uk gemm */
+    const char *layout, *ta, *tb, *machine, *plan;         /* uk gemm */
     const char *remote, *ssh, *remote_dir, *remote_prefix; /* boards, see uk/remote/ */
     bool remote_keep;
     int64_t cooldown; /* seconds; 0: not given */

@@ -90,18 +90,18 @@ expect 2 '' 'layout=x is unknown; use one of row, column' gemm 20 30 40 --layout
 expect 2 '' 'expected a size' gemm 20 30 -- -4
 # A kernel with more columns than the matrix.
 expect 0 'GB/s' '' bench uk_sgemv_t_4x8192_generic_c
-# --way selects a plan; the help does not list it.
-widest=$("$uk" gemm 200 300 400 --way=tiles | sed -n 's/^kernel: //p')
-expect 0 "kernel: $widest" '' gemm 200 300 400 "--way=tiles,$widest,100"
-expect 0 'kc 100' '' gemm 200 300 400 "--way=tiles,$widest,100"
-expect 0 'path: tiles' '' gemm 4 4 4 --way=tiles
-expect 0 'path: small' '' gemm 4 4 4 --way=small --type=f64
-expect 0 'inner products' '' gemm 40 40 4 --tb=t --way=dots --machine=zen3
-expect 1 '' 'this path, kernel and blocks cannot compute the product' gemm 40 40 40 --way=vector
-expect 1 '' 'this path, kernel and blocks cannot compute the product' gemm 40 40 40 --way=tiles,uk_sgemm
-expect 2 '' 'a way is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, dots or tiles' gemm 4 4 4 --way=fast
-expect 2 '' 'expected a size' gemm 4 4 4 --way=tiles,,x
-! "$uk" gemm --help | grep -e --way
+# --plan selects a plan; the help does not list it.
+widest=$("$uk" gemm 200 300 400 --plan=tiles | sed -n 's/^kernel: //p')
+expect 0 "kernel: $widest" '' gemm 200 300 400 "--plan=tiles,$widest,100"
+expect 0 'kc 100' '' gemm 200 300 400 "--plan=tiles,$widest,100"
+expect 0 'path: tiles' '' gemm 4 4 4 --plan=tiles
+expect 0 'path: small' '' gemm 4 4 4 --plan=small --type=f64
+expect 0 'inner products' '' gemm 40 40 4 --tb=t --plan=dots --machine=zen3
+expect 1 '' 'this path, kernel and blocks cannot compute the product' gemm 40 40 40 --plan=vector
+expect 1 '' 'this path, kernel and blocks cannot compute the product' gemm 40 40 40 --plan=tiles,uk_sgemm
+expect 2 '' 'a plan is PATH\[,KERNEL\[,KC\]\], and a path scale, small, vector, dots or tiles' gemm 4 4 4 --plan=fast
+expect 2 '' 'expected a size' gemm 4 4 4 --plan=tiles,,x
+! "$uk" gemm --help | grep -e --plan
 UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is not an instruction set; use one of generic' gemm 20 30 40
 # Environment variables that the libraries ignore silently.
 expect 0 '^symbol' '' kernels

@@ -130,8 +130,8 @@ for fact in measured["facts"]:
 for field in "l1.latency l2.latency l1.bytes l2.bytes l1.lines uncore.cache.latency uncore.cache.bytes".split():
     if not any(fact["field"] == field and fact.get("measured", 0) > 0 for fact in measured["facts"]):
         failures.append(f"{field} is not measured")
-for beside in measured["beside"]:
-    if not 0 <= (math.nan if beside["measured"] is None else beside["measured"]) < math.inf:
+for extra in measured["extra"]:
+    if not 0 <= (math.nan if extra["measured"] is None else extra["measured"]) < math.inf:
         failures.append(f"{beside['name']} is {beside['measured']}")
 
 run("machine", "--list", "--measure", status=2, error="leave out --measure")

@@ -56,7 +56,7 @@ static cJSON *level_json(const struct uk_level *l) {
     return o;
 }
 
-static cJSON *beside_json(const struct uk_answer *a) {
+static cJSON *extra_json(const struct uk_answer *a) {
     cJSON *o = cJSON_CreateObject();
 
     cJSON_AddStringToObject(o, "name", a->field);
@@ -86,10 +86,10 @@ int uk_print_machine_json(const struct uk_machine *m, const struct uk_level *lev
         cJSON_AddItemToArray(facts, o);
     }
     if (lab) {
-        list = cJSON_AddArrayToObject(all, "beside");
+        list = cJSON_AddArrayToObject(all, "extra");
         for (int i = 0; i < lab->answers; i++)
             if (lab->answer[i].unit)
-                cJSON_AddItemToArray(list, beside_json(&lab->answer[i]));
+                cJSON_AddItemToArray(list, extra_json(&lab->answer[i]));
     }
     text = cJSON_Print(all);
     cJSON_Delete(all);

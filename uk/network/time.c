@@ -31,7 +31,7 @@ static int time_all(struct timed *t) {
                            uk_status_text(s ? s : (enum uk_status)t->status));
     printf("time: %.4f ms (%.4f..%.4f)", 1e3 * c.seconds, 1e3 * c.fastest, 1e3 * c.slowest);
     if (plan.flops > 0)
-        printf(", %.1f GFLOP/s, %.1f %% of the %s peak measured beside it (%.1f GFLOP/s, %d thread%s)",
+        printf(", %.1f GFLOP/s, %.1f %% of the %s peak measured next to it (%.1f GFLOP/s, %d thread%s)",
                1e-9 * plan.flops / c.seconds, c.percent, bench_isas[plan.isa].name, 1e-9 * plan.peak,
                plan.threads, plan.threads > 1 ? "s" : "");
     printf("\n");

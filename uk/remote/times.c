@@ -79,7 +79,7 @@ void uk_board_times_print(const struct uk_board_times *t, const struct uk_timing
     if (how->flops > 0)
         printf(", %.1f GFLOP/s", 1e-9 * how->flops / t->seconds);
     if (how->flops > 0 && !(bytes > 0) && !*t->gpu)
-        printf(", %.1f %% of the peak of multiply-adds measured beside it there (%.1f GFLOP/s, %d thread%s)",
+        printf(", %.1f %% of the peak of multiply-adds measured next to it there (%.1f GFLOP/s, %d thread%s)",
                t->percent, 1e-9 * t->peak, t->threads, t->threads > 1 ? "s" : "");
     printf("\n");
     print_cpu(t);

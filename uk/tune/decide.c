@@ -67,7 +67,7 @@ static int measure_again(struct tune *t, int *finalist, int *count) {
 /* The schedule with the lowest count, which has no noise. */
 static const char *least_count(const struct tune *t, const char *name, double *speed) {
     const struct tune_trial *best = tune_rank(&t->search, 0);
-    char text[32], beside[32];
+    char text[32], reference[32];
 
     if (!best || best->speed <= 1) {
         tune_print("no schedule takes fewer instructions: the result is %s\n", name);
@@ -75,7 +75,7 @@ static const char *least_count(const struct tune *t, const char *name, double *s
     }
     tune_print("the best takes %s, %s %s: %.3f x as fast by instructions\n",
                tune_cost_text(&t->bench, best->seconds, text), name,
-               tune_cost_text(&t->bench, tune_reference_cost(best), beside), best->speed);
+               tune_cost_text(&t->bench, tune_reference_cost(best), reference), best->speed);
     *speed = best->speed;
     return best->steps;
 }
@@ -83,7 +83,7 @@ static const char *least_count(const struct tune *t, const char *name, double *s
 int tune_decide(struct tune *t, const char **steps, double *speed) {
     const char *name = t->is_reference_auto ? "the automatic schedule" : "the first schedule that worked";
     int finalist[FINALISTS], count, status;
-    char text[32], beside[32];
+    char text[32], reference[32];
 
     *steps = NULL;
     *speed = 1;
@@ -107,13 +107,13 @@ int tune_decide(struct tune *t, const char **steps, double *speed) {
             *speed = last.speed;
             tune_print("the best takes %s, %s %s: %.3f x as fast (noise %.3f)\n",
                        tune_cost_text(&t->bench, last.seconds, text), name,
-                       tune_cost_text(&t->bench, tune_reference_cost(&last), beside), last.speed, noise);
+                       tune_cost_text(&t->bench, tune_reference_cost(&last), reference), last.speed, noise);
             return UK_EXIT_OK;
         }
         if (last.outcome == TUNE_OK)
             tune_print("%s takes %s, %s %s: %.3f x as fast, which is within noise (%.3f)\n",
                        i ? "another" : "the best", tune_cost_text(&t->bench, last.seconds, text), name,
-                       tune_cost_text(&t->bench, tune_reference_cost(&last), beside), last.speed, noise);
+                       tune_cost_text(&t->bench, tune_reference_cost(&last), reference), last.speed, noise);
         else
             tune_print("the best failed when it was measured again: %s\n", last.message);
     }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include "tune.h"
 
-static const char *const outcomes[TUNE_OUTCOMES] = {"ok",    "refused", "crash", "timeout",
-                                                    "wrong", "bound",   "behind"};
+static const char *const outcomes[TUNE_OUTCOMES] = {"ok",    "refused", "crash",    "timeout",
+                                                    "wrong", "bound",   "expensive"};
 
 const char *tune_outcome_text(enum tune_outcome outcome) {
     return outcomes[outcome];

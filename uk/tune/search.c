@@ -28,7 +28,7 @@ static const double search_share = 0.8; /* fraction of the time; the rest is for
  * bound by this factor. The latter guards against a best time that is due to noise. */
 static const double bound_margin = 1.1;
 /* A schedule is skipped if its estimated cost exceeds the best one's by this factor. */
-static const double behind_margin = 30;
+static const double expensive_ratio = 30;
 
 static volatile int interrupted; /* number of the signal that came */
 
@@ -69,7 +69,7 @@ static void show_progress(void *user) {
 }
 
 static void show_trial(struct tune *t, const struct tune_trial *trial) {
-    char text[32], beside[32];
+    char text[32], reference[32];
 
     t->count[trial->outcome]++;
     if (trial->outcome == TUNE_OK && trial->speed > t->best) {
@@ -79,12 +79,12 @@ static void show_trial(struct tune *t, const struct tune_trial *trial) {
         t->best_cost = cost(t, trial->steps);
         t->last_progress_time = tune_elapsed(t);
         tune_cost_text(&t->bench, trial->seconds, text);
-        tune_cost_text(&t->bench, tune_reference_cost(trial), beside);
+        tune_cost_text(&t->bench, tune_reference_cost(trial), reference);
         if (is_reference)
             tune_print("%6.1f s, trial %d: %s, the start\n", tune_elapsed(t), t->measured, text);
         else
             tune_print("%6.1f s, trial %d: %s, the start %s: %.3f x its speed\n", tune_elapsed(t),
-                       t->measured, text, beside, trial->speed);
+                       t->measured, text, reference, trial->speed);
     } else if (trial->outcome != TUNE_OK && trial->outcome < TUNE_BOUND &&
                (trial->outcome != TUNE_REFUSED || !t->reference)) {
         tune_print("%6.1f s, trial %d: %s: %s\n", tune_elapsed(t), t->measured,
@@ -102,7 +102,7 @@ static void show_counts(const struct tune *t) {
         fprintf(stderr, "; %d not run, as their kernels cannot be as fast as the best", t->count[TUNE_BOUND]);
     if (t->count[TUNE_EXPENSIVE])
         fprintf(stderr, "; %d not run, as they cost more than %g x the best by estimate",
-                t->count[TUNE_EXPENSIVE], behind_margin);
+                t->count[TUNE_EXPENSIVE], expensive_ratio);
     fprintf(stderr, "\n");
 }
 
@@ -135,7 +135,7 @@ static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *tri
 static bool is_too_expensive(struct tune *t, const char *steps, struct tune_trial *trial) {
     double operations = t->best_cost > 0 ? cost(t, steps) : 0;
 
-    if (operations <= behind_margin * t->best_cost)
+    if (operations <= expensive_ratio * t->best_cost)
         return false;
     snprintf(trial->message, sizeof trial->message, "%.0f x the cost of the best", operations / t->best_cost);
     return true;
