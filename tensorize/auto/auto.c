@@ -16,7 +16,7 @@ struct plan {
     struct uk_fit fit;
     double cycles;
     /* no kernel packs these panels: plain loops fill them */
-    bool fills_plainly;
+    bool is_packed_by_loops;
     /* plain loops are faster */
     bool is_wasted;
     /* number of constant operands in panels, packed before the program runs */
@@ -40,9 +40,10 @@ static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const stru
     for (int o = 1; o < st->operands && p->fit.intrinsic->row; o++)
         if (p->fit.panel[o].width)
             uk_put(&t, ", with %s packed", st->operand[o].tensor->name);
-    if (p->fills_plainly)
+    if (p->is_packed_by_loops)
         uk_put(&t, " by plain loops");
-    uk_reason_add(s, reasons, p->fit.intrinsic->name, t.text, true, p->fills_plainly ? DBL_MAX : p->cycles);
+    uk_reason_add(s, reasons, p->fit.intrinsic->name, t.text, true,
+                  p->is_packed_by_loops ? DBL_MAX : p->cycles);
     uk_text_free(t.text);
 }
 
@@ -53,7 +54,7 @@ static bool can_replace(const struct plan *first, const struct plan *p) {
                            *y = p->fit.intrinsic->row;
 
     return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
-           uk_kernel_nr(x) == uk_kernel_nr(y) && first->fills_plainly == p->fills_plainly &&
+           uk_kernel_nr(x) == uk_kernel_nr(y) && first->is_packed_by_loops == p->is_packed_by_loops &&
            !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
            p->cycles >= first->cycles * (1 - AUTO_MARGIN);
 }
@@ -132,8 +133,8 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
                                    struct uk_text *why) {
     const struct uk_fit *f = &plan->fit;
 
-    plan->fills_plainly = false;
-    for (int o = 1; o < st->operands && !plan->fills_plainly; o++) {
+    plan->is_packed_by_loops = false;
+    for (int o = 1; o < st->operands && !plan->is_packed_by_loops; o++) {
         const struct uk_panel *p = &f->panel[o];
         const struct uk_operand *x = &st->operand[o];
         bool found = !p->width || x->tensor->is_constant;
@@ -143,8 +144,8 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
             return status;
         if (found && (!p->group || x->tensor->is_constant || is_contiguous(x, f)))
             continue;
-        plan->fills_plainly = uk_can_use_plain_loops(s);
-        if (plan->fills_plainly)
+        plan->is_packed_by_loops = uk_can_use_plain_loops(s);
+        if (plan->is_packed_by_loops)
             continue;
         why->length = 0;
         uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)p->width, x->tensor->name);
@@ -211,8 +212,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
 
 /* Plans whose panels kernels fill, not plain loops, are preferred. */
 static bool is_better(const struct plan *p, const struct plan *than) {
-    if (p->fills_plainly != than->fills_plainly)
-        return than->fills_plainly;
+    if (p->is_packed_by_loops != than->is_packed_by_loops)
+        return than->is_packed_by_loops;
     return is_cheaper(p, than);
 }
 

@@ -136,7 +136,7 @@ static void compare(struct search *x, struct uk_blocks b) {
 
 /* The smallest candidate length that is at least n and at least GEMM_KC, so that calls with larger sizes are
  * blocked well; 0: none is. */
-static int64_t covering(int64_t n) {
+static int64_t smallest_covering_length(int64_t n) {
     for (int i = 0; i < LENGTHS; i++)
         if (length_at(i) >= n && length_at(i) >= GEMM_KC)
             return length_at(i);
@@ -155,8 +155,8 @@ static void choose_lengths(const struct search *x, int axis, int threads, struct
     out->count = 0;
     if (threads == 1 && is_known)
         out->length[out->count++] = 0;
-    else if (threads == 1 && covering(all))
-        out->length[out->count++] = (covering(all) + tile - 1) / tile * tile;
+    else if (threads == 1 && smallest_covering_length(all))
+        out->length[out->count++] = (smallest_covering_length(all) + tile - 1) / tile * tile;
     for (int i = 0; i < LENGTHS + (threads > 1); i++) {
         int64_t n = i < LENGTHS ? length_at(i) : all;
 

@@ -68,7 +68,7 @@ static struct uk_loop *next_loop(const struct uk_stage *st, const struct uk_loop
 }
 
 /* The free loop with the highest trip count that is none of the n given. */
-static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const *but, int n) {
+static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const *excluded, int n) {
     struct uk_loop *most = NULL;
 
     for (int i = 0; i < w->st->loops; i++) {
@@ -76,7 +76,7 @@ static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const 
         bool taken = !uk_device_is_free(w->st, i);
 
         for (int k = 0; k < n; k++)
-            taken |= l == but[k];
+            taken |= l == excluded[k];
         if (!taken && (!most || uk_values_estimate(w->s, w->st, l) > uk_values_estimate(w->s, w->st, most)))
             most = l;
     }

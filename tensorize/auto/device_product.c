@@ -15,24 +15,24 @@ enum {
     /* terms of the sum in shared memory: enough work to hide the loads of the next block */
     K_BLOCK = 8,
     /* rows and columns of a thread's tile if the target has no kernels */
-    LARGE = 8,
+    DEFAULT_TILE = 8,
     /* adjacent rows or columns of a thread: 16 bytes of f32, one access to shared memory */
     GROUP = 4,
     /* minimum rows and columns of a product: in smaller ones most of a tile would be empty */
-    AT_LEAST = 8,
+    MIN_EXTENT = 8,
     /* registers besides sums, operands read from shared memory, and copies in flight */
-    SPARE = 10,
+    SPARE_REGISTERS = 10,
     /* registers for each element that a thread copies, its share of addresses included; measured */
-    A_COPY = 4,
+    REGISTERS_PER_COPY = 4,
     /* minimum waves per SIMD: one computes while another waits */
     WAVES = 2,
     /* lanes of a wave that a SIMD computes per cycle */
     LANES_A_CYCLE = 16,
     /* dimensions added to an operand's copy: two by groups_of, and the slots of the pipeline */
     MORE_DIMENSIONS = 3,
-    /* threads along either axis of a block: MANY or FEW */
-    MANY = 16,
-    FEW = 8,
+    /* threads along either axis of a block: MAX_THREADS_PER_AXIS or MIN_THREADS_PER_AXIS */
+    MAX_THREADS_PER_AXIS = 16,
+    MIN_THREADS_PER_AXIS = 8,
 };
 
 struct product {
@@ -120,8 +120,8 @@ static bool find_axes(struct product *p) {
         if (uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[p->a], st->loop[i]) &&
             uk_depends(&st->operand[p->b], st->loop[i]) && is_longer(p, st->loop[i], p->sum))
             p->sum = st->loop[i];
-    return p->sum && uk_values_estimate(p->s, st, p->rows) >= AT_LEAST &&
-           uk_values_estimate(p->s, st, p->columns) >= AT_LEAST;
+    return p->sum && uk_values_estimate(p->s, st, p->rows) >= MIN_EXTENT &&
+           uk_values_estimate(p->s, st, p->columns) >= MIN_EXTENT;
 }
 
 /* ---- choice of the tile ---- */
@@ -140,8 +140,8 @@ static int words_of(const struct uk_stage *st) {
 /* Number of registers that a thread needs. */
 static int registers_of(const struct uk_device *d, const struct uk_stage *st, const struct tile *t) {
     const int read = t->rows + t->columns, words = words_of(st);
-    const int n =
-        words * (t->rows * t->columns + read) + (A_COPY + words - 1) * read * K_BLOCK / t->threads + SPARE;
+    const int n = words * (t->rows * t->columns + read) +
+                  (REGISTERS_PER_COPY + words - 1) * read * K_BLOCK / t->threads + SPARE_REGISTERS;
 
     return (n + d->granule - 1) / d->granule * d->granule;
 }
@@ -220,9 +220,11 @@ static const char *name_of(const struct product *p, const struct tile *t) {
                      t->threads * t->threads);
 }
 
-/* Considers this tile in blocks of MANY and of FEW threads, and updates *best. */
-static void offer(const struct product *p, int rows, int columns, double instructions, struct choice *best) {
-    for (int threads = MANY; threads >= FEW; threads /= 2) {
+/* Considers this tile in blocks of MAX_THREADS_PER_AXIS and of MIN_THREADS_PER_AXIS threads, and updates
+ * *best. */
+static void consider_tile(const struct product *p, int rows, int columns, double instructions,
+                          struct choice *best) {
+    for (int threads = MAX_THREADS_PER_AXIS; threads >= MIN_THREADS_PER_AXIS; threads /= 2) {
         const struct tile t = {rows, columns, threads, instructions};
         const char *name = p->s->refused ? name_of(p, &t) : NULL;
         const int most = name && uk_refusal(p->s, p->st->name, name) ? 0 : resident(p, &t);
@@ -251,15 +253,16 @@ static bool choose_tile(const struct product *p, struct tile *out) {
             uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
-        if (m >= uk_kernel_mr(k) * FEW && n >= uk_kernel_nr(k) * FEW)
-            offer(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), &best);
+        if (m >= uk_kernel_mr(k) * MIN_THREADS_PER_AXIS && n >= uk_kernel_nr(k) * MIN_THREADS_PER_AXIS)
+            consider_tile(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), &best);
     }
-    if (!has_kernels && m >= LARGE * FEW && n >= LARGE * FEW)
-        offer(p, LARGE, LARGE, LARGE * LARGE, &best);
-    if (best.cycles == DBL_MAX && !has_kernels && m >= LARGE * FEW && n >= GROUP * FEW)
-        offer(p, LARGE, GROUP, LARGE * GROUP, &best);
+    if (!has_kernels && m >= DEFAULT_TILE * MIN_THREADS_PER_AXIS && n >= DEFAULT_TILE * MIN_THREADS_PER_AXIS)
+        consider_tile(p, DEFAULT_TILE, DEFAULT_TILE, DEFAULT_TILE * DEFAULT_TILE, &best);
+    if (best.cycles == DBL_MAX && !has_kernels && m >= DEFAULT_TILE * MIN_THREADS_PER_AXIS &&
+        n >= GROUP * MIN_THREADS_PER_AXIS)
+        consider_tile(p, DEFAULT_TILE, GROUP, DEFAULT_TILE * GROUP, &best);
     if (best.cycles == DBL_MAX)
-        offer(p, GROUP, GROUP, GROUP * GROUP, &best);
+        consider_tile(p, GROUP, GROUP, GROUP * GROUP, &best);
     *out = best.tile;
     return best.cycles < DBL_MAX;
 }
@@ -271,7 +274,8 @@ struct parts {
     struct uk_loop *block, *thread, *inner;
 };
 
-static enum uk_status part(struct product *p, struct uk_loop *l, int each, int threads, struct parts *out) {
+static enum uk_status split_axis(struct product *p, struct uk_loop *l, int each, int threads,
+                                 struct parts *out) {
     enum uk_status status = uk_device_split(p->s, p->st, &l, (int64_t)each * threads, "b", "p", &out->block);
 
     out->inner = l;
@@ -287,9 +291,9 @@ static enum uk_status order(struct product *p, const struct tile *t) {
     int n = 0, axes = 0;
 
     p->k_inner = p->sum;
-    enum uk_status status = part(p, p->rows, t->rows, t->threads, &r);
+    enum uk_status status = split_axis(p, p->rows, t->rows, t->threads, &r);
 
-    if (status || (status = part(p, p->columns, t->columns, t->threads, &c)) ||
+    if (status || (status = split_axis(p, p->columns, t->columns, t->threads, &c)) ||
         (status = uk_device_split(p->s, st, &p->k_inner, K_BLOCK, "o", "i", &p->k_blocks)))
         return status;
     struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,     c.block,
@@ -407,7 +411,7 @@ static void set_strides(const struct product *p, const struct tile *t, int o, in
 
 /* Copies the operand's part of a block of k to shared memory. A thread's tile has `each` elements along the
  * iterator `axis`. */
-static enum uk_status share(struct product *p, const struct tile *tile, int o, int axis, int each) {
+static enum uk_status copy_to_shared(struct product *p, const struct tile *tile, int o, int axis, int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
     struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->k_blocks, 1);
     const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->k_inner->iterator);
@@ -433,7 +437,7 @@ static enum uk_status share(struct product *p, const struct tile *tile, int o, i
 
 /* Attaches an elementwise stage that is the only reader of the product: it runs while the tile is in
  * registers. */
-static enum uk_status follow(struct product *p) {
+static enum uk_status attach_reader(struct product *p) {
     struct uk_stage *e = uk_only_reader(p->s, p->st);
     struct uk_step *step = uk_step_on(p->s, UK_STEP_REVERSE_COMPUTE_AT, p->st, &p->place, 1);
     bool done;
@@ -492,10 +496,10 @@ enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, boo
         return UK_OK;
     const int rows = p.rows->iterator, columns = p.columns->iterator;
     p.draft = name_of(&p, &t);
-    if ((status = uk_begin_draft(s, st, p.draft)) || (status = order(&p, &t)) || (status = follow(&p)) ||
-        (status = uk_device_keep_in_registers(s, st, p.place)) ||
-        (status = share(&p, &t, p.a, rows, t.rows)) || (status = share(&p, &t, p.b, columns, t.columns)) ||
-        (status = pipeline(&p)))
+    if ((status = uk_begin_draft(s, st, p.draft)) || (status = order(&p, &t)) ||
+        (status = attach_reader(&p)) || (status = uk_device_keep_in_registers(s, st, p.place)) ||
+        (status = copy_to_shared(&p, &t, p.a, rows, t.rows)) ||
+        (status = copy_to_shared(&p, &t, p.b, columns, t.columns)) || (status = pipeline(&p)))
         return status;
     return tensorize(&p);
 }

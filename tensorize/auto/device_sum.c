@@ -21,10 +21,10 @@ struct summing {
     struct uk_loop *terms;
     int64_t threads, adders;
     /* the partial sums of all threads; their sums by `adders` threads; the result, by one */
-    struct uk_stage *each, *some, *one;
-    /* the innermost loop of `one` around all work of the row's threads */
+    struct uk_stage *partial, *combined, *result;
+    /* the innermost loop of `result` around all work of the row's threads */
     struct uk_loop *place;
-    /* the loop of `one` over the rows of a block */
+    /* the loop of `result` over the rows of a block */
     struct uk_loop *row;
 };
 
@@ -77,20 +77,20 @@ static enum uk_status factor(struct summing *w, struct uk_stage *st, struct uk_l
 
 static enum uk_status divide(struct summing *w) {
     struct uk_loop *inner = w->terms, *outer;
-    enum uk_status status = uk_device_split(w->s, w->each, &inner, w->threads, "o", "t", &outer);
+    enum uk_status status = uk_device_split(w->s, w->partial, &inner, w->threads, "o", "t", &outer);
 
-    if (status || (status = factor(w, w->each, inner, "_each", &w->some)))
+    if (status || (status = factor(w, w->partial, inner, "_each", &w->combined)))
         return status;
-    inner = w->some->loop[w->some->loops - 1];
-    if ((status = uk_device_split(w->s, w->some, &inner, w->threads / w->adders, "o", "t", &outer)))
+    inner = w->combined->loop[w->combined->loops - 1];
+    if ((status = uk_device_split(w->s, w->combined, &inner, w->threads / w->adders, "o", "t", &outer)))
         return status;
-    return factor(w, w->some, outer, "_some", &w->one);
+    return factor(w, w->combined, outer, "_some", &w->result);
 }
 
 /* ---- the last stage, by one thread per row ---- */
 
 static enum uk_status bind_rows(struct summing *w) {
-    struct uk_stage *st = w->one;
+    struct uk_stage *st = w->result;
     struct uk_loop *order[UK_MAX_LOOPS], *most = NULL;
     int n = 0, blocks;
 
@@ -138,7 +138,7 @@ static enum uk_status order_parts(struct summing *w, struct uk_stage *st, struct
 static enum uk_status attach(struct summing *w, struct uk_stage *st) {
     struct uk_loop *part = NULL, *row = NULL;
     enum uk_status status = order_parts(w, st, &part);
-    struct uk_step *step = uk_step_on(w->s, UK_STEP_COMPUTE_AT, w->one, &w->place, 1);
+    struct uk_step *step = uk_step_on(w->s, UK_STEP_COMPUTE_AT, w->result, &w->place, 1);
 
     if (status || !step)
         return status ? status : uk_out_of_memory(w->s->context);
@@ -157,20 +157,20 @@ static enum uk_status attach(struct summing *w, struct uk_stage *st) {
 
 static int64_t threads_of(const struct summing *w) {
     const struct uk_device *d = &w->s->target->machine.core.device;
-    const double terms = uk_values_estimate(w->s, w->each, w->terms);
+    const double terms = uk_values_estimate(w->s, w->partial, w->terms);
     double rows = 1;
 
-    for (int i = 0; i < w->each->loops; i++)
-        rows *= uk_is_reduced(w->each, w->each->loop[i])
+    for (int i = 0; i < w->partial->loops; i++)
+        rows *= uk_is_reduced(w->partial, w->partial->loop[i])
                     ? 1
-                    : uk_values_estimate(w->s, w->each, w->each->loop[i]);
+                    : uk_values_estimate(w->s, w->partial, w->partial->loop[i]);
     return terms >= LONG_ROW || (terms >= AUTO_BLOCK_THREADS && rows <= (double)FEW_ROWS * d->units)
                ? AUTO_BLOCK_THREADS
                : d->lanes;
 }
 
 enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done) {
-    struct summing w = {.s = s, .each = st, .terms = can_divide(st) ? find_terms(s, st) : NULL};
+    struct summing w = {.s = s, .partial = st, .terms = can_divide(st) ? find_terms(s, st) : NULL};
     enum uk_status status;
 
     *done = false;
@@ -185,8 +185,8 @@ enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *
     const struct uk_draft_name *draft = st->draft;
     if ((status = divide(&w)))
         return status;
-    w.one->draft = draft;
-    if ((status = bind_rows(&w)) || (status = attach(&w, w.some)))
+    w.result->draft = draft;
+    if ((status = bind_rows(&w)) || (status = attach(&w, w.combined)))
         return status;
-    return attach(&w, w.each);
+    return attach(&w, w.partial);
 }

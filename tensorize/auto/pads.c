@@ -25,7 +25,7 @@
 
 /* The outer one of two loops of the sum that could be fused if the operand were read from a copy with a
  * border of zeros; NULL: there are none. */
-static const struct uk_loop *joined(struct uk_schedule *s, const struct uk_stage *st, int operand) {
+static const struct uk_loop *fusable_loop(struct uk_schedule *s, const struct uk_stage *st, int operand) {
     struct uk_stage *trial = uk_alloc(s->arena, sizeof *trial);
     int kept = 0;
 
@@ -130,9 +130,10 @@ static bool has_windows(const struct uk_stage *st, int operand) {
 }
 
 /* True if no kernel takes the sum in place because its length is not known to be a multiple of a group; in a
- * copy a kernel may read past the end. `apart`: before two loops of the sum are fused. */
-static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
-    const struct uk_loop *outer = apart ? NULL : joined(s, st, operand), *last = NULL;
+ * copy a kernel may read past the end. `is_before_fusion`: before two loops of the sum are fused. */
+static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int operand,
+                         bool is_before_fusion) {
+    const struct uk_loop *outer = is_before_fusion ? NULL : fusable_loop(s, st, operand), *last = NULL;
     int64_t group, of_outer = outer ? uk_constant_extent(st, outer) : 1;
     int sums = 0;
 
@@ -153,7 +154,7 @@ enum { SHORT_ROWS = 3 };
 
 /* True if a copy makes sums longer, or a multiple of a group. Without the latter no kernel takes windows, so
  * a copy then also counts as cheap if it takes less than half the time of plain loops. */
-static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool apart) {
+static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool is_before_fusion) {
     const struct uk_operand *x = &st->operand[operand];
     const double copied = elements(s, x->tensor);
     const bool is_cheap = uk_is_cheap(s, st, copied);
@@ -161,8 +162,8 @@ static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int ope
     if (x->tensor->is_constant || !others_are_constant(st, operand) ||
         (!is_cheap && (!has_windows(st, operand) || copied * SHORT_ROWS * 2 > uk_plain_cycles(s, st))))
         return false;
-    return (is_cheap && x->pad == UK_PAD_GUARD && joined(s, st, operand)) ||
-           lacks_groups(s, st, operand, apart);
+    return (is_cheap && x->pad == UK_PAD_GUARD && fusable_loop(s, st, operand)) ||
+           lacks_groups(s, st, operand, is_before_fusion);
 }
 
 static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int operand, enum uk_zeros zeros) {
@@ -202,7 +203,7 @@ static double part_inside(const struct uk_schedule *s, const struct uk_stage *st
 static bool is_saving_larger(struct uk_schedule *s, const struct uk_stage *st, int operand, double calls,
                              double cycles) {
     const struct uk_operand *x = &st->operand[operand];
-    const struct uk_loop *l = joined(s, st, operand);
+    const struct uk_loop *l = fusable_loop(s, st, operand);
     double inside = 1;
 
     for (int d = 0; d < x->tensor->dims; d++)
@@ -224,9 +225,9 @@ bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, cons
 bool uk_has_incomplete_groups(struct uk_schedule *s, const struct uk_stage *st) {
     for (int o = 1; o < st->operands && st->statement->reduce == UK_REDUCE_SUM; o++) {
         /* a border of another value hides that loops could be fused */
-        const bool apart = st->operand[o].pad == UK_PAD_VALUE;
+        const bool is_before_fusion = st->operand[o].pad == UK_PAD_VALUE;
 
-        if (helps_sums(s, st, o, apart) && lacks_groups(s, st, o, apart))
+        if (helps_sums(s, st, o, is_before_fusion) && lacks_groups(s, st, o, is_before_fusion))
             return true;
     }
     return false;

@@ -94,8 +94,8 @@ static bool is_one(const struct uk_stage *st, const struct uk_loop *l) {
 /* True if the reader's outer loops traverse the tensor `written` in the order in which the first `prefix`
  * loops of the sum's nest write it, so that both nests can share these loops. Sets *rest if the reader has
  * loops left inside. */
-static bool leads(const struct uk_stage *sum, int prefix, const struct uk_operand *written,
-                  const struct uk_stage *reader, const struct uk_operand *read, bool *rest) {
+static bool has_same_order(const struct uk_stage *sum, int prefix, const struct uk_operand *written,
+                           const struct uk_stage *reader, const struct uk_operand *read, bool *rest) {
     bool chosen[UK_MAX_LOOPS] = {false};
     int last = -1;
 
@@ -124,8 +124,8 @@ static bool leads(const struct uk_stage *sum, int prefix, const struct uk_operan
 }
 
 /* True if that holds for all tensors of the nest that the reader reads, and loops remain inside. */
-static bool follows(const struct uk_schedule *s, const struct uk_stage *sum, int prefix,
-                    const struct uk_stage *reader) {
+static bool can_share_loops(const struct uk_schedule *s, const struct uk_stage *sum, int prefix,
+                            const struct uk_stage *reader) {
     bool any = false, rest;
 
     for (const struct uk_stage *w = s->stages; w; w = w->next) {
@@ -134,7 +134,7 @@ static bool follows(const struct uk_schedule *s, const struct uk_stage *sum, int
         for (int o = 1; o < reader->operands; o++) {
             if (reader->operand[o].tensor != w->operand[0].tensor)
                 continue;
-            if (!leads(sum, prefix, &w->operand[0], reader, &reader->operand[o], &rest))
+            if (!has_same_order(sum, prefix, &w->operand[0], reader, &reader->operand[o], &rest))
                 return false;
             any |= rest;
         }
@@ -164,10 +164,10 @@ int uk_loops_of_row(const struct uk_schedule *s, const struct uk_stage *sum, con
 
     if (sum->statement->reduce == UK_REDUCE_NONE || n == sum->loops)
         return 0;
-    while (n && !follows(s, sum, n, reader))
+    while (n && !can_share_loops(s, sum, n, reader))
         n--;
     while (n > 1 && bytes_inside(s, sum, n - 1, reader) <= (double)s->target->machine.core.l1.size &&
-           follows(s, sum, n - 1, reader))
+           can_share_loops(s, sum, n - 1, reader))
         n--;
     return n;
 }

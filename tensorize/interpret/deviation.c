@@ -52,7 +52,7 @@ static struct uk_bounded_value flushed(const struct uk_frame *f, enum uk_type t,
 }
 
 /* Infinite if the result may be NaN, or an integer that wraps. */
-static double settled(enum uk_type t, double value, double by) {
+static double bounded_or_infinite(enum uk_type t, double value, double by) {
     static const double limit[] = {0x1p63, 0x1p31, 0x1p15, 0x1p7, 0x1p8};
 
     if (isnan(by) || (!uk_type_is_float(t) && fabs(value) + by >= limit[t - UK_I64]))
@@ -62,7 +62,7 @@ static double settled(enum uk_type t, double value, double by) {
 
 /* ---- operations ---- */
 
-static double corner(enum uk_expr_op op, enum uk_type t, double a, double b) {
+static double value_at(enum uk_expr_op op, enum uk_type t, double a, double b) {
     if (op == UK_E_SHL)
         return a * exp2(b);
     if (op == UK_E_SHR)
@@ -83,16 +83,16 @@ static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct
     if ((op == UK_E_DIV && fabs(y) <= b.deviation) || (op == UK_E_POW && x <= a.deviation && b.deviation > 0))
         return (struct uk_bounded_value){v, HUGE_VAL};
     for (int i = 0; i < 4; i++) {
-        const double at = corner(op, t, i & 1 ? x + a.deviation : x - a.deviation,
-                                 i & 2 ? y + b.deviation : y - b.deviation);
+        const double at = value_at(op, t, i & 1 ? x + a.deviation : x - a.deviation,
+                                   i & 2 ? y + b.deviation : y - b.deviation);
         by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
     }
     if (op == UK_E_POW) /* a base that may be 0: the function turns there */
-        by = rounded(t, value, fmax(by, fabs(x) <= a.deviation ? fabs(corner(op, t, 0, y) - value) : 0)) +
+        by = rounded(t, value, fmax(by, fabs(x) <= a.deviation ? fabs(value_at(op, t, 0, y) - value) : 0)) +
              approximate(op, t, fabs(value) + by);
     else if (uk_type_is_float(t) && !uk_is_function_of_class(op, UK_FUNCTION_CHOICE))
         by = rounded(t, value, by);
-    return (struct uk_bounded_value){v, settled(t, value, by)};
+    return (struct uk_bounded_value){v, bounded_or_infinite(t, value, by)};
 }
 
 /* Applies a conversion or a function of one operand; all except abs are monotone. */
@@ -119,7 +119,7 @@ static struct uk_bounded_value unary(const struct uk_code *c, struct uk_bounded_
         if (uk_type_is_float(t) && !uk_is_function_of_class(c->op, UK_FUNCTION_WHOLE))
             by = rounded(t, value, by);
         if (!uk_type_is_float(t) && !uk_type_is_float(from))
-            by = settled(t, real(from, a.value), a.deviation); /* exact, or it wraps */
+            by = bounded_or_infinite(t, real(from, a.value), a.deviation); /* exact, or it wraps */
     }
     if (uk_ulps(c->op) > 0 && isfinite(value))
         by += approximate(c->op, t, fabs(value) + by) + smallest_positive(t);

@@ -89,7 +89,7 @@ static void remove_attribute(LLVMValueRef f, const char *name) {
                                    LLVMGetEnumAttributeKindForName(name, strlen(name)));
 }
 
-static void keep_apart(struct uk_build *b) {
+static void prevent_inlining(struct uk_build *b) {
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
         if (!inlines(f))
             continue;
@@ -100,7 +100,7 @@ static void keep_apart(struct uk_build *b) {
     }
 }
 
-static void let_in(struct uk_build *b) {
+static void allow_inlining(struct uk_build *b) {
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
         if (!LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, is_kernel,
                                            strlen(is_kernel)))
@@ -135,10 +135,10 @@ static enum uk_status run_all(struct uk_build *b) {
         return done ? done : uk_run_passes(b, addresses);
     }
     /* A kernel's code can be many times larger and has a copy per call, so it is kept out of O3. */
-    keep_apart(b);
+    prevent_inlining(b);
     enum uk_status s = uk_run_passes(b, "default<O3>");
 
-    let_in(b);
+    allow_inlining(b);
     if (!s)
         s = uk_run_passes(b, clean);
     return s ? s : uk_run_passes(b, addresses);

@@ -57,7 +57,7 @@ static uint64_t accesses_of(struct placing *p, const struct uk_node *n) {
 }
 
 /* True if two threads of a block may access one element, at least one of them writing. */
-static bool meet(struct placing *p, int a, int b) {
+static bool conflict(struct placing *p, int a, int b) {
     const struct access *w = &p->access[a], *x = &p->access[b];
     int host, inside;
 
@@ -66,7 +66,7 @@ static bool meet(struct placing *p, int a, int b) {
     if (w->stage->operand[w->operand].tensor != x->stage->operand[x->operand].tensor)
         return false;
     if (w->operand)
-        return meet(p, b, a);
+        return conflict(p, b, a);
     if (!(p->asked[a] >> b & 1)) {
         uk_blocks_of(w->stage, &host, &inside);
         p->asked[a] |= UINT64_C(1) << b;
@@ -76,10 +76,10 @@ static bool meet(struct placing *p, int a, int b) {
     return p->crossing[a] >> b & 1;
 }
 
-static bool any_meet(struct placing *p, uint64_t before, uint64_t now) {
+static bool any_conflict(struct placing *p, uint64_t before, uint64_t now) {
     for (int a = 0; a < p->accesses; a++)
         for (int b = 0; b < p->accesses && before >> a & 1; b++)
-            if ((now >> b & 1) && meet(p, a, b))
+            if ((now >> b & 1) && conflict(p, a, b))
                 return true;
     return false;
 }
@@ -167,7 +167,7 @@ static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
             continue;
         }
         if (!is_of_threads(*at)) {
-            if ((*at)->op == UK_N_FOR && any_meet(p, *since, inside_of(p, *at))) {
+            if ((*at)->op == UK_N_FOR && any_conflict(p, *since, inside_of(p, *at))) {
                 if (!insert(p, at)) /* once, instead of in each iteration */
                     return false;
                 at = &(*at)->next;
@@ -181,7 +181,7 @@ static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
         (*at)->next = NULL;
         const uint64_t now = accesses_of(p, *at) & ~p->slots;
         (*at)->next = next;
-        if (any_meet(p, *since, now)) {
+        if (any_conflict(p, *since, now)) {
             if (!insert(p, at))
                 return false;
             at = &(*at)->next;

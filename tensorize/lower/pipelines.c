@@ -295,8 +295,8 @@ static bool begin(struct uk_schedule *s, struct uk_node **at, const struct uk_no
 }
 
 /* Builds the loop's body. */
-static bool go_ahead(struct uk_schedule *s, struct uk_node *loop, const struct uk_node *fill,
-                     struct uk_node *others) {
+static bool build_body(struct uk_schedule *s, struct uk_node *loop, const struct uk_node *fill,
+                       struct uk_node *others) {
     struct uk_arena *a = s->arena;
     struct uk_index *later =
         uk_index_op(a, UK_I_ADD, uk_index_var(a, loop->var), uk_index_int(a, loop->slots - 1));
@@ -329,7 +329,7 @@ static enum uk_status transform(struct uk_schedule *s, struct uk_node **at) {
                        "step out, or split by factors that divide the sizes",
                        loop->var->name);
     *end = NULL;
-    return begin(s, at, fill) && go_ahead(s, loop, fill, others) ? UK_OK : uk_failure(s->context);
+    return begin(s, at, fill) && build_body(s, loop, fill, others) ? UK_OK : uk_failure(s->context);
 }
 
 enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes) {

@@ -207,11 +207,11 @@ static struct uk_fused doubled_half(const struct uk_expr *e) {
 
 /* The integer added to a rounded f32: a number, or the narrow value that it was cast from. */
 static const struct uk_expr *zero_point(const struct uk_expr *e) {
-    enum { FAR = 1 << 15 }; /* f32 sums below 2^23 are then exact; larger ones saturate */
+    enum { MAX_ZERO_POINT = 1 << 15 }; /* f32 sums below 2^23 are then exact; larger ones saturate */
 
     if (e->op == UK_E_NUMBER)
-        return e->is_integer && e->integer >= -FAR && e->integer <= FAR ? e : NULL;
-    return e->op == UK_E_CAST && uk_has_range(e->arg[0], -FAR, FAR) ? e->arg[0] : NULL;
+        return e->is_integer && e->integer >= -MAX_ZERO_POINT && e->integer <= MAX_ZERO_POINT ? e : NULL;
+    return e->op == UK_E_CAST && uk_has_range(e->arg[0], -MAX_ZERO_POINT, MAX_ZERO_POINT) ? e->arg[0] : NULL;
 }
 
 static struct uk_fused rounded_byte(const struct uk_expr *e) {

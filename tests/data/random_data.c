@@ -140,7 +140,7 @@ void random_data_interpret(struct random_data *d, struct uk_program *p) {
     d->status = uk_program_interpret(p, d->size, d->scalar, d->origin);
 }
 
-bool random_data_untouched(const struct random_data *d) {
+bool random_data_is_unchanged(const struct random_data *d) {
     for (int i = 0; i < d->tensors; i++)
         if (memcmp(d->got[i], d->start[i], d->bytes[i] + 2 * RANDOM_DATA_MARGIN))
             return false;
@@ -215,7 +215,7 @@ static bool is_same(enum uk_type type, const char *got, const char *wanted, doub
             fabs(random_data_value(type, got, 0) - random_data_value(type, wanted, 0)) <= allowed);
 }
 
-bool random_data_same(const struct random_data *d, struct uk_program *p, char where[64]) {
+bool random_data_matches(const struct random_data *d, struct uk_program *p, char where[64]) {
     for (int i = 0; i < d->tensors; i++) {
         const enum uk_type type = uk_program_tensor_type(p, i);
         const size_t bytes = uk_type_bytes(type);

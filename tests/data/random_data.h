@@ -42,12 +42,12 @@ void random_data_interpret(struct random_data *d, struct uk_program *p);
 void random_data_allow(struct random_data *d, const struct uk_program *p, int i, double ulps,
                        double absolute);
 /* True if `got` is as it was before the call. */
-bool random_data_untouched(const struct random_data *d);
+bool random_data_is_unchanged(const struct random_data *d);
 /* Resets `got` to its contents before a call. */
 void random_data_begin(struct random_data *d);
 /* True if `got` equals `wanted` within the tolerances and its margins are unchanged; else `where` names the
  * first difference. */
-bool random_data_same(const struct random_data *d, struct uk_program *p, char where[64]);
+bool random_data_matches(const struct random_data *d, struct uk_program *p, char where[64]);
 /* Element e of an array of the type, as a number. */
 double random_data_value(enum uk_type type, const void *from, size_t e);
 /* Formats the sizes, such as " M=3 N=4". */

@@ -32,8 +32,8 @@ __attribute__((format(printf, 2, 3))) void random_put(char text[TEXT], const cha
 void random_extent(const struct random_program *r, int iterator, char text[16]);
 void random_put_storage(struct random_program *r, int dims);
 /* Generates an access of a new tensor. */
-void random_input(struct random_program *r, enum uk_type type, const int *alone, int alones, bool guarded,
-                  struct piece *out);
+void random_input(struct random_program *r, enum uk_type type, const int *plain, int plain_count,
+                  bool guarded, struct piece *out);
 bool random_is_used(const struct random_program *r, int iterator);
 enum uk_type random_type(struct random_program *r);
 struct value_range random_either(struct value_range a, struct value_range b);

@@ -36,13 +36,13 @@ static void choose_iterators(struct random_program *r) {
         order[i] = order[j];
         order[j] = o;
     }
-    r->lefts = below(r, 12) ? 1 + below(r, 3) : 0;
-    r->reduces = below(r, 3) ? below(r, RANDOM_ITERATORS - r->lefts + 1) : 0;
+    r->left_count = below(r, 12) ? 1 + below(r, 3) : 0;
+    r->reduces = below(r, 3) ? below(r, RANDOM_ITERATORS - r->left_count + 1) : 0;
     if (r->reduces > 2)
         r->reduces = 2;
     memcpy(r->left, order, sizeof r->left);
     for (int i = 0; i < r->reduces; i++)
-        r->reduced[i] = order[r->lefts + i];
+        r->reduced[i] = order[r->left_count + i];
 }
 
 /* Chooses a reduction of the value; "": none is exact. */
@@ -75,11 +75,11 @@ static bool put_reduction(struct random_program *r, struct piece *v, bool scan, 
         snprintf(along + n, sizeof along - n, "%s%s", i ? ", " : "",
                  random_iterators[scan ? r->left[0] : r->reduced[i]]);
     }
-    if (!scan && !below(r, 4) && r->lefts) {
+    if (!scan && !below(r, 4) && r->left_count) {
         size_t n = strlen(along);
 
         snprintf(along + n, sizeof along - n, " where %s %s %s + %d", random_iterators[r->reduced[0]],
-                 below(r, 2) ? "<=" : ">", random_iterators[r->left[below(r, r->lefts)]], below(r, 3));
+                 below(r, 2) ? "<=" : ">", random_iterators[r->left[below(r, r->left_count)]], below(r, 3));
     }
     random_put(text, "%s%s(%s) ", scan ? "scan " : "", word, along);
     return true;
@@ -104,10 +104,10 @@ static void put_left(struct random_program *r, const struct random_tensor *t) {
 
     snprintf(s->name, sizeof s->name, "S%d", r->stages);
     s->written = t->name;
-    s->left = r->lefts;
-    for (int i = 0; i < r->lefts + r->reduces; i++)
+    s->left = r->left_count;
+    for (int i = 0; i < r->left_count + r->reduces; i++)
         snprintf(s->loop[s->loops++], sizeof s->loop[0], "%s",
-                 random_iterators[i < r->lefts ? r->left[i] : r->reduced[i - r->lefts]]);
+                 random_iterators[i < r->left_count ? r->left[i] : r->reduced[i - r->left_count]]);
     uk_put(&r->body, "%s: %s[", s->name, t->name);
     for (int d = 0; d < t->dims; d++)
         uk_put(&r->body, "%s%s%s", d ? ", " : "", random_iterators[t->iterator[d]], t->offset[d]);
@@ -118,20 +118,20 @@ static void put_left(struct random_program *r, const struct random_tensor *t) {
  * itself. */
 static void anchored_value(struct random_program *r, const struct random_tensor *t, struct piece *v) {
     struct piece *a = malloc(2 * sizeof *a);
-    int alone[2 * RANDOM_ITERATORS], n = 0;
+    int plain[2 * RANDOM_ITERATORS], n = 0;
 
     if (!a)
         exit(99);
     for (int i = 0; i < r->reduces; i++)
-        alone[n++] = r->reduced[i];
+        plain[n++] = r->reduced[i];
     for (int d = 0; d < t->dims; d++)
         if (*t->offset[d] || t->part[d])
-            alone[n++] = t->iterator[d];
+            plain[n++] = t->iterator[d];
     v->type = t->type;
     if (!n) {
         random_value(r, t->type, 3, v);
     } else {
-        random_input(r, t->type, alone, n, false, &a[0]);
+        random_input(r, t->type, plain, n, false, &a[0]);
         if (below(r, 4)) {
             random_value(r, t->type, 2, &a[1]);
             random_arithmetic(r, &a[0], &a[1], v);
@@ -148,7 +148,7 @@ static bool update_statement(struct random_program *r, struct piece *v, char wor
     struct random_tensor *t = &r->tensor[below(r, r->tensors)];
     int which = below(r, 4);
 
-    r->lefts = t->dims;
+    r->left_count = t->dims;
     r->reduces = 0;
     memcpy(r->left, t->iterator, sizeof r->left);
     for (int i = 0; i < RANDOM_ITERATORS && !r->reduces && below(r, 2); i++)
@@ -182,12 +182,12 @@ static bool new_statement(struct random_program *r, bool last, struct piece *v, 
     bool temp = !last && below(r, 2), scan;
 
     choose_iterators(r);
-    *t = (struct random_tensor){.type = random_type(r), .dims = r->lefts};
+    *t = (struct random_tensor){.type = random_type(r), .dims = r->left_count};
     snprintf(t->name, sizeof t->name, "T%d", r->tensors);
     memcpy(t->iterator, r->left, sizeof t->iterator);
     for (int d = 0; d < t->dims; d++)
         t->offset[d] = !temp && !below(r, 10) ? offsets[below(r, 2)] : "";
-    scan = !r->reduces && r->lefts && !below(r, 6);
+    scan = !r->reduces && r->left_count && !below(r, 6);
     r->accesses = 1;
     r->written = t;
     anchored_value(r, t, v);
@@ -236,7 +236,7 @@ static void read_whole(struct random_program *r, const struct random_tensor *t, 
 
     snprintf(whole.name, sizeof whole.name, "W%d", r->tensors);
     snprintf(s->name, sizeof s->name, "S%d", r->stages);
-    s->written = strcpy(r->whole[r->stages - 1], whole.name);
+    s->written = strcpy(r->full_name[r->stages - 1], whole.name);
     s->left = s->loops = t->dims;
     declare_whole(r, &whole, false, dim, sum);
     for (int d = 0; d < t->dims; d++) {
@@ -260,10 +260,10 @@ static void parts(struct random_program *r, struct piece *v) {
 
     choose_iterators(r);
     r->reduces = 0;
-    if (!r->lefts)
+    if (!r->left_count)
         return;
-    const int dim = below(r, r->lefts);
-    struct random_tensor t = {.type = type, .dims = r->lefts};
+    const int dim = below(r, r->left_count);
+    struct random_tensor t = {.type = type, .dims = r->left_count};
 
     snprintf(t.name, sizeof t.name, "T%d", named);
     for (int p = 0; p < n; p++) {

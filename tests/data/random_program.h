@@ -49,11 +49,11 @@ struct random_program {
     int inputs, scalars, strides;
     int tensors; /* number of tensors that statements write */
     struct random_tensor tensor[RANDOM_TENSORS];
-    char offset[RANDOM_STAGES][64], whole[RANDOM_STAGES][8]; /* per stage: offsets and extents of parts */
+    char offset[RANDOM_STAGES][64], full_name[RANDOM_STAGES][8]; /* per stage */
     int stages;
     struct random_stage stage[RANDOM_STAGES];
     /* State of the statement being generated. */
-    int left[RANDOM_ITERATORS], lefts, reduced[RANDOM_ITERATORS], reduces, accesses;
+    int left[RANDOM_ITERATORS], left_count, reduced[RANDOM_ITERATORS], reduces, accesses;
     const struct random_tensor *written;
 };
 

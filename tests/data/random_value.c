@@ -48,9 +48,9 @@ void random_extent(const struct random_program *r, int iterator, char text[16]) 
 }
 
 static int any_iterator(struct random_program *r) {
-    int n = r->lefts + r->reduces, i = n ? below(r, n) : 0;
+    int n = r->left_count + r->reduces, i = n ? below(r, n) : 0;
 
-    return !n ? -1 : i < r->lefts ? r->left[i] : r->reduced[i - r->lefts];
+    return !n ? -1 : i < r->left_count ? r->left[i] : r->reduced[i - r->left_count];
 }
 
 struct subscript {
@@ -58,10 +58,10 @@ struct subscript {
 };
 
 /* Generates an affine subscript and an extent that contains it, for extents from 0 on. */
-static struct subscript any_subscript(struct random_program *r, int alone) {
+static struct subscript any_subscript(struct random_program *r, int plain) {
     struct subscript s;
     char e[16], f[16];
-    const int v = alone >= 0 ? alone : any_iterator(r), w = any_iterator(r), c = 1 + below(r, 3);
+    const int v = plain >= 0 ? plain : any_iterator(r), w = any_iterator(r), c = 1 + below(r, 3);
 
     if (v < 0) {
         snprintf(s.index, sizeof s.index, "%d", c);
@@ -72,7 +72,7 @@ static struct subscript any_subscript(struct random_program *r, int alone) {
     random_extent(r, w, f);
     snprintf(s.index, sizeof s.index, "%s", random_iterators[v]);
     snprintf(s.extent, sizeof s.extent, "%s", e);
-    switch (alone >= 0 ? 0 : below(r, 9)) {
+    switch (plain >= 0 ? 0 : below(r, 9)) {
     case 0:
     case 1:
         break;
@@ -128,20 +128,20 @@ void random_put_storage(struct random_program *r, int dims) {
         uk_put(&r->head, " align %d", 16 << below(r, 3));
 }
 
-/* Generates a new input and an access of it; iterators in `alone` are subscripts by themselves. */
-void random_input(struct random_program *r, enum uk_type type, const int *alone, int alones, bool guarded,
-                  struct piece *out) {
-    int dims = alones + below(r, alones ? 2 : 3);
+/* Generates a new input and an access of it; iterators in `plain` are subscripts by themselves. */
+void random_input(struct random_program *r, enum uk_type type, const int *plain, int plain_count,
+                  bool guarded, struct piece *out) {
+    int dims = plain_count + below(r, plain_count ? 2 : 3);
     char index[256] = "";
     bool padded = guarded && dims && below(r, 5) == 0;
 
     uk_put(&r->head, "tensor X%d %s [", r->inputs, random_type_names[type]);
     for (int d = 0; d < dims; d++) {
-        struct subscript s = any_subscript(r, d < alones ? alone[d] : -1);
+        struct subscript s = any_subscript(r, d < plain_count ? plain[d] : -1);
         size_t n = strlen(index);
 
         snprintf(index + n, sizeof index - n, "%s%s%s", d ? ", " : "", s.index,
-                 padded && d >= alones ? " - 1" : "");
+                 padded && d >= plain_count ? " - 1" : "");
         uk_put(&r->head, "%s%s", d ? ", " : "", s.extent);
     }
     uk_put(&r->head, "]");
@@ -154,7 +154,7 @@ void random_input(struct random_program *r, enum uk_type type, const int *alone,
 }
 
 bool random_is_used(const struct random_program *r, int iterator) {
-    for (int i = 0; i < r->lefts; i++)
+    for (int i = 0; i < r->left_count; i++)
         if (r->left[i] == iterator)
             return true;
     for (int i = 0; i < r->reduces; i++)

@@ -127,7 +127,7 @@ int run_call(const struct run *r, struct random_data *d) {
 bool run_is_right(struct run *r, struct random_data *d) {
     const int status = run_call(r, d);
     char where[64] = "an operand was changed", what[128];
-    const bool same = status ? random_data_untouched(d) : random_data_same(d, r->program, where);
+    const bool same = status ? random_data_is_unchanged(d) : random_data_matches(d, r->program, where);
 
     if (status == (int)d->status && same)
         return true;

@@ -71,7 +71,7 @@ static bool is_right(const struct attempt *t, const struct uk_module *module, st
     }
     random_data_begin(&d);
     const enum uk_status status = call(module, gpu, &d);
-    const bool right = !status == !d.status && (status || random_data_same(&d, t->program, where));
+    const bool right = !status == !d.status && (status || random_data_matches(&d, t->program, where));
     if (!right) {
         random_data_shape(t->program, &d, sizes, sizeof sizes);
         snprintf(why, sizeof why, "status %d, the interpreter %d: %s", status, d.status,

@@ -134,7 +134,7 @@ def processes():
     return found
 
 
-def left():
+def find_leftovers():
     """Files and processes that commands have left, here and on the boards."""
     files = [path for place in (top / "local", *top.glob("*/tmp")) for path in place.iterdir()]
     return [str(path) for path in files] + processes()
@@ -144,10 +144,10 @@ def check_left(what):
     """Checks that each command has cleaned up when it ends. If it was killed or cut off, waits: sshd may
     still begin what was requested."""
     late = "killed" in what or "cut" in what
-    end, remains, quiet = time.monotonic() + GUARD, left(), 0
+    end, remains, quiet = time.monotonic() + GUARD, find_leftovers(), 0
     while (remains or quiet < (10 if late else 1)) and time.monotonic() < end:
         time.sleep(0.05)
-        remains = left()
+        remains = find_leftovers()
         quiet = 0 if remains else quiet + 1
     if remains:
         failures.append(f"{what}: left {remains}")
@@ -171,7 +171,7 @@ def children_of(pid):
     return [int(p.parent.name) for p in pathlib.Path("/proc").glob("[0-9]*/stat") if p.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1] == str(pid)]
 
 
-def hold(phase, end, command=(*PROGRAM, *NATIVE)):
+def run_held(phase, end, command=(*PROGRAM, *NATIVE)):
     """Stops a run in one of its phases (waiting: it stops by itself), then calls `end` with uk's process; the
     run must fail and leave nothing."""
     (top / "held").unlink(missing_ok=True)
@@ -187,7 +187,7 @@ def hold(phase, end, command=(*PROGRAM, *NATIVE)):
     return subprocess.CompletedProcess([], process.returncode, out, err)
 
 
-def cut(daemon):
+def close_connections(daemon):
     """Ends all connections on the board's side at once, as after a power failure."""
     for pid in children_of(daemon.pid):
         for each in (*children_of(pid), pid):

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from boards import ENV, GUARD, NATIVE, PROGRAM, call, check_left, cut, daemons, expect, failures, hold, processes, run_all, start_sshd, top, uk, wait_for, words, write
+from boards import ENV, GUARD, NATIVE, PROGRAM, call, check_left, close_connections, daemons, expect, failures, processes, run_all, run_held, start_sshd, top, uk, wait_for, words, write
 
 source, which = sys.argv[2:]
 sys.path.append(source + "/tests/networks")
@@ -173,7 +173,7 @@ def test_stranger():
             folder.with_name(folder.name + ".end").mkdir()
             write(f"board/tmp/{folder.name}.end/group.1", f"{victim.pid}\n")
             process.terminate()
-        done = hold("running", end)
+        done = run_held("running", end)
         ended = victim.poll()
         victim.kill()
     subprocess.run(["rm", "-rf", *(top / "board/tmp").glob("*.end")], check=True)
@@ -184,10 +184,10 @@ def test_stranger():
 
 def test_cuts():
     for phase, doing in ("uploading", "uploading ./program"), ("running", "the program ran"), ("downloading", "downloading data"):
-        expect(f"cut while {phase}", hold(phase, lambda _: cut(daemons[0])), 1, f"the connection was lost while {doing}")
+        expect(f"cut while {phase}", run_held(phase, lambda _: close_connections(daemons[0])), 1, f"the connection was lost while {doing}")
     for phase in "uploading", "running", "downloading":
         for number in signal.SIGKILL, signal.SIGTERM:
-            done = hold(phase, lambda process, number=number: process.send_signal(number))
+            done = run_held(phase, lambda process, number=number: process.send_signal(number))
             if done.returncode != -number:
                 failures.append(f"killed while {phase} by {number}: exit status {done.returncode}")
             check_left(f"killed while {phase} by {number}")
@@ -212,7 +212,7 @@ def test_tune():
                 runs = list(pathlib.Path(folder).glob("uk-run-*"))
             if "trial 1:" in line:
                 (top / "lame-now").touch()
-                cut(daemons[-1])
+                close_connections(daemons[-1])
         process.wait(timeout=GUARD)
     (top / "lame-now").unlink(missing_ok=True)
     texts = ("board none.invalid is left out", "board dying is left out: .*connection was lost", "board lame is left out: it did not end", "[0-9]+ schedules measured")

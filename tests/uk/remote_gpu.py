@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 
-from boards import call, check_left, cut, daemons, expect, failures, hold, run_all, source, top, write
+from boards import call, check_left, close_connections, daemons, expect, failures, run_all, run_held, source, top, write
 
 libraries, which = sys.argv[3:]
 sys.path.append(source + "/tests/networks")
@@ -108,14 +108,14 @@ def test_machines():
 def test_cuts():
     """Connections cut, and runs ended by signals, in each phase."""
     def lose(_):
-        cut(daemons[0])
+        close_connections(daemons[0])
 
-    expect("cut while uploading", hold("uploading", lose, PROGRAM), 1, "connection was lost while uploading .*bytes")
+    expect("cut while uploading", run_held("uploading", lose, PROGRAM), 1, "connection was lost while uploading .*bytes")
     # A driver that never becomes ready.
     slow = "--remote-prefix=sh -c 'touch {0}/held; exec sleep 1000'".format(top)
-    expect("cut while running", hold("waiting", lose, [*PROGRAM, slow]), 1, "--remote=board: the connection was lost while the program ran")
+    expect("cut while running", run_held("waiting", lose, [*PROGRAM, slow]), 1, "--remote=board: the connection was lost while the program ran")
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
-        done = hold("waiting", lambda process, number=number: process.send_signal(number), [*PROGRAM, slow])
+        done = run_held("waiting", lambda process, number=number: process.send_signal(number), [*PROGRAM, slow])
         if done.returncode != -number or done.stderr:
             failures.append(f"signal {number}: {done.returncode}, {done.stderr!r}")
         check_left("killed while running")

@@ -129,7 +129,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void settle(struct uk_measured *p) {
+static void set_percentile(struct uk_measured *p) {
     const int n = p->samples < UK_SAMPLES ? p->samples : UK_SAMPLES;
 
     qsort(p->sample, (size_t)n, sizeof *p->sample, by_value);
@@ -148,7 +148,7 @@ void uk_lab_measure(struct uk_lab *lab, double seconds) {
         longest = fmax(longest, now() - start);
     } while (now() + longest < end && lab->rounds < UK_SAMPLES);
     for (int i = 0; i < lab->points; i++)
-        settle(&lab->point[i]);
+        set_percentile(&lab->point[i]);
     uk_units_end(lab);
     uk_caches_end(lab);
     uk_lines_end(lab);

@@ -81,14 +81,14 @@ static double sets_of(const struct uk_cache *c, const struct footprint *f) {
 
 /* The fraction h of `size` lines, accessed again and again, that a cache of `room` lines with random
  * replacement keeps: h = exp((h - 1) size / room), which is about the square of room / size. */
-static double kept_in(double room, double size) {
+static double retained_fraction(double room, double size) {
     return size <= room ? 1 : room * room / (size * size);
 }
 
 /* The same if pages lie at random places: some sets have more lines than ways before the cache is full. The
  * mean over a Poisson distribution of pages, approximated by a rational function with an error of 0.03 at
  * most for 4 to 12 ways, and of 0.1 for 20. */
-static double kept_of_pages(double room, double size, int ways) {
+static double retained_fraction_by_pages(double room, double size, int ways) {
     const double r = size / room * (size / room), a = (double)(ways + 30) / (10 * ways) * r;
 
     return (1 + a) / (1 + a + a * r);
@@ -96,11 +96,12 @@ static double kept_of_pages(double room, double size, int ways) {
 
 /* The fraction of an operand's lines that a cache keeps. They share their sets with those of the other
  * operands' lines that map there; `lines` are those of all operands. */
-static double kept_of(const struct uk_cache *c, const struct footprint *f, double lines) {
+static double retained_fraction_of(const struct uk_cache *c, const struct footprint *f, double lines) {
     const double sets = sets_of(c, f), room = (double)(c->size / LINE) * sets,
                  size = f->lines + (lines - f->lines) * sets;
 
-    return c->size / c->ways > COST_PAGE ? kept_of_pages(room, size, c->ways) : kept_in(room, size);
+    return c->size / c->ways > COST_PAGE ? retained_fraction_by_pages(room, size, c->ways)
+                                         : retained_fraction(room, size);
 }
 
 /* Misses of a loop, from those of one iteration. `before` and `after` are the distinct lines of one iteration
@@ -114,7 +115,7 @@ static double outwards(double misses, double extent, double before, double after
 static double misses_of(const struct uk_loop_nest *n, const struct footprints *f, int o,
                         const struct uk_cache *c) {
     const struct footprint *all = &f->of[0][o];
-    const double kept = kept_of(c, all, f->lines[0]), there = kept * all->lines;
+    const double kept = retained_fraction_of(c, all, f->lines[0]), there = kept * all->lines;
     const int first = n->loops - n->operand[o].register_loops;
     double misses = f->of[first][o].lines;
 
@@ -124,28 +125,28 @@ static double misses_of(const struct uk_loop_nest *n, const struct footprints *f
         const struct footprint *in = &f->of[i + 1][o];
 
         misses = outwards(misses, (double)n->extent[i], in->lines, f->of[i][o].lines,
-                          kept_of(c, in, f->lines[i + 1]));
+                          retained_fraction_of(c, in, f->lines[i + 1]));
     }
     return misses - there;
 }
 
 /* The same for pages, in a fully associative TLB of `entries` entries. */
 static double misses_of_pages(const struct uk_loop_nest *n, const struct footprints *f, int o, int entries) {
-    const double pages = f->of[0][o].pages, kept = kept_in(entries, f->pages[0]);
+    const double pages = f->of[0][o].pages, kept = retained_fraction(entries, f->pages[0]);
     const int first = n->loops - n->operand[o].register_loops;
     double misses = f->of[first][o].pages;
 
     for (int i = first - 1; i >= 0 && kept < 1; i--)
         misses = outwards(misses, (double)n->extent[i], f->of[i + 1][o].pages, f->of[i][o].pages,
-                          kept_in(entries, f->pages[i + 1]));
+                          retained_fraction(entries, f->pages[i + 1]));
     return kept < 1 ? misses - kept * pages : 0;
 }
 
 /* The fraction of an operand's lines that are not prefetched: the first two of each run that the hardware can
  * follow, or all if there are more runs at once than it can follow. A run ends at the end of a page if the
  * prefetcher stops there. */
-static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *n,
-                         const struct uk_loop_operand *o) {
+static double unprefetched_fraction(const struct uk_machine *m, const struct uk_loop_nest *n,
+                                    const struct uk_loop_operand *o) {
     double length = (double)o->length, streams = o->pitch > LINE ? (double)o->runs : 1;
     double longest = length;
 
@@ -170,8 +171,8 @@ static double unforeseen(const struct uk_machine *m, const struct uk_loop_nest *
 
 /* Lines of an operand that the instructions in flight access: those of as many iterations of the body as the
  * reorder buffer holds. */
-static double reached(const struct uk_machine *m, const struct uk_loop_nest *n,
-                      const struct uk_loop_operand *o) {
+static double lines_in_flight(const struct uk_machine *m, const struct uk_loop_nest *n,
+                              const struct uk_loop_operand *o) {
     const int inside = n->loops - o->register_loops - 1;
     struct uk_view v = {.bytes = (int)o->length};
     double bodies = 1;
@@ -220,9 +221,9 @@ static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n
     const double into_first = misses_of(n, f, o, &m->cache[UK_L1]),
                  into_second = misses_of(n, f, o, &m->cache[UK_L2]),
                  into_last = last ? misses_of(n, f, o, last) : into_second;
-    const double ways = x->is_written ? 2 : 1, late = x->is_written ? 0 : unforeseen(m, n, x),
-                 reach = reached(m, n, x), first = uk_min_real(core->l1.lines, reach),
-                 second = uk_min_real(core->l2.lines, reach);
+    const double ways = x->is_written ? 2 : 1, late = x->is_written ? 0 : unprefetched_fraction(m, n, x),
+                 in_flight = lines_in_flight(m, n, x), first = uk_min_real(core->l1.lines, in_flight),
+                 second = uk_min_real(core->l2.lines, in_flight);
     const double pages = misses_of_pages(n, f, o, core->tlb.first),
                  walks =
                      core->tlb.second ? misses_of_pages(n, f, o, core->tlb.first + core->tlb.second) : pages;
