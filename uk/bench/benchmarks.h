@@ -58,6 +58,13 @@ int uk_bench_static(const struct uk_arguments *a);
 /* uk bench --static for a GPU target. Exit status. */
 int uk_bench_gpu(const struct uk_arguments *a);
 
+/* ---- gpu_kernel.c ---- */
+
+struct uk_gpu_kernel_counts;
+struct uk_target;
+/* Prints the kernel's resources, and the instructions of its loops. Exit status. */
+int uk_bench_print_gpu_kernel(const struct uk_gpu_kernel_counts *k, const struct uk_target *t);
+
 /* ---- own_products.c ---- */
 
 struct bench_library;

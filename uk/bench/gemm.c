@@ -9,37 +9,7 @@
 #include <string.h>
 #include "bench.h"
 #include "machine/machine.h"
-#include "benchmarks.h"
-
-enum { OURS = 2, ALL = OURS + BENCH_LIBRARIES };
-
-struct set_summary {
-    char name[BENCH_NAME];
-    enum bench_form form;
-    int shapes, losses; /* losses: shapes slower than 0.97 x the best peer */
-    double log_ratio, worst, percent;
-    char worst_shape[64];
-    const char *worst_peer;
-};
-
-struct session {
-    const struct uk_arguments *a;
-    enum bench_type type;
-    int isa;
-    int threads;
-    double peak;              /* an estimate, later the median of the peaks measured next to the samples */
-    double *peaks;            /* per shape measured */
-    double bandwidth, l1, l2; /* bytes per second that one thread reads from memory, L1, L2 */
-    /* deadline: in bench_seconds(), 0: none; printed: time of the last progress line */
-    double deadline, printed;
-    struct bench_library library[ALL];
-    struct bench_shapes shapes;
-    int chosen, done; /* numbers of shapes */
-    FILE *table;
-    cJSON *json;
-    struct set_summary *set; /* capacity: the number of shapes */
-    int sets, status;
-};
+#include "gemm.h"
 
 /* ---- selection ---- */
 
@@ -64,13 +34,13 @@ static bool begins_with_one(const char *name, const char *list) {
     return false;
 }
 
-static int choose_peers(struct session *s) {
+static int choose_peers(struct gemm_session *s) {
     const char *list = s->a->peers;
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
         char word[64];
         bool known = false;
         snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ","), p);
-        for (int i = OURS; i < ALL; i++)
+        for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
             known |= begins_with_one(s->library[i].name, word);
         if (!known && strcmp(word, "none"))
             return uk_complain(UK_EXIT_USAGE,
@@ -78,7 +48,7 @@ static int choose_peers(struct session *s) {
                                "libxsmm, oneDNN or none",
                                word);
     }
-    for (int i = OURS; i < ALL; i++) {
+    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++) {
         struct bench_library *l = &s->library[i];
         if (list && !begins_with_one(l->name, list)) {
             l->missing = true;
@@ -89,7 +59,7 @@ static int choose_peers(struct session *s) {
 }
 
 /* Removes the sets that --set does not name. */
-static int choose_shapes(struct session *s) {
+static int choose_shapes(struct gemm_session *s) {
     struct bench_shapes *all = &s->shapes;
     const char *list = s->a->set;
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
@@ -111,7 +81,7 @@ static int choose_shapes(struct session *s) {
                : uk_complain(UK_EXIT_USAGE, "the file of shapes is empty; add lines as in bench/shapes.txt");
 }
 
-static int read_shapes(struct session *s) {
+static int read_shapes(struct gemm_session *s) {
     const char *path = s->a->shapes;
     char message[256] = "", *text = NULL;
     size_t length;
@@ -128,7 +98,7 @@ static int read_shapes(struct session *s) {
 
 /* Sets instruction set and threads by the environment, like a user of any library would; must precede the
  * first call. */
-static int warm_up(struct session *s) {
+static int warm_up(struct gemm_session *s) {
     const struct uk_arguments *a = s->a;
     char count[16];
     s->type = a->type && !strcmp(a->type, "f64") ? BENCH_F64 : BENCH_F32;
@@ -159,7 +129,7 @@ static double read_cache(int isa, const struct uk_cache *cache) {
 
 /* Estimated seconds of one round of one contender: a call, a sample, two peak loops, resting and waking
  * threads. */
-static double round_cost(const struct session *s, const struct bench_shape *shape, double *call) {
+static double round_cost(const struct gemm_session *s, const struct bench_shape *shape, double *call) {
     double flops = 2.0 * (double)shape->m * (double)shape->n * (double)shape->k;
     double bytes = 4.0 * ((double)shape->m * (double)shape->k + (double)shape->k * (double)shape->n);
     double computes = 1.5 * flops / s->peak,
@@ -169,14 +139,14 @@ static double round_cost(const struct session *s, const struct bench_shape *shap
 }
 
 /* Contenders per round; ours and the best peer are measured twice. */
-static int contenders_for(const struct session *s, enum bench_form form) {
+static int contenders_for(const struct gemm_session *s, enum bench_form form) {
     int count = 0;
-    for (int i = 0; i < ALL; i++)
+    for (int i = 0; i < GEMM_LIBRARIES; i++)
         count += !s->library[i].missing && s->library[i].forms[form];
     return count > 1 ? count + 2 : count;
 }
 
-static int usual_rounds(const struct session *s, const struct bench_shape *shape, double *cost) {
+static int usual_rounds(const struct gemm_session *s, const struct bench_shape *shape, double *cost) {
     double call, round = round_cost(s, shape, &call);
     int rounds = call < 0.02 ? 15 : call < 0.2 ? 9 : 5;
     *cost = round * (rounds + 2) * contenders_for(s, shape->form);
@@ -185,7 +155,7 @@ static int usual_rounds(const struct session *s, const struct bench_shape *shape
 
 /* Rounds for a shape: the usual number, or what its share of the remaining time allows, at least three; 0:
  * the time is up. */
-static int rounds_for(struct session *s, int index, double *left) {
+static int rounds_for(struct gemm_session *s, int index, double *left) {
     double mine, all = 0, cost;
     int usual = usual_rounds(s, &s->shapes.shape[index], &mine);
     for (int i = index; i < s->chosen; i++) {
@@ -202,7 +172,7 @@ static int rounds_for(struct session *s, int index, double *left) {
     return rounds < 3 ? 3 : rounds < usual ? rounds : usual;
 }
 
-static void tell_progress(struct session *s, const struct bench_shape *shape, double left) {
+static void tell_progress(struct gemm_session *s, const struct bench_shape *shape, double left) {
     if (s->done && bench_seconds() - s->printed < 1)
         return;
     s->printed = bench_seconds();
@@ -212,26 +182,7 @@ static void tell_progress(struct session *s, const struct bench_shape *shape, do
 
 /* ---- one shape ---- */
 
-struct line {
-    const struct bench_shape *shape;
-    struct bench_call call[ALL];
-    struct bench_contender contender[ALL]; /* ours is first */
-    int count;
-    struct bench_plan plan;
-    struct bench_contender best; /* best peer, measured again; no name: there is none */
-};
-
-static const char *form_text(const struct bench_shape *s) {
-    static const char *const forms[] = {"NN", "NT", "TN", "TT"};
-    return forms[2 * s->a_transposed + s->b_transposed];
-}
-
-static void shape_text(const struct bench_shape *s, char *text, size_t size) {
-    snprintf(text, size, "%lldx%lldx%lld %s%s", (long long)s->m, (long long)s->n, (long long)s->k,
-             form_text(s), s->beta != 0 ? "+" : "");
-}
-
-static bool is_over(const struct session *s) {
+static bool is_over(const struct gemm_session *s) {
     return s->deadline > 0 && bench_seconds() >= s->deadline;
 }
 
@@ -242,17 +193,17 @@ static void repeat(void *user, long calls) {
 
 /* Collects the libraries that offer and compute the product, until the time is up. An error if ours does
  * not. */
-static int gather(struct session *s, struct line *l, const struct bench_product *p) {
+static int gather(struct gemm_session *s, struct gemm_line *l, const struct bench_product *p) {
     char text[64];
-    shape_text(l->shape, text, sizeof text);
-    for (int i = 0; i < ALL; i++) {
+    uk_bench_shape_text(l->shape, text, sizeof text);
+    for (int i = 0; i < GEMM_LIBRARIES; i++) {
         struct bench_library *library = &s->library[i];
         struct bench_call *call = &l->call[l->count];
         *call = (struct bench_call){.library = library, .product = p};
         if (library->missing || !library->forms[l->shape->form] || is_over(s))
             continue;
         bool offered = library->begin(call);
-        if (!offered && i < OURS)
+        if (!offered && i < GEMM_OURS)
             return uk_complain(UK_EXIT_WRONG, "%s: %s cannot be planned here", text, library->name);
         if (!offered)
             continue;
@@ -263,7 +214,7 @@ static int gather(struct session *s, struct line *l, const struct bench_product 
         }
         if (library->end)
             library->end(call);
-        if (i < OURS)
+        if (i < GEMM_OURS)
             return uk_complain(UK_EXIT_WRONG, "%s: the result of %s is wrong", text, library->name);
         fprintf(stderr, "%s: its result for %s is wrong, so it is excluded\n", library->name, text);
     }
@@ -274,7 +225,7 @@ static int gather(struct session *s, struct line *l, const struct bench_product 
  * Measures the best peer again. The minimum of several noisy ratios is biased low, so the best peer is chosen
  * by one measurement of all contenders, and our speed relative to it comes from another one of the two.
  */
-static enum uk_status measure_best(struct line *l) {
+static enum uk_status measure_best(struct gemm_line *l) {
     struct bench_contender pair[2] = {l->contender[0]};
     struct bench_plan plan = l->plan;
 
@@ -286,111 +237,10 @@ static enum uk_status measure_best(struct line *l) {
     return status;
 }
 
-static void print_header(struct session *s, const struct bench_shape *shape) {
-    fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, s->type == BENCH_F64 ? "f64" : "f32",
-            bench_isas[s->isa].name, s->threads, s->threads > 1 ? "s" : "",
-            shape->form == BENCH_RESOLVED ? ", resolved calls" : "");
-    fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | x best | %-18s ", "m x n x k", "best peer");
-    for (int i = OURS; i < ALL; i++)
-        if (!s->library[i].missing && s->library[i].forms[shape->form])
-            fprintf(s->table, "| %s ", s->library[i].name);
-    fprintf(s->table, "|\n|---|---:|---:|---:|---");
-    for (int i = OURS; i < ALL; i++)
-        if (!s->library[i].missing && s->library[i].forms[shape->form])
-            fprintf(s->table, "|---:");
-    fprintf(s->table, "|\n");
-}
-
-static void print_line(struct session *s, const struct line *l) {
-    char text[64], name[64 + BENCH_NAME];
-    const struct bench_contender *ours = &l->contender[0];
-    shape_text(l->shape, text, sizeof text);
-    snprintf(name, sizeof name, "%s%s%s", text, *l->shape->label ? " " : "", l->shape->label);
-    fprintf(s->table, "| %-22s | %7.1f | %9.1f | ", name, 1e-9 * l->plan.flops / ours->seconds,
-            ours->percent);
-    if (l->best.name)
-        fprintf(s->table, "%6.3f | %-18s ", l->best.ratio, l->best.name);
-    else
-        fprintf(s->table, "%6s | %-18s ", "-", "-");
-    for (int i = OURS, at = 1; i < ALL; i++) {
-        const struct bench_library *library = &s->library[i];
-        int width = (int)strlen(library->name);
-        if (library->missing || !library->forms[l->shape->form])
-            continue;
-        if (at < l->count && l->call[at].library == library)
-            fprintf(s->table, "| %*.3f ", width, l->contender[at++].ratio);
-        else
-            fprintf(s->table, "| %*s ", width, "-");
-    }
-    fprintf(s->table, "|\n");
-    fflush(s->table);
-}
-
-static void record(struct session *s, const struct line *l, const struct bench_product *p) {
-    const struct bench_shape *shape = l->shape;
-    for (int i = 0; i < l->count; i++) {
-        const struct bench_contender *c = &l->contender[i];
-        char name[256];
-        snprintf(name, sizeof name, "gemm/%s/%lldx%lldx%lld/%s%s/%s/%s/t%d/%s", shape->set,
-                 (long long)shape->m, (long long)shape->n, (long long)shape->k, form_text(shape),
-                 shape->beta != 0 ? "+" : "", s->type == BENCH_F64 ? "f64" : "f32", bench_isas[s->isa].name,
-                 s->threads, c->name);
-        cJSON *b = uk_bench_record(s->json, name, c, s->threads);
-        cJSON_AddStringToObject(b, "library", c->name);
-        cJSON_AddStringToObject(b, "set", shape->set);
-        cJSON_AddStringToObject(b, "label", l->call[i].library->detail);
-        cJSON_AddNumberToObject(b, "m", (double)shape->m);
-        cJSON_AddNumberToObject(b, "n", (double)shape->n);
-        cJSON_AddNumberToObject(b, "k", (double)shape->k);
-        cJSON_AddNumberToObject(b, "FLOPS", l->plan.flops / c->seconds);
-        cJSON_AddNumberToObject(b, "bytes", bench_product_bytes(p));
-        cJSON_AddNumberToObject(b, "peak_beside", l->plan.peak);
-        cJSON_AddNumberToObject(b, "ours_over_this", c->ratio);
-        cJSON_AddNumberToObject(b, "ours_over_this_low", c->ratio_low);
-        cJSON_AddNumberToObject(b, "ours_over_this_high", c->ratio_high);
-        if (l->best.name && !strcmp(c->name, l->best.name))
-            cJSON_AddNumberToObject(b, "ours_over_best", l->best.ratio);
-    }
-}
-
-static struct set_summary *summary_of(struct session *s, const struct bench_shape *shape) {
-    if (!s->sets || strcmp(s->set[s->sets - 1].name, shape->set)) {
-        struct set_summary *new = &s->set[s->sets++];
-        *new = (struct set_summary){.form = shape->form};
-        memcpy(new->name, shape->set, sizeof new->name);
-        print_header(s, shape);
-    }
-    return &s->set[s->sets - 1];
-}
-
-static void sum_up(struct session *s, const struct line *l) {
-    struct set_summary *set = summary_of(s, l->shape);
-    const struct bench_contender *best = &l->best;
-    set->shapes++;
-    set->percent += l->contender[0].percent;
-    if (!best->name)
-        return;
-    set->log_ratio += log(best->ratio);
-    set->losses += best->ratio < 0.97;
-    if (!set->worst_peer || best->ratio < set->worst) {
-        set->worst = best->ratio;
-        set->worst_peer = best->name;
-        shape_text(l->shape, set->worst_shape, sizeof set->worst_shape);
-    }
-}
-
-/* Adds a shape's results to the table, the summary and the JSON. */
-static void keep(struct session *s, const struct line *l, const struct bench_product *p) {
-    s->peaks[s->done++] = l->plan.peak;
-    sum_up(s, l);
-    print_line(s, l);
-    record(s, l, p);
-}
-
 /* Measures one shape; skips it if the time does not suffice. */
-static int measure(struct session *s, const struct bench_shape *shape, int rounds) {
+static int measure(struct gemm_session *s, const struct bench_shape *shape, int rounds) {
     struct bench_product p;
-    struct line *l = calloc(1, sizeof *l);
+    struct gemm_line *l = calloc(1, sizeof *l);
     if (!l)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     enum uk_status status = bench_product_create(&p, shape, s->type);
@@ -411,7 +261,7 @@ static int measure(struct session *s, const struct bench_shape *shape, int round
     if (!exit && status)
         exit = uk_complain(UK_EXIT_WRONG, "measuring failed: %s", uk_status_text(status));
     if (!exit && in_time && l->plan.rounds)
-        keep(s, l, &p);
+        uk_bench_keep_line(s, l, &p);
     for (int i = 0; i < l->count; i++)
         if (l->call[i].library->end)
             l->call[i].library->end(&l->call[i]);
@@ -422,48 +272,7 @@ static int measure(struct session *s, const struct bench_shape *shape, int round
 
 /* ---- the command ---- */
 
-static void print_summary(struct session *s) {
-    fprintf(
-        s->table,
-        "\n### summary\n\n| set | shapes | mean %% of peak | geometric mean x best peer | below 0.97 | worst "
-        "|\n|---|---:|---:|---:|---:|---|\n");
-    for (int i = 0; i < s->sets; i++) {
-        const struct set_summary *set = &s->set[i];
-        fprintf(s->table, "| %s | %d | %.1f | ", set->name, set->shapes, set->percent / set->shapes);
-        if (set->worst_peer)
-            fprintf(s->table, "%.3f | %d | %.3f: %s, %s |\n", exp(set->log_ratio / set->shapes), set->losses,
-                    set->worst, set->worst_shape, set->worst_peer);
-        else
-            fprintf(s->table, "- | - | - |\n");
-    }
-    fprintf(s->table, "\nPeak, measured between the samples: %.1f GFLOP/s, the median of the shapes.\n",
-            1e-9 * s->peak);
-}
-
-static void add_context(struct session *s) {
-    cJSON *context = cJSON_GetObjectItem(s->json, "context"),
-          *peers = cJSON_AddObjectToObject(context, "peers");
-    for (int i = OURS; i < ALL; i++)
-        cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
-    cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
-    cJSON_AddNumberToObject(context, "threads", s->threads);
-    cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
-    cJSON_AddNumberToObject(context, "l1_bytes_per_second", s->l1);
-    cJSON_AddNumberToObject(context, "l2_bytes_per_second", s->l2);
-}
-
-/* Prints the conditions needed to interpret the table. */
-static void print_conditions(struct session *s) {
-    const cJSON *context = cJSON_GetObjectItem(s->json, "context");
-    fprintf(s->table, "%s, %s; %s, one thread reads L1 at %.0f, L2 at %.0f, memory at %.0f GB/s\n\n",
-            cJSON_GetStringValue(cJSON_GetObjectItem(context, "cpu")),
-            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail, 1e-9 * s->l1,
-            1e-9 * s->l2, 1e-9 * s->bandwidth);
-    for (int i = OURS; i < ALL; i++)
-        fprintf(s->table, "- %s: %s\n", s->library[i].name, s->library[i].detail);
-}
-
-static int measure_all(struct session *s) {
+static int measure_all(struct gemm_session *s) {
     int status = UK_EXIT_OK, rounds, before = -1;
     if (s->a->time_limit)
         s->deadline = bench_seconds() + (double)s->a->time_limit;
@@ -489,7 +298,7 @@ static int measure_all(struct session *s) {
 }
 
 int uk_bench_gemm(const struct uk_arguments *a) {
-    struct session s = {.a = a, .table = a->json && !a->json_file ? stderr : stdout};
+    struct gemm_session s = {.a = a, .table = a->json && !a->json_file ? stderr : stdout};
     int status = uk_bench_plot_check(a);
     if (!status)
         status = warm_up(&s);
@@ -497,7 +306,7 @@ int uk_bench_gemm(const struct uk_arguments *a) {
         status = read_shapes(&s);
     if (!status) {
         uk_bench_own_products(s.library, s.isa, s.threads);
-        bench_libraries_open(s.library + OURS, bench_peers_directory(), s.isa, s.threads);
+        bench_libraries_open(s.library + GEMM_OURS, bench_peers_directory(), s.isa, s.threads);
         status = choose_peers(&s);
     }
     s.set = calloc((size_t)s.chosen + 1, sizeof *s.set);
@@ -510,12 +319,12 @@ int uk_bench_gemm(const struct uk_arguments *a) {
         s.bandwidth = bench_read_rate(s.isa, 128 << 20);
         s.l1 = read_cache(s.isa, &uk_machine()->core.l1);
         s.l2 = read_cache(s.isa, &uk_machine()->core.l2);
-        add_context(&s);
-        print_conditions(&s);
+        uk_bench_add_context(&s);
+        uk_bench_print_conditions(&s);
         status = measure_all(&s);
     }
     if (!status) {
-        print_summary(&s);
+        uk_bench_print_summary(&s);
         status = s.done ? uk_bench_plot(a, s.json) : UK_EXIT_OK;
         const int compared = uk_bench_finish(a, s.json);
         status = status ? status : compared;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of uk bench gemm: the table, its summary and the JSON. */
+#include <math.h>
+#include <string.h>
+#include "gemm.h"
+
+static const char *form_text(const struct bench_shape *s) {
+    static const char *const forms[] = {"NN", "NT", "TN", "TT"};
+    return forms[2 * s->a_transposed + s->b_transposed];
+}
+
+void uk_bench_shape_text(const struct bench_shape *s, char *text, size_t size) {
+    snprintf(text, size, "%lldx%lldx%lld %s%s", (long long)s->m, (long long)s->n, (long long)s->k,
+             form_text(s), s->beta != 0 ? "+" : "");
+}
+
+static void print_header(struct gemm_session *s, const struct bench_shape *shape) {
+    fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, s->type == BENCH_F64 ? "f64" : "f32",
+            bench_isas[s->isa].name, s->threads, s->threads > 1 ? "s" : "",
+            shape->form == BENCH_RESOLVED ? ", resolved calls" : "");
+    fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | x best | %-18s ", "m x n x k", "best peer");
+    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+        if (!s->library[i].missing && s->library[i].forms[shape->form])
+            fprintf(s->table, "| %s ", s->library[i].name);
+    fprintf(s->table, "|\n|---|---:|---:|---:|---");
+    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+        if (!s->library[i].missing && s->library[i].forms[shape->form])
+            fprintf(s->table, "|---:");
+    fprintf(s->table, "|\n");
+}
+
+static void print_line(struct gemm_session *s, const struct gemm_line *l) {
+    char text[64], name[64 + BENCH_NAME];
+    const struct bench_contender *ours = &l->contender[0];
+    uk_bench_shape_text(l->shape, text, sizeof text);
+    snprintf(name, sizeof name, "%s%s%s", text, *l->shape->label ? " " : "", l->shape->label);
+    fprintf(s->table, "| %-22s | %7.1f | %9.1f | ", name, 1e-9 * l->plan.flops / ours->seconds,
+            ours->percent);
+    if (l->best.name)
+        fprintf(s->table, "%6.3f | %-18s ", l->best.ratio, l->best.name);
+    else
+        fprintf(s->table, "%6s | %-18s ", "-", "-");
+    for (int i = GEMM_OURS, at = 1; i < GEMM_LIBRARIES; i++) {
+        const struct bench_library *library = &s->library[i];
+        int width = (int)strlen(library->name);
+        if (library->missing || !library->forms[l->shape->form])
+            continue;
+        if (at < l->count && l->call[at].library == library)
+            fprintf(s->table, "| %*.3f ", width, l->contender[at++].ratio);
+        else
+            fprintf(s->table, "| %*s ", width, "-");
+    }
+    fprintf(s->table, "|\n");
+    fflush(s->table);
+}
+
+static void record(struct gemm_session *s, const struct gemm_line *l, const struct bench_product *p) {
+    const struct bench_shape *shape = l->shape;
+    for (int i = 0; i < l->count; i++) {
+        const struct bench_contender *c = &l->contender[i];
+        char name[256];
+        snprintf(name, sizeof name, "gemm/%s/%lldx%lldx%lld/%s%s/%s/%s/t%d/%s", shape->set,
+                 (long long)shape->m, (long long)shape->n, (long long)shape->k, form_text(shape),
+                 shape->beta != 0 ? "+" : "", s->type == BENCH_F64 ? "f64" : "f32", bench_isas[s->isa].name,
+                 s->threads, c->name);
+        cJSON *b = uk_bench_record(s->json, name, c, s->threads);
+        cJSON_AddStringToObject(b, "library", c->name);
+        cJSON_AddStringToObject(b, "set", shape->set);
+        cJSON_AddStringToObject(b, "label", l->call[i].library->detail);
+        cJSON_AddNumberToObject(b, "m", (double)shape->m);
+        cJSON_AddNumberToObject(b, "n", (double)shape->n);
+        cJSON_AddNumberToObject(b, "k", (double)shape->k);
+        cJSON_AddNumberToObject(b, "FLOPS", l->plan.flops / c->seconds);
+        cJSON_AddNumberToObject(b, "bytes", bench_product_bytes(p));
+        cJSON_AddNumberToObject(b, "peak_beside", l->plan.peak);
+        cJSON_AddNumberToObject(b, "ours_over_this", c->ratio);
+        cJSON_AddNumberToObject(b, "ours_over_this_low", c->ratio_low);
+        cJSON_AddNumberToObject(b, "ours_over_this_high", c->ratio_high);
+        if (l->best.name && !strcmp(c->name, l->best.name))
+            cJSON_AddNumberToObject(b, "ours_over_best", l->best.ratio);
+    }
+}
+
+static struct gemm_set *summary_of(struct gemm_session *s, const struct bench_shape *shape) {
+    if (!s->sets || strcmp(s->set[s->sets - 1].name, shape->set)) {
+        struct gemm_set *new = &s->set[s->sets++];
+        *new = (struct gemm_set){.form = shape->form};
+        memcpy(new->name, shape->set, sizeof new->name);
+        print_header(s, shape);
+    }
+    return &s->set[s->sets - 1];
+}
+
+static void sum_up(struct gemm_session *s, const struct gemm_line *l) {
+    struct gemm_set *set = summary_of(s, l->shape);
+    const struct bench_contender *best = &l->best;
+    set->shapes++;
+    set->percent += l->contender[0].percent;
+    if (!best->name)
+        return;
+    set->log_ratio += log(best->ratio);
+    set->losses += best->ratio < 0.97;
+    if (!set->worst_peer || best->ratio < set->worst) {
+        set->worst = best->ratio;
+        set->worst_peer = best->name;
+        uk_bench_shape_text(l->shape, set->worst_shape, sizeof set->worst_shape);
+    }
+}
+
+void uk_bench_keep_line(struct gemm_session *s, const struct gemm_line *l, const struct bench_product *p) {
+    s->peaks[s->done++] = l->plan.peak;
+    sum_up(s, l);
+    print_line(s, l);
+    record(s, l, p);
+}
+
+void uk_bench_print_summary(struct gemm_session *s) {
+    fprintf(
+        s->table,
+        "\n### summary\n\n| set | shapes | mean %% of peak | geometric mean x best peer | below 0.97 | worst "
+        "|\n|---|---:|---:|---:|---:|---|\n");
+    for (int i = 0; i < s->sets; i++) {
+        const struct gemm_set *set = &s->set[i];
+        fprintf(s->table, "| %s | %d | %.1f | ", set->name, set->shapes, set->percent / set->shapes);
+        if (set->worst_peer)
+            fprintf(s->table, "%.3f | %d | %.3f: %s, %s |\n", exp(set->log_ratio / set->shapes), set->losses,
+                    set->worst, set->worst_shape, set->worst_peer);
+        else
+            fprintf(s->table, "- | - | - |\n");
+    }
+    fprintf(s->table, "\nPeak, measured between the samples: %.1f GFLOP/s, the median of the shapes.\n",
+            1e-9 * s->peak);
+}
+
+void uk_bench_add_context(struct gemm_session *s) {
+    cJSON *context = cJSON_GetObjectItem(s->json, "context"),
+          *peers = cJSON_AddObjectToObject(context, "peers");
+    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+        cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
+    cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
+    cJSON_AddNumberToObject(context, "threads", s->threads);
+    cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
+    cJSON_AddNumberToObject(context, "l1_bytes_per_second", s->l1);
+    cJSON_AddNumberToObject(context, "l2_bytes_per_second", s->l2);
+}
+
+void uk_bench_print_conditions(struct gemm_session *s) {
+    const cJSON *context = cJSON_GetObjectItem(s->json, "context");
+    fprintf(s->table, "%s, %s; %s, one thread reads L1 at %.0f, L2 at %.0f, memory at %.0f GB/s\n\n",
+            cJSON_GetStringValue(cJSON_GetObjectItem(context, "cpu")),
+            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail, 1e-9 * s->l1,
+            1e-9 * s->l2, 1e-9 * s->bandwidth);
+    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
+        fprintf(s->table, "- %s: %s\n", s->library[i].name, s->library[i].detail);
+}
