@@ -456,64 +456,6 @@ static void loops_run(void **state) {
     uk_program_destroy(p);
 }
 
-static int64_t one_of_two(const struct uk_var *v, void *user) {
-    return ((const int64_t *)user)[v->number];
-}
-
-/* Integer expressions, of which the scheduler builds bounds, are simplified. */
-static void integers_fold(void **state) {
-    struct uk_arena arena = {0}, *a = &arena;
-    struct uk_var xv = {.name = "x"}, yv = {.name = "y", .number = 1};
-    struct uk_index *x = uk_index_var(a, &xv), *y = uk_index_var(a, &yv);
-    struct uk_index *six = uk_index_int(a, 6), *three = uk_index_int(a, 3), *zero = uk_index_int(a, 0);
-    struct uk_index *x6 = uk_index_op(a, UK_I_MUL, x, six);
-    struct {
-        struct uk_index *e;
-        const char *text;
-    } cases[] = {
-        {uk_index_op(a, UK_I_ADD, x, zero), "x"},
-        {uk_index_op(a, UK_I_MUL, zero, x), "0"},
-        {uk_index_op(a, UK_I_DIV, x6, six), "x"},
-        {uk_index_op(a, UK_I_DIV, x6, three), "x * 2"},
-        {uk_index_op(a, UK_I_MOD, x6, three), "0"},
-        {uk_index_op(a, UK_I_MOD, x, uk_index_int(a, 1)), "0"},
-        {uk_index_op(a, UK_I_MIN, x6, x6), "x * 6"},
-        {uk_index_op(a, UK_I_SUB, x6, x6), "0"},
-        {uk_index_op(a, UK_I_SUB, uk_index_op(a, UK_I_ADD, x, three), six), "x - 3"},
-        {uk_index_op(a, UK_I_DIV, uk_index_int(a, -7), three), "-3"},
-        {uk_index_op(a, UK_I_MOD, uk_index_int(a, -7), three), "2"},
-        {uk_index_op(a, UK_I_AND, uk_index_op(a, UK_I_LE, x, x), uk_index_op(a, UK_I_LT, x, y)), "x < y"},
-        {uk_index_op(a, UK_I_ADD, uk_index_int(a, INT64_MAX), three), "9223372036854775807 + 3"},
-        {uk_index_op(a, UK_I_DIV, uk_index_op(a, UK_I_MUL, three, uk_index_op(a, UK_I_ADD, x, y)),
-                     uk_index_int(a, 2)),
-         "(3 * (x + y)) / 2"},
-        {uk_index_op(a, UK_I_SUB, x, uk_index_op(a, UK_I_SUB, y, x)), "x - (y - x)"},
-        {uk_index_op(a, UK_I_MUL, uk_index_int(a, -2), x), "-(2 * x)"},
-        {uk_index_select(a, uk_index_op(a, UK_I_LT, x, y), x, y), "select(x < y, x, y)"},
-        {uk_index_op(a, UK_I_NEG, uk_index_op(a, UK_I_NEG, x, NULL), NULL), "x"},
-    };
-    int64_t values[2] = {-7, INT64_MAX};
-    bool overflow = false;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct uk_text t = {0};
-
-        uk_print_index(&t, cases[i].e);
-        assert_string_equal(t.text, cases[i].text);
-        uk_text_free(t.text);
-    }
-    assert_null(uk_index_op(a, UK_I_ADD, x, NULL));
-    assert_true(uk_index_equal(x6, uk_index_op(a, UK_I_MUL, uk_index_var(a, &xv), uk_index_int(a, 6))));
-    assert_false(uk_index_equal(x6, x));
-    assert_int_equal(uk_index_eval(uk_index_op(a, UK_I_DIV, x, three), one_of_two, values, &overflow), -3);
-    assert_int_equal(uk_index_eval(uk_index_op(a, UK_I_MOD, x, three), one_of_two, values, &overflow), 2);
-    assert_false(overflow);
-    uk_index_eval(uk_index_op(a, UK_I_ADD, y, three), one_of_two, values, &overflow);
-    assert_true(overflow);
-    uk_arena_free(a);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matmuls),
@@ -530,7 +472,6 @@ int main(void) {
         cmocka_unit_test(bad_sizes_are_refused),
         cmocka_unit_test(forms_of_a_declaration),
         cmocka_unit_test(loops_run),
-        cmocka_unit_test(integers_fold),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);

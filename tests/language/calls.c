@@ -8,8 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "tensorize.h"
-
-static const struct uk_options plain = {.target = "x86_64-avx2"};
+#include "uses.h"
 
 /* Arguments of the calls below; X is an input, Y an output, T a temp. */
 struct parts {
@@ -175,155 +174,6 @@ static const char *broken_rule(struct uk_program *p, const struct parts *b, int 
 }
 #undef CALL
 
-/* ---- uses of a program ---- */
-
-static enum uk_status use_check(struct uk_program *p) {
-    return uk_program_check(p);
-}
-
-static enum uk_status use_print(struct uk_program *p) {
-    char *text = (char *)p;
-    const enum uk_status s = uk_program_print(p, &text);
-
-    assert_true(!s == (text != NULL));
-    uk_text_free(text);
-    return s;
-}
-
-static enum uk_status use_define(struct uk_program *p) {
-    return uk_program_define(p, "N", 8);
-}
-
-static enum uk_status use_schedule(struct uk_program *p) {
-    return uk_program_schedule(p, "other.uk", "", 0);
-}
-
-static enum uk_status use_interpret(struct uk_program *p) {
-    float x[2] = {1, 2}, y[2] = {0};
-
-    return uk_program_interpret(p, (int64_t[]){2}, NULL, (void *[]){x, y});
-}
-
-static enum uk_status compile_for(struct uk_program *p, const char *target) {
-    const struct uk_options o = {.target = target};
-    struct uk_module *m = (struct uk_module *)p;
-    const enum uk_status s = uk_compile(p, &o, &m);
-
-    assert_true(!s == (m != NULL));
-    uk_module_destroy(m);
-    return s;
-}
-
-static enum uk_status use_compile(struct uk_program *p) {
-    return compile_for(p, "x86_64-avx2");
-}
-
-static enum uk_status use_compile_interp(struct uk_program *p) {
-    return compile_for(p, "interp");
-}
-
-static enum uk_status emit_what(struct uk_program *const p[], int count, enum uk_emit what) {
-    char *bytes = (char *)p;
-    size_t length = 1;
-    const enum uk_status s = count == 1 ? uk_emit(p[0], &plain, what, &bytes, &length)
-                                        : uk_emit_programs(p, count, &plain, what, &bytes, &length);
-
-    assert_true(!s == (bytes != NULL) && !s == (length > 0));
-    uk_text_free(bytes);
-    return s;
-}
-
-static enum uk_status use_emit_schedule(struct uk_program *p) {
-    return emit_what(&p, 1, UK_EMIT_SCHEDULE);
-}
-
-static enum uk_status use_emit_loops(struct uk_program *p) {
-    return emit_what(&p, 1, UK_EMIT_LOOPS);
-}
-
-static enum uk_status use_emit_llvm(struct uk_program *p) {
-    return emit_what(&p, 1, UK_EMIT_LLVM);
-}
-
-static enum uk_status use_emit_object(struct uk_program *p) {
-    return emit_what(&p, 1, UK_EMIT_OBJECT);
-}
-
-static enum uk_status use_emit_header(struct uk_program *p) {
-    return emit_what(&p, 1, UK_EMIT_HEADER);
-}
-
-static enum uk_status use_explain(struct uk_program *p) {
-    char *text = (char *)p;
-    const enum uk_status s = uk_explain(p, &plain, &text);
-
-    assert_true(!s == (text != NULL));
-    uk_text_free(text);
-    return s;
-}
-
-static enum uk_status use_verify(struct uk_program *p) {
-    const struct uk_verify_options o = {.target = "x86_64-avx2", .cases = 1};
-    char *report = (char *)p;
-    const enum uk_status s = uk_verify(p, &o, &report);
-
-    assert_true(!s == (report != NULL));
-    uk_text_free(report);
-    return s;
-}
-
-static enum uk_status use_schedule_start(struct uk_program *p) {
-    char *steps = (char *)p;
-    int cursor = 0;
-    const enum uk_status s = uk_schedule_start(p, &plain, &cursor, &steps);
-
-    assert_true(!s == (steps != NULL));
-    uk_text_free(steps);
-    return s;
-}
-
-static enum uk_status use_schedule_change(struct uk_program *p) {
-    char *steps = (char *)p;
-    uint64_t random = 1;
-    const enum uk_status s = uk_schedule_change(p, &plain, "split Y.i 4 -> io ii", &random, &steps);
-
-    assert_true(!s == (steps != NULL));
-    uk_text_free(steps);
-    return s;
-}
-
-static enum uk_status use_schedule_bound(struct uk_program *p) {
-    double operations = -1;
-    const enum uk_status s = uk_schedule_bound(p, &plain, "", &operations);
-
-    assert_true(operations == 0);
-    return s;
-}
-
-static const struct {
-    const char *name;
-    enum uk_status (*use)(struct uk_program *p);
-} uses[] = {
-    {"check", use_check},
-    {"print", use_print},
-    {"define", use_define},
-    {"schedule", use_schedule},
-    {"interpret", use_interpret},
-    {"compile", use_compile},
-    {"compile for interp", use_compile_interp},
-    {"emit the schedule", use_emit_schedule},
-    {"emit the loops", use_emit_loops},
-    {"emit LLVM", use_emit_llvm},
-    {"emit an object", use_emit_object},
-    {"emit the header", use_emit_header},
-    {"explain", use_explain},
-    {"verify", use_verify},
-    {"uk_schedule_start", use_schedule_start},
-    {"uk_schedule_change", use_schedule_change},
-    {"uk_schedule_bound", use_schedule_bound},
-};
-enum { USES = sizeof uses / sizeof *uses };
-
 /* ---- tests ---- */
 
 /* Declares an intrinsic, which use_verify needs. */
@@ -351,12 +201,12 @@ static struct uk_program *whole(struct uk_context *c, const char *name) {
 
 static void a_whole_program_is_used(void **state) {
     (void)state;
-    for (int i = 0; i < USES; i++) {
+    for (int i = 0; i < program_use_count; i++) {
         struct uk_context *c = uk_context_create();
         struct uk_program *p = whole(c, "whole");
 
-        if (uses[i].use(p))
-            fail_msg("%s: %s", uses[i].name, uk_context_message(c));
+        if (program_uses[i].use(p))
+            fail_msg("%s: %s", program_uses[i].name, uk_context_message(c));
         assert_int_equal(uk_program_status(p), UK_OK);
         uk_program_destroy(p);
         uk_context_destroy(c);
@@ -366,12 +216,13 @@ static void a_whole_program_is_used(void **state) {
 static void expect_failure(struct uk_context *c, struct uk_program *p, enum uk_status expected,
                            const char *message, const char *call, int use) {
     assert_int_equal(uk_target_runs(c, "interp"), UK_OK); /* forgets the message */
-    const enum uk_status s = uses[use].use(p);
+    const enum uk_status s = program_uses[use].use(p);
 
     if (s != expected)
-        fail_msg("%s, then %s: status %d, not %d", call, uses[use].name, s, expected);
+        fail_msg("%s, then %s: status %d, not %d", call, program_uses[use].name, s, expected);
     if (strcmp(uk_context_message(c), message))
-        fail_msg("%s, then %s: \"%s\", not \"%s\"", call, uses[use].name, uk_context_message(c), message);
+        fail_msg("%s, then %s: \"%s\", not \"%s\"", call, program_uses[use].name, uk_context_message(c),
+                 message);
 }
 
 /* Nothing about the program's arguments is known either. */
@@ -409,13 +260,13 @@ static void failed_calls_fail_every_use(void **state) {
                 fail_msg("%s: status %d, \"%s\"", call, s, message);
             state_all(p, &b);
             assert_int_equal(uk_program_status(p), s);
-            for (int k = 0; k < USES; k++)
+            for (int k = 0; k < program_use_count; k++)
                 expect_failure(c, p, s, message, call, k);
             expect_no_answers(p);
             struct uk_program *const both[] = {good, p};
             struct uk_module *m = (struct uk_module *)p;
 
-            assert_int_equal(uk_compile_programs(both, 2, &plain, &m), s);
+            assert_int_equal(uk_compile_programs(both, 2, &plain_options, &m), s);
             assert_null(m);
             assert_string_equal(uk_context_message(c), message);
             assert_int_equal(emit_what(both, 2, UK_EMIT_SCHEDULE), s);
@@ -434,7 +285,7 @@ static void broken_rules_fail_every_use(void **state) {
 
     (void)state;
     for (int i = 0; call; i++)
-        for (int k = 0; call && k < USES + 1; k++) {
+        for (int k = 0; call && k < program_use_count + 1; k++) {
             struct uk_program *p = create(c, "broken"), *other = create(c, "broken");
             const struct parts b = declare(p), o = declare(other);
             char message[512];
@@ -448,13 +299,14 @@ static void broken_rules_fail_every_use(void **state) {
             if (call) {
                 const enum uk_status s = uk_program_check(other);
                 /* uk_program_schedule replaces steps, wrong ones included. */
-                const bool replaced = k < USES && uses[k].use == use_schedule && strstr(call, "uk_split");
+                const bool replaced =
+                    k < program_use_count && program_uses[k].use == use_schedule && strstr(call, "uk_split");
 
                 assert_int_equal(uk_program_status(p), UK_OK);
                 snprintf(message, sizeof message, "%s", uk_context_message(c));
                 if (!s || strncmp(message, "broken: ", 8))
                     fail_msg("%s: status %d, \"%s\"", call, s, message);
-                if (k == USES)
+                if (k == program_use_count)
                     expect_no_answers(p);
                 else
                     expect_failure(c, p, replaced ? UK_OK : s, replaced ? "" : message, call, k);
@@ -477,8 +329,8 @@ static void no_program_is_harmless(void **state) {
         ;
     for (int i = 0; broken_rule(NULL, &none, i); i++)
         ;
-    for (int i = 0; i < USES; i++)
-        assert_int_equal(uses[i].use(NULL), UK_INVALID_ARGUMENT);
+    for (int i = 0; i < program_use_count; i++)
+        assert_int_equal(program_uses[i].use(NULL), UK_INVALID_ARGUMENT);
     assert_int_equal(uk_program_status(NULL), UK_INVALID_ARGUMENT);
     expect_no_answers(NULL);
     uk_program_destroy(NULL);
