@@ -16,8 +16,9 @@
  * axis. Sets *done if it chose one. */
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
-/* Chooses layouts for the panels of constants, if the usual panels of the whole tensor, with its dimensions
- * in their order, are not what the kernel reads along the sum. */
+/* Chooses layouts for the panels of constants in which a panel has the terms of the sum in the order in which
+ * the kernel reads them. Usual panels keep the order of the tensor's dimensions; operands for which that is
+ * the right one keep them. */
 enum uk_status uk_pack_constants_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 /* Chooses panels of the tile's rows or columns for operand o, whatever the order of its dimensions. */
 enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
@@ -32,7 +33,9 @@ double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int
 /* Copies the input of strided windows, if that is cheap, so that adjacent columns of the kernel are adjacent
  * in memory. */
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
-/* The innermost of the leading loops that select an image of the operand, up to `columns`; NULL: none. */
+/* A copy of one image belongs inside this loop: the last of the stage's leading loops on which the operand
+ * depends, before the first one that moves a window over the image or is `columns`. NULL: the first loop is
+ * no such loop. */
 struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const struct uk_loop *columns);
 
 /* ---- pads.c: copies with a border, for operands that are read under pad ---- */
@@ -51,7 +54,8 @@ bool uk_may_take_zeros(const struct uk_stage *st);
 /* Makes these copies: of the rows that windows read, or of each image, or, if `whole`, of the whole tensor.
  */
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole, enum uk_zeros zeros);
-/* True if some sums are no multiples of the kernels' groups, so that kernels only take them from a copy. */
+/* True if some sums are too short by a few terms for kernels that take terms in groups (uk_kernel.kr), so
+ * that these kernels need a copy with zeros at the end of each sum. */
 bool uk_has_incomplete_groups(struct uk_schedule *s, const struct uk_stage *st);
 /* True if copies with zeros save time for the fit's kernel, which takes `cycles` in all. */
 bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,

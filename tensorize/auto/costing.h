@@ -27,8 +27,8 @@ bool uk_computes_all_rows(const struct uk_kernel *row);
 bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* kernel_cycles.c: cycles of adding up the lanes of all sums, for kernels whose vectors lie along the sum. */
 double uk_lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
-/* kernel_cycles.c: most[v] of the fit; for the rows of a kernel that takes any number of them, as many as it
- * computes at a time. */
+/* kernel_cycles.c: values of axis v that the kernel computes at a time: uk_fit.max_extent[v] (0: not limited)
+ * or, for the rows of a kernel that takes any number of them in a call, the rows of its tile. */
 int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v);
 /* kernel_cycles.c: if a product has a known number of rows, which are not packed, and as few tiles as
  * possible of about equal heights take less time than full ones and a low last one, sets that height in the
@@ -79,8 +79,8 @@ double uk_costing_cycles(const struct uk_costing *c, const struct uk_levels *l);
 double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out);
 /* tiling_window.c: the cycles in the cheapest order of loops, for a stage that is a window (uk_is_window). */
 double uk_window_cycles(const struct uk_costing *c);
-/* blocks.c: true if each thread packs and uses blocks of columns of its own, because there are enough columns
- * for all threads: then they synchronize only once per block of k. */
+/* blocks.c: true if the threads divide the columns among them, because there are enough for all: each packs
+ * and uses blocks of columns of its own, and they synchronize only once per block of k. */
 bool uk_shares_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                        int columns);
 /* cost.c: the cycles of the stage with the fit's kernel; 0 for the program's own kernels, which are
