@@ -70,7 +70,7 @@ struct uk_codegen {
     LLVMValueRef *overflow;
     /* A variable: some element used as a subscript is out of range; NULL: none has been tested yet. */
     LLVMValueRef bad_index;
-    int tasks;
+    int tasks;                 /* inner functions and kernels so far, for distinct names */
     unsigned first;            /* number of parameters before those of the program */
     struct uk_codegen *device; /* of a host generator: the generator of kernels */
     /* In a kernel: its launch, the thread and block numbers by axis, and the enclosing loops over threads. */
@@ -78,9 +78,9 @@ struct uk_codegen {
     LLVMValueRef thread_id[UK_AXES], block_id[UK_AXES];
     struct uk_spread *spread;
     bool is_one_each;      /* every thread that reaches this point has its own iteration */
-    bool in_edge;          /* inside the version of a loop for less than its full extent */
+    bool in_edge;          /* inside the version of a loop for a partial tile at the edge (uk_node.full) */
     LLVMMetadataRef group; /* access group of a loop with independent iterations, or NULL */
-    bool chooses;          /* the innermost loop reads memory under a condition */
+    bool chooses;          /* the innermost loop so far has a select that branches, since it reads memory */
 };
 
 /* index.c */
@@ -109,15 +109,17 @@ LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValu
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 
-/* fused.c: the value by instructions that LLVM does not select by itself; NULL: the target has none
- * for it. */
+/* fused.c: the value of a fused expression (enum uk_fused_form of lower.h), by instructions that LLVM does
+ * not select by itself; NULL: the target has none for it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
-/* Generates a loop with constant bounds over such values as words of several; false: it is no such loop. */
+/* Generates a short loop with constant bounds that stores such bytes, 4 or 8 to a store; false: it is no such
+ * loop. */
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
-/* The number of iterations of the loop, a divisor of its trip count, to generate per pass: more than one for
- * such rows, since the loop overhead would cost more than their code. */
+/* The factor, a divisor of the trip count, by which to unroll a loop around such a short loop, whose code
+ * takes less time than an iteration's overhead. 1: the body is another one. */
 int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int64_t iterations);
-/* Any loop over such values: generates blocks of several first. Returns the begin of the remainder. */
+/* Generates the first iterations of a loop that stores such bytes, with any bounds, 8 to a store. Returns the
+ * begin of the remainder. */
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                                 LLVMValueRef upper);
 
@@ -130,9 +132,9 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer);
 
-/* check.c: true if `bytes` exceeds every object of the target, or an object cannot end at `end`. With
- * 32-bit addresses these are compared as 64-bit numbers, and no offset into an object may exceed 2^31 - 1.
- * Always false with 64-bit addresses, whose overflow is detected. */
+/* check.c: generate a condition for targets with 32-bit addresses: no object has this many bytes (more than
+ * 2^31 - 1), or ends at this address (above 2^32 - 1). The numbers have 64 bits. Constant false for 64-bit
+ * addresses, where these numbers are checked for overflow instead. */
 LLVMValueRef uk_cg_exceeds_object(struct uk_codegen *g, LLVMValueRef bytes);
 LLVMValueRef uk_cg_ends_outside_object(struct uk_codegen *g, LLVMValueRef end);
 /* check.c: a function with the same arguments that returns the status and accesses no operand. */
@@ -156,8 +158,8 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 /* A nest as a separate function, and its call. */
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
 
-/* frame.c: the value, of the current function or of one around it, in the current function. NULL for
- * NULL. */
+/* frame.c: a value of the current function, or of one around it, for use in the current function: the latter
+ * is captured, through the context. NULL for NULL. */
 LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 /* A variable in the entry block, so that a loop does not grow the stack. */
 LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name);
