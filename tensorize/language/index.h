@@ -18,8 +18,8 @@ struct uk_var {
     const void *loaded;    /* LOADED: address from which the interpreter loads the value */
     bool has_default;      /* SIZE: `size M = 1024` */
     int64_t default_value; /* used by uk run, bench and tune, and as a guess by automatic schedules */
-    int scope;             /* SIZE: set by polyhedra/parameters.c */
-    bool defined;          /* SIZE: a constant, by uk_program_define() or --define */
+    int scope;    /* SIZE: number of the last isl problem that had it as a parameter (uk_schedule.scope) */
+    bool defined; /* SIZE: a constant, by uk_program_define() or --define */
     int64_t value;
     bool is_extent; /* SIZE: occurs in a shape, so it is >= 0; false if it occurs only in strides */
     struct uk_index
@@ -57,7 +57,9 @@ struct uk_index {
     enum uk_index_op op;
     int64_t value;      /* INT */
     struct uk_var *var; /* VAR */
-    bool is_offset;     /* VAR: an iterator written as i + 0: the statement writes a part of the dimension */
+    bool is_offset; /* VAR: an iterator written as i + 0, in a left side: marks that the statement writes only
+                       a part of the dimension, whose extent is the iterator's only if nothing else gives one
+                     */
     bool wraps; /* ELEMENT: wrap(I[k]); b, the extent to add, is NULL until the element is a subscript of a
                    tensor */
     struct uk_tensor *tensor; /* ELEMENT */

@@ -17,10 +17,10 @@
 
 enum {
     UK_MAX_DIMS = 8,
-    UK_MAX_NESTING = 256,
-    UK_MAX_LINE = 65536,
-    UK_MAX_DEPTH = 4096,
-    UK_MAX_IMPORT = 64 << 20
+    UK_MAX_NESTING = 256,    /* open brackets, or signs and `not` in a row */
+    UK_MAX_LINE = 65536,     /* characters */
+    UK_MAX_DEPTH = 4096,     /* height of an expression's tree */
+    UK_MAX_IMPORT = 64 << 20 /* bytes of a program's text, or of an imported file */
 };
 
 #include "index.h"
@@ -152,7 +152,8 @@ static inline bool uk_is_function_of_class(enum uk_expr_op op, enum uk_function_
     return uk_is_function(op) && uk_function_of(op)->class == class;
 }
 
-/* Units in the last place by which generated code and the interpreter may differ; 0: bit-identical. */
+/* Error bound of the function's generated code, in units in the last place; 0: exact or correctly rounded,
+ * and bit-identical to the interpreter. */
 static inline int uk_ulps(enum uk_expr_op op) {
     return uk_is_function(op) ? uk_function_of(op)->ulps : 0;
 }
@@ -251,10 +252,10 @@ struct uk_step {
     int loops;
     struct uk_loop_name *loop; /* loops (or the place) that the step names, in the order of the text */
     int names;
-    const char **name; /* new names after `->`, in order */
-    int64_t number[2]; /* split factor, tile factors, panel width, pipeline slots */
-    bool parts;        /* `split L parts n` */
-    bool has_panel, has_along;
+    const char **name;         /* new names after `->`, in order */
+    int64_t number[2];         /* split factor, tile factors, panel width, pipeline slots */
+    bool parts;                /* `split L parts n` */
+    bool has_panel, has_along; /* pack: `panel` WIDTH was given, in number[0]; and `along` DIMENSION */
     int64_t along;
     struct uk_map *layout; /* pack, cache_*: the layout map; or NULL */
     int strides;           /* cache_*: number of given strides of the layout; 0: stored contiguously */
@@ -478,6 +479,8 @@ enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_posi
 /* Orders stored dimensions from the innermost outwards: constant strides in increasing order, then the
  * others, last dimension first. */
 void uk_order_by_stride(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
+/* Checks the program before sizes are known: it has a statement, and tensors whose extents are constants fit
+ * into most_bytes and keep their elements apart. */
 enum uk_status uk_check_constants(const struct uk_program *p, int64_t most_bytes);
 /* Check the sizes of a call, by number. uk_check_sizes: extents, assumptions and strides. uk_check_overlap:
  * only that strides written in the text keep elements apart. uk_check_relation: one relation; `before` and

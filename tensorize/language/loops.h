@@ -31,7 +31,8 @@ struct uk_node {
     struct uk_index *lower, *upper;
     int64_t step;
     enum uk_loop_kind loop;
-    int64_t full; /* extent except at the edges, if it deserves code of its own; else <= 0 */
+    int64_t full; /* constant extent that all tiles but those at an edge have: code generation makes a version
+                     of the loop for it; <= 0: none is wanted */
     /* VECTOR: no iteration touches what another one writes; false: the loop carries a reduction. */
     bool independent;
     /* VECTOR: the loop only copies elements that are adjacent in memory, as many bytes as one access can
@@ -39,8 +40,9 @@ struct uk_node {
     bool moves;
     /* With `moves`: the destination is adjacent too, so that one access can store it. */
     bool stores;
-    int axis;              /* BLOCK, THREAD: 0 to 2 for x to z; 3: one digit of the thread's number */
-    int64_t weight;        /* THREAD: increment of that number per iteration */
+    int axis; /* BLOCK, THREAD: 0 to 2 for x to z; 3 (THREAD): none; the iteration is the thread's number in
+                 its block / weight % extent */
+    int64_t weight;        /* THREAD: increment of the thread's number in its block per iteration */
     int slots;             /* slots of a pipeline that lowering has yet to build; else 0 */
     struct uk_position at; /* position of the step that gave the loop its kind; CHECK: of the access */
     /* LAUNCH: `body` is a GPU kernel, whose loops over blocks are outermost. `grid` has their extents,
@@ -88,7 +90,8 @@ struct uk_buffer {
     bool per_thread;           /* used inside a parallel loop: one copy per thread */
     /* Variable of the pipelined loop whose iterations rotate through slots of the buffer; or NULL. */
     const struct uk_var *slots;
-    const char *inside; /* loop of which one iteration needs only a part of the temp; or NULL */
+    const char *inside; /* for printing: the buffer holds the part of a temp that one iteration of this loop
+                           uses; NULL: all of the temp */
     struct uk_buffer *next;
 };
 
