@@ -99,8 +99,8 @@ enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body);
 /* Stores one element of a copy: that of the source, or the pad's value outside of the source. */
 struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
                               struct uk_index *const *value);
-/* Position of the innermost loop along which the copy has a border: elements before the source's first one,
- * or elements outside it on either side whose value the step gives. -1: there is none. */
+/* Position of the innermost loop along which the copy has a border: elements before the source's first one
+ * or, if the copied access is under pad, outside the source on either side. -1: there is none. */
 int uk_border_loop(const struct uk_stage *st);
 /* The loops from `position`, that of uk_border_loop, on. That loop is split into the part before the source,
  * the source, and the part after it. */
@@ -118,7 +118,8 @@ struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage
 /* Completes the stages after all steps: chooses kernels for copies, inserts initializations of sums, and
  * decides which loops isl generates (uk_stage.tile). */
 enum uk_status uk_finish_stages(struct uk_schedule *s);
-/* The number of elements from the first to the last one; an empty dimension counts as one element. */
+/* The number of elements from the first to the last one. An empty dimension counts as one element if the text
+ * gives strides; else the result is 0. */
 struct uk_index *uk_elements_of(struct uk_arena *a, const struct uk_tensor *t);
 /* True if the copy, of a constant tensor, is made once, by another function than the program's. */
 bool uk_is_constant_pack(const struct uk_stage *st);
