@@ -166,7 +166,8 @@ bool uk_match_check_alignment(struct uk_attempt *t, int tensor);
 /* Size v is the extent of a padded dimension that the sum of coefficient[a] * axis a indexes: sets
  * uk_size_binding.sum if more than one of these axes has a loop. */
 bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64_t *coefficient);
-/* True if `bound`, a form of the operand's `within`, is a multiple of the sum that such a size bounds. */
+/* True if `bound`, the form of one of the operand's bounds `within`, is a positive multiple of the sum of
+ * axes of such a size: the kernel then applies the bound itself, by that size. */
 bool uk_match_ends_sum(const struct uk_attempt *t, int operand, const struct uk_affine *bound);
 /* The value of a size of role UK_SIZE_VALID for the tile at `value`. */
 struct uk_index *uk_match_valid_size(struct uk_schedule *s, const struct uk_stage *st,

@@ -30,8 +30,8 @@ enum uk_size_role {
 
 struct uk_size_binding {
     enum uk_size_role role;
-    int axis;    /* EXTENT, VALID: number of the axis; LOOSE: the stored dimension with this stride */
-    int operand; /* VALID: the padded operand of the stage; LOOSE: number of the declaration's tensor */
+    int axis;    /* EXTENT, VALID: number of the axis; ANY_STRIDE: the stored dimension with this stride */
+    int operand; /* VALID: the padded operand of the stage; ANY_STRIDE: number of the declaration's tensor */
     bool bound;  /* STRIDE: `value` is set */
     /* VALID: the sum of axes that indexes the padded dimension, by axis; NULL: it is the axis alone. */
     const struct uk_affine *sum;
