@@ -30,7 +30,9 @@ enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *
                                struct uk_position at);
 /* Checks that no kernel needs more shared memory or registers than the target has. */
 enum uk_status uk_check_memory(struct uk_schedule *s);
-/* fill.c: lets stages on buffers of a block run to full tiles instead of the tensors' ends. */
+/* fill.c. uk_fill_tiles: GPU stages whose operands are all in shared memory or registers compute full tiles,
+ * beyond the tensors' ends too, so that their loops have constant extents; copies fill that room with zeros.
+ * uk_fill_stage does it for one stage. */
 enum uk_status uk_fill_tiles(struct uk_schedule *s);
 void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
 /* distribute.c. uk_spread_over_threads gives loops over threads to stages on such buffers that have none; it
@@ -73,7 +75,8 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
 
 /* ---- fuse_view.c ---- */
 
-/* Returns whether loop `position` of the stage and the next one form one loop over all that it accesses. */
+/* Returns whether loop `position` of the stage and the next one could be fused by a change of view (fuse.h).
+ * Changes nothing. */
 bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position);
 
 /* ---- loop_kind.c ---- */
