@@ -401,8 +401,8 @@ struct uk_part {
     struct uk_affine offset; /* over the prefix loops and sizes */
     int bounds;
     struct uk_bound bound[UK_MAX_PART_BOUNDS]; /* forms over the prefix loops */
-    /* offset may be negative: two or more inner loops lower the index. Each is counted with all its values,
-     * although bounds may exclude that all of them are at their ends together. */
+    /* The region may begin before the tensor's first element: two or more inner loops lower the index, and
+     * the offset assumes that all of them reach their last values together, which bounds may exclude. */
     bool begins_before;
     bool is_whole; /* no loops bound the indices: the whole dimension, possibly more than is accessed */
 };
