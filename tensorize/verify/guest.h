@@ -20,14 +20,17 @@ struct guest_span {
 };
 
 struct guest_case {
-    int32_t call; /* number of the function */
-    int32_t values, operands;
+    int32_t call;             /* number of the function */
+    int32_t values, operands; /* numbers of elements of `value` and `operand` */
+    /* Set by the guest. state: GUEST_RETURNED, .... After GUEST_FAULTED: the signal; `address` is that of a
+     * faulting access; this was a write. */
     int32_t state, signal, is_address, is_write;
-    int32_t fault; /* the operand whose address space the access was to, `address` being an offset in it; -1:
-                      none */
+    /* Set by the guest, too: the operand whose address range contains the address, and the offset in this
+     * range. -1: none does, and `address` is an address. */
+    int32_t fault;
     uint64_t address;
-    uint64_t spans; /* offset in the file of the table of all operands' spans */
-    char broken[64];
+    uint64_t spans;  /* offset in the file of the table of all operands' spans */
+    char broken[64]; /* set by the guest: the register or state that the call did not preserve; or "" */
     struct {
         uint64_t bits;   /* of an address: offset in the operand's address space */
         int32_t operand; /* -1: not an address */
@@ -36,9 +39,11 @@ struct guest_case {
     struct {
         uint64_t reserved, span, spans; /* bytes of address space; index of its first span; number of spans */
         uint64_t is_written;
-        uint64_t wanted; /* 0, or the address of a space of which only the spans are reserved */
+        uint64_t wanted; /* a wide range (uk_memory.is_far): the address at which it must lie, only its spans
+                            being mapped; 0: any */
     } operand[GUEST_OPERANDS];
 };
+/* CALLED: the guest has not answered yet. NO_ROOM: it could not map the operands. */
 enum { GUEST_CALLED, GUEST_RETURNED, GUEST_FAULTED, GUEST_NO_ROOM };
 
 #endif

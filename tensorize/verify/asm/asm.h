@@ -48,9 +48,9 @@ struct uk_asm_rules {
  * prefix. */
 bool uk_asm_is_one(struct uk_asm_text text, const char *words);
 void uk_asm_write(struct uk_asm_writes *w, struct uk_asm_text name);
-/* Its first `count` operands. */
+/* Adds the instruction's first `count` operands to the writes. */
 void uk_asm_write_first(const struct uk_asm_instruction *i, int count, struct uk_asm_writes *w);
-/* [x0, #16]! or [x0], #16, Arm's addresses with writeback: the base. */
+/* Adds the base register of an address with writeback, Arm's [x0, #16]! or [x0], #16. */
 void uk_asm_write_base(const struct uk_asm_instruction *i, struct uk_asm_writes *w);
 void uk_asm_write_all(struct uk_asm_writes *w, const char *const *names);
 /* The length of a letter and the digits after it: of "v0" in "v0.4s" and "v0.s[1]". */
