@@ -41,7 +41,8 @@ void uk_tensor_show(struct uk_network_tensor *t, const struct uk_graph_value *v,
 
 /* ---- layer.c ---- */
 
-/* Adds to the layers' descriptions what follows from programs and places. */
+/* Completes the layers' descriptions (uk_layer.shown): multiply-adds, from the programs; orders, offsets and
+ * inputs, from the plan. */
 enum uk_status uk_layers_show(struct uk_network *n);
 
 /* ---- schedule.c ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room graph: the network as nodes and values, independent of the file's format. It uses base's arena and
- * texts, and the element types of language. Data: struct uk_graph, which owns everything; uk_value, a tensor;
- * uk_node, an operator with its attributes.
+ * texts, and the element types of language. Data: struct uk_graph, which owns everything; uk_graph_value, a
+ * tensor; uk_graph_node, an operator with its attributes.
  */
 #ifndef UK_GRAPH_H
 #define UK_GRAPH_H
@@ -36,7 +36,8 @@ struct uk_graph_value {
     bool is_slice; /* a part of the storage, with its strides, that begins at element slice_at */
     int64_t slice_at;
     /* Set by plan: byte offset in the block, first and last layer that need the value. */
-    int64_t offset, breadth; /* breadth: most bytes live at a time while it is */
+    int64_t offset,
+        breadth; /* breadth: maximum, over the layers that need the value, of the bytes of all live values */
     int first, last;
 };
 
@@ -116,8 +117,8 @@ void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_ty
                         const int64_t *extent);
 /* Returns memory of that many bytes for a constant. NULL as above. */
 void *uk_constant_alloc(struct uk_graph *g, int64_t bytes);
-/* Raises the limit on constants for elements that a file or a caller supplied: by `bytes` for them, and by
- * twice as many for constants made of them. */
+/* Raises the limit on constants by three times `bytes`, the size of elements that a file or a caller
+ * supplied: once for them, and twice for constants computed from them. */
 void uk_allow_constant(struct uk_graph *g, int64_t bytes);
 /* Number of elements; -1: more than UK_MAX_ELEMENTS. */
 int64_t uk_value_elements(const struct uk_graph_value *v);

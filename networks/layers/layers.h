@@ -107,8 +107,8 @@ struct uk_writer {
     bool failed; /* no memory */
 };
 
-/* Declares an input value under another shape with as many elements, in its order in memory. False: no
- * memory, or the program itself computes the value. */
+/* Declares an input value under another shape with as many elements, taken in their order in memory. False:
+ * no memory, or the value cannot be redeclared because the program computes it. */
 bool uk_write_shaped(struct uk_writer *w, const struct uk_graph_value *v, int rank, const int64_t *extent);
 /* Declares a temp of the node, accessed as @name[...]. order: its dimensions from outermost to innermost;
  * NULL: as given. */
@@ -269,7 +269,7 @@ bool uk_has_same_scale(struct uk_graph *g, const struct uk_graph_node *n, int in
 
 /* The permutation of a Transpose: dimension d of the result is perm[d] of the input. */
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm);
-/* The minimum of a type, as program text. */
+/* The minimum of a type, as program text; of i64 the minimum plus 1, as literals end at 2^63 - 1. */
 const char *uk_minimum_text(enum uk_type t);
 
 /* Layouts of constant inputs in memory, per operator. */

@@ -10,11 +10,13 @@ struct uk_quantization {
     int64_t count;
 };
 
-/* Reads them from the inputs `scale` and `zero` of the node; refuses a zero point of another type. */
+/* Reads a quantization from the node's inputs number `scale` and `zero`; refuses a zero point of another
+ * type. */
 enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, int scale, int zero,
                            int64_t channels, enum uk_type type, struct uk_quantization *out);
-/* quantized_elements.c: reads `count` of them; the scale of the i-th is input at[i], its zero point the next
- * input. All have input 0's type, u8 or i8. */
+/* quantized_elements.c: reads `count` quantizations of whole tensors. The scale of the i-th is the node's
+ * input number at[i], its zero point input at[i] + 1. Refuses zero points that do not have the type of input
+ * 0, and an input 0 that is neither u8 nor i8. */
 enum uk_status uk_byte_scales(struct uk_graph *g, const struct uk_graph_node *n, int count, const int at[],
                               struct uk_quantization out[]);
 double uk_scale_at(const struct uk_quantization *s, int64_t channel);
