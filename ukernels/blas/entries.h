@@ -3,7 +3,8 @@
 
 #pragma GCC visibility push(default)
 
-/* Fortran's; the lengths of the letters, which its compilers pass last, are not looked at. */
+/* Fortran's routine. Its compilers pass the lengths of the strings `transa` and `transb` as additional last
+ * arguments, which are ignored. */
 void GEMM(const char *transa, const char *transb, const INT *m, const INT *n, const INT *k, const T *alpha,
           const T *a, const INT *lda, const T *b, const INT *ldb, const T *beta, T *c, const INT *ldc) {
     struct shape s = {.m = *m, .n = *n, .k = *k, .lda = *lda, .ldb = *ldb, .ldc = *ldc};
@@ -33,8 +34,8 @@ void GEMM_BATCH(const char *transa, const char *transb, const INT *m, const INT 
         PRODUCT_BATCH(&s, &batch, *alpha, a, b, *beta, c);
 }
 
-/* Its arguments are numbered as by the reference, which calls sgemm_, for a row-major product with A and B
- * exchanged: each number is one more than sgemm_'s. */
+/* Illegal arguments are reported with the reference's numbers. The reference calls sgemm_, for a row-major
+ * product with A and B exchanged, and adds 1 to its number because of `layout`. */
 void CBLAS_GEMM(int layout, int transa, int transb, INT m, INT n, INT k, T alpha, const T *a, INT lda,
                 const T *b, INT ldb, T beta, T *c, INT ldc) {
     bool rows = layout == CBLAS_ROWS;
@@ -52,7 +53,7 @@ void CBLAS_GEMM(int layout, int transa, int transb, INT m, INT n, INT k, T alpha
         PRODUCT(&s, alpha, rows ? b : a, rows ? a : b, beta, c);
 }
 
-/* The reference has no batches: arguments are numbered as they stand here. */
+/* The reference has no batches: an illegal argument is reported with its position in this parameter list. */
 void CBLAS_GEMM_BATCH(int layout, int transa, int transb, INT m, INT n, INT k, T alpha, const T *a, INT lda,
                       INT stridea, const T *b, INT ldb, INT strideb, T beta, T *c, INT ldc, INT stridec,
                       INT batch_size) {

@@ -7,7 +7,8 @@
 #define UK_GEMM PASTE(uk_, LETTER, gemm)
 #define UK_GEMM_BATCH PASTE(uk_, LETTER, gemm_batch_strided)
 
-/* The same without allocating, for when memory is exhausted: column by column, as the reference does. */
+/* Computes the product without allocating, after PRODUCT could not: column by column, as the reference does.
+ */
 __attribute__((noinline)) static void PRODUCT_IN_PLACE(const struct shape *s, T alpha, const T *a, const T *b,
                                                        T beta, T *c) {
     int64_t row_a = s->ta == UK_NO_TRANSPOSE ? 1 : s->lda, column_a = s->ta == UK_NO_TRANSPOSE ? s->lda : 1;
@@ -64,7 +65,7 @@ static void PRODUCT_BATCH(const struct shape *s, const struct batch *batch, T al
 #define CBLAS_GEMM PASTE(cblas_, LETTER, gemm_64)
 #define CBLAS_GEMM_BATCH PASTE(cblas_, LETTER, gemm_batch_strided_64)
 #include "entries.h"
-/* As OpenBLAS names it. */
+/* OpenBLAS's name of the same function. */
 extern __typeof__(CBLAS_GEMM) PASTE(cblas_, LETTER, gemm64_)
     __attribute__((alias(STRING(CBLAS_GEMM)), visibility("default")));
 #undef INT
