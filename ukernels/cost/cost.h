@@ -72,7 +72,8 @@ struct uk_counts uk_product_counts(const struct uk_product_kernel *k, double row
 double uk_product_iteration(const struct uk_core *core, const struct uk_vectors *v,
                             const struct uk_product_kernel *k, int64_t rows, int64_t m, int64_t n);
 
-/* The rows of each tile but the last if m rows are as few tiles as possible, of about equal heights. */
+/* Divides m rows into as few tiles of at most mr rows as possible, of about equal heights: returns the rows
+ * of each tile but the last, a multiple of row_step. */
 int64_t uk_product_rows(int64_t m, int mr, int row_step);
 
 /* Cycles of the instructions of a copy that loads and stores that many vectors of `lanes` elements.
