@@ -52,7 +52,8 @@ struct uk_cache {
     int ways;
     double latency; /* cycles from a load's address to its value, if the line is here */
     double bytes;   /* per cycle, from here into the next smaller cache or a register */
-    int lines;      /* misses of this cache that one core may have outstanding; last-level: as its L2's */
+    int lines;      /* misses of this cache that one core may have outstanding; last-level cache: those of the
+                       core's L2 */
 };
 
 /* Resources of a GPU; all 0 for a CPU. AMD's words: on NVIDIA's GPUs a wave is a warp, a SIMD one of the
