@@ -154,7 +154,7 @@ int64_t uk_lattice_room(const struct uk_lattice *m);
 
 /* Successive indices of a nest of loops that differ only in the last loop. There are `count`, `stride`
  * elements apart, and `step` apart on `axis`, unless that is -1. The first is `offset` elements from index 0,
- * and moved[i] further on axis i. */
+ * and its coordinate on axis i is larger by axis_offset[i]. */
 struct uk_lattice_run {
     int64_t count, stride, offset, axis_offset[UK_LATTICE_AXES];
     int axis;
