@@ -268,9 +268,9 @@ enum uk_status uk_dgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum 
                               const double *const *b, int64_t ldb, double beta, double *const *c, int64_t ldc,
                               int64_t count);
 /* Operands of product i are at a + i * stride_a, b + i * stride_b and c + i * stride_c; strides count
- * elements. One of A or B may be 0 or negative; stride_c must keep the matrices apart: UK_INVALID_SIZE, if
- * two begin in one row, or column, of the other, or if the first and the last of A, B or C are 2^56 bytes
- * apart. */
+ * elements. stride_a and stride_b may be 0 or negative. stride_c must keep the matrices C apart.
+ * UK_INVALID_SIZE: a matrix C begins within the first row (column-major: column) of the one before, or the
+ * first and the last of the matrices A, B or C are 2^56 bytes apart. */
 enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
                                       int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                                       int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
