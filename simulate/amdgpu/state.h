@@ -79,6 +79,7 @@ enum uk_amdgpu_type {
     T_u16,
     T_i16,
     T_f16,
+    /* 16-bit immediates of scalar instructions: sign-extended, zero-extended. */
     T_k16,
     T_ku16,
     T_u24,
@@ -114,7 +115,7 @@ enum uk_amdgpu_flag {
     F_LOW_FIRST = 512, /* each bit of the result depends only on the same and lower bits of the sources */
     F_FMA = 1024,
     F_FLOP = 2048,
-    F_ANY_LANE = 1 << 12,
+    F_ANY_LANE = 1 << 12, /* v_readlane_b32: the third operand is the lane's number */
     /* op_sel selects upper halves of 16-bit sources, and the upper half of the destination. */
     F_OP_SEL = 1 << 13,
     F_HALVES = 1 << 14,  /* v_pk_mov_b32: half of each source */
@@ -129,16 +130,16 @@ enum uk_amdgpu_flag {
     F_AND = 1 << 22,   /* a defined 0 decides against an undefined bit */
     F_OR = 1 << 23,    /* a defined 1 does */
     F_NOT_B = 1 << 24, /* with the second source inverted */
-    F_NO_D = 1 << 25,
-    F_ACC_S = 1 << 26,
+    F_NO_D = 1 << 25,  /* no destination except SCC */
+    F_ACC_S = 1 << 26, /* the destination is also the first source */
 
     F_HIGH = 1 << 20, /* LDS and loads: into the upper half of the register */
     F_LOW = 1 << 21,  /* into the lower half; the upper one is kept */
     F_SIGNED = 1 << 22,
-    F_TWO = 1 << 23,
+    F_TWO = 1 << 23, /* LDS: two addresses per lane, by two offsets */
     F_WRITE = 1 << 24,
-    F_ST64 = 1 << 25,
-    F_FLAT = 1 << 26,
+    F_ST64 = 1 << 25, /* LDS: offsets are in units of 64 elements */
+    F_FLAT = 1 << 26, /* flat_NAME: addresses of buffers or of scratch */
     /* buffer_NAME and scratch_NAME, which access only scratch. */
     F_BUFFER = 1 << 27,
     F_PRIVATE = 1 << 28,
