@@ -131,8 +131,8 @@ void uk_job_notes(const struct uk_job *job);
 
 /* ---- shape.c: values of sizes, operation counts, recognition of matrix products ---- */
 
-/* Assigns values to all sizes, from --size, constants and `size` items. Strides without a value become the
- * smallest that the rows allow. */
+/* Assigns values to all sizes, from --size, constants, `size` items and assumptions. Strides without a value
+ * become the smallest that the rows allow. Exit status. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
 /* terms.c: number of times that the statement's right side is evaluated, excluding terms that `where`

@@ -14,7 +14,8 @@
 cJSON *uk_bench_json(void);
 /* Adds a benchmark and returns it, so that the caller can add counters. */
 cJSON *uk_bench_record(cJSON *all, const char *name, const struct bench_contender *c, int threads);
-/* Checks that the run named by --compare can be read, before hours of measuring. Exit status. */
+/* Checks, before hours of measuring, that the run named by --compare can be read, and that the folder of
+ * --json's file exists. Exit status. */
 int uk_bench_check(const struct uk_arguments *a);
 /* Writes the JSON to --json's file and compares it with --compare's run: UK_EXIT_WRONG if a benchmark became
  * slower. */
@@ -33,7 +34,8 @@ double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration 
 
 /* ---- plot.c ---- */
 
-/* Checks that the tools of --plot exist, before hours of measuring. Exit status. */
+/* Checks, before hours of measuring, the name of --plot's file, its folder, and that the tools exist. Exit
+ * status. */
 int uk_bench_plot_check(const struct uk_arguments *a);
 /* Plots the JSON of uk bench gemm to --plot's file. Exit status. */
 int uk_bench_plot(const struct uk_arguments *a, const cJSON *all);

@@ -33,8 +33,8 @@ int uk_counts_print(const struct uk_emulated_counts *c);
 /* ---- emulator.c ---- */
 
 struct uk_emulator;
-/* The emulator of the target's architecture; NULL: the target's code runs natively, or the target is
- * unknown. */
+/* The emulator of the target's architecture. NULL: the target's code runs natively and no board is in use, or
+ * the target is unknown. */
 const struct uk_emulator *uk_emulator_of(const char *target);
 /* Compiler flags of clang for measuring the target's peak; ends with NULL. */
 const char *const *uk_emulation_flags(const char *target);
@@ -62,7 +62,8 @@ int uk_runner_exchange(const char *path, const struct uk_data *d, bool back, int
 
 struct uk_emulation;
 
-/* True if the target's architecture differs from this machine's and qemu-user may run it here. */
+/* True if the target's code runs under an emulator, because its architecture differs from this machine's, or
+ * on the board in use. */
 bool uk_is_emulated(const char *target);
 /* True if the target has instructions that qemu lacks and the linked program simulates (RISC-V P). Their
  * latencies are tabulated, so cycles can be estimated. */

@@ -111,8 +111,8 @@ struct uk_lab {
     struct uk_machine machine;
     /* Buffers of pages as large as the system provides, and of small pages in random physical order. Both
      * contain only zeros except chains. */
-    char *large, *small, *mapped;
-    int64_t bytes; /* size of each buffer */
+    char *large, *small, *mapped; /* mapped: the memory that contains `large`, which is aligned */
+    int64_t bytes;                /* size of each buffer */
     int64_t page;
     uint32_t *order; /* order of a chain's elements, one entry per cache line of a buffer */
     char *at;        /* next element of the chain */
@@ -163,10 +163,12 @@ struct uk_chain {
                                     where possible */
     int64_t stride, window;
 };
-/* Parameter a: number of elements. */
+/* Walks a pointer chain; a sample is in cycles per element. Parameters (struct uk_measured): `what` is the
+ * struct uk_chain, a the number of elements; b is not used. */
 extern const struct uk_trial uk_chase;
-/* Chains over every other line, because cores fetch pairs of lines, in windows of 32 pages, which every
- * first-level TLB holds. A chain of a cache's size fills half of its sets. */
+/* Chains over every other line, because some prefetchers fetch the other line of a pair. The windows have 32
+ * pages, whose translations every first-level TLB holds. A chain that spans as many bytes as a cache has uses
+ * only half of its sets. */
 extern const struct uk_chain uk_lines, uk_lines_flushed;
 
 /* Cycles per element of the chain. */

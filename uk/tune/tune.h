@@ -12,7 +12,7 @@ enum tune_outcome {
     TUNE_REFUSED, /* does not compile, or the function rejects its arguments */
     TUNE_CRASH,
     TUNE_TIMEOUT,
-    TUNE_WRONG,     /* result differs from the automatic schedule's */
+    TUNE_WRONG,     /* result differs from the reference's (tune.reference) */
     TUNE_BOUND,     /* not measured: a lower bound of its kernels' time exceeds the best time */
     TUNE_EXPENSIVE, /* not measured: its estimated cost exceeds the best one's by a large factor */
     TUNE_OUTCOMES
@@ -134,7 +134,8 @@ struct tune_bench {
     double reference_seconds;    /* seconds or instructions per call; 0: not measured yet */
     struct tune_results *shared; /* the reference's results, in memory shared with trials' processes */
     size_t shared_bytes;
-    double limit; /* seconds of CPU time per thread for one trial; 20 times as many of wall-clock time */
+    double limit; /* seconds of CPU time per thread for one trial; in wall-clock time 20 times as many here,
+                     and 4 times as many, plus the transfer, on a board */
     double end;   /* no trial continues after this time of bench_seconds() */
     void (*tick)(void *); /* called about once a second while a trial runs */
     void *user;           /* argument of tick */
@@ -158,8 +159,8 @@ struct tune_source {
  * command's file. There is no reference yet. Exit status. */
 int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a, const struct tune_source *source);
 void tune_bench_free(struct tune_bench *b);
-/* Compiles the reference. The next trial with the same steps produces the results that other trials are
- * compared with. */
+/* Makes `steps` the reference, and compiles it if code runs in this process. The next trial with the same
+ * steps produces the results that other trials are compared with. */
 enum uk_status tune_set_reference(struct tune_bench *b, const char *steps);
 /* Measures t->steps in alternation with the reference. False: interrupted, or the time is up. */
 bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted);
