@@ -26,7 +26,8 @@ struct random_data {
     size_t bytes[RANDOM_DATA_TENSORS];
     /* Per operand, with margins: before the call, expected, actual. */
     char *start[RANDOM_DATA_TENSORS], *wanted[RANDOM_DATA_TENSORS], *got[RANDOM_DATA_TENSORS];
-    void *origin[RANDOM_DATA_TENSORS];   /* first of `wanted`'s elements, then of `got`'s */
+    /* The first element: in `wanted`; from random_data_begin() on in `got`. */
+    void *origin[RANDOM_DATA_TENSORS];
     double allowed[RANDOM_DATA_TENSORS]; /* largest difference from `wanted`; 0: equal */
     enum uk_status status;               /* the interpreter's status */
 };
@@ -34,7 +35,8 @@ struct random_data {
 /* Draws the operands from x, for the sizes in d->size. Outputs that no statement reads start as NaN, integers
  * as all ones. */
 void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x);
-/* Draws sizes and operands from x; `which`: 0 small extents, 1 all of them 1, 2 one of them 0. */
+/* Draws sizes and operands from x; `which`: 0: extents of 1 to 6; 1: all are 1; 2: each is 0 with probability
+ * 1/3, else 1 to 4; 3: 1 to 5. */
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
 /* Computes `wanted` and the status from `start`, again if the caller has changed it. */
 void random_data_interpret(struct random_data *d, struct uk_program *p);

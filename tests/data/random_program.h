@@ -17,8 +17,8 @@
 
 enum { RANDOM_ITERATORS = 4, RANDOM_STAGES = 8, RANDOM_TENSORS = 40, RANDOM_LOOPS = 24 };
 
-/* Values of magnitude at most `most`, in multiples of 2^-fraction; if not `exact`, they are only compared,
- * converted and copied. */
+/* Values of magnitude at most max_magnitude, in multiples of 2^-fraction; if not `exact`, they are only
+ * compared, converted and copied. */
 struct value_range {
     double max_magnitude;
     int fraction;
@@ -37,7 +37,7 @@ struct random_tensor {
 struct random_stage {
     char name[8];
     const char *written; /* the tensor's name */
-    int left, loops;
+    int left, loops;     /* numbers of loops: over the left side's iterators, which come first; all */
     char loop[RANDOM_LOOPS][8];
 };
 
@@ -49,7 +49,9 @@ struct random_program {
     int inputs, scalars, strides;
     int tensors; /* number of tensors that statements write */
     struct random_tensor tensor[RANDOM_TENSORS];
-    char offset[RANDOM_STAGES][64], full_name[RANDOM_STAGES][8]; /* per stage */
+    /* Per stage: the texts to which random_tensor.offset points; name of the tensor that the stage writes if
+     * it reads all parts of another one. */
+    char offset[RANDOM_STAGES][64], full_name[RANDOM_STAGES][8];
     int stages;
     struct random_stage stage[RANDOM_STAGES];
     /* State of the statement being generated. */
@@ -61,7 +63,8 @@ struct random_program {
 void random_program_make(struct random_program *r);
 void random_program_free(struct random_program *r);
 
-/* Draws elements within the ranges: small integers in floats, any bits in integers. */
+/* Draws n elements of an input, within the range that programs assume: floats are integers from -2 to 2,
+ * integers have any bits. */
 void random_elements(uint64_t *x, enum uk_type type, void *to, int64_t n);
 
 #endif
