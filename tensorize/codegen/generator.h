@@ -126,6 +126,7 @@ LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, L
 /* hint.c: alias scopes, after all places are known; marks of each load and store; metadata of
  * loops. */
 void uk_cg_alias_scopes(struct uk_codegen *g);
+/* Makes LLVM use vectors of 512 bits in the function, if the target has them. */
 void uk_cg_prefer_full_vectors(struct uk_codegen *g, LLVMValueRef f);
 void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const struct uk_tensor *t);
 LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
@@ -174,6 +175,7 @@ void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n);
 /* thread.c: code that differs in kernels. uk_cg_runs_in_some_threads: the node contains no loop over threads,
  * so it runs only in the threads that the enclosing loops distribute to. */
 bool uk_cg_runs_in_some_threads(const struct uk_codegen *g, const struct uk_node *n);
+/* A node of a kernel: only the threads that the loops around it use run it. */
 void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
 /* A loop over blocks or threads. */
 void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n);
