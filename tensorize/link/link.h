@@ -4,7 +4,8 @@
  * this process. Uses rooms codegen and lower, LLVM, the functions of runtime and gpu that generated code
  * calls, and simulate/rvp's names of instructions.
  *
- * Data structures: struct uk_backend (LLVM state kept by a context), uk_source, uk_batch, uk_cached.
+ * Data structures: struct uk_backend (compiled imports and objects that a context keeps), uk_source,
+ * uk_batch, uk_cached.
  */
 #ifndef UK_LINK_H
 #define UK_LINK_H
@@ -37,6 +38,7 @@ struct uk_cached {
     struct uk_cached *next;
 };
 
+/* What a context keeps from one compilation to the next. */
 struct uk_backend {
     struct uk_compiled *compiled;
     struct uk_compilable_import *compilable_imports;
@@ -161,7 +163,7 @@ struct uk_batch {
     const struct uk_options *options;
     size_t notes; /* length of the context's notes before the programs were lowered */
     const struct uk_function **function;
-    struct uk_mark *before; /* mark of each program's arena */
+    struct uk_mark *before; /* of each program's arena, before lowering; uk_batch_end releases it to there */
     struct uk_text *steps;  /* steps of each program, as applied */
 };
 /* Checks that there are programs and none of them is NULL. */
@@ -273,6 +275,7 @@ enum uk_status uk_validate_insn(struct uk_build *b, const struct uk_source *s, c
  * the message's location and the statement. */
 bool uk_is_insn_refusal(const char *said, const char *text, const char **where, size_t *where_length,
                         const char **statement);
+/* Fails with that statement, and its location, as the reason. */
 enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const char *where,
                               const char *statement, size_t length);
 /* validate/words.c: finds the first such instruction in RISC-V code; sets its offset and its text. */
