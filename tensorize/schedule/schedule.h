@@ -35,9 +35,9 @@ enum uk_status uk_check_memory(struct uk_schedule *s);
  * uk_fill_stage does it for one stage. */
 enum uk_status uk_fill_tiles(struct uk_schedule *s);
 void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
-/* distribute.c. uk_spread_over_threads gives loops over threads to stages on such buffers that have none; it
- * runs before sums get the stages that initialize them. uk_make_registers then reduces the indices of buffers
- * in registers to those of one thread. */
+/* distribute.c. uk_spread_over_threads gives loops over threads to stages on buffers in shared memory or
+ * registers that have none; it runs before sums get the stages that initialize them. uk_make_registers then
+ * reduces the indices of buffers in registers to those of one thread. */
 enum uk_status uk_spread_over_threads(struct uk_schedule *s);
 enum uk_status uk_make_registers(struct uk_schedule *s);
 /* Rewrites an access to a buffer in registers as one to the thread's own registers, if the stage determines
