@@ -147,7 +147,7 @@ struct uk_context {
     struct uk_arena arena;           /* for parsed declarations of the registry, and targets */
     struct uk_intrinsic *parsed;     /* declarations of the registry parsed so far */
     struct uk_known_target *targets; /* targets used so far */
-    struct uk_backend *backend;      /* of room link: LLVM target machines, bitcode; created on first use */
+    struct uk_backend *backend;      /* of room link: compiled imports and objects; created on first use */
     struct uk_times *times;          /* where the running compilation adds its times; or NULL */
     struct uk_times spent;           /* times of the last compilation */
     struct uk_progress progress;
