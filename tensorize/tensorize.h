@@ -453,7 +453,8 @@ void uk_compute_inline(struct uk_program *p, const char *stage);
 /* Splits a reduction. The new stage `name` reduces over all loops except this one into a buffer, whose first
  * dimension (last, if the loop is the innermost one) is the loop; the stage then reduces over that dimension.
  * `name` keeps the loops and what was done to them; the loop carries no dependence there, so it may be
- * parallel or vectorized. The stage restarts with fresh loops; its loop keeps its name. */
+ * parallel or vectorized. The stage starts again with new loops, one per dimension of its output, and the
+ * loop under its old name; earlier steps on the old loops apply to `name` only. */
 void uk_rfactor(struct uk_program *p, const char *loop, const char *name);
 /* Replaces the nest that begins with the loop by calls of the kernel, if it is proved that both compute the
  * same; else compiling fails with UK_NO_MATCH. kernel: a name of the registry or of an intrinsic of the
@@ -486,9 +487,9 @@ struct uk_options {
      */
     const char *target;
     /* If set, a stage that no kernel computes is UK_NO_MATCH; otherwise it runs as plain loops, and a note
-     * says which and why. Cheap copies are allowed in either case, and uk_explain() names them: they take
-     * less time than the tensorized stage that reads them, counting 2 cycles per element of the copy and 16
-     * terms per cycle of the stage, with all sizes undefined. */
+     * says which and why. Cheap copies are allowed in either case, and uk_explain() names them: with 2 cycles
+     * per element of the copy and 16 terms per cycle of the tensorized stage that reads it, the copy takes
+     * less time than the stage, either for the sizes that are defined or if none were. */
     bool require_kernels;
     /* uk_explain() and messages list all kernels that do not fit, not only the ten closest. */
     bool all_candidates;
