@@ -25,8 +25,8 @@
 
 enum {
     UK_VERIFY_CASES = 500,
-    /* Limit for the operands of a case together with a second one as large as the largest of them, which
-     * exists while the signs of strides change (uk_memory_mirror). */
+    /* Limit for the sum of a case's operands plus the largest of them again: while the signs of strides
+       change, an operand exists twice (uk_memory_mirror). */
     UK_VERIFY_BYTES = 1 << 30,
     UK_VERIFY_SECONDS = 60,           /* limit of CPU time for a call */
     UK_VERIFY_WALL_CLOCK_FACTOR = 20, /* limit of wall-clock time in multiples of that: a call may wait, and
