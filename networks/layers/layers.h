@@ -21,11 +21,11 @@ struct uk_operator {
      * result and of input 0. `express` makes such a text in the graph's arena; NULL: no memory. */
     const char *expression;
     const char *(*express)(struct uk_graph *g, const struct uk_graph_node *n);
-    bool is_boolean;     /* the result is boolean; else it has the type of input 0 */
-    bool is_mixed;       /* element by element; inputs may have different types */
-    bool is_union;       /* Concat: producers may write its inputs directly into the result (slices.c) */
-    bool is_part;        /* Split, Slice: the results may be slices of the input's memory (slices.c) */
-    bool is_view;        /* the result has input 0's elements under another shape */
+    bool is_boolean; /* the result is boolean; else it has the type of input 0 */
+    bool is_mixed;   /* element by element; inputs may have different types */
+    bool is_union;   /* Concat, Border: producers may write its inputs directly into the result (slices.c) */
+    bool is_part;    /* Split, Slice: the results may be slices of the input's memory (slices.c) */
+    bool is_view;    /* the result has input 0's elements under another shape */
     bool channels_last;  /* its kernels are fast with channels innermost */
     bool is_channelwise; /* element by element, but a one-dimensional input has an element per channel,
                             dimension 1 */
