@@ -4,8 +4,8 @@
  *
  * A measurement consists of points. A point times one loop of known length: one sample per round, until the
  * time is up. A sample is in cycles: its time divided by that of a chain of dependent additions, one per
- * cycle, timed before and after it. The result of a point is the largest of its lowest twentieth of samples,
- * because other programs, virtual machines and interrupts only add time.
+ * cycle, timed before and after it. The result of a point is the 5th percentile of its samples, because other
+ * programs, virtual machines and interrupts only add time.
  */
 #ifndef UK_MEASURE_H
 #define UK_MEASURE_H
