@@ -140,7 +140,8 @@ bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int oper
 
 /* ---- forms.c ---- */
 
-/* Checks that the kernel has the forms (compute, reset, update) that the nest needs; sets t->m.first. */
+/* Checks that the kernel has the forms (compute, reset, update) that the nest needs; sets t->m.begins_sums.
+ */
 bool uk_match_forms(struct uk_attempt *t);
 
 /* ---- tile.c: conditions on every tile, once axes and operands are known ---- */
