@@ -126,7 +126,7 @@ int64_t uk_value_elements(const struct uk_graph_value *v);
  * bytes, once that is planned. */
 void uk_value_strides(const struct uk_graph_value *v, int64_t stride[UK_RANK]);
 int64_t uk_value_offset(const struct uk_graph_value *v);
-/* The shape as text, "1x3x224x224", in one of a few static buffers that later calls reuse. */
+/* The shape as text, "1x3x224x224", in one of a few buffers of the thread that later calls reuse. */
 const char *uk_value_shape(const struct uk_graph_value *v);
 
 /* Returns the attribute of that name, or NULL. */

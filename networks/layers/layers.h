@@ -130,7 +130,7 @@ void uk_write_result(struct uk_writer *w, const struct uk_graph_node *n, const c
 enum uk_status uk_write_program(struct uk_writer *w, const char **text);
 void uk_writer_end(struct uk_writer *w);
 
-/* Text "i0, i1, i2" for n iterators, in one of a few static buffers that later calls reuse. */
+/* Text "i0, i1, i2" for n iterators, in one of a few buffers of the thread that later calls reuse. */
 const char *uk_iterators(int n);
 /* The number as program text that reads back as the same value. */
 const char *uk_number_text(double v, bool single);

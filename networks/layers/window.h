@@ -31,7 +31,7 @@ enum uk_status uk_window_numbers(struct uk_graph *g, const struct uk_graph_node 
 /* True if a window reads outside of the image. */
 bool uk_window_pads(const struct uk_window *w);
 /* Text ", 2*i2 + r0 - 1, ...", the subscripts of an input. This text and the next three are in one of a few
- * static buffers that later calls reuse. */
+ * buffers of the thread that later calls reuse. */
 const char *uk_window_subscripts(const struct uk_window *w);
 /* ", r0, r1", the filter's subscripts (0 if its extent is 1); "r0, r1", a reduction's iterators, without
  * those of extent 1. */
