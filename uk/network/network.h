@@ -56,7 +56,8 @@ int uk_net_check_outputs(const struct uk_net_job *j);
 /* Prints each output's first elements and sum, and writes the outputs to files. Exit status. */
 int uk_net_write_outputs(const struct uk_net_job *j);
 double uk_net_element(enum uk_type type, const void *data, size_t i);
-/* Writes a tensor to a file in the format of its extension. Exit status. */
+/* Writes a tensor to a file: in NumPy's format if its name ends in .npy, else the raw elements. Exit status.
+ */
 int uk_net_write_tensor(const char *path, const struct uk_network_tensor *t, const void *data);
 
 /* ---- device.c: on a GPU ---- */

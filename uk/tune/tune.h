@@ -214,8 +214,8 @@ double tune_elapsed(const struct tune *t);
 /* Measures the reference and the finalists in alternation, fastest first, until one wins; otherwise the
  * reference does. *steps is NULL if the time was up. Exit status. */
 int tune_decide(struct tune *t, const char **steps, double *speed);
-/* The schedule to write if nothing was decided: the fastest so far, unless it is slower than the
- * reference. */
+/* The schedule to write if nothing was decided: the fastest so far or, unless it is faster than the reference
+ * by more than noise, the reference. */
 const char *tune_best_so_far(const struct tune *t, double *speed);
 /* Writes the schedule and, as comments, how it was found. Exit status. */
 int tune_write(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed,
