@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <stdlib.h>
 #include "command.h"
 #include "uk.h"
-
-int uk_complain(int status, const char *format, ...) {
-    va_list ap;
-
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return status;
-}
 
 void allow_tolerances(struct random_data *d, const struct uk_program *p) {
     struct uk_tolerance *each = uk_tolerances(p, d->size);

@@ -23,6 +23,7 @@ struct run {
     struct uk_function *loops; /* set by run_loops() */
     struct uk_text *report;    /* the report of uk_lower(); NULL: not wanted */
     void *workspace;           /* NULL unless the workspace is an argument */
+    void *device;              /* for `call` */
     /* Calls the module, for instance through a GPU's memory; NULL: uk_module_call(). */
     int (*call)(const struct run *r, const int64_t *sizes, struct random_data *d);
     const char *repeat_arguments; /* for messages: arguments that repeat this run */

@@ -1,58 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "compiled.h"
+#include "test_options.h"
 
 const char *const targets[TARGETS] = {"amdgcn-gfx906", "amdgcn-gfx90a"};
 
-int uk_complain(int status, const char *format, ...) {
-    va_list ap;
-
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return status;
-}
-
-static bool compile(struct compiled *p, const char *name, const char *text, size_t length, int ordinal) {
-    const struct uk_options o = {.target = targets[ordinal]};
-
-    *p = (struct compiled){.name = name, .target = o.target, .context = uk_context_create()};
-    assert_non_null(p->context);
-    if (uk_program_parse(p->context, name, text, length, &p->program))
-        fail_msg("%s", uk_context_message(p->context));
-    assert_true(uk_program_sizes(p->program) <= SIZES && uk_program_tensors(p->program) <= TENSORS);
-    const enum uk_status status = uk_compile(p->program, &o, &p->module);
-    if (status == UK_NO_MATCH && strstr(uk_context_message(p->context), "lacks"))
+bool compile_text(struct run *r, const char *name, const char *text, int ordinal) {
+    *r = (struct run){.context = uk_context_create(),
+                      .options.target = targets[ordinal],
+                      .call = call_on_gpu,
+                      .repeat_arguments = name};
+    assert_non_null(r->context);
+    r->program = run_parse(r->context, name, text, NULL);
+    const enum uk_status status = run_compile(r);
+    if (status == UK_NO_MATCH && strstr(uk_context_message(r->context), "lacks"))
         return false;
     if (status)
-        fail_msg("%s: %s", o.target, uk_context_message(p->context));
+        fail_msg("%s: %s", targets[ordinal], uk_context_message(r->context));
     return true;
 }
 
-bool compile_text(struct compiled *p, const char *name, const char *text, int ordinal) {
-    return compile(p, name, text, strlen(text), ordinal);
-}
+bool compile_file(struct run *r, const char *path, int ordinal) {
+    char *text = read_text(path);
+    const bool compiles = compile_text(r, path, text, ordinal);
 
-bool compile_file(struct compiled *p, const char *path, int ordinal) {
-    size_t length;
-    char *text = uk_read_file(path, &length);
-
-    assert_non_null(text);
-    const bool compiles = compile(p, path, text, length, ordinal);
     free(text);
     return compiles;
 }
 
-void compiled_end(struct compiled *p) {
-    uk_module_destroy(p->module);
-    uk_program_destroy(p->program);
-    uk_context_destroy(p->context);
+void compiled_end(struct run *r) {
+    run_end(r);
+    uk_context_destroy(r->context);
 }
 
 struct uk_gpu *open_gpu(const char *kind, int ordinal) {
@@ -64,22 +43,28 @@ struct uk_gpu *open_gpu(const char *kind, int ordinal) {
     return gpu;
 }
 
-enum uk_status call_compiled(const struct compiled *p, struct uk_gpu *gpu, const int64_t *size,
-                             struct uk_data *data) {
-    uk_gpu_address at[TENSORS];
-    void *argument[TENSORS + 1] = {gpu};
+int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d) {
+    uk_gpu_address at[RANDOM_DATA_TENSORS];
+    void *argument[RANDOM_DATA_TENSORS + 1] = {r->device};
 
-    for (int i = 0; i < data->count; i++) {
-        const struct uk_array *a = &data->array[i];
-
-        assert_int_equal(uk_gpu_alloc(gpu, a->bytes, &at[i]), UK_OK);
-        assert_int_equal(uk_gpu_upload(gpu, at[i], a->origin, a->bytes), UK_OK);
+    for (int i = 0; i < d->tensors; i++) {
+        assert_int_equal(uk_gpu_alloc(r->device, d->bytes[i], &at[i]), UK_OK);
+        assert_int_equal(uk_gpu_upload(r->device, at[i], d->origin[i], d->bytes[i]), UK_OK);
         argument[i + 1] = (void *)(uintptr_t)at[i];
     }
-    const enum uk_status status = (enum uk_status)uk_module_call(p->module, size, NULL, argument);
-    for (int i = 0; i < data->count; i++) {
-        assert_int_equal(uk_gpu_download(gpu, data->array[i].origin, at[i], data->array[i].bytes), UK_OK);
-        assert_int_equal(uk_gpu_free(gpu, at[i]), UK_OK);
+    const int status = uk_module_call(r->module, sizes, d->scalar, argument);
+    for (int i = 0; i < d->tensors; i++) {
+        assert_int_equal(uk_gpu_download(r->device, d->origin[i], at[i], d->bytes[i]), UK_OK);
+        assert_int_equal(uk_gpu_free(r->device, at[i]), UK_OK);
     }
     return status;
+}
+
+void product_data(struct random_data *d, struct uk_program *p, const int64_t mnk[3], int64_t stride) {
+    for (int i = 0; i < uk_program_sizes(p); i++) {
+        const char *at = strchr("MNK", uk_program_size_name(p, i)[0]);
+
+        d->size[i] = at ? mnk[at - "MNK"] : stride;
+    }
+    random_data_fill(d, p, 1);
 }

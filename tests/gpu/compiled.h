@@ -4,30 +4,25 @@
 #define TESTS_GPU_COMPILED_H
 
 #include "gpu/gpu.h"
-#include "uk.h"
+#include "run_program.h"
 
-enum { TARGETS = 2, SIZES = 8, TENSORS = 4 };
+enum { TARGETS = 2 };
 /* Targets of the simulator's devices, in their order. */
 extern const char *const targets[TARGETS];
 
-struct compiled {
-    const char *name, *target;
-    struct uk_context *context;
-    struct uk_program *program;
-    struct uk_module *module;
-};
-
-/* Reads and compiles a program; a failure ends the test. False: its schedule names a kernel that the target
- * does not support; then there is no module. */
-bool compile_file(struct compiled *p, const char *path, int ordinal);
-/* The same for a text, which must outlive it. */
-bool compile_text(struct compiled *p, const char *name, const char *text, int ordinal);
-void compiled_end(struct compiled *p);
+/* Reads and compiles a program in a context of its own; a failure ends the test. False: its schedule names a
+ * kernel that the target does not support; then there is no module. r->repeat_arguments is the path. */
+bool compile_file(struct run *r, const char *path, int ordinal);
+/* The same for a text; the name must outlive it. */
+bool compile_text(struct run *r, const char *name, const char *text, int ordinal);
+void compiled_end(struct run *r);
 
 /* Ends the test if the device cannot be opened. */
 struct uk_gpu *open_gpu(const char *kind, int ordinal);
-/* Calls it with arrays in device memory of exactly their size, and copies all of them back. */
-enum uk_status call_compiled(const struct compiled *p, struct uk_gpu *gpu, const int64_t *size,
-                             struct uk_data *data);
+/* For r->call: calls the module on the GPU r->device with operands in device memory of exactly their size, and
+ * copies all of them back. */
+int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d);
+/* Draws operands for M, N and K; every other size is `stride`. */
+void product_data(struct random_data *d, struct uk_program *p, const int64_t mnk[3], int64_t stride);
 
 #endif

@@ -5,11 +5,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 #include "compiled.h"
 #include "driver.h"
 #include "interpret/interpret.h"
@@ -109,7 +106,7 @@ static const char loop[] =
     "split S.i 4 -> so si\nbind so block.x\nbind si thread.x\n"
     "split C.j 64 -> jo ji\nreorder C.k C.i jo ji\nbind C.i block.y\nbind jo block.x\nbind ji thread.x\n";
 
-static enum uk_status call(const struct compiled *p, struct uk_gpu *on, const int64_t size[2], uintptr_t a,
+static enum uk_status call(const struct run *p, struct uk_gpu *on, const int64_t size[2], uintptr_t a,
                            uintptr_t c) {
     return (enum uk_status)uk_module_call(p->module, size, NULL, (void *[]){on, (void *)a, (void *)c});
 }
@@ -126,7 +123,7 @@ static const uintptr_t here = 1 << 20, there = (uintptr_t)1 << 60;
 /* ---- tests ---- */
 
 static void arguments(void **unused) {
-    struct compiled p;
+    struct run p;
     const int64_t size[2] = {10, 100}, negative[2] = {10, -1}, none[2] = {0, 100};
 
     (void)unused;
@@ -150,7 +147,7 @@ static void arguments(void **unused) {
 static void grids(void **unused) {
     const int64_t most_y[2] = {65535, 64}, more_y[2] = {65536, 64}, most_x[2] = {1, 64 * (int64_t)INT32_MAX},
                   more_x[2] = {1, 64 * (int64_t)INT32_MAX + 1};
-    struct compiled p;
+    struct run p;
 
     (void)unused;
     assert_true(compile_text(&p, "rows.uk", rows, 1));
@@ -166,7 +163,7 @@ static void grids(void **unused) {
 /* If the second kernel's grid is too large, the first is not launched. */
 static void later_grids(void **unused) {
     const int64_t most[2] = {4, 65535}, more[2] = {4, 65536};
-    struct compiled p;
+    struct run p;
 
     (void)unused;
     assert_true(compile_text(&p, "two.uk", two, 1));
@@ -180,7 +177,7 @@ static void later_grids(void **unused) {
 /* A too large grid inside a loop is also refused before any launch; kernels of an empty loop have no grid. */
 static void grids_in_loops(void **unused) {
     const uintptr_t far = (uintptr_t)1 << 50;
-    struct compiled p;
+    struct run p;
 
     (void)unused;
     assert_true(compile_text(&p, "loop.uk", loop, 1));
@@ -204,7 +201,7 @@ static void grids_in_loops(void **unused) {
 
 /* Runs the program `two` on a device on which the call of this number fails (0: none). If the run succeeds, C
  * must be right. */
-static enum uk_status run_two(const struct compiled *p, enum call which, int number) {
+static enum uk_status run_two(const struct run *p, enum call which, int number) {
     enum { ROWS = 7, COLUMNS = 9 };
     const int64_t size[2] = {ROWS, COLUMNS};
     float a[ROWS][COLUMNS], c[COLUMNS][ROWS];
@@ -241,7 +238,7 @@ static void failures(void **unused) {
         {FIND, 1, UK_DEVICE, {1, 1, 1, 0}},         {LAUNCH, 1, UK_DEVICE, {1, 1, 1, 1}},
         {FIND, 2, UK_DEVICE, {1, 1, 2, 1}},         {LAUNCH, 2, UK_DEVICE, {1, 1, 2, 2}},
     };
-    struct compiled p;
+    struct run p;
 
     (void)unused;
     imaginary = false;
@@ -268,7 +265,7 @@ static void failures(void **unused) {
 
 /* A code object for gfx906 on a gfx90a. */
 static void other_device(void **unused) {
-    struct compiled p;
+    struct run p;
 
     (void)unused;
     assert_true(compile_text(&p, "rows.uk", rows, 0));
@@ -293,7 +290,7 @@ static void small_float_scalars(void **state) {
         LEAST = -26,
         MOST = 17
     };
-    struct compiled p;
+    struct run p;
     uk_gpu_address at;
     float y[2];
 

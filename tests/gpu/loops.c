@@ -9,12 +9,9 @@
  * Tries every STEP-th change of each kind.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "compiled.h"
 #include "driver.h"
 #include "link/link.h"
@@ -100,67 +97,36 @@ static void change_nodes(struct change *c, struct uk_node *n, bool in_kernel) {
 /* ---- one program ---- */
 
 struct trial {
-    struct compiled compiled;
+    struct run run;
     const struct uk_target *target;
-    struct uk_gpu *gpu;
-    struct uk_data wanted[CALLS];
-    int64_t size[CALLS][SIZES];
+    struct random_data data[CALLS];
 };
-
-static void begin_call(struct trial *t, int i) {
-    struct uk_program *p = t->compiled.program;
-
-    for (int s = 0; s < uk_program_sizes(p); s++) {
-        const char *at = strchr("MNK", uk_program_size_name(p, s)[0]);
-
-        t->size[i][s] = at ? values[i][at - "MNK"] : 260;
-    }
-    assert_int_equal(uk_data_create(&t->wanted[i], p, t->size[i]), 0);
-    uk_data_integers(&t->wanted[i]);
-    assert_int_equal(uk_program_interpret(p, t->size[i], NULL, t->wanted[i].origins), UK_OK);
-}
 
 /* Lowers and builds the program with the change; false: there is none of that number. */
 static bool build(struct trial *t, struct change *c) {
-    const struct uk_options o = {.target = t->compiled.target};
-    struct uk_context *context = t->compiled.context;
+    struct run *r = &t->run;
     struct uk_function *f;
 
-    uk_module_destroy(t->compiled.module);
-    t->compiled.module = NULL;
-    uk_context_enter(context, t->compiled.name);
-    if (uk_lower(t->compiled.program, t->target, &o, NULL, NULL, &f))
-        fail_msg("%s", uk_context_message(context));
-    c->arena = &t->compiled.program->arena;
+    uk_module_destroy(r->module);
+    r->module = NULL;
+    if (run_lower(r->program, &r->options, NULL, NULL, &f))
+        fail_msg("%s", uk_context_message(r->context));
+    c->arena = &r->program->arena;
     change_nodes(c, f->body, false);
     if (!c->done)
         return false;
-    t->compiled.module = uk_module_create();
-    assert_non_null(t->compiled.module);
-    if (uk_module_build(context, f, t->target, t->compiled.module))
-        fail_msg("%s: %s", c->where, uk_context_message(context));
+    assert_non_null(r->module = uk_module_create());
+    if (uk_module_build(r->context, f, t->target, r->module))
+        fail_msg("%s: %s", c->where, uk_context_message(r->context));
     return true;
-}
-
-static bool differs(const struct uk_data *got, const struct uk_data *wanted) {
-    bool same = true;
-
-    for (int i = 0; i < got->count; i++)
-        same = same && !memcmp(got->array[i].origin, wanted->array[i].origin, got->array[i].bytes);
-    return !same;
 }
 
 static bool is_caught(struct trial *t) {
     bool caught = false;
+    char where[64];
 
-    for (int i = 0; i < CALLS && !caught; i++) {
-        struct uk_data got;
-
-        assert_int_equal(uk_data_create(&got, t->compiled.program, t->size[i]), 0);
-        uk_data_integers(&got);
-        caught = call_compiled(&t->compiled, t->gpu, t->size[i], &got) || differs(&got, &t->wanted[i]);
-        uk_data_free(&got);
-    }
+    for (int i = 0; i < CALLS && !caught; i++)
+        caught = run_call(&t->run, &t->data[i]) || !random_data_same(&t->data[i], t->run.program, where);
     return caught;
 }
 
@@ -175,10 +141,11 @@ static int try_all(struct trial *t, enum kind kind) {
             break;
         if (is_caught(t))
             continue;
-        print_error("%s on %s: %s: not caught\n", t->compiled.name, t->compiled.target, c.where);
+        print_error("%s on %s: %s: not caught\n", t->run.repeat_arguments, t->run.options.target, c.where);
         missed++;
     }
-    print_message("%s on %s: %d %s\n", t->compiled.name, t->compiled.target, tried, kind_name[kind]);
+    print_message("%s on %s: %d %s\n", t->run.repeat_arguments, t->run.options.target, tried,
+                  kind_name[kind]);
     assert_true(tried > 0);
     return missed;
 }
@@ -187,19 +154,19 @@ static int run_on(const char *path, int ordinal) {
     struct trial t = {0};
     int missed = 0;
 
-    if (compile_file(&t.compiled, path, ordinal)) {
-        t.gpu = open_gpu("sim", ordinal);
-        assert_int_equal(uk_target_find(t.compiled.context, t.compiled.target, &t.target), UK_OK);
+    if (compile_file(&t.run, path, ordinal)) {
+        t.run.device = open_gpu("sim", ordinal);
+        assert_int_equal(uk_target_find(t.run.context, targets[ordinal], &t.target), UK_OK);
         for (int i = 0; i < CALLS; i++)
-            begin_call(&t, i);
+            product_data(&t.data[i], t.run.program, values[i], 260);
         assert_false(is_caught(&t));
         for (int kind = 0; kind < KINDS; kind++)
             missed += try_all(&t, (enum kind)kind);
         for (int i = 0; i < CALLS; i++)
-            uk_data_free(&t.wanted[i]);
-        uk_gpu_close(t.gpu);
+            random_data_free(&t.data[i]);
+        uk_gpu_close(t.run.device);
     }
-    compiled_end(&t.compiled);
+    compiled_end(&t.run);
     return missed;
 }
 

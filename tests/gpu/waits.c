@@ -13,12 +13,9 @@
  */
 #include <elf.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "amdgpu.h"
 #include "compiled.h"
 #include "driver.h"
@@ -96,32 +93,14 @@ struct executed {
 
 struct trial {
     const struct example *example;
-    struct compiled compiled;
+    struct run run;
     int ordinal, calls;
-    struct uk_data wanted[MOST_CALLS];
-    int64_t size[MOST_CALLS][SIZES];
+    struct random_data data[MOST_CALLS];
     /* over all calls without a change */
     struct executed executed[MOST_CODE];
     struct change changes[MOST];
     int n_changes;
 };
-
-static void begin_call(struct trial *t) {
-    const int64_t *values = t->example->calls[t->calls];
-    int64_t *size = t->size[t->calls];
-    struct uk_data *wanted = &t->wanted[t->calls];
-    const int sizes = uk_program_sizes(t->compiled.program);
-
-    for (int i = 0; i < sizes; i++) {
-        const char *at = strchr("MNK", uk_program_size_name(t->compiled.program, i)[0]);
-
-        size[i] = sizes == 1 ? values[0] : at ? values[at - "MNK"] : 300;
-    }
-    assert_int_equal(uk_data_create(wanted, t->compiled.program, size), 0);
-    uk_data_integers(wanted);
-    assert_int_equal(uk_program_interpret(t->compiled.program, size, NULL, wanted->origins), UK_OK);
-    t->calls++;
-}
 
 /* Prepares a program. False: it is not for the target. */
 static bool begin(struct trial *t, const char *directory, const struct example *e, int ordinal) {
@@ -129,30 +108,32 @@ static bool begin(struct trial *t, const char *directory, const struct example *
 
     *t = (struct trial){.example = e, .ordinal = ordinal};
     snprintf(path, sizeof path, "%s/%s", directory, e->name);
-    if (!compile_file(&t->compiled, path, ordinal))
+    if (!compile_file(&t->run, path, ordinal))
         return false;
-    while (t->calls < MOST_CALLS && e->calls[t->calls][0] >= 0)
-        begin_call(t);
+    for (; t->calls < MOST_CALLS && e->calls[t->calls][0] >= 0; t->calls++) {
+        const int64_t *at = e->calls[t->calls], one[] = {at[0], at[0], at[0]};
+
+        product_data(&t->data[t->calls], t->run.program, uk_program_sizes(t->run.program) == 1 ? one : at,
+                     300);
+    }
     return true;
 }
 
 static void end(struct trial *t) {
     for (int i = 0; i < t->calls; i++)
-        uk_data_free(&t->wanted[i]);
-    compiled_end(&t->compiled);
+        random_data_free(&t->data[i]);
+    compiled_end(&t->run);
 }
 
 /* Calls the program and returns its status; *same, which may be NULL: true if the tensors are as expected. */
-static enum uk_status call(const struct trial *t, struct uk_gpu *gpu, int number, bool *same) {
-    struct uk_data got;
+static enum uk_status call(struct trial *t, struct uk_gpu *gpu, int number, bool *same) {
+    char where[64];
 
-    assert_int_equal(uk_data_create(&got, t->compiled.program, t->size[number]), 0);
-    uk_data_integers(&got);
-    const enum uk_status status = call_compiled(&t->compiled, gpu, t->size[number], &got);
+    t->run.device = gpu;
+    const int status = run_call(&t->run, &t->data[number]);
     if (same)
-        *same = !status && uk_data_equal(&got, &t->wanted[number], t->size[number], NULL);
-    uk_data_free(&got);
-    return status;
+        *same = !status && random_data_same(&t->data[number], t->run.program, where);
+    return (enum uk_status)status;
 }
 
 /* ---- the changes ---- */
@@ -242,7 +223,7 @@ static const char *covering(const struct trial *t, const struct change *c, const
 enum outcome { REPORTED, COVERED, MISSED };
 
 /* Runs all calls with the change. */
-static enum outcome try_change(const struct trial *t, const struct change *c) {
+static enum outcome try_change(struct trial *t, const struct change *c) {
     static struct executed now[MOST_CODE];
     const char *by = NULL;
     bool found = false;

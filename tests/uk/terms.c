@@ -5,54 +5,37 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "language/language.h"
+#include "random_data.h"
 #include "uk.h"
 #include "test_context.h"
 
 enum { MOST_SIZES = 4 };
 
-int uk_complain(int status, const char *format, ...) {
-    va_list ap;
-
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return status;
-}
-
 /* `operations`: per term, in addition to the addition. */
 static void counts(const char *text, int operations, const int64_t size[MOST_SIZES]) {
+    struct random_data d = {.uninterpreted = true};
     struct uk_program *p;
     double sum = 0;
 
     if (uk_program_parse(context, "terms.uk", text, strlen(text), &p))
         fail_msg("%s", uk_context_message(context));
-    int tensors = uk_program_tensors(p);
-    double **tensor = calloc((size_t)tensors, sizeof *tensor);
-    assert_non_null(tensor);
-    for (int i = 0; i < tensors; i++) {
-        const int64_t n = uk_program_tensor_elements(p, i, size);
-
-        assert_non_null(tensor[i] = calloc((size_t)n + 1, sizeof **tensor));
-        for (int64_t e = 0; e < n; e++)
-            tensor[i][e] = 1;
-    }
-    if (uk_program_interpret(p, size, NULL, (void *const *)tensor))
-        fail_msg("%s", uk_context_message(context));
-    const int64_t n = uk_program_tensor_elements(p, tensors - 1, size);
-    for (int64_t e = 0; e < n; e++)
-        sum += tensor[tensors - 1][e];
+    memcpy(d.size, size, MOST_SIZES * sizeof *size);
+    random_data_fill(&d, p, 1);
+    for (int i = 0; i < d.tensors; i++)
+        for (size_t e = 0; e < d.bytes[i] / sizeof(double); e++)
+            ((double *)(void *)(d.start[i] + RANDOM_DATA_MARGIN))[e] = 1;
+    random_data_interpret(&d, p);
+    assert_int_equal(d.status, UK_OK);
+    const double *c = (const void *)(d.wanted[d.tensors - 1] + RANDOM_DATA_MARGIN);
+    for (size_t e = 0; e < d.bytes[d.tensors - 1] / sizeof *c; e++)
+        sum += c[e];
     const double found = uk_operations(p, size);
     if (found != sum * (operations + 1))
         fail_msg("%.0f operations, and the interpreter adds %.0f terms of %d\n%s", found, sum, operations + 1,
                  text);
-    for (int i = 0; i < tensors; i++)
-        free(tensor[i]);
-    free(tensor);
+    random_data_free(&d);
     uk_program_destroy(p);
 }
 
