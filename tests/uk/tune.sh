@@ -57,7 +57,7 @@ expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
 
 # A search: the result applies and is right; every trial is logged, auto first. In `some` the next search covers this.
 product=$([[ $all ]] && echo matmul.uk || echo matmul_nt.uk)
-expect 0 'schedules measured in' tune $product "${small[@]}" --trials=30 --log=one.jsonl -o one.uk
+expect 0 'schedules measured in' tune $product "${small[@]}" --trials=$([[ $all ]] && echo 30 || echo 24) --log=one.jsonl -o one.uk
 cp err one.err
 [[ -s out ]] && fail 'with -o something was printed on standard output'
 expect 0 '^$' run $product "${small[@]}" --schedule=one.uk --check
@@ -100,7 +100,7 @@ fi
 lines=$(wc -l <one.jsonl)
 printf '{"key":"torn' >>one.jsonl
 expect 0 "one.jsonl has [0-9]* trials of this program and these sizes, and 0 of others" \
-    tune $product "${small[@]}" --trials=6 --log=one.jsonl
+    tune $product "${small[@]}" --trials=2 --log=one.jsonl
 log one.jsonl "len(trials) > $lines and sum(t['start'] and t['speed'] == 1 for t in trials) >= 1"
 python3 - <<'END' || fail 'a known schedule was measured again by the search'
 import json, collections
@@ -117,7 +117,7 @@ expect 1 'precious:1: not a trial of uk tune' tune matmul.uk "${small[@]}" --log
 printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 expect 1 'error: .*do not require kernels' tune softly.uk --size N=1000 --require-kernels -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
-expect 0 'schedules measured' tune softly.uk --size N=1000 --threads=1 --trials=4 -o soft.uk
+expect 0 'schedules measured' tune softly.uk --size N=1000 --threads=1 --trials=2 -o soft.uk
 expect 0 'note: stage .Y. is compiled as plain loops: no (step|kernel) ' run softly.uk --size N=1000 --schedule=soft.uk --check
 
 # A candidate that crashes, one that never ends, one that is wrong: the search continues. The automatic schedule prefers
@@ -141,7 +141,7 @@ END
         "$1" "$2" >"$1.c"
 }
 own_kernel crashes '*(volatile float *)0 = c[i] = a[i] + b[i];'
-expect 0 'crash: .*does not work here' tune with_crashes.uk --size N=4000 --threads=1 --trials=4 --require-kernels \
+expect 0 'crash: .*does not work here' tune with_crashes.uk --size N=4000 --threads=1 --trials=2 --require-kernels \
     --log=crash.jsonl -o crash.steps
 log crash.jsonl 'trials[0]["status"] == "crash" and any(t["status"] == "ok" for t in trials)'
 grep -q 'uk_vadd' crash.steps || fail 'the result does not call the kernel that works'
@@ -159,7 +159,7 @@ schedule
   split Z.i 16 -> io ii
   tensorize ii lies
 END
-expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --trials=4 --log=lie.jsonl
+expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --trials=3 --log=lie.jsonl
 log lie.jsonl 'any(t["status"] == "wrong" and "offset" in t["message"] for t in trials)'
 
 # After a signal: whole lines in the log, the best so far in -o, and no process left. Under nohup, uk tune ignores HUP,
