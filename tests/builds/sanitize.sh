@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in
-# build folders inside the calling one. Arguments: the source tree, that build folder, and `some` or `all`. `some`: the
-# suite `sanitize`, which reads foreign input or makes allocations fail. `all`: the suites `quick` and `change`; from
-# `all` long fuzzing, damaged objects, every allocation and every golden text; and instrumented kernels. UK_OBJECTS and
-# UK_BITCODE: the folders with that build's kernels.
+# build folders inside the calling one. Arguments: the source tree, that build folder, and `all` or a suite: `sanitize`,
+# which reads foreign input, or `sanitize_failures`, which makes allocations and steps fail. `all`: the suites `quick` and
+# `change`; from `all` long fuzzing, damaged objects, every allocation and every golden text; and instrumented kernels.
+# UK_OBJECTS and UK_BITCODE: the folders with that build's kernels.
 set -euo pipefail
 source=$1 outer=$2 which=$3
 
@@ -32,13 +32,16 @@ tested() {
     sed -n '/^Ok:/,$p' "$log"
 }
 
-built=(-Dc_args="$flags" -Dfuzz=true -Dobjects="$UK_OBJECTS" -Dbitcode="$UK_BITCODE")
-if [[ $which == some ]]; then
-    tested sanitized --suite=sanitize -- "${built[@]}"
+built=(-Dfuzz=true -Dobjects="$UK_OBJECTS" -Dbitcode="$UK_BITCODE")
+if [[ $which != all ]]; then
+    # Two suites build in one folder, one after the other.
+    exec 9>"$outer/sanitized.lock"
+    flock 9
+    tested sanitized --suite="$which" -- "${built[@]}" -Dc_args="$flags -fsanitize-ignorelist=$source/tests/builds/not_sanitized.txt"
 else
-    tested sanitized --suite=quick --suite=change -- "${built[@]}"
-    tested sanitized random_fuzz_parser random_fuzz_schedule random_fuzz_network amdgpu_library_all fail_alloc_all \
-        golden_all -- "${built[@]}"
+    tested sanitized_all --suite=quick --suite=change -- "${built[@]}" -Dc_args="$flags"
+    tested sanitized_all random_fuzz_parser random_fuzz_schedule random_fuzz_network amdgpu_library_all fail_alloc_all \
+        golden_all -- "${built[@]}" -Dc_args="$flags"
     # Without -fsanitize=function: tests call kernels of all element types through one function type.
     tested sanitized_kernels --suite=quick --suite=change -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
 fi

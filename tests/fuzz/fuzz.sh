@@ -7,7 +7,7 @@
 #     fuzz.sh TARGET SOURCE DICTIONARY CORPUS OPTION...
 #
 # The program DICTIONARY prints the words of the inputs. The folder CORPUS keeps inputs that reached new code; "" keeps
-# none.
+# none, and takes every third program of golden/.
 set -euo pipefail
 target=$1 source=$2 dictionary=$3 corpus=$4
 shift 4
@@ -19,7 +19,7 @@ mkdir "$work/seeds" "$work/corpus"
 if [[ ${UK_SEEDS-} ]]; then
     "$UK_SEEDS" --write "$work/seeds"
 else
-    "$UK_GOLDEN" "$source/tests/golden" --write "$work/seeds"
+    "$UK_GOLDEN" "$source/tests/golden" $([[ $corpus ]] || echo --third) --write "$work/seeds"
     cp "$source"/examples/*.uk "$work/seeds"
 fi
 if [[ $corpus ]]; then
