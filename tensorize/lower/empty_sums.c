@@ -58,10 +58,36 @@ enum uk_status uk_raise_sizes(struct uk_nest *n) {
     return UK_OK;
 }
 
+/* True if the stage computes something even if the extent is 0, that is if none of its results' subscripts
+ * has it. */
+static bool runs_without(const struct uk_stage *st, const struct uk_index *extent) {
+    for (int k = 0; k < st->iterators; k++)
+        if (!st->reduced[k] && uk_index_equal(st->statement->extent[k], extent))
+            return false;
+    return true;
+}
+
+/* True if a stage that is attached after the loops over the iterator runs even if there is no iteration. */
+static bool has_follower(const struct uk_nest *n, int iterator) {
+    for (int i = 1; i < n->stages; i++) {
+        const struct uk_stage *st = n->member[i].stage;
+        bool inside = false;
+
+        for (int q = 0; q < st->prefix; q++)
+            inside |= n->main->iterator[iterator].coefficient[st->loop[q]->id] != 0;
+        if (st->after && !st->is_copy && st->parent == n->main && !inside &&
+            runs_without(st, n->main->statement->extent[iterator]))
+            return true;
+    }
+    return false;
+}
+
 bool uk_needs_iterations(const struct uk_nest *n, int iterator) {
     const struct uk_index *e = n->main->statement->extent[iterator];
     int64_t c;
 
+    if (!n->main->reduced[iterator] && !n->main->match && has_follower(n, iterator))
+        return false;
     if (n->main->reduced[iterator] && uk_index_is_int(e, &c))
         return false;
     if (!n->main->reduced[iterator] || is_raised(n, e))

@@ -182,7 +182,19 @@ static bool new_statement(struct random_program *r, bool last, struct piece *v, 
     bool temp = !last && below(r, 2), scan;
 
     choose_iterators(r);
-    *t = (struct random_tensor){.type = random_type(r), .dims = r->left_count};
+    *t = (struct random_tensor){.type = random_type(r)};
+    /* Statements read earlier results of their type and iterators. */
+    if (r->tensors && below(r, 2)) {
+        const struct random_tensor *earlier = &r->tensor[below(r, r->tensors)];
+
+        t->type = earlier->type;
+        if (below(r, 2)) {
+            r->left_count = earlier->dims;
+            r->reduces = 0;
+            memcpy(r->left, earlier->iterator, sizeof r->left);
+        }
+    }
+    t->dims = r->left_count;
     snprintf(t->name, sizeof t->name, "T%d", r->tensors);
     memcpy(t->iterator, r->left, sizeof t->iterator);
     for (int d = 0; d < t->dims; d++)

@@ -155,23 +155,78 @@ static void cache_write(struct random_steps *r) {
     put(r, "cache_write %s at %s -> c%d", st->written, place, r->names++);
 }
 
-static void attach(struct random_steps *r, const char *word) {
-    const struct random_stage *st = any_stage(r), *to = any_stage(r);
+/* The right side of the stage's statement, up to the end of the text. */
+static const char *right_side(const struct random_steps *r, const struct random_stage *st) {
+    char label[16];
 
-    if (to->loops && st != to)
-        put(r, "%s %s %s.%s", word, st->name, to->name, any_loop(r, to));
+    snprintf(label, sizeof label, "%s: ", st->name);
+    const char *left = strstr(r->program->body.text, label);
+    return left ? strchr(left, '=') : NULL;
+}
+
+static bool is_temp(const struct random_steps *r, const struct random_stage *st) {
+    char declared[16];
+
+    snprintf(declared, sizeof declared, "temp %s ", st->written);
+    return strstr(r->program->head.text, declared);
+}
+
+static bool reads(const struct random_steps *r, const struct random_stage *st, const char *tensor) {
+    const char *right = right_side(r, st), *at = right ? strstr(right, tensor) : NULL;
+
+    return at && at < right + strcspn(right, "\n");
+}
+
+static bool is_element_wise(const struct random_steps *r, const struct random_stage *st) {
+    const char *right = right_side(r, st);
+
+    return right && right[-1] == ' ' && st->loops >= st->left && !reads(r, st, "scan ") &&
+           !reads(r, st, "sum(");
+}
+
+/* True if no other stage writes the stage's tensor. */
+static bool writes_alone(const struct random_steps *r, const struct random_stage *st) {
+    for (int i = 0; i < r->program->stages; i++)
+        if (&r->program->stage[i] != st && !strcmp(r->program->stage[i].written, st->written))
+            return false;
+    return true;
+}
+
+/* Draws a stage that reads what another one alone writes; `temp`: only temporaries. False: there is none. */
+static bool any_pair(struct random_steps *r, bool temp, struct random_stage **writer,
+                     struct random_stage **reader) {
+    struct random_stage *const st = r->program->stage;
+    int pairs = 0;
+
+    for (int i = 0; i < r->program->stages; i++)
+        for (int j = i + 1; j < r->program->stages; j++)
+            if ((!temp || is_temp(r, &st[i])) && writes_alone(r, &st[i]) && reads(r, &st[j], st[i].written) &&
+                !below(r, ++pairs)) {
+                *writer = &st[i];
+                *reader = &st[j];
+            }
+    return pairs;
 }
 
 static void compute_at(struct random_steps *r) {
-    attach(r, "compute_at");
+    struct random_stage *writer, *reader;
+
+    if (any_pair(r, true, &writer, &reader) && reader->loops)
+        put(r, "compute_at %s %s.%s", writer->name, reader->name, any_loop(r, reader));
 }
 
 static void reverse_compute_at(struct random_steps *r) {
-    attach(r, "reverse_compute_at");
+    struct random_stage *writer, *reader;
+
+    if (any_pair(r, false, &writer, &reader) && writer->loops)
+        put(r, "reverse_compute_at %s %s.%s", reader->name, writer->name, any_loop(r, writer));
 }
 
 static void compute_inline(struct random_steps *r) {
-    put(r, "compute_inline %s", any_stage(r)->name);
+    struct random_stage *writer, *reader;
+
+    if (any_pair(r, true, &writer, &reader) && is_element_wise(r, writer))
+        put(r, "compute_inline %s", writer->name);
 }
 
 static void rfactor(struct random_steps *r) {
@@ -179,13 +234,6 @@ static void rfactor(struct random_steps *r) {
 
     if (st->loops > st->left)
         put(r, "rfactor %s.%s -> r%d", st->name, any_loop(r, st), r->names++);
-}
-
-static void tensorize(struct random_steps *r) {
-    const struct random_stage *st = any_stage(r);
-
-    if (st->loops)
-        put(r, "tensorize %s.%s auto", st->name, any_loop(r, st));
 }
 
 /* One row per kind; weights are relative to their sum. */
@@ -199,15 +247,14 @@ static const struct step_kind {
     {"tile", 2, tile},
     {"parallel", 2, parallel},
     {"pack", 3, pack},
-    {"tensorize", 1, tensorize},
     {"fuse", 2, fuse},
     {"unroll", 2, unroll},
     {"vectorize", 2, vectorize},
     {"cache_read", 2, cache_read},
     {"cache_write", 2, cache_write},
-    {"compute_at", 2, compute_at},
-    {"reverse_compute_at", 2, reverse_compute_at},
-    {"compute_inline", 1, compute_inline},
+    {"compute_at", 8, compute_at}, /* most programs have no stages that it is for */
+    {"reverse_compute_at", 8, reverse_compute_at},
+    {"compute_inline", 8, compute_inline},
     {"rfactor", 2, rfactor},
 };
 
@@ -233,12 +280,17 @@ struct random_steps *random_steps_make(struct random_program *p) {
     r->x = random_next(&p->x) | 1;
     r->program = p;
     for (int n = below(r, 9); n > 0 && r->steps < RANDOM_STEPS; n--) {
-        int kind = any_kind(r), before = r->steps;
+        const int before = r->steps;
 
-        kinds[kind].make(r);
-        if (r->steps > before) {
-            r->kind[before] = kind + 1;
-            made[kind]++;
+        /* Some kinds are for few programs. */
+        for (int tries = 0; tries < 4 && r->steps == before; tries++) {
+            const int kind = any_kind(r);
+
+            kinds[kind].make(r);
+            if (r->steps > before) {
+                r->kind[before] = kind + 1;
+                made[kind]++;
+            }
         }
     }
     return r;

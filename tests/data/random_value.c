@@ -174,7 +174,7 @@ static bool earlier_element(struct random_program *r, enum uk_type type, struct 
         for (int d = 0; d < t->dims; d++) {
             size_t length = strlen(index);
 
-            usable = usable && random_is_used(r, t->iterator[d]);
+            usable = usable && !t->part[d] && random_is_used(r, t->iterator[d]);
             snprintf(index + length, sizeof index - length, "%s%s%s", d ? ", " : "",
                      random_iterators[t->iterator[d]], t->offset[d]);
         }
