@@ -11,7 +11,8 @@ import sys
 gcc, build = sys.argv[1:3]
 left_out = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 seen = set()
-clangs_own = ("-fsanitize=", "-fno-sanitize", "-g", "-fcolor-diagnostics")
+# Left out: flags of clang's, and those by which the build's files of dependencies would be written.
+left_out_flags = ("-fsanitize=", "-fno-sanitize", "-g", "-fcolor-diagnostics", "-MD", "-MQ", "-MF")
 checked = 0
 failed = False
 for unit in json.loads((pathlib.Path(build) / "compile_commands.json").read_text(encoding="utf-8")):
@@ -26,7 +27,8 @@ for unit in json.loads((pathlib.Path(build) / "compile_commands.json").read_text
     seen.add(known)
     # The compiler may be preceded by a wrapper.
     first = next(i for i, word in enumerate(words) if word.startswith("-"))
-    flags = [word for word in words[first:] if not word.startswith(clangs_own)]
+    flags = [word for word, before in zip(words[first:], words[first - 1:])
+             if not word.startswith(left_out_flags) and before not in ("-MQ", "-MF")]
     run = subprocess.run(
         [gcc, "-fsyntax-only", "-Werror", *flags], cwd=unit["directory"], stderr=subprocess.PIPE, text=True, check=False
     )

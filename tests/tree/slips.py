@@ -54,8 +54,9 @@ def places(text):
 
 
 def run_tests(build, tests):
-    """Returns the names of the tests that failed; None: the source does not compile."""
-    command = ["meson", "test", "-C", str(build), "--timeout-multiplier=3", *tests]  # a mutant may not terminate
+    """Returns the names of the tests that failed, usually one; None: the source does not compile."""
+    # A mutant may not terminate; the first test that fails has caught it.
+    command = ["meson", "test", "-C", str(build), "--timeout-multiplier=3", "--maxfail=1", *tests]
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     failed = re.findall(r"^ *\d+/\d+ (?:.* / |\S+:)?(\S+) +(?:FAIL|TIMEOUT|ERROR)", ran.stdout, re.MULTILINE)
     if ran.returncode and not failed:
