@@ -12,7 +12,6 @@
  * isl's own allocations do not fail here (the linked archive has them under other names), nor do those of
  * LLVM and GMP, which end the process.
  */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,30 +19,21 @@
 #include <string.h>
 #include <cmocka.h>
 #include <isl/ctx.h>
+#include "failing_alloc.h"
 #include "language/language.h"
 
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t m);
-void *__real_realloc(void *p, size_t n);
-void *__real_uk_alloc(struct uk_arena *a, size_t n);
 void __real_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t m);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
 void __wrap_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most);
 void *isl_plain_malloc(size_t n);
 void *isl_plain_calloc(size_t n, size_t m);
 void *isl_plain_realloc(void *p, size_t n);
 
-static long left = -1; /* allocations until one fails; negative: none fails */
 static long made;
 static unsigned long operations; /* bound of isl's operations; 0: that of the library */
 static bool all, first, places;  /* `places` implies `first` */
 
-/* The places that allocate, by return address; filled while `count_sites` is set. */
+/* The places that allocate, by return address. */
 enum { SITES = 4096 };
-static bool count_sites;
 static const void *site[SITES];
 static int site_count[SITES];
 static bool *chosen; /* by number of the allocation: it is to fail */
@@ -59,36 +49,7 @@ static void count_site(const void *from) {
     int n = site_count[i]++;
     if (made < room)
         chosen[made] = all || n == 0 || (!first && (n < 2 || n % 127 == 0));
-}
-
-static bool fails(const void *from) {
-    if (count_sites)
-        count_site(from);
     made++;
-    if (left < 0 || left-- > 0)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-void *__wrap_malloc(size_t n) {
-    return fails(__builtin_return_address(0)) ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t m) {
-    return fails(__builtin_return_address(0)) ? NULL : __real_calloc(n, m);
-}
-
-void *__wrap_realloc(void *p, size_t n) {
-    return fails(__builtin_return_address(0)) ? NULL : __real_realloc(p, n);
-}
-
-/* Single allocations from an arena fail too, not only those of its chunks. */
-void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
-    if (!fails(__builtin_return_address(0)))
-        return __real_uk_alloc(a, n);
-    a->failed = true;
-    return NULL;
 }
 
 void __wrap_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most) {
@@ -219,11 +180,11 @@ static long choose(int n) {
     }
     memset(chosen, 0, (size_t)room * sizeof *chosen);
     made = 0;
-    count_sites = true;
+    seen = count_site;
     c = uk_context_create();
     if (!c || compile(c, n))
         fail_msg("%s: %s", program[n].name, c ? uk_context_message(c) : "no context");
-    count_sites = false;
+    seen = NULL;
     uk_context_destroy(c);
     assert_true(made < room);
     return made;

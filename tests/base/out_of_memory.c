@@ -9,39 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "language/language.h"
+#include "failing_alloc.h"
 #include "text_cases.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t m);
-void *__real_realloc(void *p, size_t n);
-void *__real_uk_alloc(struct uk_arena *a, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t m);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
-
-static long left = -1; /* allocations until one fails; negative: none fails */
-
-static int fails(void) {
-    return left >= 0 && left-- == 0;
-}
-
-void *__wrap_malloc(size_t n) {
-    return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t m) {
-    return fails() ? NULL : __real_calloc(n, m);
-}
-
-void *__wrap_realloc(void *p, size_t n) {
-    return fails() ? NULL : __real_realloc(p, n);
-}
-
-/* Single allocations from an arena fail too, not only those of its chunks. */
-void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
-    return fails() ? NULL : __real_uk_alloc(a, n);
-}
 
 /* Parses and prints the text, and runs the program with all sizes 0. */
 static enum uk_status work(struct uk_context *c, const char *text) {

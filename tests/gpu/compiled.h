@@ -19,8 +19,8 @@ void compiled_end(struct run *r);
 
 /* Ends the test if the device cannot be opened. */
 struct uk_gpu *open_gpu(const char *kind, int ordinal);
-/* For r->call: calls the module on the GPU r->device with operands in device memory of exactly their size, and
- * copies all of them back. */
+/* For r->call: calls the module on the GPU r->device with operands in device memory of exactly their size,
+ * and copies all of them back. */
 int call_on_gpu(const struct run *r, const int64_t *sizes, struct random_data *d);
 /* Draws operands for M, N and K; every other size is `stride`. */
 void product_data(struct random_data *d, struct uk_program *p, const int64_t mnk[3], int64_t stride);

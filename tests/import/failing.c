@@ -13,54 +13,20 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "failing_alloc.h"
 #include "graph/graph.h"
 #include "onnx_text.h"
 
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t m);
-void *__real_realloc(void *p, size_t n);
 char *__real_strdup(const char *s);
 char *__real_strndup(const char *s, size_t n);
-void *__real_uk_alloc(struct uk_arena *a, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t m);
-void *__wrap_realloc(void *p, size_t n);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
-void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
-
-static long left = -1; /* allocations until one fails; negative: none does */
-
-static bool fails(void) {
-    if (left < 0 || left-- > 0)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-void *__wrap_malloc(size_t n) {
-    return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t m) {
-    return fails() ? NULL : __real_calloc(n, m);
-}
-
-void *__wrap_realloc(void *p, size_t n) {
-    return fails() ? NULL : __real_realloc(p, n);
-}
-
 char *__wrap_strdup(const char *s) {
-    return fails() ? NULL : __real_strdup(s);
+    return fails(__builtin_return_address(0)) ? NULL : __real_strdup(s);
 }
 
 char *__wrap_strndup(const char *s, size_t n) {
-    return fails() ? NULL : __real_strndup(s, n);
-}
-
-/* Makes single allocations from an arena fail, not only those of its chunks. */
-void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
-    return fails() ? NULL : __real_uk_alloc(a, n);
+    return fails(__builtin_return_address(0)) ? NULL : __real_strndup(s, n);
 }
 
 static const char *const models[] = {

@@ -3,17 +3,10 @@
  * uk_verify: kernels that are right for easy data, short sums and simple callers, and wrong otherwise; each
  * with a correct variant.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "report.h"
-
-static struct uk_context *context;
 
 #define C(body) "pragma import c \"\"\"\n#include <immintrin.h>\n#include <stdint.h>\n" body "\n\"\"\"\n"
 
@@ -106,10 +99,7 @@ static struct uk_context *context;
     "  compute void f(ptr a, ptr c)\nend\n"
 #define BY_YMM "vmovups (%0), %%ymm3\\n\\tvmovups %%ymm3, (%1)"
 
-static const struct mutant {
-    /* "ok": the kernel is correct */
-    const char *name, *text, *says;
-} mutants[] = {
+static const struct judged mutants[] = {
     /* ---- precision and overflow ---- */
     {"f32", F32_DOT(SUM("float", "a[p] * b[p]", "k")), "ok"},
     {"f32 summed in f64", F32_DOT(SUM("double", "(double)a[p] * b[p]", "k")), "ok"},
@@ -299,42 +289,18 @@ static const struct mutant {
      "changes rdx by"},
 };
 
-/* A wrong kernel must be reported in at least one form. */
-static void is_judged(void **state) {
-    const struct mutant *m = *state;
-    const bool good = !strcmp(m->says, "ok");
-    char *report = report_of(context, m->text, NULL, good ? UK_OK : UK_WRONG_RESULT);
-
-    if (!good && (!strstr(report, "WRONG") || !strstr(report, m->says)))
-        fail_msg("no '%s' in:\n%s", m->says, report);
-    uk_text_free(report);
-}
-
 static void is_found_with_any_seed(void **state) {
     static const char *const names[] = {"5 x 11 of odd k", "2 x 7 of even k", "f32 as bf16", "zeros skipped",
                                         "takes ldc for positive"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             for (uint64_t seed = 1; seed < 6 && !strcmp(mutants[i].name, names[k]); seed++)
-                uk_text_free(report_of(context, mutants[i].text, &(struct uk_verify_options){.seed = seed},
+                uk_text_free(report_of(*state, mutants[i].text, &(struct uk_verify_options){.seed = seed},
                                        UK_WRONG_RESULT));
 }
 
 int main(int argc, char **argv) {
-    enum { COUNT = sizeof mutants / sizeof *mutants };
-    struct CMUnitTest tests[COUNT + 1] = {cmocka_unit_test(is_found_with_any_seed)};
-
-    for (int i = 0; i < COUNT; i++)
-        tests[i + 1] = (struct CMUnitTest){
-            .name = mutants[i].name, .test_func = is_judged, .initial_state = (void *)(uintptr_t)&mutants[i]};
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = cmocka_run_group_tests_name("verify mutants", tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return run_judged("verify mutants", mutants, sizeof mutants / sizeof *mutants, is_found_with_any_seed,
+                      argc > 1 ? argv[1] : NULL);
 }

@@ -3,17 +3,10 @@
  * uk_verify: kernels that round differently from their declaration, return the other zero, or count terms in
  * 16 bits; each with a correct variant. A result that rounds has one right value, and is compared exactly.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "report.h"
-
-static struct uk_context *context;
 
 #define C(body) "pragma import c \"\"\"\n#include <immintrin.h>\n#include <stdint.h>\n" body "\n\"\"\"\n"
 
@@ -90,10 +83,7 @@ static struct uk_context *context;
     "  compute void f(i64 N, f32 s, ptr x, ptr y)\nend\n"
 #define IN_I32 "a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a <= -0x1p31f ? INT32_MIN : (int32_t)"
 
-static const struct wrong {
-    /* "ok": the kernel is correct */
-    const char *name, *text, *says;
-} kernels[] = {
+static const struct judged kernels[] = {
     /* ---- one conversion ---- */
     {"f32 to bf16", MAP("float", "f32", "uint16_t", "bf16", "even(a)", "bf16(x[i])"), "ok"},
     {"f32 to bf16, cut", MAP("float", "f32", "uint16_t", "bf16", "cut(a)", "bf16(x[i])"), "y["},
@@ -217,41 +207,17 @@ static const struct wrong {
     {"halves, 16 bits", HALVES("(uint16_t)k"), "P=65"},
 };
 
-/* A wrong kernel must be reported in at least one form. */
-static void is_judged(void **state) {
-    const struct wrong *w = *state;
-    const bool good = !strcmp(w->says, "ok");
-    char *report = report_of(context, w->text, NULL, good ? UK_OK : UK_WRONG_RESULT);
-
-    if (!good && (!strstr(report, "WRONG") || !strstr(report, w->says)))
-        fail_msg("no '%s' in:\n%s", w->says, report);
-    uk_text_free(report);
-}
-
-/* Checks with other seeds, too. */
+/* Not only with the usual seed. */
 static void is_judged_with_any_seed(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (uint64_t seed = 1; seed < 4; seed++)
-            uk_text_free(report_of(context, kernels[i].text, &(struct uk_verify_options){.seed = seed},
+            uk_text_free(report_of(*state, kernels[i].text, &(struct uk_verify_options){.seed = seed},
                                    strcmp(kernels[i].says, "ok") ? UK_WRONG_RESULT : UK_OK));
 }
 
 int main(int argc, char **argv) {
-    enum { COUNT = sizeof kernels / sizeof *kernels };
-    struct CMUnitTest tests[COUNT + 1];
     const bool all = argc > 1 && !strcmp(argv[1], "--all");
 
-    for (int i = 0; i < COUNT; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = kernels[i].name, .test_func = is_judged, .initial_state = (void *)(uintptr_t)&kernels[i]};
-    tests[COUNT] = (struct CMUnitTest){.name = "any seed", .test_func = is_judged_with_any_seed};
-    if (argc > 1 && !all)
-        cmocka_set_test_filter(argv[1]);
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = _cmocka_run_group_tests("verify rounding", tests, COUNT + all, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return run_judged("verify rounding", kernels, sizeof kernels / sizeof *kernels,
+                      all ? is_judged_with_any_seed : NULL, argc > 1 && !all ? argv[1] : NULL);
 }

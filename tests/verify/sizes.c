@@ -3,17 +3,10 @@
  * uk_verify: kernels that are wrong only for some sizes, strides and addresses, most of them for a
  * combination of two; each with a correct variant.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "report.h"
-
-static struct uk_context *context;
 
 #define C(body) "pragma import c \"\"\"\n#include <stdint.h>\n" body "\n\"\"\"\n"
 
@@ -57,11 +50,8 @@ static struct uk_context *context;
     "  c[] = sum(p) a[p] * b[p]\n  compute void f(i64 P, ptr a, ptr b, ptr c, i64 0)\n"                \
     "  update void f(i64 P, ptr a, ptr b, ptr c, i64 1)\nend\n"
 
-static const struct mutant {
-    /* "ok": the kernel is correct */
-    const char *name, *text, *says;
-} mutants[] = {
-    /* ---- several large sizes ---- */
+static const struct judged mutants[] = {
+    /* ---- several sizes are large ---- */
     {"dense", DENSE("float", "f32", "i * n + j"), "ok"},
     {"dense, offsets of 24 bits", DENSE("float", "f32", "(i * n + j) & 0xffffff"), "c["},
     {"dense bytes, offsets of 24 bits", DENSE("uint8_t", "u8", "(i * n + j) & 0xffffff"), "c["},
@@ -105,29 +95,7 @@ static const struct mutant {
     {"reads in front", DOT("volatile float x = k ? a[-1] : 0; (void)x;", ""), "before the start of a"},
 };
 
-static void is_judged(void **state) {
-    const struct mutant *m = *state;
-    const bool good = !strcmp(m->says, "ok");
-    char *report = report_of(context, m->text, NULL, good ? UK_OK : UK_WRONG_RESULT);
-
-    if (!good && (!strstr(report, "WRONG") || !strstr(report, m->says)))
-        fail_msg("no '%s' in:\n%s", m->says, report);
-    uk_text_free(report);
-}
-
 int main(int argc, char **argv) {
-    enum { COUNT = sizeof mutants / sizeof *mutants };
-    struct CMUnitTest tests[COUNT];
-
-    for (int i = 0; i < COUNT; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = mutants[i].name, .test_func = is_judged, .initial_state = (void *)(uintptr_t)&mutants[i]};
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = cmocka_run_group_tests_name("verify sizes", tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return run_judged("verify sizes", mutants, sizeof mutants / sizeof *mutants, NULL,
+                      argc > 1 ? argv[1] : NULL);
 }
