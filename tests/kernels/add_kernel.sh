@@ -13,7 +13,7 @@ kernel=uk_sgemm_5x4_generic_c
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers -cf - . | tar -C "$copy" -xf -
+tar -C "$source" --exclude='./.?*' --exclude='./build*' -cf - . | tar -C "$copy" -xf -
 cd "$copy"
 
 # block PATTERN: prints the first block of docs/kernels.md with a line that matches.

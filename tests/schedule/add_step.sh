@@ -11,7 +11,7 @@ source=$1
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers -cf - . | tar -C "$copy" -xf -
+tar -C "$source" --exclude='./.?*' --exclude='./build*' -cf - . | tar -C "$copy" -xf -
 cd "$copy"
 
 sed -i 's|^UK_STEP_ROW(REORDER, .*|&\nUK_STEP_ROW(EXCHANGE, "exchange", OTHER, uk_apply_exchange, 0, loop, loop)|' tensorize/language/steps.def
