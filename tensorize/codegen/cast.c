@@ -80,7 +80,9 @@ LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueR
         return float_to_bf16_bits(g, v);
     if (type == UK_F16 && g->device) /* on the host, with or without the instruction */
         return float_to_f16_bits(g, v);
-    if (type == UK_F16 && has_half(g))
+    if (type == UK_F16 && !has_half(g))
+        return LLVMGetPoison(g->i16);
+    if (type == UK_F16)
         return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
                                 "");
     return v;
@@ -98,7 +100,9 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
         v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
         return LLVMBuildBitCast(g->b, v, g->f32, "");
     }
-    if (type == UK_F16 && has_half(g))
+    if (type == UK_F16 && !has_half(g))
+        return LLVMGetPoison(g->f32); /* of the type that callers compute with: LLVM crashes on another */
+    if (type == UK_F16)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
                               "");
     return v;

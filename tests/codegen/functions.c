@@ -328,8 +328,37 @@ static void rows_are_compared(void **state) {
     }
 }
 
+/* Targets without instructions for f16 refuse each function of it. */
+static void half_is_refused(void **state) {
+    static const struct {
+        const char *name;
+        int arguments;
+    } rows[] = {
+#define UK_FUNCTION1(id, name, ...) {name, 1},
+#define UK_FUNCTION2(id, name, ...) {name, 2},
+#include "language/functions.def"
+    };
+    static const char *const without_half[] = {"riscv64", "x86_64-generic"};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const struct uk_options options = {.target = without_half[i % 2]};
+        struct uk_program *p;
+        char text[128], *object;
+        size_t length;
+
+        snprintf(text, sizeof text, "tensor X f16 [N]\ntensor Y f16 [N]\nY[i] = %s(X[i]%s)\n",
+                 rows[i / 2].name, rows[i / 2].arguments == 2 ? ", 3" : "");
+        assert_int_equal(uk_program_parse(context, "half.uk", text, strlen(text), &p), UK_OK);
+        assert_int_equal(uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length), UK_UNSUPPORTED);
+        assert_non_null(strstr(uk_context_message(context), "f16 needs a target with"));
+        uk_program_destroy(p);
+    }
+}
+
 int main(int count, char **words) {
-    const struct CMUnitTest sampled[] = {cmocka_unit_test(rows_are_compared), cmocka_unit_test(singles),
+    const struct CMUnitTest sampled[] = {cmocka_unit_test(rows_are_compared),
+                                         cmocka_unit_test(half_is_refused), cmocka_unit_test(singles),
                                          cmocka_unit_test(doubles), cmocka_unit_test(powers)},
                             single[] = {cmocka_unit_test(all_singles)}, more[] = {cmocka_unit_test(powers)};
 
