@@ -126,7 +126,7 @@ static bool is_caught(struct trial *t) {
     char where[64];
 
     for (int i = 0; i < CALLS && !caught; i++)
-        caught = run_call(&t->run, &t->data[i]) || !random_data_same(&t->data[i], t->run.program, where);
+        caught = run_call(&t->run, &t->data[i]) || !random_data_matches(&t->data[i], t->run.program, where);
     return caught;
 }
 

@@ -132,7 +132,7 @@ static enum uk_status call(struct trial *t, struct uk_gpu *gpu, int number, bool
     t->run.device = gpu;
     const int status = run_call(&t->run, &t->data[number]);
     if (same)
-        *same = !status && random_data_same(&t->data[number], t->run.program, where);
+        *same = !status && random_data_matches(&t->data[number], t->run.program, where);
     return (enum uk_status)status;
 }
 
