@@ -69,7 +69,7 @@ enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gem
                     !plan->product.a_columns && plan->way.rows == plan->way.tile->mr;
     if (i < MOST_PRODUCTS) {
         workspaces[i].begin = (uintptr_t)workspace;
-        workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace_of(plan) : 0);
+        workspaces[i].end = (uintptr_t)workspace + (workspace ? plan->workspace : 0);
     }
     return __real_uk_gemm_run(plan, o, workspace);
 }

@@ -46,7 +46,7 @@ static void run_group(void *context, int64_t index, int64_t thread) {
 
 /* Allocates a workspace for each group; false: out of memory. */
 static bool take_workspace(struct gemm_batch *t) {
-    const size_t one = uk_gemm_workspace_of(&t->prepared.plan), lines = one / 64 + (one % 64 != 0);
+    const size_t one = t->prepared.plan.workspace, lines = one / 64 + (one % 64 != 0);
     size_t all;
 
     t->slice = lines * 64;

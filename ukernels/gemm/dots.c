@@ -110,6 +110,7 @@ static enum uk_status plan_dots(struct gemm_plan *plan) {
     plan->way.kc = k_block(p);
     *(rows > columns ? &plan->row_tasks : &plan->column_tasks) =
         uk_min(gemm_threads(plan), uk_max(rows, columns));
+    gemm_set_workspace(plan, 1);
     return UK_OK;
 }
 

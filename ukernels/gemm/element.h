@@ -244,68 +244,79 @@ static void scale(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const
 
 /* ---- matrix times vector ---- */
 
-static void finish_vector(const struct gemm_vector *v, ELEMENT *y, int64_t i, int64_t count) {
+static const ELEMENT *matrix_of(const struct gemm_vector *v, const struct gemm_operands *o, int64_t i) {
+    return (const ELEMENT *)(v->is_row ? o->b : o->a) + i * (v->is_along ? v->stride : 1);
+}
+
+static ELEMENT *result_of(const struct gemm_vector *v, const struct gemm_operands *o, int64_t i) {
+    return (ELEMENT *)o->c + i * v->y_step;
+}
+
+/* Applies the epilogue to `count` results from the i-th on. */
+static void finish_vector(const struct gemm_vector *v, const struct gemm_operands *o, int64_t i,
+                          int64_t count) {
+    ELEMENT *y = result_of(v, o, i);
+
     if (v->is_row)
-        finish(1, count, y, count, v->epilogue, v->row, v->column + i);
+        finish(1, count, y, count, o->epilogue, 0, i);
     else
-        finish(count, 1, y, v->y_step, v->epilogue, v->row + i, v->column);
+        finish(count, 1, y, v->y_step, o->epilogue, i, 0);
 }
 
-/* Merges `count` sums t into the results of a vector from its i-th on, y = alpha t + beta y, and applies the
- * epilogue. */
-static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t i, int64_t count) {
-    ELEMENT *y = (ELEMENT *)v->y + i * v->y_step;
+/* Merges `count` sums t into the results from the i-th on, y = alpha t + beta y, and applies the epilogue. */
+static void merge_vector(const struct gemm_vector *v, const struct gemm_operands *o, const ELEMENT *t,
+                         int64_t i, int64_t count) {
+    ELEMENT *y = result_of(v, o, i);
 
-    if (v->y_step == 1) {
-        merge(1, count, (ELEMENT)v->alpha, t, count, (ELEMENT)v->beta, y, count);
-    } else {
-        merge(count, 1, (ELEMENT)v->alpha, t, 1, (ELEMENT)v->beta, y, v->y_step);
-    }
-    if (v->epilogue)
-        finish_vector(v, y, i, count);
+    if (v->y_step == 1)
+        merge(1, count, (ELEMENT)o->alpha, t, count, (ELEMENT)o->beta, y, count);
+    else
+        merge(count, 1, (ELEMENT)o->alpha, t, 1, (ELEMENT)o->beta, y, v->y_step);
+    if (o->epilogue)
+        finish_vector(v, o, i, count);
 }
 
-static void vector_n(const struct gemm_vector *v) {
+static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
+                     int64_t end) {
     gemv_n_function *f = (gemv_n_function *)v->kernel->function;
-    const ELEMENT *a = v->matrix;
     ELEMENT t[GEMM_SUMS_ON_STACK];
-    const int64_t group = v->kernel->mr, most = GEMM_SUMS_ON_STACK / group * group;
 
-    if (v->y_step == 1 && v->alpha == 1 && (v->beta == 0 || v->beta == 1)) {
-        f(v->k, a, v->stride, v->x, v->y, v->beta != 0, v->ahead, v->count);
-        if (v->epilogue)
-            finish_vector(v, v->y, 0, v->count);
+    if (v->y_step == 1 && o->alpha == 1 && (o->beta == 0 || o->beta == 1)) {
+        f(v->k, matrix_of(v, o, begin), v->stride, x, result_of(v, o, begin), o->beta != 0, v->ahead,
+          end - begin);
+        if (o->epilogue)
+            finish_vector(v, o, begin, end - begin);
         return;
     }
-    for (int64_t i = 0; i < v->count; i += most) {
-        const int64_t count = v->count - i < most ? v->count - i : most;
+    const int64_t group = v->kernel->mr, most = GEMM_SUMS_ON_STACK / group * group;
 
-        f(v->k, a + i * v->stride, v->stride, v->x, t, 0, v->ahead, count);
-        merge_vector(v, t, i, count);
+    for (int64_t i = begin; i < end; i += most) {
+        const int64_t count = end - i < most ? end - i : most;
+
+        f(v->k, matrix_of(v, o, i), v->stride, x, t, 0, v->ahead, count);
+        merge_vector(v, o, t, i, count);
     }
 }
 
 /* Splits the columns into equal parts, because the kernel would sum a short part in another order. Sums are
  * made in y if that is contiguous, alpha is 1 and beta 0. */
-static void vector_t(const struct gemm_vector *v) {
+static void vector_t(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
+                     int64_t end) {
     enum { MOST = GEMM_COPY_ON_STACK / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
-    const ELEMENT *a = v->matrix;
     ELEMENT t[MOST] __attribute__((aligned(64)));
-    const bool in_place = v->y_step == 1 && v->alpha == 1 && v->beta == 0;
-    const int64_t widest = in_place || v->kernel->nr < MOST ? v->kernel->nr : MOST;
-    const int64_t parts = (v->count + widest - 1) / widest, vectors = (v->count + LANES - 1) / LANES;
+    const bool in_place = v->y_step == 1 && o->alpha == 1 && o->beta == 0;
+    const int64_t widest = in_place || v->kernel->nr < MOST ? v->kernel->nr : MOST, all = end - begin;
+    const int64_t parts = all <= widest ? 1 : (all + widest - 1) / widest,
+                  vectors = (all + LANES - 1) / LANES;
 
-    for (int64_t part = 0; part < parts; part++) {
-        const int64_t i = part * vectors / parts * LANES, end = (part + 1) * vectors / parts * LANES,
-                      count = (end < v->count ? end : v->count) - i;
-        ELEMENT *y = (ELEMENT *)v->y + i;
-
-        f(v->k, a + i, v->stride, v->x, in_place ? y : t, 0, v->ahead, count);
+    for (int64_t part = 0, i = begin, next; part < parts; part++, i = next) {
+        next = part + 1 == parts ? end : begin + (part + 1) * vectors / parts * LANES;
+        f(v->k, matrix_of(v, o, i), v->stride, x, in_place ? result_of(v, o, i) : t, 0, v->ahead, next - i);
         if (!in_place)
-            merge_vector(v, t, i, count);
-        else if (v->epilogue)
-            finish_vector(v, y, i, count);
+            merge_vector(v, o, t, i, next - i);
+        else if (o->epilogue)
+            finish_vector(v, o, i, next - i);
     }
 }
 

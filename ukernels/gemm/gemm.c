@@ -132,45 +132,6 @@ call_smallest(const struct gemm_type *t, enum uk_layout layout, enum uk_transpos
 
 /* ---- calls ---- */
 
-__attribute__((noinline)) static enum uk_status call_by_plan(bool is_double, enum uk_layout layout,
-                                                             enum uk_transpose ta, enum uk_transpose tb,
-                                                             int64_t m, int64_t n, int64_t k, double alpha,
-                                                             const void *a, int64_t lda, const void *b,
-                                                             int64_t ldb, double beta, void *c, int64_t ldc) {
-    const struct gemm_type *type = is_double ? &uk_gemm_f64 : &uk_gemm_f32;
-
-    if (!atomic_load_explicit(&type->ready, memory_order_acquire))
-        uk_gemm_type_f32(); /* looks up the kernels of all types */
-    return uk_gemm_call(
-        &(struct gemm_arguments){
-            type, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false},
-        alpha, a, b, beta, c);
-}
-
-/* Aligned to a cache line: the smallest products take some ten cycles, and a function that does not begin at
- * one takes one or two more. */
-__attribute__((aligned(64))) enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta,
-                                                     enum uk_transpose tb, int64_t m, int64_t n, int64_t k,
-                                                     float alpha, const float *a, int64_t lda, const float *b,
-                                                     int64_t ldb, float beta, float *c, int64_t ldc) {
-    return alpha == 1 && (beta == 0 || beta == 1) &&
-                   call_smallest(&uk_gemm_f32, layout, ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc)
-               ? UK_OK
-               : call_by_plan(false, layout, ta, tb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c,
-                              ldc);
-}
-
-__attribute__((aligned(64))) enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta,
-                                                     enum uk_transpose tb, int64_t m, int64_t n, int64_t k,
-                                                     double alpha, const double *a, int64_t lda,
-                                                     const double *b, int64_t ldb, double beta, double *c,
-                                                     int64_t ldc) {
-    return alpha == 1 && (beta == 0 || beta == 1) &&
-                   call_smallest(&uk_gemm_f64, layout, ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc)
-               ? UK_OK
-               : call_by_plan(true, layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
 /* Sets *e to the caller's epilogue; false: a flag is unknown, or a value is given whose flag is missing. */
 static bool epilogue_given(unsigned flags, double scale, double low, double high, const void *row_bias,
                            const void *column_bias, struct gemm_epilogue *e) {
@@ -183,7 +144,7 @@ static bool epilogue_given(unsigned flags, double scale, double low, double high
 }
 
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
-    return gemm_is_plan(gemm_plan_in(plan)) ? uk_gemm_workspace_of(gemm_plan_in(plan)) : 0;
+    return gemm_is_plan(gemm_plan_in(plan)) ? gemm_plan_in(plan)->workspace : 0;
 }
 
 /* ---- packing beforehand; the caller's A is the product's B if the plan is swapped ---- */
@@ -243,7 +204,7 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
     p->path->explain(&t, p);
     uk_gemm_add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks,
                 (long long)p->column_tasks);
-    uk_gemm_add(&t, "workspace: %zu bytes\n", uk_gemm_workspace_of(p));
+    uk_gemm_add(&t, "workspace: %zu bytes\n", p->workspace);
     uk_gemm_add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
     return t.length;
 }

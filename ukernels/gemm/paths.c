@@ -45,22 +45,10 @@ const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector
 
 /* ---- running ---- */
 
-size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
-    const int64_t elements = plan->a_block + plan->b_block, copy = plan->small.bytes,
-                  size = plan->product.type->size;
-
-    if (!elements)
-        return copy > GEMM_COPY_ON_STACK ? (size_t)copy : 0;
-    const bool shares = plan->path == &uk_gemm_vector || plan->path == &uk_gemm_dots;
-    const int64_t all = (shares ? 1 : plan->row_tasks * plan->column_tasks) * elements;
-
-    return (uint64_t)all > SIZE_MAX / (size_t)size ? SIZE_MAX : (size_t)(all * size);
-}
-
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
     const struct gemm_product *p = &plan->product;
 
-    return p->m && p->n && (!o->c || (p->k && o->alpha != 0 && (!o->a || !o->b)));
+    return (!o->a || !o->b || !o->c) && p->m && p->n && (!o->c || (p->k && o->alpha != 0));
 }
 
 /* Runs a plan with a small workspace on the stack. */
@@ -72,7 +60,7 @@ __attribute__((noinline)) static void run_on_stack(const struct gemm_plan *plan,
 }
 
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
-    const size_t size = uk_gemm_workspace_of(plan);
+    const size_t size = plan->workspace;
 
     if (uk_gemm_lacks_operand(plan, o))
         return UK_INVALID_ARGUMENT;

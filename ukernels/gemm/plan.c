@@ -181,59 +181,60 @@ static enum uk_status plan_new(const struct gemm_arguments *x, const struct gemm
 /* ---- remembered plans, because an estimate takes as long as a product of 60 cubed ---- */
 
 enum { REMEMBERED = 8 };
+struct remembered {
+    struct gemm_arguments arguments;
+    struct gemm_plan plan;
+};
 static _Thread_local struct {
     unsigned last, oldest; /* indices of the entry that was used last, and of the one to be replaced next */
-    struct gemm_arguments arguments[REMEMBERED];
-    struct gemm_plan plan[REMEMBERED];
+    struct remembered entry[REMEMBERED];
 } memory;
 
-/* True if the arguments are the same. Without branches between fields, as they mostly are. */
 static inline bool is_same(const struct gemm_arguments *x, const struct gemm_arguments *y) {
     const struct gemm_shape *s = &x->shape, *t = &y->shape;
-    const int64_t sizes = (s->m ^ t->m) | (s->n ^ t->n) | (s->k ^ t->k) | (s->lda ^ t->lda) |
-                          (s->ldb ^ t->ldb) | (s->ldc ^ t->ldc);
-    const unsigned others = (s->layout ^ t->layout) | (s->ta ^ t->ta) | (s->tb ^ t->tb) |
-                            (unsigned)(x->threads ^ y->threads) | (unsigned)(x->a_packed ^ y->a_packed) |
-                            (unsigned)(x->b_packed ^ y->b_packed);
 
-    return !(sizes | others) && x->type == y->type;
+    GEMM_REQUIRE(x->type == y->type);
+    GEMM_REQUIRE(s->m == t->m);
+    GEMM_REQUIRE(s->n == t->n);
+    GEMM_REQUIRE(s->k == t->k);
+    GEMM_REQUIRE(s->lda == t->lda);
+    GEMM_REQUIRE(s->ldb == t->ldb);
+    GEMM_REQUIRE(s->ldc == t->ldc);
+    GEMM_REQUIRE(s->layout == t->layout);
+    GEMM_REQUIRE(s->ta == t->ta);
+    GEMM_REQUIRE(s->tb == t->tb);
+    GEMM_REQUIRE(x->threads == y->threads);
+    return x->a_packed == y->a_packed && x->b_packed == y->b_packed;
 }
 
-/* The index of the entry with these arguments; -1: none. */
-static int find_entry(const struct gemm_arguments *x) {
-    for (int i = 0; i < REMEMBERED; i++)
-        if (is_same(&memory.arguments[i], x))
-            return i;
-    return -1;
-}
-
-/* Checks arguments that are not remembered, and adds an entry with their plan. */
-__attribute__((noinline)) static enum uk_status add_entry(const struct gemm_arguments *x) {
-    struct gemm_plan plan;
+/* Finds the entry with these arguments, or adds it after checking them. */
+__attribute__((noinline)) static enum uk_status find_entry(const struct gemm_arguments *x) {
+    for (unsigned i = 0; i < REMEMBERED; i++)
+        if (is_same(&memory.entry[i].arguments, x)) {
+            memory.last = i;
+            return UK_OK;
+        }
+    struct remembered new = {.arguments = *x};
     enum uk_status status = check(x->type, &x->shape);
 
-    if (status || (status = plan_new(x, NULL, &plan)))
+    if (status || (status = plan_new(x, NULL, &new.plan)))
         return status;
     memory.last = memory.oldest++ % REMEMBERED;
-    memory.arguments[memory.last] = *x;
-    memory.plan[memory.last] = plan;
+    memory.entry[memory.last] = new;
     return UK_OK;
 }
 
 enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan) {
-    if (!is_same(&memory.arguments[memory.last], x)) {
-        const int i = find_entry(x);
+    const struct remembered *last = &memory.entry[memory.last];
 
-        if (i >= 0) {
-            memory.last = (unsigned)i;
-        } else {
-            const enum uk_status status = add_entry(x);
+    if (!is_same(&last->arguments, x)) {
+        const enum uk_status status = find_entry(x);
 
-            if (status)
-                return status;
-        }
+        if (status)
+            return status;
+        last = &memory.entry[memory.last];
     }
-    *plan = &memory.plan[memory.last];
+    *plan = &last->plan;
     return UK_OK;
 }
 

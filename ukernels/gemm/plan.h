@@ -61,7 +61,9 @@ struct gemm_plan {
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     struct pthreadpool *pool;        /* NULL: the library's */
     int64_t a_block, b_block;        /* elements of the copies of A and B: tiles: of one task; else of all */
+    size_t workspace;                /* bytes that a run needs; 0: none */
     struct gemm_small small;         /* if the path is that of small products */
+    struct gemm_vector vector;       /* if it is that of matrix-vector products */
     /* Fields of the path of tiles. That of inner products uses way.kc. */
     struct gemm_way way;
     int64_t mc, nc;                       /* blocks of rows and of columns */
@@ -126,8 +128,8 @@ struct gemm_path {
     /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path cannot use
      * them, and tiles compute the product with k in one block. */
     enum uk_status (*plan)(struct gemm_plan *plan);
-    /* Computes the product; alpha is not 0. The workspace has as many bytes as uk_gemm_workspace_of says;
-     * NULL: memory could not be allocated, which only the path of small products accepts. */
+    /* Computes the product; alpha is not 0. The workspace has as many bytes as the plan says; NULL: none, or
+     * memory could not be allocated, which only the path of small products accepts. */
     void (*run)(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
     void (*explain)(struct gemm_text *t, const struct gemm_plan *plan);
 };
@@ -141,6 +143,14 @@ static inline int64_t gemm_threads(const struct gemm_plan *p) {
     const double worth = p->cycles / GEMM_TASK;
 
     return worth < 1 ? 1 : worth < p->product.threads ? (int64_t)worth : p->product.threads;
+}
+
+/* Sets the plan's workspace to `count` times the copies of A and B; SIZE_MAX if that is not addressable. */
+static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
+    const uint64_t all = (uint64_t)(count * (plan->a_block + plan->b_block));
+
+    if (__builtin_mul_overflow(all, (size_t)plan->product.type->size, &plan->workspace))
+        plan->workspace = SIZE_MAX;
 }
 
 /* Element `index` of A or B, and of C. */
@@ -231,8 +241,6 @@ enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted
 
 /* Runs a plan. `workspace` may be NULL: memory is then taken from runtime/. */
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* Bytes of workspace that a plan needs; 0: none. */
-size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
 /* True if an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 

@@ -257,6 +257,7 @@ enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan) {
         plan->first && w->a == UK_PANELS && first_conflicts(plan) ? w->tile->mr * 2 * (GEMM_LINE / size) : 0;
     plan->a_block = w->a == UK_IN_PLACE ? 0 : elements_of_block(plan, GEMM_LEFT, plan->a_padding);
     plan->b_block = w->b == UK_IN_PLACE ? 0 : elements_of_block(plan, GEMM_RIGHT, 0);
+    gemm_set_workspace(plan, plan->row_tasks * plan->column_tasks);
     find_tail(plan);
     return UK_OK;
 }

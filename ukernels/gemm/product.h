@@ -10,6 +10,16 @@
 #include "ukernels.h"
 #include "view/view.h"
 
+/* Returns 0 from the calling function unless the condition holds. The asm keeps tests apart: compilers would
+ * combine several by vector instructions, which takes longer than the smallest products:
+ * their wide loads wait for the narrow stores of arguments. */
+#define GEMM_REQUIRE(condition) \
+    do {                        \
+        if (!(condition))       \
+            return 0;           \
+        __asm__ volatile("");   \
+    } while (0)
+
 struct gemm_type;
 
 /* The arguments of a call, unchecked. */

@@ -216,7 +216,10 @@ static double cycles(struct gemm_plan *plan) {
 static enum uk_status plan_small(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
 
-    return p->a_packed || p->b_packed || gemm_threads(plan) > 1 ? UK_NO_MATCH : UK_OK;
+    if (p->a_packed || p->b_packed || gemm_threads(plan) > 1)
+        return UK_NO_MATCH;
+    plan->workspace = plan->small.bytes > GEMM_COPY_ON_STACK ? (size_t)plan->small.bytes : 0;
+    return UK_OK;
 }
 
 /* ---- the path ---- */

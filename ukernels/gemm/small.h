@@ -87,15 +87,6 @@ double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);
 
-/* Returns 0 from the calling function unless the condition holds. The asm keeps tests apart: compilers would
- * combine several by vector instructions, which takes longer than the smallest products. */
-#define GEMM_REQUIRE(condition) \
-    do {                        \
-        if (!(condition))       \
-            return 0;           \
-        __asm__ volatile("");   \
-    } while (0)
-
 /* True if the product is a small one, or may be: for many multiply-adds or a long k an estimate decides.
  * Depends on shapes, strides and the machine's row only. t: the product's type, whose tables are ready. */
 static inline __attribute__((always_inline)) bool gemm_is_small(const struct gemm_type *t,

@@ -70,19 +70,12 @@ struct gemm_tile_row {
     struct gemm_next *next;               /* remaining prefetches */
 };
 
-/* A vector of results y[i * y_step], i < count, from a matrix with `stride` between its rows. */
+/* A matrix-vector product: results y[i * y_step], i < count, from a matrix with `stride` between its rows. */
 struct gemm_vector {
     const struct uk_kernel *kernel;
-    int64_t k, count;
-    const void *matrix;
-    int64_t stride;
-    const void *x; /* contiguous */
-    void *y;
-    int64_t y_step;
-    double alpha, beta;
-    const struct gemm_epilogue *epilogue;
-    int64_t row, column;
+    int64_t k, count, stride, y_step;
     int64_t ahead; /* prefetch distance in elements for a matrix larger than L2; 0: none */
+    bool is_along; /* inner products along contiguous rows of the matrix; else sums of contiguous rows */
     bool is_row;   /* y is a row of C, else a column */
 };
 
@@ -128,8 +121,12 @@ struct gemm_type {
     bool is_mixed;           /* A and B have different types; kernels read groups of kr terms */
     int kr;                  /* terms of a group; 1 unless is_mixed */
     void (*tile_row)(const struct gemm_tile_row *s);
-    void (*vector_n)(const struct gemm_vector *v);
-    void (*vector_t)(const struct gemm_vector *v);
+    /* Results [begin, end) of a matrix-vector product by inner products, and by sums of rows. x: contiguous
+     */
+    void (*vector_n)(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
+                     int64_t end);
+    void (*vector_t)(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
+                     int64_t end);
     void (*dots)(const struct gemm_dots *d);
     /* c = alpha t + beta c; rows ldt and ldc apart */
     void (*merge)(int64_t m, int64_t n, double alpha, const void *t, int64_t ldt, double beta, void *c,

@@ -5,129 +5,93 @@
 #include "pack.h"
 #include "small.h"
 
-/* True for inner products along contiguous rows of the matrix, false for sums of contiguous rows. */
-static bool is_along(const struct gemm_product *p) {
-    return p->m == 1 ? p->b_columns || p->ldb == 1 : !p->a_columns || p->lda == 1;
+/* True if a cache holds the matrix. */
+static bool stays_in(const struct gemm_type *t, const struct gemm_vector *v, int cache) {
+    return v->k * v->count * t->size <= t->machine->cache[cache].size;
 }
 
-static int64_t results(const struct gemm_product *p) {
-    return p->m == 1 ? p->n : p->m;
-}
+/* Describes the product as a matrix-vector product. The kernel is NULL if there is none. */
+static struct gemm_vector vector_of(const struct gemm_product *p) {
+    const struct gemm_type *t = p->type;
+    const bool is_row = p->m == 1,
+               is_along = is_row ? p->b_columns || p->ldb == 1 : !p->a_columns || p->lda == 1,
+               packed = is_row ? p->b_packed : p->a_packed;
+    struct gemm_vector v = {.kernel = is_along ? t->gemv_n : t->gemv_t,
+                            .k = p->k,
+                            .count = is_row ? p->n : p->m,
+                            .stride = is_row ? p->ldb : p->lda,
+                            .y_step = is_row ? 1 : p->ldc,
+                            .is_along = is_along,
+                            .is_row = is_row};
 
-static const struct uk_kernel *kernel_of(const struct gemm_product *p) {
-    return is_along(p) ? p->type->gemv_n : p->type->gemv_t;
-}
-
-static bool stays_in(const struct gemm_product *p, int cache) {
-    return p->k * results(p) * p->type->size <= p->type->machine->cache[cache].size;
-}
-
-/* Bytes per cycle at which the matrix is loaded. */
-static double bytes_a_cycle(const struct gemm_product *p) {
-    const struct uk_machine *m = p->type->machine;
-
-    return stays_in(p, UK_L2)    ? m->cache[UK_L2].bytes
-           : stays_in(p, UK_LLC) ? m->cache[UK_LLC].bytes
-                                 : m->uncore.bytes;
+    if (packed)
+        v.stride = uk_gemm_leading(is_along ? v.k : v.count, t->size);
+    v.ahead = stays_in(t, &v, UK_L2) ? 0 : t->prefetch_ahead / t->size;
+    return v;
 }
 
 static double cycles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
+    const struct gemm_type *t = p->type;
 
-    if ((p->m != 1 && p->n != 1) || !kernel_of(p) || (!plan->is_wanted && gemm_is_small(p->type, p)))
+    if ((p->m != 1 && p->n != 1) || (!plan->is_wanted && gemm_is_small(t, p)))
+        return HUGE_VAL;
+    plan->vector = vector_of(p);
+    if (!plan->vector.kernel)
         return HUGE_VAL;
     plan->is_certain = true;
-    return (double)p->k * (double)results(p) * p->type->size / bytes_a_cycle(p);
+    const double rate = stays_in(t, &plan->vector, UK_L2)    ? t->machine->cache[UK_L2].bytes
+                        : stays_in(t, &plan->vector, UK_LLC) ? t->machine->cache[UK_LLC].bytes
+                                                             : t->machine->uncore.bytes;
+
+    return (double)p->k * (double)plan->vector.count * t->size / rate;
 }
 
 static enum uk_status plan_vector(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
-    const bool along = is_along(p), x_is_contiguous = p->m == 1 ? !p->a_columns : p->b_columns || p->ldb == 1;
+    const struct gemm_vector *v = &plan->vector;
+    const bool x_is_contiguous = v->is_row ? !p->a_columns : p->b_columns || p->ldb == 1;
 
     /* A kernel computes a part of only one or two vectors of columns with several sums each, in another
      * order. So that results do not depend on the number of threads, no part of a longer row may be so short.
      */
-    plan->nc = along ? kernel_of(p)->mr : GEMM_VECTOR;
+    plan->nc = v->is_along ? v->kernel->mr : GEMM_VECTOR;
     plan->row_tasks =
-        uk_max(1, uk_min(gemm_threads(plan), uk_ceil_div(results(p), plan->nc) / (along ? 1 : 2)));
+        uk_max(1, uk_min(gemm_threads(plan), uk_ceil_div(v->count, plan->nc) / (v->is_along ? 1 : 2)));
     if (!x_is_contiguous)
         plan->b_block = uk_ceil_div(p->k * p->type->size, GEMM_LINE) * GEMM_LINE / p->type->size;
+    gemm_set_workspace(plan, 1);
     return UK_OK;
 }
 
-/* The prefetch distance in elements; 0 if the matrix can stay in L2. */
-static int64_t ahead_in(const struct gemm_product *p) {
-    return stays_in(p, UK_L2) ? 0 : p->type->prefetch_ahead / p->type->size;
-}
-
-/* The whole product. The plan has a workspace (b_block) if the vector is not contiguous: x is then a copy in
- * it. */
-static struct gemm_vector whole_vector(const struct gemm_task *t) {
-    const struct gemm_product *p = &t->plan->product;
-    const struct gemm_operands *o = t->o;
-    const bool is_row = p->m == 1, along = is_along(p);
-    const bool packed = is_row ? p->b_packed : p->a_packed;
-    const int64_t count = results(p), width = along ? p->k : count;
-
-    return (struct gemm_vector){
-        .kernel = kernel_of(p),
-        .k = p->k,
-        .count = count,
-        .matrix = is_row ? o->b : o->a,
-        .stride = packed   ? uk_gemm_leading(width, p->type->size)
-                  : is_row ? p->ldb
-                           : p->lda,
-        .x = t->plan->b_block ? t->work
-             : is_row         ? o->a
-                              : o->b,
-        .y = o->c,
-        .y_step = is_row ? 1 : p->ldc,
-        .alpha = o->alpha,
-        .beta = o->beta,
-        .epilogue = o->epilogue,
-        .ahead = ahead_in(p),
-        .is_row = is_row,
-    };
-}
-
-static void run_vector(void *context, int64_t index, int64_t thread) {
+/* Computes a task's results. The plan has a workspace if the vector is not contiguous: a copy of it. */
+static void run_part(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
-    const struct gemm_plan *plan = t->plan;
-    const bool along = is_along(&plan->product);
-    struct gemm_vector v = whole_vector(t);
+    const struct gemm_vector *v = &t->plan->vector;
+    const struct gemm_type *type = t->plan->product.type;
+    const void *x = t->work ? t->work : v->is_row ? t->o->a : t->o->b;
     int64_t begin, end;
 
     (void)thread;
-    gemm_share(index, plan->row_tasks, v.count, plan->nc, &begin, &end);
-    v.matrix = gemm_at(plan, v.matrix, along ? begin * v.stride : begin);
-    v.y = gemm_at_written(plan, v.y, begin * v.y_step);
-    v.count = end - begin;
-    *(v.is_row ? &v.column : &v.row) = begin;
-    (along ? plan->product.type->vector_n : plan->product.type->vector_t)(&v);
-}
-
-/* Copies the vector to x, contiguous. */
-static void pack_vector(const struct gemm_product *p, const struct gemm_operands *o, void *x) {
-    const struct gemm_type *t = p->type;
-
-    if (p->m == 1)
-        t->copy_rows(t, p->k, 1, o->a, p->a_packed ? 1 : gemm_a_step(p), 1, x, 1);
-    else
-        t->copy_rows(t, p->k, 1, o->b, p->b_packed ? 1 : gemm_b_step(p), 1, x, 1);
+    gemm_share(index, t->plan->row_tasks, v->count, t->plan->nc, &begin, &end);
+    (v->is_along ? type->vector_n : type->vector_t)(v, t->o, x, begin, end);
 }
 
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
-    struct gemm_task task = {plan, o, workspace};
+    const struct gemm_product *p = &plan->product;
+    struct gemm_task task = {plan, o, plan->b_block ? workspace : NULL};
 
-    if (plan->b_block)
-        pack_vector(&plan->product, o, workspace);
-    uk_gemm_parallel(plan, run_vector, &task, plan->row_tasks);
+    if (plan->b_block && plan->vector.is_row)
+        p->type->copy_rows(p->type, p->k, 1, o->a, p->a_packed ? 1 : gemm_a_step(p), 1, workspace, 1);
+    else if (plan->b_block)
+        p->type->copy_rows(p->type, p->k, 1, o->b, p->b_packed ? 1 : gemm_b_step(p), 1, workspace, 1);
+    uk_gemm_parallel(plan, run_part, &task, plan->row_tasks);
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
     uk_gemm_add(t, "path: matrix times vector, by %s\nkernel: %s\n",
-                is_along(&plan->product) ? "inner products along contiguous rows" : "sums of contiguous rows",
-                kernel_of(&plan->product)->symbol);
+                plan->vector.is_along ? "inner products along contiguous rows" : "sums of contiguous rows",
+                plan->vector.kernel->symbol);
 }
 
 const struct gemm_path uk_gemm_vector = {"vector", GEMM_PACKS_AS_STORED, cycles, plan_vector, run, explain};
