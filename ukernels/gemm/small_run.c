@@ -21,63 +21,82 @@ static void *at_written(const struct gemm_type *t, void *base, int64_t index) {
     return (char *)base + index * t->size;
 }
 
-/* The function of a prepared call, or its variant that prefetches C. */
-static uk_small_run *code(const struct uk_small_call *s, bool prefetches) {
-    return prefetches && s->prefetching ? s->prefetching : s->run;
+/* Prepared calls of kernels that compute columns next to each other. */
+struct calls {
+    int count;
+    struct uk_small_call call[GEMM_COLUMN_SPLITS];
+    uk_small_run *run[GEMM_COLUMN_SPLITS];
+    int64_t bytes[GEMM_COLUMN_SPLITS]; /* of a row of the kernel's columns */
+};
+
+/* Prepares calls of the kernels d for m rows and n columns; prefetches: by their variants that prefetch C. */
+static void set_calls(struct calls *x, const struct gemm_direct *d, const struct gemm_product *p, int64_t m,
+                      int64_t n, bool prefetches) {
+    x->count = d->column_splits;
+    for (int i = 0; i < x->count; i++) {
+        const int64_t columns = i + 1 < x->count ? d->column_split[i].columns : n;
+        struct uk_small_call *s = &x->call[i];
+
+        s->prefetching = NULL;
+        d->column_split[i].prepare(s, p->k, p->lda, p->ldb, p->ldc, m, columns);
+        x->run[i] = prefetches && s->prefetching ? s->prefetching : s->run;
+        x->bytes[i] = columns * p->type->size;
+        n -= columns;
+    }
 }
 
-/* Computes all rows and n columns; n < type->blocked_columns. */
-static void run_columns(const struct gemm_product *p, int64_t n, const void *a, const void *b, int adds,
-                        void *c) {
-    struct gemm_product columns = *p;
-
-    columns.n = n;
-    gemm_run_direct(p->type, &p->type->direct[p->a_columns][n], &columns, a, b, p->ldb, adds, c, p->ldc);
+/* Sets calls for the last n columns of a product of blocks of columns; n < type->blocked_columns. */
+static void set_last_calls(struct calls *x, const struct gemm_product *p, int64_t m, int64_t n) {
+    set_calls(x, gemm_direct_of(&p->type->direct[p->a_columns][n], m, p->k), p, m, n, false);
 }
 
-/* Computes all rows and columns, a block of columns at a time, by the same kernels for each. */
+/* Makes the calls, from the columns at `begin` bytes in a row on, again and again until `end`. */
+static inline void make_calls(const struct calls *x, const char *a, const char *b, char *c, int adds,
+                              int64_t begin, int64_t end) {
+    while (begin < end)
+        for (int i = 0; i < x->count; begin += x->bytes[i++])
+            x->run[i](&x->call[i], a, b + begin, c + begin, adds);
+}
+
+/* Computes all rows and columns, a block of columns at a time, each kernel all of its columns first. */
 static void run_blocks(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
                        int adds, void *c) {
-    const struct gemm_type *t = p->type;
-    const struct gemm_direct *d = w->kernels;
-    const int64_t wide = p->n / w->width * w->width;
+    const int64_t size = p->type->size, last = p->n % w->width, wide = (p->n - last) * size,
+                  step = w->width * size;
+    struct calls x;
     int64_t from = 0;
 
-    for (int i = 0; i < d->column_splits; i++) {
-        struct uk_small_call s = {0};
-
-        d->column_split[i].prepare(&s, p->k, p->lda, p->ldb, p->ldc, p->m, d->column_split[i].columns);
-        for (int64_t j = from; j < wide; j += w->width)
-            code(&s, w->prefetches)(&s, a, at(t, b, j), at_written(t, c, j), adds);
-        from += d->column_split[i].columns;
-    }
-    if (p->n > wide)
-        run_columns(p, p->n - wide, a, at(t, b, wide), adds, at_written(t, c, wide));
+    set_calls(&x, w->kernels, p, p->m, w->width, w->prefetches);
+    for (int i = 0; i < x.count; from += x.bytes[i++])
+        for (int64_t j = from; j < wide; j += step)
+            x.run[i](&x.call[i], a, (const char *)b + j, (char *)c + j, adds);
+    if (!last)
+        return;
+    set_last_calls(&x, p, p->m, last);
+    make_calls(&x, a, b, c, adds, wide, wide + last * size);
 }
 
-/* Computes all columns of a few rows at a time. */
+/* Computes all columns of a few rows at a time, in groups of which no two differ by more than one row. */
 static void run_rows_of(const struct gemm_small *w, const struct gemm_product *p, const void *a,
                         const void *b, int adds, void *c) {
-    const struct gemm_type *t = p->type;
-    const int64_t last = p->n % w->width, wide = p->n - last;
-    const struct gemm_direct *d = w->kernels;
-    const int64_t groups = uk_ceil_div(p->m, d->column_split[0].kernel->mr);
-    struct gemm_product few = *p;
+    const int64_t size = p->type->size, last = p->n % w->width, wide = (p->n - last) * size,
+                  groups = uk_ceil_div(p->m, w->kernels->column_split[0].kernel->mr);
+    struct calls x, rest;
 
-    for (int64_t g = 0, i = 0; g < groups; g++, i += few.m) {
-        const void *from = at(t, a, i * gemm_a_row(p));
-        void *to = at_written(t, c, i * p->ldc);
-        struct uk_small_call s[GEMM_COLUMN_SPLITS] = {0};
+    for (int64_t g = 0, i = 0, rows = 0, next; g < groups; g++, i = next) {
+        const char *from = at(p->type, a, i * gemm_a_row(p));
+        char *to = at_written(p->type, c, i * p->ldc);
 
-        few.m = (g + 1) * p->m / groups - i;
-        for (int q = 0; q < d->column_splits; q++)
-            d->column_split[q].prepare(&s[q], p->k, p->lda, p->ldb, p->ldc, few.m,
-                                       d->column_split[q].columns);
-        for (int64_t j = 0; j < wide;)
-            for (int q = 0; q < d->column_splits; j += d->column_split[q++].columns)
-                code(&s[q], w->prefetches)(&s[q], from, at(t, b, j), at_written(t, to, j), adds);
+        next = (g + 1) * p->m / groups;
+        if (next - i != rows) {
+            rows = next - i;
+            set_calls(&x, w->kernels, p, rows, w->width, w->prefetches);
+            if (last)
+                set_last_calls(&rest, p, rows, last);
+        }
+        make_calls(&x, from, b, to, adds, 0, wide);
         if (last)
-            run_columns(&few, last, from, at(t, b, wide), adds, at_written(t, to, wide));
+            make_calls(&rest, from, b, to, adds, wide, wide + last * size);
     }
 }
 
