@@ -89,7 +89,7 @@ static int ways_of(const struct product *s) {
     const struct gemm_wanted best_of = {.path = "tiles"};
     int n = 0;
 
-    if (uk_gemm_resolve(&way[n++].plan, type, &shape, &options))
+    if (uk_gemm_resolve(&way[n++].plan, type, &shape, &options, NULL))
         exit(2);
     /* with exchanged operands there are no other ways */
     if (way[0].plan.product.c_columns)

@@ -17,8 +17,8 @@ import tempfile
 ELEMENT = ["gemm/f32.c", "gemm/f64.c"]
 # Per mutant: description; file; text and its replacement; sources to compile; program, test and environment.
 MUTANTS = [
-    ("inner products: a later block of k overwrites C", "gemm/element.h", "p || (direct && d->beta != 0), m, n",
-     "direct && d->beta != 0, m, n", ELEMENT, "gemm", "same_bits"),
+    ("inner products: a later block of k overwrites C", "gemm/element.h", "p || (direct && o->beta != 0), m, n",
+     "direct && o->beta != 0, m, n", ELEMENT, "gemm", "same_bits"),
     ("inner products: the blocks of k are cut one element short", "gemm/element.h",
      "f(d->k - p < d->k_block ? d->k - p : d->k_block, a + p", "f(d->k - p < d->k_block ? d->k - p : d->k_block - 1, a + p",
      ELEMENT, "gemm", "same_bits"),
@@ -58,13 +58,13 @@ MUTANTS = [
      "gemm_padded(plan->product.type, w->k)", ["gemm/run.c"], "gemm", "large"),
     ("the first rows' copy: in the place of the other panels", "gemm/run.c", "a ? a + plan->a_padding * size : NULL", "a",
      ["gemm/run.c"], "gemm_places", "tiles_pack_the_next_panel"),
-    ("C: offsets of 32 bits", "gemm/plan.h", "return (char *)base + index * plan->product.type->c_size;",
-     "return (char *)base + (int32_t)(index * plan->product.type->c_size);", ["gemm/run.c"], "gemm_places",
+    ("C: offsets of 32 bits", "gemm/types.h", "return (char *)base + index * t->c_size;",
+     "return (char *)base + (int32_t)(index * t->c_size);", ["gemm/run.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
     ("kept memory: a block is given that is 64 bytes short", "runtime/memory.c", "b->size >= size", "b->size + 64 >= size",
      ["runtime/memory.c"], "gemm_places", "blocks_are_large_enough"),
-    ("inner products: the bias of the first column for all", "gemm/element.h", "d->epilogue, d->row + i, d->column + j)",
-     "d->epilogue, d->row + i, j)", ELEMENT, "gemm", "epilogues"),
+    ("inner products: the bias of the first column for all", "gemm/element.h", "o->epilogue, i, j);",
+     "o->epilogue, i, 0);", ELEMENT, "gemm", "epilogues"),
     ("tiles: the epilogue in every block of k", "gemm/run.c", "w->p + w->k == plan->product.k ? o->epilogue : NULL",
      "o->epilogue", ["gemm/run.c"], "gemm", "epilogues"),
     ("tiles: beta in every block of k", "gemm/run.c", ".beta = w->p ? 1 : o->beta,", ".beta = o->beta,", ["gemm/run.c"],

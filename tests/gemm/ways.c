@@ -93,7 +93,7 @@ static int check_all(const struct product *p) {
                 sums[i * p->n + j] +=
                     (int64_t)get(a, p->is_double, p->a_transposed ? l * lda + i : i * lda + l) *
                     (int64_t)get(b, p->is_double, p->b_transposed ? j * ldb + l : l * ldb + j);
-    assert_int_equal(uk_gemm_resolve(&own, type, &shape, &one_thread), UK_OK);
+    assert_int_equal(uk_gemm_resolve(&own, type, &shape, &one_thread, NULL), UK_OK);
     check(p, &own, -1, a, b, sums);
     for (int i = 0;; i++) {
         struct gemm_plan plan = own;

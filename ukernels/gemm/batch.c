@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs batches, many products of one shape: threads compute whole products if there are enough of them, else
  * parts of each product. */
-#include "batch.h"
+#include "gemm.h"
+
+struct gemm_batch {
+    struct gemm_operands common;
+    /* The operands: pointers to each; or the first one and strides in elements. */
+    const void *const *a, *const *b;
+    void *const *c;
+    const char *first_a, *first_b;
+    char *first_c;
+    int64_t stride_a, stride_b, stride_c;
+    bool is_strided;
+    /* Set by run. */
+    struct gemm_prepared prepared;
+    int64_t count, groups;
+    char *workspace;
+    size_t slice;
+};
 
 static struct gemm_operands item(const struct gemm_batch *t, int64_t i) {
     struct gemm_operands o = t->common;
@@ -38,7 +54,7 @@ static void run_group(void *context, int64_t index, int64_t thread) {
         uk_small_run *resolved = resolved_in(&t->prepared);
 
         if (resolved && o.alpha == 1 && (o.beta == 0 || o.beta == 1))
-            resolved(t->prepared.call, o.a, o.b, o.c, o.beta != 0);
+            resolved(t->prepared.calls.call, o.a, o.b, o.c, o.beta != 0);
         else
             uk_gemm_run(&t->prepared.plan, &o, workspace);
     }
@@ -79,12 +95,12 @@ static bool has_places(const struct gemm_batch *t, const struct gemm_shape *shap
            (t->stride_c <= -line || t->stride_c >= line);
 }
 
-enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *type,
-                                 const struct gemm_shape *shape, int64_t count) {
+static enum uk_status run(struct gemm_batch *t, const struct gemm_type *type, const struct gemm_shape *shape,
+                          int64_t count) {
     const struct gemm_plan *plan = &t->prepared.plan;
     enum uk_status status =
         count < 0 ? uk_gemm_refuse(UK_INVALID_SIZE, "count = %lld is negative", (long long)count)
-                  : uk_gemm_prepare(&t->prepared, type, shape, NULL);
+                  : uk_gemm_prepare(&t->prepared, type, shape, NULL, NULL);
 
     if (status || !count || !plan->product.m || !plan->product.n)
         return status;
@@ -95,7 +111,7 @@ enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *t
     if (plan->product.threads > 1 && count >= plan->product.threads &&
         plan->cycles * (double)count > GEMM_TASK) {
         t->groups = plan->product.threads;
-        status = uk_gemm_prepare(&t->prepared, type, shape, &(struct uk_gemm_options){.threads = 1});
+        status = uk_gemm_prepare(&t->prepared, type, shape, &(struct uk_gemm_options){.threads = 1}, NULL);
     }
     for (int64_t i = 0; !status && i < count; i++) {
         const struct gemm_operands o = item(t, i);
@@ -116,4 +132,28 @@ enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *t
                           begin);
     uk_give_memory(t->workspace);
     return UK_OK;
+}
+
+enum uk_status uk_gemm_batch(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
+                             const void *const *a, const void *const *b, double beta, void *const *c,
+                             int64_t count) {
+    struct gemm_batch t = {.common = {.alpha = alpha, .beta = beta}, .a = a, .b = b, .c = c};
+
+    return run(&t, type, shape, count);
+}
+
+enum uk_status uk_gemm_batch_strided(const struct gemm_type *type, const struct gemm_shape *shape,
+                                     double alpha, const void *a, int64_t stride_a, const void *b,
+                                     int64_t stride_b, double beta, void *c, int64_t stride_c,
+                                     int64_t count) {
+    struct gemm_batch t = {.common = {.alpha = alpha, .beta = beta},
+                           .first_a = a,
+                           .first_b = b,
+                           .first_c = c,
+                           .stride_a = stride_a,
+                           .stride_b = stride_b,
+                           .stride_c = stride_c,
+                           .is_strided = true};
+
+    return run(&t, type, shape, count);
 }

@@ -71,7 +71,7 @@ enum uk_status UK(gemm_plan)(struct uk_gemm_plan *plan, enum uk_layout layout, e
     if (!plan)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "plan is NULL");
     return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, LOOKED_UP(),
-                           &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
+                           &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options, NULL);
 }
 
 __attribute__((noinline)) static enum uk_status
@@ -92,7 +92,7 @@ LOCAL(run_swapped)(const struct gemm_prepared *plan, ELEMENT alpha, const ELEMEN
     uk_small_run *resolved = plan->resolved_swapped[sizeof(ELEMENT) > 4];
 
     if (LOCAL(is_resolved)(resolved, alpha, a, b, beta, c, epilogue))
-        return resolved(plan->call, b, a, c, LOCAL(adds)(beta));
+        return resolved(plan->calls.call, b, a, c, LOCAL(adds)(beta));
     return LOCAL(run_any)(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
@@ -105,7 +105,7 @@ UK(gemm_run)(const struct uk_gemm_plan *callers, ELEMENT alpha, const ELEMENT *a
     uk_small_run *resolved = plan->resolved[sizeof(ELEMENT) > 4];
 
     if (LOCAL(is_resolved)(resolved, alpha, a, b, beta, c, epilogue))
-        return resolved(plan->call, a, b, c, LOCAL(adds)(beta));
+        return resolved(plan->calls.call, a, b, c, LOCAL(adds)(beta));
     return LOCAL(run_swapped)(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
@@ -121,13 +121,9 @@ enum uk_status UK(gemm_batch)(enum uk_layout layout, enum uk_transpose ta, enum 
                               int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *const *a, int64_t lda,
                               const ELEMENT *const *b, int64_t ldb, ELEMENT beta, ELEMENT *const *c,
                               int64_t ldc, int64_t count) {
-    struct gemm_batch t = {.common = {.alpha = alpha, .beta = beta},
-                           .a = (const void *)a,
-                           .b = (const void *)b,
-                           .c = (const void *)c};
-
-    return uk_gemm_run_batch(&t, LOOKED_UP(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                             count);
+    return uk_gemm_batch(LOOKED_UP(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
+                         (double)alpha, (const void *)a, (const void *)b, (double)beta, (const void *)c,
+                         count);
 }
 
 enum uk_status UK(gemm_batch_strided)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -135,15 +131,6 @@ enum uk_status UK(gemm_batch_strided)(enum uk_layout layout, enum uk_transpose t
                                       int64_t lda, int64_t stride_a, const ELEMENT *b, int64_t ldb,
                                       int64_t stride_b, ELEMENT beta, ELEMENT *c, int64_t ldc,
                                       int64_t stride_c, int64_t count) {
-    struct gemm_batch t = {.common = {.alpha = alpha, .beta = beta},
-                           .is_strided = true,
-                           .first_a = (const char *)a,
-                           .first_b = (const char *)b,
-                           .first_c = (char *)c,
-                           .stride_a = stride_a,
-                           .stride_b = stride_b,
-                           .stride_c = stride_c};
-
-    return uk_gemm_run_batch(&t, LOOKED_UP(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                             count);
+    return uk_gemm_batch_strided(LOOKED_UP(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
+                                 (double)alpha, a, stride_a, b, stride_b, (double)beta, c, stride_c, count);
 }

@@ -20,11 +20,11 @@ static double vectors(const struct gemm_type *t, int64_t n) {
 }
 
 /* Elements from row to row of A, and from column to column of B, as the kernel reads them. */
-static int64_t far_rows(const struct gemm_product *p) {
+static int64_t row_stride(const struct gemm_product *p) {
     return p->a_columns ? uk_gemm_leading(p->k, p->type->size) : p->lda;
 }
 
-static int64_t columns_apart(const struct gemm_product *p) {
+static int64_t column_stride(const struct gemm_product *p) {
     return p->b_columns ? p->ldb : uk_gemm_leading(p->k, p->type->size);
 }
 
@@ -40,8 +40,8 @@ static double dots_cycles(const struct gemm_product *p) {
     const struct gemm_type *t = p->type;
     const double crossing = t->machine->core.split, groups = groups_of(t, p->m);
     const int nr = t->nt->nr;
-    const double a = far_rows(p) * t->size % GEMM_LINE ? crossing * (double)p->m : 0,
-                 b = columns_apart(p) * t->size % GEMM_LINE ? crossing * groups * nr : 0;
+    const double a = row_stride(p) * t->size % GEMM_LINE ? crossing * (double)p->m : 0,
+                 b = column_stride(p) * t->size % GEMM_LINE ? crossing * groups * nr : 0;
     const bool is_far = (p->m + p->n) * p->k > 4 * t->l2_quarter;
 
     return (is_far ? GEMM_STREAMS : 1) * (double)uk_ceil_div(p->n, nr) *
@@ -57,38 +57,33 @@ static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t co
                         (transposed ? GEMM_TRANSPOSING * (double)columns * t->size : 0));
 }
 
-/* If one operand is transposed first, it has few rows or columns, at most nr columns of B: with more, other
- * kernels use half vectors. The copy takes as long as 4 to 8 rows of those. */
-bool uk_gemm_suits_dots(const struct gemm_product *p) {
+/* The path is taken if it takes fewer cycles than those that add the terms in another order. If one operand
+ * is transposed first, it has few rows or columns, at most nr columns of B: with more, other kernels use half
+ * vectors. The copy takes as long as 4 to 8 rows of those. */
+static double cycles(struct gemm_plan *plan) {
+    const struct gemm_product *p = &plan->product;
     const struct gemm_type *t = p->type;
     const int64_t m = p->m, n = p->n, k = p->k, few = p->a_columns ? m : n, many = p->a_columns ? n : m;
     const bool transposes = p->a_columns == p->b_columns;
 
-    if (!t->nt || (p->a_columns && !p->b_columns) || m < 2 || n < 2 || (m | n | k) >= GEMM_MOST ||
-        k < (transposes ? GEMM_WIDTHS : GEMM_DOTS_LEAST))
-        return false;
-    if (!transposes)
-        return dots_cycles(p) <
-               uk_min_real(columns_cycles(t, m, n, k, true), columns_cycles(t, n, m, k, true));
-    if (many < 8 * few || (p->a_columns ? 2 * m > t->nt_lanes : n > t->nt->nr))
-        return false;
-    const double rows = columns_cycles(t, m, n, k, p->a_columns), columns = columns_cycles(t, n, m, k, false);
-
-    return dots_cycles(p) < (p->a_columns ? uk_min_real(rows, columns) : rows) -
-                                GEMM_TRANSPOSING * (double)(few * k) * t->size;
-}
-
-static double cycles(struct gemm_plan *plan) {
-    const struct gemm_product *p = &plan->product;
-    const bool is_possible = p->type->nt && !(p->a_columns && !p->b_columns) && p->m >= 2 && p->n >= 2;
-
-    if (!is_possible || (!plan->is_wanted && !uk_gemm_suits_dots(p)))
+    if (!t->nt || (p->a_columns && !p->b_columns) || m < 2 || n < 2)
         return HUGE_VAL;
+    if (!plan->is_wanted &&
+        ((m | n | k) >= GEMM_MOST || k < (transposes ? GEMM_WIDTHS : GEMM_DOTS_LEAST) ||
+         (transposes && (many < 8 * few || (p->a_columns ? 2 * m > t->nt_lanes : n > t->nt->nr)))))
+        return HUGE_VAL;
+    const double rows = columns_cycles(t, m, n, k, p->a_columns || !transposes),
+                 columns = columns_cycles(t, n, m, k, !transposes),
+                 others = p->b_columns ? uk_min_real(rows, columns) : rows,
+                 copy = transposes ? GEMM_TRANSPOSING * (double)(few * k) * t->size : 0;
+
+    const double own = dots_cycles(p);
+
     plan->is_certain = true;
-    return dots_cycles(p);
+    return plan->is_wanted || own < others - copy ? own : HUGE_VAL;
 }
 
-/* k iterations that are summed at a time. */
+/* k iterations that are summed at a time: rows and columns stay in L1 until all have been multiplied. */
 static int64_t k_block(const struct gemm_product *p) {
     const struct gemm_type *t = p->type;
     enum { MULTIPLE = 16 };
@@ -99,59 +94,52 @@ static int64_t k_block(const struct gemm_product *p) {
     return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), MULTIPLE) * MULTIPLE;
 }
 
-/* Threads divide the rows among them, or the columns if there are more. */
+/* Threads divide the rows among them, or the columns if there are more. Operands that were packed beforehand
+ * are copies in the same order, rows uk_gemm_leading apart. */
 static enum uk_status plan_dots(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct uk_kernel *k = p->type->nt;
-    const int64_t rows = uk_ceil_div(p->m, k->mr), columns = uk_ceil_div(p->n, k->nr);
+    const int64_t rows = uk_ceil_div(p->m, k->mr), columns = uk_ceil_div(p->n, k->nr),
+                  leading = uk_gemm_leading(p->k, p->type->size);
 
-    plan->a_block = p->a_columns && !p->a_packed ? p->m * far_rows(p) : 0;
-    plan->b_block = !p->b_columns && !p->b_packed ? p->n * columns_apart(p) : 0;
-    plan->way.kc = k_block(p);
+    plan->dots = (struct gemm_dots){.kernel = k,
+                                    .k = p->k,
+                                    .k_block = k_block(p),
+                                    .lda = p->a_packed ? leading : row_stride(p),
+                                    .ldb = p->b_packed ? leading : column_stride(p),
+                                    .ldc = p->ldc};
+    plan->a_block = p->a_columns && !p->a_packed ? p->m * row_stride(p) : 0;
+    plan->b_block = !p->b_columns && !p->b_packed ? p->n * column_stride(p) : 0;
     *(rows > columns ? &plan->row_tasks : &plan->column_tasks) =
         uk_min(gemm_threads(plan), uk_max(rows, columns));
     gemm_set_workspace(plan, 1);
     return UK_OK;
 }
 
-/* Computes a task's rows and columns. Operands that were packed beforehand are copies in the same order, rows
- * uk_gemm_leading apart. */
-static void run_dots(void *context, int64_t index, int64_t thread) {
+static void run_part(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
     const struct gemm_product *p = &plan->product;
-    const struct gemm_operands *o = t->o;
-    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
-    struct gemm_dots d = {.kernel = p->type->nt,
-                          .k = p->k,
-                          .k_block = plan->way.kc,
-                          .lda = p->a_packed ? leading : far_rows(p),
-                          .ldb = p->b_packed ? leading : columns_apart(p),
-                          .ldc = p->ldc,
-                          .alpha = o->alpha,
-                          .beta = o->beta,
-                          .epilogue = o->epilogue};
-    int64_t rows, columns;
+    const struct uk_kernel *k = plan->dots.kernel;
+    int64_t row, last_row, column, last_column;
 
     (void)thread;
-    gemm_share(plan->row_tasks == 1 ? 0 : index, plan->row_tasks, p->m, d.kernel->mr, &d.row, &rows);
-    gemm_share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, p->n, d.kernel->nr, &d.column, &columns);
-    d.m = rows - d.row;
-    d.n = columns - d.column;
-    d.a = gemm_at(plan, plan->a_block ? t->work : o->a, d.row * d.lda);
-    d.b = gemm_at(plan, plan->b_block ? t->work : o->b, d.column * d.ldb);
-    d.c = gemm_at_written(plan, o->c, d.row * d.ldc + d.column);
-    p->type->dots(&d);
+    gemm_share(plan->row_tasks == 1 ? 0 : index, plan->row_tasks, p->m, k->mr, &row, &last_row);
+    gemm_share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, p->n, k->nr, &column, &last_column);
+    p->type->dots(&plan->dots, t->o, row, last_row, column, last_column);
 }
 
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
-    struct gemm_task task = {plan, o, workspace};
+    struct gemm_operands own = *o;
+    struct gemm_task task = {plan, &own, NULL};
 
     if (plan->a_block)
         uk_gemm_pack_whole(plan, GEMM_LEFT, o->a, workspace);
     if (plan->b_block)
         uk_gemm_pack_whole(plan, GEMM_RIGHT, o->b, workspace);
-    uk_gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
+    own.a = plan->a_block ? workspace : o->a;
+    own.b = plan->b_block ? workspace : o->b;
+    uk_gemm_parallel(plan, run_part, &task, plan->row_tasks * plan->column_tasks);
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
@@ -159,7 +147,7 @@ static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
                 plan->a_block   ? ", A transposed first"
                 : plan->b_block ? ", B transposed first"
                                 : "",
-                plan->product.type->nt->symbol, (long long)plan->way.kc);
+                plan->dots.kernel->symbol, (long long)plan->dots.k_block);
 }
 
 const struct gemm_path uk_gemm_dots = {"dots", GEMM_PACKS_ALONG_K, cycles, plan_dots, run, explain};

@@ -62,24 +62,19 @@ static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, in
     const bool is_tail = s->tail && nr <= s->tail->nr;
     void (*f)(void) = is_tail ? s->tail->function : s->kernel->function;
 
+    if (!is_tail && s->next->parts > 0 && s->form <= GEMM_RAB) {
+        call_prefetching(s, b, c, ldc, acc, nr);
+        return;
+    }
     switch (is_tail ? s->tail_form : s->form) {
     case GEMM_PANELS:
-        if (!is_tail && s->next->parts > 0)
-            call_prefetching(s, b, c, ldc, acc, nr);
-        else
-            ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
+        ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RA:
-        if (!is_tail && s->next->parts > 0)
-            call_prefetching(s, b, c, ldc, acc, nr);
-        else
-            ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
+        ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
-        if (!is_tail && s->next->parts > 0)
-            call_prefetching(s, b, c, ldc, acc, nr);
-        else
-            ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
+        ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAP:
         ((rap_function *)f)(s->k, s->a, s->a_row, b, s->b_step,
@@ -323,33 +318,36 @@ static void vector_t(const struct gemm_vector *v, const struct gemm_operands *o,
 /* ---- inner products ---- */
 
 /* Computes C[i .. i + m, j .. j + n], for which scratch must have room. */
-static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_t j, int64_t n) {
+static void dots_columns(const struct gemm_dots *d, const struct gemm_operands *o, int64_t i, int64_t m,
+                         int64_t j, int64_t n) {
     rab_function *f = (rab_function *)d->kernel->function;
-    const ELEMENT *a = (const ELEMENT *)d->a + i * d->lda, *b = (const ELEMENT *)d->b + j * d->ldb;
-    ELEMENT *c = (ELEMENT *)d->c + i * d->ldc + j, scratch[GEMM_SCRATCH];
-    const bool direct = d->alpha == 1 && (d->beta == 0 || d->beta == 1);
+    const ELEMENT *a = (const ELEMENT *)o->a + i * d->lda, *b = (const ELEMENT *)o->b + j * d->ldb;
+    ELEMENT *c = (ELEMENT *)o->c + i * d->ldc + j, scratch[GEMM_SCRATCH];
+    const bool direct = o->alpha == 1 && (o->beta == 0 || o->beta == 1);
     ELEMENT *to = direct ? c : scratch;
     const int64_t ld = direct ? d->ldc : d->kernel->nr;
 
     for (int64_t p = 0; p < d->k; p += d->k_block)
         f(d->k - p < d->k_block ? d->k - p : d->k_block, a + p, d->lda, b + p, d->ldb, to, ld,
-          p || (direct && d->beta != 0), m, n);
+          p || (direct && o->beta != 0), m, n);
     if (!direct)
-        merge(m, n, (ELEMENT)d->alpha, scratch, ld, (ELEMENT)d->beta, c, d->ldc);
-    if (d->epilogue)
-        finish(m, n, c, d->ldc, d->epilogue, d->row + i, d->column + j);
+        merge(m, n, (ELEMENT)o->alpha, scratch, ld, (ELEMENT)o->beta, c, d->ldc);
+    if (o->epilogue)
+        finish(m, n, c, d->ldc, o->epilogue, i, j);
 }
 
-static void dots(const struct gemm_dots *d) {
+static void dots(const struct gemm_dots *d, const struct gemm_operands *o, int64_t row, int64_t last_row,
+                 int64_t column, int64_t last_column) {
     const int64_t width = d->kernel->nr, some = TYPE.l2_quarter / d->k / d->kernel->mr * d->kernel->mr,
                   room = GEMM_SCRATCH / width, few = 2 * d->kernel->mr,
                   most = some > room  ? room
                          : some < few ? few
                                       : some;
 
-    for (int64_t i = 0; i < d->m; i += most)
-        for (int64_t j = 0; j < d->n; j += width)
-            dots_columns(d, i, d->m - i < most ? d->m - i : most, j, d->n - j < width ? d->n - j : width);
+    for (int64_t i = row; i < last_row; i += most)
+        for (int64_t j = column; j < last_column; j += width)
+            dots_columns(d, o, i, last_row - i < most ? last_row - i : most, j,
+                         last_column - j < width ? last_column - j : width);
 }
 
 /* ---- packing ---- */

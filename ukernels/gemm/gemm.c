@@ -2,7 +2,7 @@
 /* Functions of matrix products that programs call; before them what those of all types share, and the
  * shortcut of the smallest products. */
 #include <math.h>
-#include "batch.h"
+#include "gemm.h"
 #include "pack.h"
 #include "small.h"
 
@@ -49,28 +49,23 @@ enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const 
  * one thread; a column-major B of few columns is transposed on the stack first. Other products are left to a
  * plan. Results are the same bits. */
 
-__attribute__((noinline)) static void run_transposed(const struct gemm_type *t, const struct gemm_direct *d,
-                                                     const struct gemm_product *p, const void *a,
-                                                     const void *b, int adds, void *c) {
-    char copy[GEMM_COPY_ON_STACK] __attribute__((aligned(64)));
-    const struct uk_kernel *k = gemm_few_transpose(t, p->n);
-
-    t->transpose_all(k, p->k, b, p->ldb, copy, p->n);
-    gemm_run_direct(t, d, p, a, copy, k->mr, adds, c, p->ldc);
-}
-
 /* Computes a product with a column-major B if k is less than that of inner products; false: nothing has been
  * done. */
 __attribute__((noinline)) static bool run_b_columns(const struct gemm_type *t, const struct gemm_direct *d,
                                                     const struct gemm_product *p, const void *a,
                                                     const void *b, int adds, void *c) {
     _Static_assert(GEMM_DOTS_LEAST * 2 * GEMM_VECTOR <= GEMM_COPY_ON_STACK, "copies have room");
-    if (gemm_b_is_rows(p))
+    char copy[GEMM_COPY_ON_STACK] __attribute__((aligned(64)));
+    const struct uk_kernel *k = gemm_few_transpose(t, p->n);
+
+    if (gemm_b_is_rows(p)) {
         gemm_run_direct(t, d, p, a, b, p->n, adds, c, p->ldc);
-    else if (p->n <= t->transpose_few[1]->mr)
-        run_transposed(t, d, p, a, b, adds, c);
-    else
+        return true;
+    }
+    if (p->n > k->mr)
         return false;
+    t->transpose_all(k, p->k, b, p->ldb, copy, p->n);
+    gemm_run_direct(t, d, p, a, copy, k->mr, adds, c, p->ldc);
     return true;
 }
 
@@ -184,29 +179,6 @@ enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct g
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "%s is NULL", to ? is_b ? "b" : "a" : "packed");
     uk_gemm_pack_whole(&packing, side_of(&packing, is_b), from, to);
     return UK_OK;
-}
-
-/* ---- a plan in words ---- */
-
-size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size) {
-    const struct gemm_plan *p = gemm_plan_in(plan);
-    struct gemm_text t = {buffer, buffer ? size : 0, 0};
-
-    if (t.size)
-        buffer[0] = 0;
-    if (!gemm_is_plan(p))
-        return 0;
-    const long long tasks = p->row_tasks * p->column_tasks;
-
-    uk_gemm_add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->product.type->name,
-                (long long)p->product.m, (long long)p->product.n, (long long)p->product.k,
-                p->swapped ? ", of the transposes: A and B are exchanged" : "");
-    p->path->explain(&t, p);
-    uk_gemm_add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks,
-                (long long)p->column_tasks);
-    uk_gemm_add(&t, "workspace: %zu bytes\n", p->workspace);
-    uk_gemm_add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
-    return t.length;
 }
 
 /* ---- the other calls, per element type ---- */

@@ -4,24 +4,27 @@
  * batches and plans.
  *
  *     product.h        a product: as a caller describes it, and as every path sees it
- *     gemm.c, batch.c  the calls, and the shortcut of the smallest products; uk_gemm_explain
- *     calls_element.h  calls of one element type
- *     igemm.c, i32.c   products of bytes
- *     plan.c           checks arguments and chooses the path with the fewest cycles (plan.h)
- *     prepare.c        plans that callers keep
- *     message.c        uk_last_message
- *     verbose.c        UK_VERBOSE=1: a line per call
+ *     gemm.c, batch.c  the calls, and the shortcut of the smallest products
+ *     calls_element.h  calls of one element type; gemm.c includes it
+ *     igemm.c          products of bytes
+ *     plan.c           checks arguments, chooses the path, remembers plans
  *     paths.c          the table of paths; runs a plan
- *     task.c           parallel loops and texts, for all paths
  *     vector.c         the path of matrix-vector products
  *     dots.c           the path of products that are computed as inner products
  *     small.c          the path of small products, whose kernels read operands in place and compute all rows
  *                      in one call; direct.c chooses kernels, small_cost.c estimates, small_run.c runs
  *     run.c            the path of tiles: blocks, panels, rows of tiles; plan_tiles.c chooses kernel, blocks
- *                      and threads, blocks.c sizes blocks, cost.c estimates
+ *                      and threads, cost.c estimates
  *     pack.c           copies of operands
+ *     text.c           uk_last_message, uk_gemm_explain, UK_VERBOSE=1
  *     kernels.c        the registry's kernels by element type and form (types.h)
  *     element.h        functions that depend on the element type; f32.c and f64.c include it
+ *
+ * A path is an algorithm for products. A plan is made for a product before it runs, by the path with the
+ * fewest estimated cycles on one thread (plan.c). The path determines the order in which the terms of an
+ * element are added. Results must not depend on threads, or on operands that were packed beforehand; so
+ * neither do the estimates, only on sizes, strides and the machine's row. If the chosen path cannot use
+ * several threads or packed operands, tiles compute the product, and add the terms in the order of that path.
  *
  * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance
  * matrix multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van
@@ -34,6 +37,280 @@
 #ifndef GEMM_H
 #define GEMM_H
 
-#include "plan.h"
+#include "runtime/runtime.h"
+#include "types.h"
+
+/*
+ * Orders of the calls of a small product's kernels:
+ *
+ *     GEMM_AT_ONCE              each kernel computes all rows of its columns in one call
+ *     GEMM_BLOCKS_OF_ROWS       blocks of rows one after another; the next ones are prefetched
+ *     GEMM_BLOCKS_OF_COLUMNS    blocks of columns one after another, all rows of each in one call
+ *     GEMM_ALONG_ROWS           a few rows at a time, along C's rows
+ */
+enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
+/* Copies of B: none; the transpose of all columns, which are few; the transpose of some columns at a time. */
+enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
+
+/* How a small product is computed. */
+struct gemm_small {
+    const struct gemm_direct *kernels; /* of all columns, or of a block of them */
+    int64_t columns, ldb;              /* columns of B, or of its copy at a time; leading dimension */
+    int64_t bytes;                     /* of the copy, or 0 */
+    int width;                         /* columns of a block; 0: there are no blocks of columns */
+    unsigned char order, last_order;   /* enum gemm_order; last_order: of the last `columns`, if fewer */
+    unsigned char copies;
+    bool prefetches; /* C */
+};
+
+/* Prepared calls of kernels that compute columns next to each other. */
+struct gemm_calls {
+    struct uk_small_call call[GEMM_COLUMN_SPLITS];
+    uk_small_run *run[GEMM_COLUMN_SPLITS];
+    int64_t bytes[GEMM_COLUMN_SPLITS]; /* of a row of the kernel's columns */
+    int count;
+};
+
+/* How a product is computed by tiles. */
+struct gemm_way {
+    const struct gemm_tile *tile;
+    enum gemm_form form;
+    enum uk_lattice_kind a, b; /* where tiles read A and B */
+    bool prefetches;           /* by the tile's variant that does so */
+    int64_t rows;              /* of a panel of A */
+    int64_t kc;                /* of a block of k */
+    double cycles;
+};
+
+struct gemm_path;
+
+struct gemm_plan {
+    struct gemm_product product;
+    const struct gemm_path *path;
+    double cycles;                   /* estimated, on one thread */
+    bool swapped;                    /* the caller's A and B are the product's B and A */
+    bool whole;                      /* k is not split into blocks */
+    bool is_certain;                 /* set by gemm_path.cycles: no later path takes fewer cycles */
+    bool is_wanted;                  /* the caller named the path, however many cycles it takes */
+    int64_t row_tasks, column_tasks; /* the grid that threads share */
+    struct pthreadpool *pool;        /* NULL: the library's */
+    int64_t a_block, b_block;        /* elements of the copies of A and B: tiles: of one task; else of all */
+    size_t workspace;                /* bytes that a run needs; 0: none */
+    union {                          /* of the path of */
+        struct gemm_small small;     /* small products */
+        struct gemm_vector vector;   /* matrix-vector products */
+        struct gemm_dots dots;       /* inner products */
+    };
+    struct gemm_way way;                  /* tiles; and all other fields */
+    int64_t mc, nc;                       /* blocks of rows and of columns */
+    int64_t a_padding;                    /* elements before the panels of A, for a first panel that is copied
+                                             in rows, which take more memory; or 0 */
+    const struct uk_kernel *tail;         /* of the last columns; NULL: the tile's */
+    const struct uk_kernel *first;        /* of the first rows, with fused packing of B; NULL: the tile's */
+    const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
+    unsigned char tail_form;
+};
+
+/* The contents of the caller's struct uk_gemm_plan, which uk_sgemm_plan writes. That struct's size is part of
+ * the ABI, and larger, so that fields can be added here. */
+struct gemm_prepared {
+    struct gemm_calls calls; /* of the kernels of a small product; first, as it is passed on */
+    /* Functions that compute a product of floats, [0], or of doubles, [1], by `calls` alone, if alpha is 1
+     * and beta 0 or 1; NULL: not possible. resolved_swapped: if the caller's A is the product's B. */
+    uk_small_run *resolved[2];
+    uk_small_run *resolved_swapped[2];
+    struct gemm_plan plan;
+};
+_Static_assert(sizeof(struct gemm_prepared) <= sizeof(struct uk_gemm_plan) &&
+                   _Alignof(struct gemm_prepared) <= _Alignof(struct uk_gemm_plan),
+               "a plan has to fit into the caller's struct uk_gemm_plan");
+
+static inline const struct gemm_prepared *gemm_prepared_in(const struct uk_gemm_plan *callers) {
+    return (const struct gemm_prepared *)(const void *)callers;
+}
+
+static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
+    return callers ? &gemm_prepared_in(callers)->plan : NULL;
+}
+
+/* True if the plan is not NULL and has been filled in. */
+static inline bool gemm_is_plan(const struct gemm_plan *plan) {
+    return plan && plan->product.type;
+}
+
+/* ---- paths ---- */
+
+/* A text that grows in a buffer of `size` bytes. `length` counts what does not fit, too. */
+struct gemm_text {
+    char *buffer;
+    size_t size, length;
+};
+
+/* How operands are packed beforehand. */
+enum gemm_packs {
+    GEMM_PACKS_NOTHING,
+    GEMM_PACKS_PANELS,
+    GEMM_PACKS_ALONG_K,  /* rows of A, and columns of B */
+    GEMM_PACKS_AS_STORED /* in the order of the source, rows uk_gemm_leading apart */
+};
+
+struct gemm_path {
+    const char *name;
+    enum gemm_packs packs;
+    /* Estimated cycles on one thread of a plan in which only the product is set; HUGE_VAL if the path does
+     * not apply. May set fields of the path in the plan. */
+    double (*cycles)(struct gemm_plan *plan);
+    /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path cannot use
+     * them, and tiles compute the product with k in one block. */
+    enum uk_status (*plan)(struct gemm_plan *plan);
+    /* Computes the product; alpha is not 0. The workspace has as many bytes as the plan says; NULL: none, or
+     * memory could not be allocated, which only the path of small products accepts. */
+    void (*run)(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+    void (*explain)(struct gemm_text *t, const struct gemm_plan *plan);
+};
+
+extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_gemm_dots, uk_gemm_tiles;
+/* All paths; then NULL. */
+extern const struct gemm_path *const uk_gemm_paths[];
+
+/* The number of threads that are worth waking: each has at least GEMM_TASK cycles of work. */
+static inline int64_t gemm_threads(const struct gemm_plan *p) {
+    const double worth = p->cycles / GEMM_TASK;
+
+    return worth < 1 ? 1 : worth < p->product.threads ? (int64_t)worth : p->product.threads;
+}
+
+/* Sets the plan's workspace to `count` times the copies of A and B; SIZE_MAX if that is not addressable. */
+static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
+    const uint64_t all = (uint64_t)(count * (plan->a_block + plan->b_block));
+
+    if (__builtin_mul_overflow(all, (size_t)plan->product.type->size, &plan->workspace))
+        plan->workspace = SIZE_MAX;
+}
+
+/* The context of a path's tasks (uk_gemm_parallel), each of which computes a part of the product. */
+struct gemm_task {
+    const struct gemm_plan *plan;
+    const struct gemm_operands *o;
+    char *work;
+};
+
+/* Sets [*begin, *end) to a task's share of `whole` elements: tasks get whole panels of `size` elements. */
+static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_t size, int64_t *begin,
+                              int64_t *end) {
+    *begin = 0;
+    *end = whole;
+    if (tasks == 1)
+        return;
+    const int64_t count = uk_ceil_div(whole, size);
+
+    *begin = task * count / tasks * size;
+    *end = uk_min((task + 1) * count / tasks * size, whole);
+}
+
+/* ---- plan.c ---- */
+
+/* A path that a caller wants instead of the one with the fewest cycles; for tiles also the symbol of the
+ * kernel and the length of blocks of k. NULL or 0: the best. */
+struct gemm_wanted {
+    const char *path, *kernel;
+    int64_t kc;
+};
+
+/* Everything that the plan of a call depends on. */
+struct gemm_arguments {
+    const struct gemm_type *type;
+    struct gemm_shape shape;
+    int threads;
+    bool a_packed, b_packed;
+};
+
+/* The threads of a call, once a type's tables are ready. */
+static inline int gemm_call_threads(void) {
+    return atomic_load_explicit(&uk_threads, memory_order_relaxed);
+}
+
+/* Sets *plan to the plan of a call, whose type's tables are ready. Each thread remembers its last plans.
+ * Valid until the next call on this thread. */
+enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
+/* The plan whose panels operands of `plan` are packed in: its own, or, as small products are read in place,
+ * that of the same product with packed operands. */
+enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing);
+/* Checks a call's arguments and makes its plan. options and wanted may be NULL. On failure *plan is not
+ * written. */
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options,
+                               const struct gemm_wanted *wanted);
+/* The same for a caller who keeps the plan; prepares calls of small products' kernels. */
+enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options,
+                               const struct gemm_wanted *wanted);
+#pragma GCC visibility push(default)
+/* Makes a plan as uk_sgemm_plan or uk_dgemm_plan does, by the path that is wanted. UK_INVALID_ARGUMENT: no
+ * path has that name. UK_NO_MATCH: it cannot compute this product. For uk gemm and tests: this header is not
+ * installed. */
+enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
+                               const struct uk_gemm_options *options, const struct gemm_wanted *wanted);
+#pragma GCC visibility pop
+
+/* ---- plan_tiles.c ---- */
+
+/* Replaces *p, a plan by any path whose product is not that of the transposes, by one with the i-th of all
+ * ways of tiles, with the kernel and blocks that are wanted: for measuring which way is the best.
+ * UK_NO_MATCH: this way does not apply to the product. UK_INVALID_ARGUMENT: i is beyond the last way. */
+enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted);
+/* The same with the way of the fewest cycles. UK_NO_MATCH: none applies. */
+enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted);
+
+/* ---- paths.c ---- */
+
+/* Runs a plan. `workspace` may be NULL: memory is then taken from runtime/. */
+enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+/* Runs `count` tasks on the plan's threads. */
+void uk_gemm_parallel(const struct gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count);
+/* True if an operand that would be read or written is NULL. */
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
+
+/* ---- text.c ---- */
+
+/* Stores the message that uk_last_message returns, and returns the status. */
+enum uk_status uk_gemm_refuse(enum uk_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends to a text. */
+void uk_gemm_add(struct gemm_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* True if each call prints a line (UK_VERBOSE=1). Set when kernels have been looked up. */
+extern bool uk_gemm_is_verbose;
+/* Sets uk_gemm_is_verbose, and prints what all calls have in common. */
+void uk_gemm_begin_verbose(void);
+/* The same as uk_gemm_run, and prints a line. */
+enum uk_status uk_gemm_run_verbose(const struct gemm_plan *plan, const struct gemm_operands *o,
+                                   void *workspace);
+/* Prints a line about a batch that began at the time `begin` of uk_microseconds. */
+void uk_gemm_say_batch(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count,
+                       int64_t threads, double begin);
+
+/* ---- gemm.c: shared by the calls of all types; a and b are the caller's, not the product's ---- */
+
+/* Computes a product by the plan of its arguments. */
+enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
+                            double beta, void *c);
+enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
+                              const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
+                              void *workspace);
+enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
+                                    const void *from, void *to);
+
+/* ---- batch.c: many products of one shape, C = alpha A B + beta C ---- */
+
+/* Operands of a batch: pointers to each; or the first one, and elements from one to the next. */
+enum uk_status uk_gemm_batch(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
+                             const void *const *a, const void *const *b, double beta, void *const *c,
+                             int64_t count);
+enum uk_status uk_gemm_batch_strided(const struct gemm_type *type, const struct gemm_shape *shape,
+                                     double alpha, const void *a, int64_t stride_a, const void *b,
+                                     int64_t stride_b, double beta, void *c, int64_t stride_c, int64_t count);
 
 #endif

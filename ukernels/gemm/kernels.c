@@ -113,27 +113,23 @@ static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
 }
 
 static void take(struct gemm_type *t, const struct uk_kernel *k) {
+    static const enum gemm_form forms[] = {[UK_OP_PANELS] = GEMM_PANELS,
+                                           [UK_OP_RA] = GEMM_RA,
+                                           [UK_OP_RAB] = GEMM_RAB,
+                                           [UK_OP_SAB] = GEMM_SAB,
+                                           [UK_OP_RAP] = GEMM_RAP};
+
     switch (k->operation->form) {
     case UK_OP_PANELS:
-        take_form(t, k, GEMM_PANELS);
-        break;
     case UK_OP_RA:
-        take_form(t, k, GEMM_RA);
-        break;
     case UK_OP_RAB:
-        take_form(t, k, GEMM_RAB);
-        break;
     case UK_OP_SAB:
-        take_form(t, k, GEMM_SAB);
-        break;
     case UK_OP_RAP:
-        take_form(t, k, GEMM_RAP);
+        take_form(t, k, forms[k->operation->form]);
         break;
     case UK_OP_SMALL:
-        take_whole(t, k, 0);
-        break;
     case UK_OP_SMALL_TA:
-        take_whole(t, k, 1);
+        take_whole(t, k, k->operation->form == UK_OP_SMALL_TA);
         break;
     case UK_OP_NT:
         take_one(&t->nt, k);

@@ -3,7 +3,7 @@
 #ifndef GEMM_PACK_H
 #define GEMM_PACK_H
 
-#include "plan.h"
+#include "gemm.h"
 
 /* The row stride in elements of a copy of rows of n elements. For long rows it is an odd number of cache
  * lines: rows then use all sets of a cache, and vectors that are stored to them cross no lines. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of paths; the path of products without terms or elements; runs plans. */
-#include "plan.h"
+#include "gemm.h"
 #include <math.h>
 
 /* ---- no product at all ---- */
@@ -40,10 +40,21 @@ static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
 const struct gemm_path uk_gemm_scale = {"scale",    GEMM_PACKS_NOTHING, cycles_of_scale,
                                         plan_scale, run_scale,          explain_scale};
 
-const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector, &uk_gemm_dots,
-                                                 &uk_gemm_small, &uk_gemm_tiles,  NULL};
+const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale,  &uk_gemm_dots,  &uk_gemm_small,
+                                                 &uk_gemm_vector, &uk_gemm_tiles, NULL};
 
 /* ---- running ---- */
+
+void uk_gemm_parallel(const struct gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count) {
+    if (count == 1)
+        task(context, 0, 0);
+    else if (plan->pool)
+        uk_pool_for(plan->pool, task, context, count);
+    else
+        uk_parallel_for(task, context, count);
+}
 
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
     const struct gemm_product *p = &plan->product;

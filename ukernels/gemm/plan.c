@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes plans: checks arguments, normalizes the product, chooses its path. Each thread remembers its last
  * plans. */
-#include "plan.h"
 #include <math.h>
 #include <string.h>
+#include "small.h"
 
 /* ---- arguments ---- */
 
@@ -122,23 +122,46 @@ static enum uk_status plan_whole_tiles(const struct gemm_product *p, struct gemm
     return plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_UNSUPPORTED;
 }
 
-/* Makes a plan by the path with the fewest cycles; ties: the last path. */
-static enum uk_status choose(const struct gemm_product *p, struct gemm_plan *plan) {
+/* Makes a plan by the path with the fewest cycles, ties: the last path; or by the path that is wanted. */
+static enum uk_status choose(const struct gemm_product *p, const struct gemm_wanted *wanted,
+                             struct gemm_plan *plan) {
+    bool is_known = !wanted;
+
     *plan = plan_without_path(p);
     plan->cycles = HUGE_VAL;
     for (const struct gemm_path *const *path = uk_gemm_paths; *path && !plan->is_certain; path++) {
         struct gemm_plan one = plan_without_path(p);
 
+        if (wanted && strcmp((*path)->name, wanted->path))
+            continue;
+        is_known = true;
         one.path = *path;
+        one.is_wanted = wanted;
+        if (wanted && *path == &uk_gemm_tiles) {
+            *plan = one;
+            return uk_gemm_plan_wanted(plan, wanted);
+        }
         one.cycles = one.path->cycles(&one);
         if (one.cycles < HUGE_VAL && one.cycles <= plan->cycles)
             *plan = one;
     }
+    if (!is_known)
+        return UK_INVALID_ARGUMENT;
     if (!plan->path)
-        return uk_gemm_refuse(UK_UNSUPPORTED, "this CPU has no kernels of %s", p->type->name);
+        return wanted ? UK_NO_MATCH
+                      : uk_gemm_refuse(UK_UNSUPPORTED, "this CPU has no kernels of %s", p->type->name);
     const enum uk_status status = plan->path->plan(plan);
 
-    return status == UK_NO_MATCH ? plan_whole_tiles(p, plan) : status;
+    return status == UK_NO_MATCH && !wanted ? plan_whole_tiles(p, plan) : status;
+}
+
+static enum uk_status plan_new(const struct gemm_arguments *x, const struct gemm_wanted *wanted,
+                               struct gemm_plan *plan) {
+    const struct gemm_product p = normalize(x);
+    const enum uk_status status = choose(&p, wanted, plan);
+
+    plan->swapped ^= is_swapped(x);
+    return status;
 }
 
 enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing) {
@@ -149,32 +172,6 @@ enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_pl
     const enum uk_status status = plan_whole_tiles(&plan->product, packing);
 
     packing->swapped ^= plan->swapped;
-    return status;
-}
-
-static enum uk_status choose_wanted(const struct gemm_product *p, const struct gemm_wanted *wanted,
-                                    struct gemm_plan *plan) {
-    const struct gemm_path *const *path = uk_gemm_paths;
-
-    while (*path && strcmp((*path)->name, wanted->path))
-        path++;
-    if (!*path)
-        return UK_INVALID_ARGUMENT;
-    *plan = plan_without_path(p);
-    plan->path = *path;
-    plan->is_wanted = true;
-    if (*path == &uk_gemm_tiles)
-        return uk_gemm_plan_wanted(plan, wanted);
-    plan->cycles = plan->path->cycles(plan);
-    return plan->cycles < HUGE_VAL ? plan->path->plan(plan) : UK_NO_MATCH;
-}
-
-static enum uk_status plan_new(const struct gemm_arguments *x, const struct gemm_wanted *wanted,
-                               struct gemm_plan *plan) {
-    const struct gemm_product p = normalize(x);
-    const enum uk_status status = wanted ? choose_wanted(&p, wanted, plan) : choose(&p, plan);
-
-    plan->swapped ^= is_swapped(x);
     return status;
 }
 
@@ -246,9 +243,9 @@ static int64_t threads_of(const struct uk_gemm_options *o) {
     return o->threads > 0 ? uk_min(o->threads, most) : most;
 }
 
-static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *type,
-                              const struct gemm_shape *shape, const struct uk_gemm_options *options,
-                              const struct gemm_wanted *wanted) {
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options,
+                               const struct gemm_wanted *wanted) {
     static const struct uk_gemm_options defaults = {0};
     const struct uk_gemm_options *o = options ? options : &defaults;
     enum uk_status status = check(type, shape);
@@ -274,19 +271,22 @@ static enum uk_status resolve(struct gemm_plan *plan, const struct gemm_type *ty
     return UK_OK;
 }
 
-enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
-                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
-    return resolve(plan, type, shape, options, NULL);
+enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options,
+                               const struct gemm_wanted *wanted) {
+    struct gemm_prepared own = {.resolved = {NULL}};
+    const enum uk_status status = uk_gemm_resolve(&own.plan, type, shape, options, wanted);
+
+    if (status)
+        return status;
+    if (own.plan.path == &uk_gemm_small && !uk_gemm_is_verbose && type == own.plan.product.type)
+        uk_gemm_prepare_small(&own);
+    *plan = own;
+    return UK_OK;
 }
 
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
                                const struct uk_gemm_options *options, const struct gemm_wanted *wanted) {
-    struct gemm_prepared *p = (struct gemm_prepared *)(void *)plan;
-    struct gemm_prepared own = {.resolved = {NULL}};
-    const enum uk_status status =
-        resolve(&own.plan, is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(), shape, options, wanted);
-
-    if (!status)
-        *p = own;
-    return status;
+    return uk_gemm_prepare((struct gemm_prepared *)(void *)plan,
+                           is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(), shape, options, wanted);
 }

@@ -10,6 +10,43 @@
 #include <string.h>
 #include "tiles.h"
 
+/* ---- sizes of blocks ----
+ *
+ * - A block of B, kc x nc, is as large as half of L2, and at most GEMM_BLOCK bytes: the other half is for the
+ *   operands that pass through L2. If kernels prefetch the next block, a block is half as large.
+ * - k is split into equal blocks of about GEMM_KC if it is longer than GEMM_K_WHOLE. C is read and written
+ *   once per block of k, so that few, long blocks are better for C; but a long block has few columns, and
+ *   the panels of A come from the last-level cache once per block of columns. Not to split a long k is a way
+ *   of its own, which cost.c compares.
+ */
+
+int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
+    return uk_product_rows(m, k->mr, k->row_step);
+}
+
+int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts) {
+    const bool has_next = w->prefetches && w->form != GEMM_PANELS; /* the next block is in L2 too */
+    const int64_t room = uk_min(p->type->machine->cache[UK_L2].size / 2, GEMM_BLOCK) / p->type->size /
+                         (has_next ? 2 * parts : parts);
+    const int nr = w->tile->nr;
+    const int64_t most = room / w->kc / nr * nr, few = 4 * nr;
+
+    return uk_ceil_div(uk_ceil_div(n, uk_ceil_div(n, most < few ? few : most)), nr) * nr;
+}
+
+int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t) {
+    const int64_t room = p->type->machine->cache[UK_L2].size / 2 / p->type->size / (4 * t->nr);
+    const int64_t most = room > GEMM_KC ? GEMM_KC : room < GEMM_KC_LEAST ? GEMM_KC_LEAST : room;
+
+    if (p->k <= uk_min(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
+        return p->k;
+    const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
+
+    return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), group) * group;
+}
+
+/* ---- ways ---- */
+
 /* True if kernels of the form read A and B as a and b. Forms that read B in rows read panels too. */
 static bool form_takes(enum gemm_form form, const struct gemm_product *p, enum uk_lattice_kind a,
                        enum uk_lattice_kind b) {
@@ -67,16 +104,8 @@ static bool find_way(const struct gemm_product *p, bool whole, const struct gemm
     return true;
 }
 
-/* Uses the variant that prefetches, if it takes fewer cycles. */
-static void choose_prefetching(const struct gemm_product *p, struct gemm_way *w) {
-    struct gemm_way with = *w;
-
-    with.prefetches = w->tile->prefetching[w->form] && (w->form != GEMM_RA || p->b_columns);
-    if (with.prefetches && (with.cycles = uk_gemm_way_cost(p, &with)) < w->cycles)
-        *w = with;
-}
-
-/* The way with the least cost; ties: the first. Its tile is NULL if there is no way. */
+/* The way with the least cost, ties: the first; by the variant that prefetches, if it takes fewer cycles. Its
+ * tile is NULL if there is no way. */
 static struct gemm_way find_best(const struct gemm_product *p, bool whole) {
     const struct gemm_tile *width = width_of(p);
     struct gemm_way w = {0}, best = {0};
@@ -88,8 +117,10 @@ static struct gemm_way find_best(const struct gemm_product *p, bool whole) {
         if (!best.tile || w.cycles < best.cycles)
             best = w;
     }
-    if (best.tile)
-        choose_prefetching(p, &best);
+    w = best;
+    w.prefetches = w.tile && w.tile->prefetching[w.form] && (w.form != GEMM_RA || p->b_columns);
+    if (w.prefetches && (w.cycles = uk_gemm_way_cost(p, &w)) < best.cycles)
+        return w;
     return best;
 }
 
@@ -140,34 +171,32 @@ static struct gemm_product transposed(const struct gemm_product *p) {
     return q;
 }
 
-/* Replaces the plan by one of the product of the transposes if that is faster: a column-major B is its
- * row-major A, which tiles read in place. That saves packing B, and costs transposing C tile by tile.
- * Besides, a tile may suit m better than n. Only if k is one block, and the estimate less by the factor
- * GEMM_CERTAIN. */
-static void take_transposed(struct gemm_plan *plan) {
-    const struct gemm_product q = transposed(&plan->product);
-    struct gemm_way w = find_best(&q, plan->whole);
-
-    if (!w.tile || w.kc < q.k)
-        return;
-    w.cycles += uk_gemm_transposed_c_cost(&q, &w);
-    if (w.cycles * GEMM_CERTAIN < plan->way.cycles) {
-        plan->product = q;
-        plan->swapped = !plan->swapped;
-        plan->way = w;
-    }
-}
-
+/* A product with a column-major B is replaced by that of the transposes if that is faster: B is its row-major
+ * A, which tiles read in place. That saves packing B, and costs transposing C tile by tile. Besides, a tile
+ * may suit m better than n. Only if k is one block, and the estimate less by the factor GEMM_CERTAIN. */
 double uk_gemm_tiles_cycles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
 
-    if (!p->type->is_mixed && find_in_place(p, &plan->way))
+    if (p->type->is_mixed) {
+        plan->way = way_of_groups(p);
+        return plan->way.tile ? plan->way.cycles : HUGE_VAL;
+    }
+    if (find_in_place(p, &plan->way))
         return plan->way.cycles;
-    plan->way = p->type->is_mixed ? way_of_groups(p) : find_best(p, plan->whole);
+    plan->way = find_best(p, plan->whole);
     if (!plan->way.tile)
         return HUGE_VAL;
-    if (!p->type->is_mixed && plan->way.b != UK_IN_PLACE && p->b_columns && p->m < p->n)
-        take_transposed(plan);
+    if (plan->way.b != UK_IN_PLACE && p->b_columns && p->m < p->n) {
+        const struct gemm_product q = transposed(p);
+        struct gemm_way w = find_best(&q, plan->whole);
+
+        if (w.tile && w.kc >= q.k &&
+            (w.cycles += uk_gemm_transposed_c_cost(&q, &w)) * GEMM_CERTAIN < plan->way.cycles) {
+            plan->product = q;
+            plan->swapped = !plan->swapped;
+            plan->way = w;
+        }
+    }
     return plan->way.cycles;
 }
 
@@ -192,14 +221,6 @@ static void split(struct gemm_plan *plan) {
     }
 }
 
-/* True if the first row of tiles reads B in place and packs it while it computes (fused packing). */
-static bool has_fused_packing(const struct gemm_plan *plan) {
-    const struct gemm_product *p = &plan->product;
-
-    return plan->way.b == UK_PANELS && !p->b_packed && !p->a_packed &&
-           uk_gemm_fuses_packing(p, plan->way.tile, plan->way.a);
-}
-
 /* Elements of a block's copy with `before` elements before it, rounded up to whole cache lines, as each copy
  * begins at one. */
 static int64_t elements_of_block(const struct gemm_plan *plan, enum gemm_side side, int64_t before) {
@@ -207,13 +228,6 @@ static int64_t elements_of_block(const struct gemm_plan *plan, enum gemm_side si
     const int size = plan->product.type->size;
 
     return uk_ceil_div((before + uk_lattice_room(&m)) * size, GEMM_LINE) * GEMM_LINE / size;
-}
-
-/* True if the rows of the first panel, read in place, evict each other from L1. */
-static bool first_conflicts(const struct gemm_plan *plan) {
-    const struct gemm_product *p = &plan->product;
-
-    return !p->a_columns && gemm_rows_share_sets(p->type, uk_min(p->m, plan->way.tile->mr), p->lda);
 }
 
 /* The kernel of the last columns, if there is a narrower tile whose kernel takes A in the same form. */
@@ -251,10 +265,14 @@ enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan) {
     plan->nc = uk_gemm_columns(p, w, columns,
                                plan->row_tasks * plan->column_tasks > p->type->machine->cores ? 2 : 1);
     plan->mc = uk_ceil_div(uk_ceil_div(rows, uk_ceil_div(rows, mc)), w->rows) * w->rows;
-    plan->first = has_fused_packing(plan) ? w->tile->kernel[GEMM_RAP] : NULL;
-    /* The rows of the copy are up to two lines longer than those of the panel (uk_gemm_leading). */
-    plan->a_padding =
-        plan->first && w->a == UK_PANELS && first_conflicts(plan) ? w->tile->mr * 2 * (GEMM_LINE / size) : 0;
+    /* The first row of tiles reads B in place and packs it while it computes (fused packing). If the rows of
+     * A that it reads share sets of L1, it reads a copy, whose rows are up to two lines longer than those of
+     * the panel (uk_gemm_leading). */
+    if (w->b == UK_PANELS && !p->b_packed && !p->a_packed && uk_gemm_fuses_packing(p, w->tile, w->a))
+        plan->first = w->tile->kernel[GEMM_RAP];
+    if (plan->first && w->a == UK_PANELS && !p->a_columns &&
+        gemm_rows_share_sets(p->type, uk_min(p->m, w->tile->mr), p->lda))
+        plan->a_padding = w->tile->mr * 2 * (GEMM_LINE / size);
     plan->a_block = w->a == UK_IN_PLACE ? 0 : elements_of_block(plan, GEMM_LEFT, plan->a_padding);
     plan->b_block = w->b == UK_IN_PLACE ? 0 : elements_of_block(plan, GEMM_RIGHT, 0);
     gemm_set_workspace(plan, plan->row_tasks * plan->column_tasks);

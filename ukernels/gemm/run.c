@@ -192,7 +192,7 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         s.rows = uk_min(plan->way.rows, w->i0 + w->m - i);
         s.row = i;
         find_a(w, i, &s);
-        s.c = gemm_at_written(plan, o->c,
+        s.c = gemm_at_written(plan->product.type, o->c,
                               plan->product.c_columns ? w->j0 * plan->product.ldc + i
                                                       : i * plan->product.ldc + w->j0);
         if (packs_a && !is_packed && (i - w->i0) % group == 0)

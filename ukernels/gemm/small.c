@@ -9,17 +9,6 @@
 
 /* ---- how ---- */
 
-/* Replaces *w by the other way if that takes fewer cycles than *least. */
-static void take_less(const struct gemm_product *p, struct gemm_small *w, double *least,
-                      const struct gemm_small *other) {
-    const double cycles = uk_gemm_small_cost(p, other);
-
-    if (cycles < *least) {
-        *least = cycles;
-        *w = *other;
-    }
-}
-
 /* The prepared call of the first kernel of a way. */
 static struct uk_small_call call_of(const struct gemm_product *p, const struct gemm_small *w) {
     const struct gemm_direct *d = w->kernels;
@@ -32,14 +21,17 @@ static struct uk_small_call call_of(const struct gemm_product *p, const struct g
     return s;
 }
 
-/* Considers the other way, with and without prefetching C. */
-static void take_either(const struct gemm_product *p, struct gemm_small *w, double *least,
-                        struct gemm_small *other) {
-    take_less(p, w, least, other);
-    if (call_of(p, other).prefetching) {
-        other->prefetches = true;
-        take_less(p, w, least, other);
-        other->prefetches = false;
+/* Replaces *w by the other way if that takes fewer cycles than *least, with or without prefetching C. */
+static void take_less(const struct gemm_product *p, struct gemm_small *w, double *least,
+                      struct gemm_small other) {
+    for (int i = 0; i < 2; i++) {
+        other.prefetches = i;
+        const double cycles = i && !call_of(p, &other).prefetching ? *least : uk_gemm_small_cost(p, &other);
+
+        if (cycles < *least) {
+            *least = cycles;
+            *w = other;
+        }
     }
 }
 
@@ -49,7 +41,7 @@ static void choose_of_many(const struct gemm_product *p, struct gemm_small *w, d
     const struct gemm_type *t = p->type;
     struct gemm_small other = *w;
 
-    take_either(p, w, least, &other);
+    take_less(p, w, least, other);
     other.order = GEMM_ALONG_ROWS;
     for (int i = 0; i < t->small_kernels[p->a_columns]; i++) {
         const struct uk_kernel *k = t->small_kernel[p->a_columns][i];
@@ -57,7 +49,7 @@ static void choose_of_many(const struct gemm_product *p, struct gemm_small *w, d
         other.width = k->nr;
         other.kernels = &t->direct[p->a_columns][k->nr];
         if (k->fma >= 2 * k->mr && k->nr * t->size <= GEMM_WIDE)
-            take_either(p, w, least, &other);
+            take_less(p, w, least, other);
     }
 }
 
@@ -123,14 +115,8 @@ static bool fits(const struct gemm_product *p, int quarters) {
     return p->m * p->n + p->n * p->k + p->m * p->k <= quarters * p->type->l2_quarter;
 }
 
-/* True if ways have to be compared: the part of C that one block of columns computes does not fit into L1, or
- * the operands do not fit into half of L2. */
-static bool is_chosen(const struct gemm_product *p, const struct gemm_small *w) {
-    const struct gemm_type *t = p->type;
-    return (w->width && p->m * w->columns * t->size > t->machine->cache[UK_L1].size) || !fits(p, 2);
-}
-
-/* Sets the default way. True if other ways may be better. */
+/* Sets the default way. True if other ways may be better: the part of C that one block of columns computes
+ * does not fit into L1, or the operands do not fit into half of L2. */
 static bool begin(const struct gemm_product *p, struct gemm_small *w) {
     const struct gemm_type *t = p->type;
     *w = (struct gemm_small){.columns = p->n, .ldb = p->ldb};
@@ -146,7 +132,7 @@ static bool begin(const struct gemm_product *p, struct gemm_small *w) {
     else
         set_default(p, w);
     w->last_order = w->width && p->n % w->columns < t->blocked_columns ? GEMM_AT_ONCE : w->order;
-    return is_chosen(p, w);
+    return (w->width && p->m * w->columns * t->size > t->machine->cache[UK_L1].size) || !fits(p, 2);
 }
 
 /* Sets the best way and returns its cycles. */
@@ -172,38 +158,32 @@ static double plan_best(const struct gemm_product *p, struct gemm_small *w) {
 
 /* ---- which ---- */
 
-/* True if there is room for one or two vectors of transposed columns of B. */
-static bool can_transpose(const struct gemm_type *t, const struct gemm_product *p) {
-    const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
+/* True if a product of k >= GEMM_WIDTHS, which this path does not split, may be a small one. It has few
+ * columns, and its B stays in L2 if k is longer than GEMM_K_WHOLE. One or two vectors of transposed columns
+ * have room. A column-major A from beyond L2 is left to tiles, which prefetch it. */
+static bool is_small_and_long(const struct gemm_type *t, const struct gemm_product *p) {
+    const int64_t width = p->n * t->size <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
 
-    return t->transpose && p->k * width <= GEMM_TRANSPOSED;
+    return p->n >= 2 && p->n < t->blocked_columns && p->m >= 2 && p->m <= GEMM_MOST && p->k <= GEMM_MOST &&
+           !gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) &&
+           !gemm_leading_is_invalid(p->ldb, p->b_columns ? p->k : p->n) &&
+           !gemm_leading_is_invalid(p->ldc, p->n) &&
+           (p->k <= GEMM_K_WHOLE || p->n * p->k <= 2 * t->l2_quarter) &&
+           (!p->b_columns || (t->transpose && p->k * width <= GEMM_TRANSPOSED)) &&
+           (!p->a_columns || fits(p, 4));
 }
 
-/* Products with a long k, which this path does not split: those of few columns whose B stays in L2 if k is
- * longer than GEMM_K_WHOLE. A column-major A from beyond L2 is left to tiles, which prefetch it. */
-bool uk_gemm_may_be_long(const struct gemm_type *t, const struct gemm_product *p) {
-    if (p->n < 2 || p->n >= t->blocked_columns || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
-        p->k > GEMM_MOST || gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
-        gemm_leading_is_invalid(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_invalid(p->ldc, p->n))
-        return false;
-    return (p->k <= GEMM_K_WHOLE || p->n * p->k <= 2 * t->l2_quarter) &&
-           (!p->b_columns || can_transpose(t, p)) && !uk_gemm_suits_dots(p) && (!p->a_columns || fits(p, 4));
-}
-
-/* True if tiles could save nothing by copying operands: k is short and the product not too large, or k is
- * long and all operands stay in L2. */
-static bool beats_tiles(const struct gemm_product *p) {
-    return p->k < GEMM_WIDTHS ? p->m * p->n * p->k <= GEMM_WORK_ALONE : fits(p, 2);
-}
-
+/* Tiles are not asked if they could save nothing by copying operands: k is short and the product not too
+ * large, or k is long and all operands stay in L2. */
 static double cycles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct gemm_type *t = p->type;
+    const bool is_short = p->k < GEMM_WIDTHS;
 
-    if (!gemm_is_small(t, p))
+    if (!(is_short ? gemm_is_small(t, p) : is_small_and_long(t, p)))
         return HUGE_VAL;
-    plan->is_certain = beats_tiles(p);
-    if (p->b_columns && p->k < GEMM_WIDTHS && !plan->is_certain)
+    plan->is_certain = is_short ? p->m * p->n * p->k <= GEMM_WORK_ALONE : fits(p, 2);
+    if (p->b_columns && is_short && !plan->is_certain)
         return HUGE_VAL; /* the copies no longer stay in the caches */
     if (plan->is_certain && !begin(p, &plan->small))
         return (double)(p->m * p->n * p->k) * t->fma_cycles * t->size / t->vectors->bytes;

@@ -25,15 +25,10 @@
 #ifndef GEMM_SMALL_H
 #define GEMM_SMALL_H
 
-#include "plan.h"
+#include "gemm.h"
 
 /* Bytes of a vector, and of a row of a block of columns if there are many columns. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
-
-/* True if the kernel transposes two vectors of columns of B at a time, vectors of GEMM_VECTOR bytes. */
-static inline bool gemm_transposes_wide(const struct gemm_type *t) {
-    return t->transpose->mr * t->size > GEMM_VECTOR;
-}
 
 /* The kernel that transposes n columns of B, which are at most two vectors. */
 static inline const struct uk_kernel *gemm_few_transpose(const struct gemm_type *t, int64_t n) {
@@ -57,16 +52,6 @@ static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct 
     return d->many_rows && m >= d->many_rows_from && k >= d->many_iterations_from ? d->many_rows : d;
 }
 
-/* ---- dots.c ---- */
-
-/* True if inner products take fewer cycles than the paths that add the terms in another order. */
-bool uk_gemm_suits_dots(const struct gemm_product *p);
-
-/* ---- small.c ---- */
-
-/* True if a product of k >= GEMM_WIDTHS may be a small one. */
-bool uk_gemm_may_be_long(const struct gemm_type *t, const struct gemm_product *p);
-
 /* ---- small_cost.c ---- */
 
 /* Cycles of one core for the product as planned, without those of copying B. */
@@ -74,6 +59,9 @@ double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small 
 
 /* ---- small_run.c ---- */
 
+/* Prepares the calls of a plan whose kernels compute all rows and columns in place; other plans stay as they
+ * are. */
+void uk_gemm_prepare_small(struct gemm_prepared *plan);
 /* Computes a product as planned; alpha is not 0. The workspace may be NULL. */
 void uk_gemm_run_small(const struct gemm_small *w, const struct gemm_product *p,
                        const struct gemm_operands *o, void *workspace);
@@ -87,18 +75,14 @@ double uk_gemm_direct_cycles(const struct gemm_type *t, const struct gemm_direct
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);
 
-/* True if the product is a small one, or may be: for many multiply-adds or a long k an estimate decides.
- * Depends on shapes, strides and the machine's row only. t: the product's type, whose tables are ready. */
+/* True if a product of k < GEMM_WIDTHS may be a small one; for many multiply-adds an estimate decides. t: the
+ * product's type, whose tables are ready. */
 static inline __attribute__((always_inline)) bool gemm_is_small(const struct gemm_type *t,
                                                                 const struct gemm_product *p) {
     const int64_t n = p->n, k = p->k, m = p->m;
 
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
-    if ((uint64_t)(k - 1) >= GEMM_WIDTHS - 1) {
-        const struct gemm_product copy = *p; /* so that p itself stays in registers */
-
-        return uk_gemm_may_be_long(t, &copy);
-    }
+    GEMM_REQUIRE((uint64_t)(k - 1) < GEMM_WIDTHS - 1);
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
@@ -106,17 +90,10 @@ static inline __attribute__((always_inline)) bool gemm_is_small(const struct gem
     if (m == 1 || n == 1) {
         GEMM_REQUIRE(m * n * k <= GEMM_VECTOR_MOST &&
                      (k <= GEMM_VECTOR_ITERATIONS || (n > 1 && !p->b_columns)));
-        if (n > 1 && p->b_columns && t->transpose)
-            GEMM_REQUIRE(gemm_transposes_wide(t) || k * t->size < GEMM_TRANSPOSE_LANE);
+        if (n > 1 && p->b_columns && t->transpose && t->transpose->mr * t->size <= GEMM_VECTOR)
+            GEMM_REQUIRE(k * t->size < GEMM_TRANSPOSE_LANE);
     }
-    if (p->b_columns && !gemm_b_is_rows(p)) {
-        GEMM_REQUIRE(t->transpose);
-        if (k >= GEMM_DOTS_LEAST && !p->a_columns) {
-            const struct gemm_product copy = *p;
-
-            GEMM_REQUIRE(!uk_gemm_suits_dots(&copy));
-        }
-    }
+    GEMM_REQUIRE(!p->b_columns || gemm_b_is_rows(p) || t->transpose);
     GEMM_REQUIRE(p->a_columns || !gemm_rows_share_sets(t, m, p->lda));
     GEMM_REQUIRE(gemm_direct_for(t, p->a_columns, m, n)->column_splits);
     return true;

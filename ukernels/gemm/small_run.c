@@ -13,49 +13,57 @@ struct scale {
 /* Bytes of scratch next to a copy of B on the stack. */
 enum { SCRATCH_BESIDE_COPY = GEMM_SCALED_ON_STACK / 8 * 3 };
 
-static const void *at(const struct gemm_type *t, const void *base, int64_t index) {
-    return (const char *)base + index * t->size;
-}
+/* Which function of a prepared call is made. */
+enum variant { PLAIN, PREFETCHING, AHEAD };
 
-static void *at_written(const struct gemm_type *t, void *base, int64_t index) {
-    return (char *)base + index * t->size;
-}
-
-/* Prepared calls of kernels that compute columns next to each other. */
-struct calls {
-    int count;
-    struct uk_small_call call[GEMM_COLUMN_SPLITS];
-    uk_small_run *run[GEMM_COLUMN_SPLITS];
-    int64_t bytes[GEMM_COLUMN_SPLITS]; /* of a row of the kernel's columns */
-};
-
-/* Prepares calls of the kernels d for m rows and n columns; prefetches: by their variants that prefetch C. */
-static void set_calls(struct calls *x, const struct gemm_direct *d, const struct gemm_product *p, int64_t m,
-                      int64_t n, bool prefetches) {
+/* Prepares calls of the kernels d for m rows and n columns, by a variant where they have it. */
+static void set_calls(struct gemm_calls *x, const struct gemm_direct *d, const struct gemm_product *p,
+                      int64_t m, int64_t n, enum variant variant) {
     x->count = d->column_splits;
     for (int i = 0; i < x->count; i++) {
         const int64_t columns = i + 1 < x->count ? d->column_split[i].columns : n;
         struct uk_small_call *s = &x->call[i];
 
-        s->prefetching = NULL;
+        s->ahead = s->prefetching = NULL;
         d->column_split[i].prepare(s, p->k, p->lda, p->ldb, p->ldc, m, columns);
-        x->run[i] = prefetches && s->prefetching ? s->prefetching : s->run;
+        x->run[i] = variant == PREFETCHING && s->prefetching ? s->prefetching
+                    : variant == AHEAD && s->ahead           ? s->ahead
+                                                             : s->run;
         x->bytes[i] = columns * p->type->size;
         n -= columns;
     }
 }
 
-/* Sets calls for the last n columns of a product of blocks of columns; n < type->blocked_columns. */
-static void set_last_calls(struct calls *x, const struct gemm_product *p, int64_t m, int64_t n) {
-    set_calls(x, gemm_direct_of(&p->type->direct[p->a_columns][n], m, p->k), p, m, n, false);
+/* Sets calls for the last n columns after blocks of columns; n < type->blocked_columns. */
+static void set_last_calls(struct gemm_calls *x, const struct gemm_product *p, int64_t m, int64_t n) {
+    set_calls(x, gemm_direct_of(&p->type->direct[p->a_columns][n], m, p->k), p, m, n, PLAIN);
 }
 
 /* Makes the calls, from the columns at `begin` bytes in a row on, again and again until `end`. */
-static inline void make_calls(const struct calls *x, const char *a, const char *b, char *c, int adds,
+static inline void make_calls(const struct gemm_calls *x, const char *a, const char *b, char *c, int adds,
                               int64_t begin, int64_t end) {
     while (begin < end)
         for (int i = 0; i < x->count; begin += x->bytes[i++])
             x->run[i](&x->call[i], a, b + begin, c + begin, adds);
+}
+
+/* Makes prepared calls; s is the first field of struct gemm_calls. */
+static int run_calls(const struct uk_small_call *s, const void *a, const void *b, void *c, int adds) {
+    make_calls((const void *)s, a, b, c, adds, 0, 1);
+    return UK_OK;
+}
+
+void uk_gemm_prepare_small(struct gemm_prepared *plan) {
+    const struct gemm_product *p = &plan->plan.product;
+    const struct gemm_small *w = &plan->plan.small;
+
+    if (w->bytes || w->width)
+        return;
+    set_calls(&plan->calls, w->kernels, p, p->m, p->n, PLAIN);
+    (plan->plan.swapped ? plan->resolved_swapped : plan->resolved)[p->type->element == UK_ELEMENT_F64] =
+        plan->calls.count > 1      ? w->order == GEMM_AT_ONCE ? run_calls : NULL
+        : w->order == GEMM_AT_ONCE ? plan->calls.call[0].run
+                                   : plan->calls.call[0].ahead;
 }
 
 /* Computes all rows and columns, a block of columns at a time, each kernel all of its columns first. */
@@ -63,10 +71,10 @@ static void run_blocks(const struct gemm_small *w, const struct gemm_product *p,
                        int adds, void *c) {
     const int64_t size = p->type->size, last = p->n % w->width, wide = (p->n - last) * size,
                   step = w->width * size;
-    struct calls x;
+    struct gemm_calls x;
     int64_t from = 0;
 
-    set_calls(&x, w->kernels, p, p->m, w->width, w->prefetches);
+    set_calls(&x, w->kernels, p, p->m, w->width, w->prefetches ? PREFETCHING : PLAIN);
     for (int i = 0; i < x.count; from += x.bytes[i++])
         for (int64_t j = from; j < wide; j += step)
             x.run[i](&x.call[i], a, (const char *)b + j, (char *)c + j, adds);
@@ -81,16 +89,16 @@ static void run_rows_of(const struct gemm_small *w, const struct gemm_product *p
                         const void *b, int adds, void *c) {
     const int64_t size = p->type->size, last = p->n % w->width, wide = (p->n - last) * size,
                   groups = uk_ceil_div(p->m, w->kernels->column_split[0].kernel->mr);
-    struct calls x, rest;
+    struct gemm_calls x, rest;
 
     for (int64_t g = 0, i = 0, rows = 0, next; g < groups; g++, i = next) {
-        const char *from = at(p->type, a, i * gemm_a_row(p));
-        char *to = at_written(p->type, c, i * p->ldc);
+        const char *from = gemm_at(p->type, a, i * gemm_a_row(p));
+        char *to = gemm_at_written(p->type, c, i * p->ldc);
 
         next = (g + 1) * p->m / groups;
         if (next - i != rows) {
             rows = next - i;
-            set_calls(&x, w->kernels, p, rows, w->width, w->prefetches);
+            set_calls(&x, w->kernels, p, rows, w->width, w->prefetches ? PREFETCHING : PLAIN);
             if (last)
                 set_last_calls(&rest, p, rows, last);
         }
@@ -110,7 +118,7 @@ static void run_rows(const struct gemm_small *w, const struct gemm_product *p, c
 
     for (int64_t j = 0; j < p->n; j += width) {
         block.n = uk_min(p->n - j, width);
-        run_rows_of(w, &block, a, at(t, b, j), adds, at_written(t, c, j));
+        run_rows_of(w, &block, a, gemm_at(t, b, j), adds, gemm_at_written(t, c, j));
     }
 }
 
@@ -122,16 +130,13 @@ static void run_ahead(const struct gemm_direct *d, const struct gemm_product *p,
     const int64_t mr = d->column_split[0].kernel->mr, some = t->l2_quarter / 2 / (p->k + p->n) / mr * mr,
                   most = d->column_splits == 1 ? p->m : uk_max(some, mr);
 
-    for (int64_t i = 0, j = 0; i < p->m; i += most, j = 0)
-        for (int q = 0; q < d->column_splits; j += d->column_split[q++].columns) {
-            const int64_t rows = uk_min(p->m - i, most),
-                          columns = q + 1 < d->column_splits ? d->column_split[q].columns : p->n - j;
-            struct uk_small_call s = {0};
+    for (int64_t i = 0; i < p->m; i += most) {
+        struct gemm_calls x;
 
-            d->column_split[q].prepare(&s, p->k, p->lda, p->ldb, p->ldc, rows, columns);
-            (s.ahead ? s.ahead : s.run)(&s, at(t, a, i * p->lda), at(t, b, j),
-                                        at_written(t, c, i * p->ldc + j), adds);
-        }
+        set_calls(&x, d, p, uk_min(p->m - i, most), p->n, AHEAD);
+        make_calls(&x, gemm_at(t, a, i * p->lda), b, gemm_at_written(t, c, i * p->ldc), adds, 0,
+                   p->n * t->size);
+    }
 }
 
 /* Computes a product for any alpha: blocks of C are computed in scratch and merged with C. */
@@ -150,9 +155,9 @@ static void run_scaled(const struct gemm_product *p, const void *a, const void *
             block.n = uk_min(width, p->n - j);
             block.m = uk_min(height, p->m - i);
             gemm_run_direct(t, gemm_direct_for(t, p->a_columns, block.m, block.n), &block,
-                            at(t, a, i * gemm_a_row(p)), at(t, b, j), p->ldb, 0, s->scratch, width);
-            t->merge(block.m, block.n, s->alpha, s->scratch, width, s->beta, at_written(t, c, i * p->ldc + j),
-                     p->ldc);
+                            gemm_at(t, a, i * gemm_a_row(p)), gemm_at(t, b, j), p->ldb, 0, s->scratch, width);
+            t->merge(block.m, block.n, s->alpha, s->scratch, width, s->beta,
+                     gemm_at_written(t, c, i * p->ldc + j), p->ldc);
         }
 }
 
@@ -194,16 +199,6 @@ static void run_order(const struct gemm_small *w, int order, const struct gemm_d
         run_unscaled(w, order, d, p, a, b, s->beta != 0, c);
 }
 
-/* Transposes a column-major B of at most two vectors of columns, and computes the product. */
-static void run_few(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
-                    const struct scale *s, void *c, void *copy) {
-    struct gemm_product q = *p;
-
-    p->type->transpose_all(gemm_few_transpose(p->type, p->n), p->k, b, p->ldb, copy, p->n);
-    q.ldb = w->ldb;
-    run_order(w, GEMM_AT_ONCE, w->kernels, &q, a, copy, s, c);
-}
-
 /* Transposes a column-major B, as many columns at a time as the plan says, and computes each part.
  * has_kernel: the copy has room for whole vectors, which the kernel stores. */
 static void run_transposed(const struct gemm_small *w, const struct gemm_product *p, bool has_kernel,
@@ -218,25 +213,30 @@ static void run_transposed(const struct gemm_small *w, const struct gemm_product
         const bool is_last = block.n < w->columns;
 
         if (!has_kernel)
-            t->copy_rows(t, p->k, block.n, at(t, b, j * p->ldb), 1, p->ldb, copy, block.ldb);
+            t->copy_rows(t, p->k, block.n, gemm_at(t, b, j * p->ldb), 1, p->ldb, copy, block.ldb);
         for (int64_t i = 0, columns; has_kernel && i < block.n; i += columns) {
             columns = uk_min(block.n - i, t->transpose->mr);
-            t->transpose_some(t->transpose, p->k, at(t, b, (j + i) * p->ldb), p->ldb, at_written(t, copy, i),
-                              block.ldb, columns);
+            t->transpose_some(t->transpose, p->k, gemm_at(t, b, (j + i) * p->ldb), p->ldb,
+                              gemm_at_written(t, copy, i), block.ldb, columns);
         }
         run_order(w, is_last ? w->last_order : w->order,
                   is_last ? gemm_direct_of(gemm_direct_at(t, p->a_columns, block.n), p->m, p->k) : w->kernels,
-                  &block, a, copy, s, at_written(t, c, j));
+                  &block, a, copy, s, gemm_at_written(t, c, j));
     }
 }
 
-/* Products that copy B, or a part of it at a time. */
+/* Products that copy B: at most two vectors of columns at once, or more of them a part at a time. */
 static void run_copied(const struct gemm_small *w, const struct gemm_product *p, const void *a, const void *b,
                        const struct scale *s, void *c, void *copy) {
-    if (w->copies == GEMM_COPIES_FEW)
-        run_few(w, p, a, b, s, c, copy);
-    else
+    struct gemm_product q = *p;
+
+    if (w->copies != GEMM_COPIES_FEW) {
         run_transposed(w, p, true, a, b, s, c, copy);
+        return;
+    }
+    p->type->transpose_all(gemm_few_transpose(p->type, p->n), p->k, b, p->ldb, copy, p->n);
+    q.ldb = w->ldb;
+    run_order(w, GEMM_AT_ONCE, w->kernels, &q, a, copy, s, c);
 }
 
 __attribute__((noinline)) static void run_copied_on_stack(const struct gemm_small *w,

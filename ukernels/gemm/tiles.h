@@ -6,16 +6,6 @@
 
 #include "pack.h"
 
-/* ---- blocks.c ---- */
-
-/* Rows of a panel of A: panels have about equal heights, at most that of the kernel's tile. */
-int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
-/* Length of the blocks of k, which are about equal: half of L2 has room for at least four tiles of B. */
-int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t);
-/* Columns of a block of B: blocks of the n columns have about equal widths. `parts`: number of tasks that
- * share a core's L2. */
-int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts);
-
 /* ---- cost.c ---- */
 
 /* The dimensions of a product. */
@@ -38,8 +28,16 @@ bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile 
  * whose kernels read B in place. NULL: none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
 
-/* ---- plan_tiles.c: functions of struct gemm_path ---- */
+/* ---- plan_tiles.c ---- */
 
+/* Rows of a panel of A: panels have about equal heights, at most that of the kernel's tile. */
+int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
+/* Length of the blocks of k, which are about equal: half of L2 has room for at least four tiles of B. */
+int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t);
+/* Columns of a block of B: blocks of the n columns have about equal widths. `parts`: number of tasks that
+ * share a core's L2. */
+int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, int64_t n, int parts);
+/* Functions of struct gemm_path. */
 double uk_gemm_tiles_cycles(struct gemm_plan *plan);
 enum uk_status uk_gemm_plan_tiles(struct gemm_plan *plan);
 

@@ -79,19 +79,11 @@ struct gemm_vector {
     bool is_row;   /* y is a row of C, else a column */
 };
 
-/* C[m, n] of inner products; strides from row to row of A, from column to column of B. */
+/* A product by inner products; rows of A, columns of B and rows of C are lda, ldb and ldc apart. */
 struct gemm_dots {
     const struct uk_kernel *kernel;
-    int64_t m, n, k, k_block;
-    const void *a;
-    int64_t lda;
-    const void *b;
-    int64_t ldb;
-    void *c;
-    int64_t ldc;
-    double alpha, beta;
-    const struct gemm_epilogue *epilogue;
-    int64_t row, column; /* of the first element, for the bias */
+    int64_t k, k_block; /* k iterations; those that are summed at a time */
+    int64_t lda, ldb, ldc;
 };
 
 enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_COLUMN_SPLITS = 3, GEMM_FEW_COLUMNS = 4 };
@@ -127,7 +119,9 @@ struct gemm_type {
                      int64_t end);
     void (*vector_t)(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
                      int64_t end);
-    void (*dots)(const struct gemm_dots *d);
+    /* Rows [row, last_row) and columns [column, last_column) of C by inner products. */
+    void (*dots)(const struct gemm_dots *d, const struct gemm_operands *o, int64_t row, int64_t last_row,
+                 int64_t column, int64_t last_column);
     /* c = alpha t + beta c; rows ldt and ldc apart */
     void (*merge)(int64_t m, int64_t n, double alpha, const void *t, int64_t ldt, double beta, void *c,
                   int64_t ldc);
@@ -182,6 +176,15 @@ enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- f32.c, f64.c, i32.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
+
+/* Element `index` of A or B, and of C. */
+static inline const void *gemm_at(const struct gemm_type *t, const void *base, int64_t index) {
+    return (const char *)base + index * t->size;
+}
+
+static inline void *gemm_at_written(const struct gemm_type *t, void *base, int64_t index) {
+    return (char *)base + index * t->c_size;
+}
 
 /* k rounded up to whole groups of terms. */
 static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {

@@ -34,7 +34,7 @@ static double cycles(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct gemm_type *t = p->type;
 
-    if ((p->m != 1 && p->n != 1) || (!plan->is_wanted && gemm_is_small(t, p)))
+    if (p->m != 1 && p->n != 1)
         return HUGE_VAL;
     plan->vector = vector_of(p);
     if (!plan->vector.kernel)

@@ -1,8 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UK_VERBOSE=1: prints a line per call, with its arguments, its plan, and the time that it took. */
+/* Texts: the message of each thread's last failed call, a plan in words, and with UK_VERBOSE=1 a line per
+ * call, with its arguments, its plan, and the time that it took. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "plan.h"
+#include "gemm.h"
+
+/* ---- messages ---- */
+
+static _Thread_local char message[GEMM_MESSAGE];
+
+const char *uk_last_message(void) {
+    return message;
+}
+
+enum uk_status uk_gemm_refuse(enum uk_status status, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(message, sizeof message, format, ap);
+    va_end(ap);
+    return status;
+}
+
+/* ---- a plan in words ---- */
+
+void uk_gemm_add(struct gemm_text *t, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    const size_t room = t->length < t->size ? t->size - t->length : 0;
+    const int n = vsnprintf(room ? t->buffer + t->length : NULL, room, format, ap);
+    va_end(ap);
+    t->length += n > 0 ? (size_t)n : 0;
+}
+
+size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size) {
+    const struct gemm_plan *p = gemm_plan_in(plan);
+    struct gemm_text t = {buffer, buffer ? size : 0, 0};
+
+    if (t.size)
+        buffer[0] = 0;
+    if (!gemm_is_plan(p))
+        return 0;
+    const long long tasks = p->row_tasks * p->column_tasks;
+
+    uk_gemm_add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->product.type->name,
+                (long long)p->product.m, (long long)p->product.n, (long long)p->product.k,
+                p->swapped ? ", of the transposes: A and B are exchanged" : "");
+    p->path->explain(&t, p);
+    uk_gemm_add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks,
+                (long long)p->column_tasks);
+    uk_gemm_add(&t, "workspace: %zu bytes\n", p->workspace);
+    uk_gemm_add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
+    return t.length;
+}
+
+/* ---- a line per call ---- */
 
 bool uk_gemm_is_verbose;
 
