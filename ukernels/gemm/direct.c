@@ -264,13 +264,6 @@ static int rows_for(int columns) {
     return columns > 1 && columns < MANY / 2 ? MANY : columns;
 }
 
-static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
-    for (int i = 0; i < t->packs_t; i++)
-        if (t->pack_t[i]->mr == width)
-            return t->pack_t[i];
-    return NULL;
-}
-
 /* Finds the kernels for n columns. */
 static void fill_columns(struct gemm_type *t, int form, int n, prepare_function *const *prepare) {
     const int lanes = GEMM_VECTOR / t->size;
@@ -295,8 +288,8 @@ void uk_gemm_direct_fill(struct gemm_type *t) {
     /* Kernels whose lanes are rows exist for vectors of GEMM_VECTOR bytes only. */
     const int lanes = GEMM_VECTOR / t->size;
 
-    t->transpose_few[0] = pack_of(t, lanes);
-    t->transpose_few[1] = pack_of(t, 2 * lanes);
+    t->transpose_few[0] = gemm_pack_of(t->pack_t, t->packs_t, lanes, true);
+    t->transpose_few[1] = gemm_pack_of(t->pack_t, t->packs_t, 2 * lanes, true);
     if (!t->small_kernels[0] || !t->small_kernels[1] || !t->transpose_few[0] || !t->transpose_few[1])
         t->transpose = NULL;
     for (int form = 0; form < 2; form++) {

@@ -352,18 +352,10 @@ static void dots(const struct gemm_dots *d, const struct gemm_operands *o, int64
 
 /* ---- packing ---- */
 
-static const struct uk_kernel *of_width(const struct uk_kernel *const *rows, int count, int64_t width,
-                                        bool by_mr) {
-    for (int i = 0; i < count; i++)
-        if ((by_mr ? rows[i]->mr : rows[i]->nr) == width)
-            return rows[i];
-    return NULL;
-}
-
 static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
                  int64_t across, int w, void *to) {
-    const struct uk_kernel *kernel = across == 1 ? of_width(t->pack_n, t->packs_n, w, false)
-                                     : step == 1 ? of_width(t->pack_t, t->packs_t, w, true)
+    const struct uk_kernel *kernel = across == 1 ? gemm_pack_of(t->pack_n, t->packs_n, w, false)
+                                     : step == 1 ? gemm_pack_of(t->pack_t, t->packs_t, w, true)
                                                  : NULL;
     const ELEMENT *s = source;
     ELEMENT *d = to;

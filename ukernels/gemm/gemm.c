@@ -101,27 +101,10 @@ call_smallest(const struct gemm_type *t, enum uk_layout layout, enum uk_transpos
     GEMM_REQUIRE(atomic_load_explicit(&t->ready, memory_order_acquire));
     if (layout == UK_ROW_MAJOR)
         return run_smallest(t,
-                            (struct gemm_product){.type = t,
-                                                  .m = m,
-                                                  .n = n,
-                                                  .k = k,
-                                                  .lda = lda,
-                                                  .ldb = ldb,
-                                                  .ldc = ldc,
-                                                  .a_columns = ta,
-                                                  .b_columns = tb},
+                            (struct gemm_product){t, m, n, k, lda, ldb, ldc, ta, tb, false, false, false, 1},
                             a, b, adds, c);
     GEMM_REQUIRE(layout == UK_COLUMN_MAJOR);
-    return run_smallest(t,
-                        (struct gemm_product){.type = t,
-                                              .m = n,
-                                              .n = m,
-                                              .k = k,
-                                              .lda = ldb,
-                                              .ldb = lda,
-                                              .ldc = ldc,
-                                              .a_columns = tb,
-                                              .b_columns = ta},
+    return run_smallest(t, (struct gemm_product){t, n, m, k, ldb, lda, ldc, tb, ta, false, false, false, 1},
                         b, a, adds, c);
 }
 

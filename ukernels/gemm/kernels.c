@@ -46,9 +46,14 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
     return &t->tile[i];
 }
 
+/* True if a kernel of a tile takes any number of rows and columns and operands aligned to an element. */
+static bool takes_any(const struct gemm_type *t, const struct uk_kernel *k) {
+    return k->edges == UK_EDGES_ANY && !k->a_over && k->a_align <= t->size && k->b_align <= t->size &&
+           k->c_align <= t->c_size && k->mr * k->nr <= GEMM_TILE_MOST;
+}
+
 static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_form form) {
-    if (k->edges != UK_EDGES_ANY || k->kr != 1 || k->a_over || k->a_align > t->size || k->b_align > t->size ||
-        k->c_align > t->size || k->mr * k->nr > GEMM_TILE_MOST)
+    if (k->kr != 1 || !takes_any(t, k))
         return;
     struct gemm_tile *tile = tile_of(t, k);
     const struct uk_kernel *old = tile ? tile->kernel[form] : NULL;
@@ -227,8 +232,7 @@ static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
         if (k->operation->element != t->element || k->operation->form != UK_OP_PANELS || k->cores ||
-            k->edges != UK_EDGES_ANY || k->a_over || k->a_align > t->size || k->b_align > t->size ||
-            k->c_align > t->c_size || k->mr * k->nr > GEMM_TILE_MOST || !runs(t, k))
+            !takes_any(t, k) || !runs(t, k))
             continue;
         const int higher = best ? level(k) - level(best) : 1;
         const double cycles = uk_gemm_group_cycles(&t->machine->core, k) / (double)(k->mr * k->nr * k->kr);

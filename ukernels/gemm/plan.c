@@ -73,28 +73,11 @@ static bool is_swapped(const struct gemm_arguments *x) {
 static struct gemm_product normalize(const struct gemm_arguments *x) {
     const struct gemm_shape *s = &x->shape;
     const bool rows = s->layout == UK_ROW_MAJOR, ta = s->ta == UK_TRANSPOSE, tb = s->tb == UK_TRANSPOSE;
-    struct gemm_product p = {.type = x->type, .k = s->k, .ldc = s->ldc, .threads = x->threads};
+    struct gemm_product p = {x->type,    s->m,       s->n,  s->k,        s->lda,      s->ldb,    s->ldc,
+                             ta == rows, tb == rows, !rows, x->a_packed, x->b_packed, x->threads};
 
-    if (is_swapped(x)) {
-        p.m = s->n;
-        p.n = s->m;
-        p.lda = s->ldb;
-        p.ldb = s->lda;
-        p.a_columns = tb;
-        p.b_columns = ta;
-        p.a_packed = x->b_packed;
-        p.b_packed = x->a_packed;
-    } else {
-        p.m = s->m;
-        p.n = s->n;
-        p.lda = s->lda;
-        p.ldb = s->ldb;
-        p.a_columns = ta == rows;
-        p.b_columns = tb == rows;
-        p.c_columns = !rows;
-        p.a_packed = x->a_packed;
-        p.b_packed = x->b_packed;
-    }
+    if (is_swapped(x))
+        p = gemm_transposed(&p);
     if (p.a_columns && p.lda == 1) { /* of one row */
         p.a_columns = false;
         p.lda = p.k;

@@ -155,22 +155,6 @@ static struct gemm_way way_of_groups(const struct gemm_product *p) {
     return w;
 }
 
-/* The product of the transposes, C' = B' A'. */
-static struct gemm_product transposed(const struct gemm_product *p) {
-    struct gemm_product q = *p;
-
-    q.m = p->n;
-    q.n = p->m;
-    q.lda = p->ldb;
-    q.ldb = p->lda;
-    q.a_columns = !p->b_columns;
-    q.b_columns = !p->a_columns;
-    q.c_columns = !p->c_columns;
-    q.a_packed = p->b_packed;
-    q.b_packed = p->a_packed;
-    return q;
-}
-
 /* A product with a column-major B is replaced by that of the transposes if that is faster: B is its row-major
  * A, which tiles read in place. That saves packing B, and costs transposing C tile by tile. Besides, a tile
  * may suit m better than n. Only if k is one block, and the estimate less by the factor GEMM_CERTAIN. */
@@ -187,7 +171,7 @@ double uk_gemm_tiles_cycles(struct gemm_plan *plan) {
     if (!plan->way.tile)
         return HUGE_VAL;
     if (plan->way.b != UK_IN_PLACE && p->b_columns && p->m < p->n) {
-        const struct gemm_product q = transposed(p);
+        const struct gemm_product q = gemm_transposed(p);
         struct gemm_way w = find_best(&q, plan->whole);
 
         if (w.tile && w.kc >= q.k &&

@@ -41,6 +41,13 @@ struct gemm_product {
     int threads;
 };
 
+/* The product of the transposes, C' = B' A'. */
+static inline struct gemm_product gemm_transposed(const struct gemm_product *p) {
+    return (struct gemm_product){p->type,     p->n,        p->m,          p->k,          p->ldb,
+                                 p->lda,      p->ldc,      !p->b_columns, !p->a_columns, !p->c_columns,
+                                 p->b_packed, p->a_packed, p->threads};
+}
+
 /* Elements from row to row and from column to column of A and B. */
 static inline int64_t gemm_a_row(const struct gemm_product *p) {
     return p->a_columns ? 1 : p->lda;

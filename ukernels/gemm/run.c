@@ -65,12 +65,6 @@ static void move(struct operand *x, int64_t line, int64_t k) {
     }
 }
 
-static void find_a(const struct block *w, int64_t i, struct gemm_tile_row *s) {
-    s->a = place(&w->a, i, w->p);
-    s->a_row = uk_lattice_line_stride(w->a.view);
-    s->a_step = uk_lattice_element_stride(w->a.view);
-}
-
 /* Sets up fused packing: the tiles of the first panel of rows read a block of B in place, and pack it while
  * they compute. They read A in place too, or a copy in rows if A is column-major or its rows share sets of
  * L1. */
@@ -157,16 +151,15 @@ static void pack_a(const struct gemm_plan *plan, const struct block *w, int64_t 
         uk_gemm_pack(plan->product.type, &part, w->first_rows);
 }
 
-/* Panels of a column-major A that are packed together: as many as fit into a quarter of L2. */
-static int64_t panels_at_once(const struct gemm_plan *plan) {
-    return uk_max(1, plan->product.type->l2_quarter / (plan->way.rows * plan->way.kc));
-}
-
 /* Computes the rows of tiles of one block. A is packed panel by panel, just before the tiles that read it;
- * several panels at a time if it is column-major, since they share cache lines and pages of their source. */
+ * if it is column-major as many at a time as fit into a quarter of L2, since they share cache lines and pages
+ * of their source. */
 static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
-    const int64_t group = plan->product.a_columns ? panels_at_once(plan) * plan->way.rows : plan->way.rows;
+    const int64_t group =
+        plan->product.a_columns
+            ? uk_max(1, plan->product.type->l2_quarter / (plan->way.rows * plan->way.kc)) * plan->way.rows
+            : plan->way.rows;
     const bool copies = packs_a && can_copy(plan, w);
     bool is_packed = false; /* true if the tiles of the previous row have packed this micro-panel */
     struct gemm_tile_row s = {
@@ -185,13 +178,15 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         .next = next,
     };
 
+    s.a_row = uk_lattice_line_stride(w->a.view);
+    s.a_step = uk_lattice_element_stride(w->a.view);
     s.b = place(&w->b, w->j0, w->p);
     s.b_step = uk_lattice_element_stride(w->b.view);
     s.b_tile = uk_lattice_at(w->b.view, plan->way.tile->nr, 0);
     for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->way.rows) {
         s.rows = uk_min(plan->way.rows, w->i0 + w->m - i);
         s.row = i;
-        find_a(w, i, &s);
+        s.a = place(&w->a, i, w->p);
         s.c = gemm_at_written(plan->product.type, o->c,
                               plan->product.c_columns ? w->j0 * plan->product.ldc + i
                                                       : i * plan->product.ldc + w->j0);

@@ -186,6 +186,15 @@ static inline void *gemm_at_written(const struct gemm_type *t, void *base, int64
     return (char *)base + index * t->c_size;
 }
 
+/* The kernel among `count` that packs panels of that width, its mr or its nr; NULL: none. */
+static inline const struct uk_kernel *gemm_pack_of(const struct uk_kernel *const *kernels, int count,
+                                                   int width, bool by_mr) {
+    for (int i = 0; i < count; i++)
+        if ((by_mr ? kernels[i]->mr : kernels[i]->nr) == width)
+            return kernels[i];
+    return NULL;
+}
+
 /* k rounded up to whole groups of terms. */
 static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
     return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
