@@ -11,10 +11,11 @@
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products
  *     dots.c           the path of products that are computed as inner products
- *     small.c          the path of small products, whose kernels read operands in place and compute all rows
- *                      in one call; direct.c chooses kernels, small_cost.c estimates, small_run.c runs
- *     run.c            the path of tiles: blocks, panels, rows of tiles; plan_tiles.c chooses kernel, blocks
- *                      and threads, cost.c estimates
+ *     small.h          the path of small products, whose kernels read operands in place and compute all rows
+ *                      in one call: small_kernels.c chooses kernels by the number of columns, small_plan.c
+ *                      the order of their calls, small_cost.c estimates, small_run.c runs
+ *     tiles.h          the path of tiles: tiles_plan.c chooses kernel, blocks and threads, cost.c estimates,
+ *                      tiles_run.c runs blocks, panels, rows of tiles
  *     pack.c           copies of operands
  *     text.c           uk_last_message, uk_gemm_explain, UK_VERBOSE=1
  *     kernels.c        the registry's kernels by element type and form (types.h)
@@ -25,6 +26,7 @@
  * element are added. Results must not depend on threads, or on operands that were packed beforehand; so
  * neither do the estimates, only on sizes, strides and the machine's row. If the chosen path cannot use
  * several threads or packed operands, tiles compute the product, and add the terms in the order of that path.
+ * Nothing that decides reads an operand or its address: plans are made without them.
  *
  * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance
  * matrix multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van
@@ -253,7 +255,7 @@ enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const 
                                const struct uk_gemm_options *options, const struct gemm_wanted *wanted);
 #pragma GCC visibility pop
 
-/* ---- plan_tiles.c ---- */
+/* ---- tiles_plan.c ---- */
 
 /* Replaces *p, a plan by any path whose product is not that of the transposes, by one with the i-th of all
  * ways of tiles, with the kernel and blocks that are wanted: for measuring which way is the best.

@@ -18,7 +18,7 @@
  *     GEMM_TRANSPOSE_LANE bytes along k on.
  *   - One thread is enough. Otherwise tiles divide the work.
  *
- * direct.c chooses the kernels for each number of columns, once, by estimates from kernels.def.
+ * small_kernels.c chooses the kernels for each number of columns, once, by estimates from kernels.def.
  *
  * Each element is one sum in the order of k, to which C is added last, as in tiles with k in one block.
  */
@@ -66,7 +66,7 @@ void uk_gemm_prepare_small(struct gemm_prepared *plan);
 void uk_gemm_run_small(const struct gemm_small *w, const struct gemm_product *p,
                        const struct gemm_operands *o, void *workspace);
 
-/* ---- direct.c ---- */
+/* ---- small_kernels.c ---- */
 
 /* Cycles of the instructions for m rows and all columns of the kernels d; rows of B are ldb elements apart.
  */

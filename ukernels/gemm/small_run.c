@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs small products of all element types, as small.c has planned them. */
+/* Runs small products of all element types, as small_plan.c has planned them. */
 #include "small.h"
 
 /* C becomes alpha A B + beta C. If alpha is 1, beta is 0 or 1. Other alphas need scratch, of `room` bytes;

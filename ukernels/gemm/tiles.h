@@ -28,7 +28,7 @@ bool uk_gemm_fuses_packing(const struct gemm_product *p, const struct gemm_tile 
  * whose kernels read B in place. NULL: none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
 
-/* ---- plan_tiles.c ---- */
+/* ---- tiles_plan.c ---- */
 
 /* Rows of a panel of A: panels have about equal heights, at most that of the kernel's tile. */
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
