@@ -69,8 +69,9 @@ static struct order order_of(int64_t index, bool packed) {
     assert_int_equal(status, UK_OK);
     const struct gemm_plan *plan = gemm_plan_in(&p);
 
-    return plan->path == &uk_gemm_small ? (struct order){k, &uk_gemm_tiles}
-                                        : (struct order){plan->way.kc, plan->path};
+    return plan->path == &uk_gemm_small  ? (struct order){k, &uk_gemm_tiles}
+           : plan->path == &uk_gemm_dots ? (struct order){plan->dots.k_block, plan->path}
+                                         : (struct order){plan->way.kc, plan->path};
 }
 
 /* Finds the orders in a new process, with this number of threads. */

@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that depend on the element type. f32.c and f64.c include this file with ELEMENT (float or
- * double), REGISTERED (its enum uk_element), TYPE (the gemm_type to define) and NAME ("sgemm"). */
+ * double), REGISTERED (its enum uk_element), TYPE (the gemm_type to define), NAME ("sgemm") and KERNEL(op),
+ * the type of the functions of an operation's kernels. */
 #include <string.h>
+#include "kernels.h"
 #include "types.h"
 
-typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
-                             int64_t acc, int64_t mr, int64_t nr);
+/* Functions of variants, which have parameters of their own. */
 typedef void panels_prefetching_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c,
                                          int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s,
                                          int64_t lds, int64_t step);
 typedef void panels_packing_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                                      int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s, int64_t lds,
                                      ELEMENT *d);
-typedef void ra_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c, int64_t ldc,
-                         int64_t acc, int64_t mr, int64_t nr);
 typedef void ra_prefetching_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c,
                                      int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s,
                                      int64_t lds);
-typedef void rab_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *c,
-                          int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void rab_prefetching_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
                                       ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr,
                                       const ELEMENT *s);
-typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa, const ELEMENT *b,
-                          int64_t ldb, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
-typedef void rap_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *d,
-                          ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
-typedef void gemv_n_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *c,
-                             int64_t acc, int64_t ahead, int64_t m);
-typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *y,
-                             int64_t acc, int64_t ahead, int64_t n);
-typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
-typedef void transpose_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t ldd, int64_t m);
 
 static void call_prefetching(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                              int64_t acc, int64_t nr) {
@@ -68,22 +55,22 @@ static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, in
     }
     switch (is_tail ? s->tail_form : s->form) {
     case GEMM_PANELS:
-        ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
+        ((KERNEL(gemm) *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RA:
-        ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
+        ((KERNEL(gemm_ra) *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
-        ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
+        ((KERNEL(gemm_rab) *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAP:
-        ((rap_function *)f)(s->k, s->a, s->a_row, b, s->b_step,
-                            (ELEMENT *)s->packed + (b - (const ELEMENT *)s->b) * s->packed_k, c, ldc, acc,
-                            s->rows, nr);
+        ((KERNEL(gemm_rap) *)f)(s->k, s->a, s->a_row, b, s->b_step,
+                                (ELEMENT *)s->packed + (b - (const ELEMENT *)s->b) * s->packed_k, c, ldc, acc,
+                                s->rows, nr);
         break;
     case GEMM_SAB:
     default:
-        ((sab_function *)f)(s->k, s->a, s->a_row, s->a_step, b, s->b_step, c, ldc, acc, s->rows, nr);
+        ((KERNEL(gemm_sab) *)f)(s->k, s->a, s->a_row, s->a_step, b, s->b_step, c, ldc, acc, s->rows, nr);
         break;
     }
 }
@@ -273,7 +260,7 @@ static void merge_vector(const struct gemm_vector *v, const struct gemm_operands
 
 static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
                      int64_t end) {
-    gemv_n_function *f = (gemv_n_function *)v->kernel->function;
+    KERNEL(gemv_n) *f = (KERNEL(gemv_n) *)v->kernel->function;
     ELEMENT t[GEMM_SUMS_ON_STACK];
 
     if (v->y_step == 1 && o->alpha == 1 && (o->beta == 0 || o->beta == 1)) {
@@ -298,7 +285,7 @@ static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o,
 static void vector_t(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
                      int64_t end) {
     enum { MOST = GEMM_COPY_ON_STACK / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
-    gemv_t_function *f = (gemv_t_function *)v->kernel->function;
+    KERNEL(gemv_t) *f = (KERNEL(gemv_t) *)v->kernel->function;
     ELEMENT t[MOST] __attribute__((aligned(64)));
     const bool in_place = v->y_step == 1 && o->alpha == 1 && o->beta == 0;
     const int64_t widest = in_place || v->kernel->nr < MOST ? v->kernel->nr : MOST, all = end - begin;
@@ -320,7 +307,7 @@ static void vector_t(const struct gemm_vector *v, const struct gemm_operands *o,
 /* Computes C[i .. i + m, j .. j + n], for which scratch must have room. */
 static void dots_columns(const struct gemm_dots *d, const struct gemm_operands *o, int64_t i, int64_t m,
                          int64_t j, int64_t n) {
-    rab_function *f = (rab_function *)d->kernel->function;
+    KERNEL(gemm_nt) *f = (KERNEL(gemm_nt) *)d->kernel->function;
     const ELEMENT *a = (const ELEMENT *)o->a + i * d->lda, *b = (const ELEMENT *)o->b + j * d->ldb;
     ELEMENT *c = (ELEMENT *)o->c + i * d->ldc + j, scratch[GEMM_SCRATCH];
     const bool direct = o->alpha == 1 && (o->beta == 0 || o->beta == 1);
@@ -361,7 +348,7 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
     ELEMENT *d = to;
 
     if (kernel) {
-        ((pack_function *)kernel->function)(k, s, across == 1 ? step : across, d, n);
+        ((KERNEL(pack_n) *)kernel->function)(k, s, across == 1 ? step : across, d, n);
         return;
     }
     for (int64_t p = 0; p < k; p++, s += step, d += w) {
@@ -401,20 +388,20 @@ static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const voi
         for (int64_t p = 0; kernel && p < k; p += kernel->mr) {
             const int64_t q = p < k - kernel->mr ? p : k - kernel->mr;
 
-            ((transpose_function *)kernel->function)(rows, s + i + q * step, step, d + i * ldd + q, ldd,
-                                                     kernel->mr);
+            ((KERNEL(transpose) *)kernel->function)(rows, s + i + q * step, step, d + i * ldd + q, ldd,
+                                                    kernel->mr);
         }
     }
 }
 
 static void transpose_some(const struct uk_kernel *kernel, int64_t k, const void *s, int64_t lds, void *d,
                            int64_t ldd, int64_t lines) {
-    ((transpose_function *)kernel->function)(k, s, lds, d, ldd, lines);
+    ((KERNEL(transpose) *)kernel->function)(k, s, lds, d, ldd, lines);
 }
 
 static void transpose_all(const struct uk_kernel *kernel, int64_t k, const void *s, int64_t lds, void *d,
                           int64_t lines) {
-    ((pack_function *)kernel->function)(k, s, lds, d, lines);
+    ((KERNEL(pack_t) *)kernel->function)(k, s, lds, d, lines);
 }
 
 struct gemm_type TYPE = {

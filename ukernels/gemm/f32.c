@@ -4,4 +4,5 @@
 #define TYPE uk_gemm_f32
 #define NAME "sgemm"
 #define REGISTERED UK_ELEMENT_F32
+#define KERNEL(op) uk_s##op##_function
 #include "element.h"

@@ -4,4 +4,5 @@
 #define TYPE uk_gemm_f64
 #define NAME "dgemm"
 #define REGISTERED UK_ELEMENT_F64
+#define KERNEL(op) uk_d##op##_function
 #include "element.h"

@@ -15,7 +15,7 @@ static enum uk_status run(const struct gemm_plan *plan, double alpha, const void
     if (e && plan->swapped)
         *e = gemm_transposed_epilogue(e);
     const enum uk_status status =
-        (uk_gemm_is_verbose ? uk_gemm_run_verbose : uk_gemm_run)(plan, &o, workspace);
+        uk_gemm_is_verbose ? uk_gemm_run_verbose(plan, &o, workspace) : uk_gemm_run(plan, &o, workspace);
 
     return status == UK_INVALID_ARGUMENT ? uk_gemm_refuse(status, "%s is NULL",
                                                           !c   ? "c"
@@ -122,7 +122,7 @@ static bool epilogue_given(unsigned flags, double scale, double low, double high
 }
 
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
-    return gemm_is_plan(gemm_plan_in(plan)) ? gemm_plan_in(plan)->workspace : 0;
+    return gemm_plan_in(plan) ? gemm_plan_in(plan)->workspace : 0;
 }
 
 /* ---- packing beforehand; the caller's A is the product's B if the plan is swapped ---- */
@@ -135,7 +135,7 @@ static size_t packed_size(const struct uk_gemm_plan *callers, bool is_b) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
     struct gemm_plan packing;
 
-    return gemm_is_plan(plan) && !uk_gemm_plan_packing(plan, &packing)
+    return plan && !uk_gemm_plan_packing(plan, &packing)
                ? uk_gemm_packed_bytes(&packing, side_of(&packing, is_b))
                : 0;
 }
@@ -152,7 +152,7 @@ enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct g
                                     const void *from, void *to) {
     struct gemm_plan packing;
 
-    if (!gemm_is_plan(plan) || plan->product.type != type)
+    if (!plan || plan->product.type != type)
         return refuse_plan(type);
     const enum uk_status status = uk_gemm_plan_packing(plan, &packing);
 

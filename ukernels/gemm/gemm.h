@@ -60,9 +60,8 @@ struct gemm_small {
     int64_t columns, ldb;              /* columns of B, or of its copy at a time; leading dimension */
     int64_t bytes;                     /* of the copy, or 0 */
     int width;                         /* columns of a block; 0: there are no blocks of columns */
-    unsigned char order, last_order;   /* enum gemm_order; last_order: of the last `columns`, if fewer */
-    unsigned char copies;
-    bool prefetches; /* C */
+    unsigned char order, copies;       /* enum gemm_order, enum gemm_copies */
+    bool prefetches;                   /* C */
 };
 
 /* Prepared calls of kernels that compute columns next to each other. */
@@ -131,13 +130,9 @@ static inline const struct gemm_prepared *gemm_prepared_in(const struct uk_gemm_
     return (const struct gemm_prepared *)(const void *)callers;
 }
 
+/* NULL: no plan was made there. */
 static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
-    return callers ? &gemm_prepared_in(callers)->plan : NULL;
-}
-
-/* True if the plan is not NULL and has been filled in. */
-static inline bool gemm_is_plan(const struct gemm_plan *plan) {
-    return plan && plan->product.type;
+    return callers && gemm_prepared_in(callers)->plan.path ? &gemm_prepared_in(callers)->plan : NULL;
 }
 
 /* ---- paths ---- */
@@ -194,7 +189,7 @@ static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
 struct gemm_task {
     const struct gemm_plan *plan;
     const struct gemm_operands *o;
-    char *work;
+    const void *work; /* the workspace; path of vectors: the vector, contiguous */
 };
 
 /* Sets [*begin, *end) to a task's share of `whole` elements: tasks get whole panels of `size` elements. */

@@ -2,10 +2,7 @@
 /* Matrix products of bytes, u8 times i8, summed in i32, which wraps: functions of the type, and those that
  * programs call. */
 #include "gemm.h"
-
-typedef void panels_function(int64_t k, const uint8_t *a, const int8_t *b, int32_t *c, int64_t ldc,
-                             int64_t acc, int64_t mr, int64_t nr);
-typedef void pack_function(int64_t k, const uint8_t *s, int64_t lds, uint8_t *d, int64_t n, int64_t w);
+#include "kernels.h"
 
 static int32_t multiply(int32_t a, int32_t b) {
     return (int32_t)((uint32_t)a * (uint32_t)b);
@@ -24,7 +21,7 @@ static void scale_tile(int64_t m, int64_t n, int32_t beta, int32_t *c, int64_t l
 
 static void call(const struct gemm_tile_row *s, const int8_t *b, int32_t *c, int64_t ldc, bool adds,
                  int64_t nr) {
-    ((panels_function *)s->kernel->function)(s->k, s->a, b, c, ldc, adds, s->rows, nr);
+    ((uk_igemm_function *)s->kernel->function)(s->k, s->a, b, c, ldc, adds, s->rows, nr);
 }
 
 /* Computes one tile of a column-major C. */
@@ -75,8 +72,8 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
     uint8_t *d = to;
 
     for (int64_t p = 0; p < k; p += t->kr, d += (int64_t)t->kr * w)
-        ((pack_function *)kernel->function)(k - p < t->kr ? k - p : t->kr, s + p * step,
-                                            step == 1 ? across : step, d, n, w);
+        ((uk_u8pack_n_function *)kernel->function)(k - p < t->kr ? k - p : t->kr, s + p * step,
+                                                   step == 1 ? across : step, d, n, w);
 }
 
 struct gemm_type uk_gemm_i32 = {
@@ -133,7 +130,7 @@ enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
 
 enum uk_status uk_igemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const int8_t *b, int32_t beta,
                             int32_t *c, void *workspace) {
-    if (!gemm_is_plan(gemm_plan_in(plan)))
+    if (!gemm_plan_in(plan))
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "the plan is NULL, or no plan was made in it");
     return uk_gemm_run_as(gemm_plan_in(plan), &uk_gemm_i32, 1, a, b, beta, c, NULL, workspace);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates the ways to compute a small product, in cycles of one core: their instructions, as small_kernels.c
- * counts them for the choice of kernels, and the cache lines of A, B and C that a loop nest moves
- * (cost/stream.c). The nest is that of the kernel with the most columns, which represents all kernels.
+ * Estimates the ways to compute a small product, in cycles of one core: their instructions, as
+ * small_kernels.c counts them for the choice of kernels, and the cache lines of A, B and C that a loop nest
+ * moves (cost/stream.c). The nest is that of the kernel with the most columns, which represents all kernels.
  */
 #include "small.h"
 #include "tiles.h"

@@ -131,7 +131,6 @@ static bool begin(const struct gemm_product *p, struct gemm_small *w) {
         set_transposed(p, false, w);
     else
         set_default(p, w);
-    w->last_order = w->width && p->n % w->columns < t->blocked_columns ? GEMM_AT_ONCE : w->order;
     return (w->width && p->m * w->columns * t->size > t->machine->cache[UK_L1].size) || !fits(p, 2);
 }
 
@@ -152,7 +151,6 @@ static double plan_best(const struct gemm_product *p, struct gemm_small *w) {
             *w = other;
         }
     }
-    w->last_order = w->width && p->n % w->columns < p->type->blocked_columns ? GEMM_AT_ONCE : w->order;
     return least;
 }
 

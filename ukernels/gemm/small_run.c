@@ -219,7 +219,7 @@ static void run_transposed(const struct gemm_small *w, const struct gemm_product
             t->transpose_some(t->transpose, p->k, gemm_at(t, b, (j + i) * p->ldb), p->ldb,
                               gemm_at_written(t, copy, i), block.ldb, columns);
         }
-        run_order(w, is_last ? w->last_order : w->order,
+        run_order(w, is_last && w->width && block.n < t->blocked_columns ? GEMM_AT_ONCE : w->order,
                   is_last ? gemm_direct_of(gemm_direct_at(t, p->a_columns, block.n), p->m, p->k) : w->kernels,
                   &block, a, copy, s, gemm_at_written(t, c, j));
     }
@@ -259,8 +259,7 @@ __attribute__((noinline)) static void run_narrow(const struct gemm_product *p, c
     const struct gemm_small w = {.kernels = gemm_direct_of(gemm_direct_at(t, p->a_columns, most), p->m, p->k),
                                  .columns = most,
                                  .ldb = most,
-                                 .order = GEMM_AT_ONCE,
-                                 .last_order = GEMM_AT_ONCE};
+                                 .order = GEMM_AT_ONCE};
 
     run_transposed(&w, p, false, a, b, &own, c, copy);
 }

@@ -41,7 +41,7 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
 
     if (t.size)
         buffer[0] = 0;
-    if (!gemm_is_plan(p))
+    if (!p)
         return 0;
     const long long tasks = p->row_tasks * p->column_tasks;
 

@@ -64,28 +64,36 @@ static enum uk_status plan_vector(struct gemm_plan *plan) {
     return UK_OK;
 }
 
-/* Computes a task's results. The plan has a workspace if the vector is not contiguous: a copy of it. */
-static void run_part(void *context, int64_t index, int64_t thread) {
+/* Computes results [begin, end); x: the vector, contiguous. */
+static void run_part(const struct gemm_plan *plan, const struct gemm_operands *o, const void *x,
+                     int64_t begin, int64_t end) {
+    const struct gemm_type *t = plan->product.type;
+
+    (plan->vector.is_along ? t->vector_n : t->vector_t)(&plan->vector, o, x, begin, end);
+}
+
+static void run_task(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
-    const struct gemm_vector *v = &t->plan->vector;
-    const struct gemm_type *type = t->plan->product.type;
-    const void *x = t->work ? t->work : v->is_row ? t->o->a : t->o->b;
     int64_t begin, end;
 
     (void)thread;
-    gemm_share(index, t->plan->row_tasks, v->count, t->plan->nc, &begin, &end);
-    (v->is_along ? type->vector_n : type->vector_t)(v, t->o, x, begin, end);
+    gemm_share(index, t->plan->row_tasks, t->plan->vector.count, t->plan->nc, &begin, &end);
+    run_part(t->plan, t->o, t->work, begin, end);
 }
 
+/* The plan has a workspace if the vector is not contiguous: a copy of it. */
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     const struct gemm_product *p = &plan->product;
-    struct gemm_task task = {plan, o, plan->b_block ? workspace : NULL};
+    const void *x = plan->b_block ? workspace : plan->vector.is_row ? o->a : o->b;
 
     if (plan->b_block && plan->vector.is_row)
         p->type->copy_rows(p->type, p->k, 1, o->a, p->a_packed ? 1 : gemm_a_step(p), 1, workspace, 1);
     else if (plan->b_block)
         p->type->copy_rows(p->type, p->k, 1, o->b, p->b_packed ? 1 : gemm_b_step(p), 1, workspace, 1);
-    uk_gemm_parallel(plan, run_part, &task, plan->row_tasks);
+    if (plan->row_tasks == 1)
+        run_part(plan, o, x, 0, plan->vector.count);
+    else
+        uk_gemm_parallel(plan, run_task, &(struct gemm_task){plan, o, x}, plan->row_tasks);
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
