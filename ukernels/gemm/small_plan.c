@@ -178,7 +178,7 @@ static double cycles(struct gemm_plan *plan) {
     const struct gemm_type *t = p->type;
     const bool is_short = p->k < GEMM_WIDTHS;
 
-    if (!(is_short ? gemm_is_small(t, p) : is_small_and_long(t, p)))
+    if (!t->blocked_columns || !(is_short ? gemm_is_small(t, p) : is_small_and_long(t, p)))
         return HUGE_VAL;
     plan->is_certain = is_short ? p->m * p->n * p->k <= GEMM_WORK_ALONE : fits(p, 2);
     if (p->b_columns && is_short && !plan->is_certain)

@@ -151,7 +151,8 @@ struct gemm_type {
     int small_kernels[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few_rows[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct many_rows[2][GEMM_WIDTHS]; /* targets of direct[][].many_rows */
-    int blocked_columns; /* fewest columns that are computed in several blocks of columns; <= GEMM_WIDTHS */
+    int blocked_columns; /* fewest columns that are computed in several blocks of columns; <= GEMM_WIDTHS; 0:
+                            the type has no kernels of small products */
     const struct uk_kernel *transpose;        /* of columns of B; NULL: none, or no small kernels */
     const struct uk_kernel *transpose_few[2]; /* pack_t of one vector of columns, and of two; or NULL */
     const struct uk_kernel *transpose_rows;   /* of any rows; or NULL */
