@@ -258,8 +258,8 @@ static void merge_vector(const struct gemm_vector *v, const struct gemm_operands
         finish_vector(v, o, i, count);
 }
 
-static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
-                     int64_t end) {
+static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end) {
+    const ELEMENT *x = v->is_row ? o->a : o->b;
     KERNEL(gemv_n) *f = (KERNEL(gemv_n) *)v->kernel->function;
     ELEMENT t[GEMM_SUMS_ON_STACK];
 
@@ -282,8 +282,8 @@ static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o,
 
 /* Splits the columns into equal parts, because the kernel would sum a short part in another order. Sums are
  * made in y if that is contiguous, alpha is 1 and beta 0. */
-static void vector_t(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
-                     int64_t end) {
+static void vector_t(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end) {
+    const ELEMENT *x = v->is_row ? o->a : o->b;
     enum { MOST = GEMM_COPY_ON_STACK / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     KERNEL(gemv_t) *f = (KERNEL(gemv_t) *)v->kernel->function;
     ELEMENT t[MOST] __attribute__((aligned(64)));

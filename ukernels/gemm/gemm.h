@@ -189,7 +189,7 @@ static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
 struct gemm_task {
     const struct gemm_plan *plan;
     const struct gemm_operands *o;
-    const void *work; /* the workspace; path of vectors: the vector, contiguous */
+    char *work;
 };
 
 /* Sets [*begin, *end) to a task's share of `whole` elements: tasks get whole panels of `size` elements. */

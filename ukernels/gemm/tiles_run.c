@@ -212,7 +212,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     const struct gemm_task *t = context;
     const struct gemm_plan *plan = t->plan;
     const int64_t size = plan->product.type->size;
-    char *const a = t->work ? (char *)t->work + index * (plan->a_block + plan->b_block) * size : NULL,
+    char *const a = t->work ? t->work + index * (plan->a_block + plan->b_block) * size : NULL,
                 *const b = a ? a + plan->a_block * size : NULL;
     int64_t i_begin, i_end, j_begin, j_end;
     struct block w;

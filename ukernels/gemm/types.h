@@ -113,12 +113,10 @@ struct gemm_type {
     bool is_mixed;           /* A and B have different types; kernels read groups of kr terms */
     int kr;                  /* terms of a group; 1 unless is_mixed */
     void (*tile_row)(const struct gemm_tile_row *s);
-    /* Results [begin, end) of a matrix-vector product by inner products, and by sums of rows. x: contiguous
-     */
-    void (*vector_n)(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
-                     int64_t end);
-    void (*vector_t)(const struct gemm_vector *v, const struct gemm_operands *o, const void *x, int64_t begin,
-                     int64_t end);
+    /* Results [begin, end) of a matrix-vector product by inner products, and by sums of rows; the operand
+     * that is the vector is contiguous. */
+    void (*vector_n)(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end);
+    void (*vector_t)(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end);
     /* Rows [row, last_row) and columns [column, last_column) of C by inner products. */
     void (*dots)(const struct gemm_dots *d, const struct gemm_operands *o, int64_t row, int64_t last_row,
                  int64_t column, int64_t last_column);

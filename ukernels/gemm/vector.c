@@ -64,12 +64,11 @@ static enum uk_status plan_vector(struct gemm_plan *plan) {
     return UK_OK;
 }
 
-/* Computes results [begin, end); x: the vector, contiguous. */
-static void run_part(const struct gemm_plan *plan, const struct gemm_operands *o, const void *x,
-                     int64_t begin, int64_t end) {
+static void run_part(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t begin,
+                     int64_t end) {
     const struct gemm_type *t = plan->product.type;
 
-    (plan->vector.is_along ? t->vector_n : t->vector_t)(&plan->vector, o, x, begin, end);
+    (plan->vector.is_along ? t->vector_n : t->vector_t)(&plan->vector, o, begin, end);
 }
 
 static void run_task(void *context, int64_t index, int64_t thread) {
@@ -78,22 +77,32 @@ static void run_task(void *context, int64_t index, int64_t thread) {
 
     (void)thread;
     gemm_share(index, t->plan->row_tasks, t->plan->vector.count, t->plan->nc, &begin, &end);
-    run_part(t->plan, t->o, t->work, begin, end);
+    run_part(t->plan, t->o, begin, end);
+}
+
+static void run_contiguous(const struct gemm_plan *plan, const struct gemm_operands *o) {
+    if (plan->row_tasks == 1)
+        run_part(plan, o, 0, plan->vector.count);
+    else
+        uk_gemm_parallel(plan, run_task, &(struct gemm_task){plan, o, NULL}, plan->row_tasks);
 }
 
 /* The plan has a workspace if the vector is not contiguous: a copy of it. */
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     const struct gemm_product *p = &plan->product;
-    const void *x = plan->b_block ? workspace : plan->vector.is_row ? o->a : o->b;
+    struct gemm_operands own;
 
-    if (plan->b_block && plan->vector.is_row)
+    if (!plan->b_block) {
+        run_contiguous(plan, o);
+        return;
+    }
+    own = *o;
+    if (plan->vector.is_row)
         p->type->copy_rows(p->type, p->k, 1, o->a, p->a_packed ? 1 : gemm_a_step(p), 1, workspace, 1);
-    else if (plan->b_block)
-        p->type->copy_rows(p->type, p->k, 1, o->b, p->b_packed ? 1 : gemm_b_step(p), 1, workspace, 1);
-    if (plan->row_tasks == 1)
-        run_part(plan, o, x, 0, plan->vector.count);
     else
-        uk_gemm_parallel(plan, run_task, &(struct gemm_task){plan, o, x}, plan->row_tasks);
+        p->type->copy_rows(p->type, p->k, 1, o->b, p->b_packed ? 1 : gemm_b_step(p), 1, workspace, 1);
+    *(plan->vector.is_row ? &own.a : &own.b) = workspace;
+    run_contiguous(plan, &own);
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
