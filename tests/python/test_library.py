@@ -59,7 +59,9 @@ def test_structures(name, structure):
 
 def test_enums():
     text, _ = listed()
-    from ukernels import errors, output
+    from ukernels import arrays, errors, output
+    names = re.findall(r"^  UK_(\w+) = (\d+)", re.search(r"^enum uk_type:.*\n((?:  .*\n)+)", text, re.M)[1], re.M)
+    assert {name.lower(): int(value) for name, value in names if name != "TYPES"} == {name: i for i, name in enumerate(arrays.TYPES)}
     for name, value in re.findall(r"^  UK_EMIT_(\w+) = (\d+)", text, re.M):
         assert output.EMIT[name.lower()] == int(value)
     for name, value in re.findall(r"^  UK_(\w+) = (\d+)", re.search(r"^enum uk_status:.*\n((?:  .*\n)+)", text, re.M)[1], re.M):
