@@ -67,13 +67,16 @@ static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
     return n;
 }
 
-/* Compares cycles, with a margin for the plan that packs more constants: these are packed before the program
- * runs, and panels are read as contiguous lines whatever the sizes are. */
+/* True if p takes fewer cycles, or not many more and is preferred: with more constants in panels, which take
+ * no time here and are read line after line whatever the sizes are; or in one call for all rows, which enters
+ * the kernel once. */
 static bool is_cheaper(const struct plan *p, const struct plan *than) {
-    if (p->constants == than->constants)
-        return p->cycles < than->cycles;
-    return p->constants > than->constants ? p->cycles * (1 - AUTO_MARGIN) < than->cycles
-                                          : p->cycles < than->cycles * (1 - AUTO_MARGIN);
+    const struct uk_kernel *x = p->fit.intrinsic->row, *y = than->fit.intrinsic->row;
+    const int calls = (x && uk_computes_all_rows(x)) - (y && uk_computes_all_rows(y)),
+              preferred = p->constants != than->constants ? p->constants - than->constants : calls;
+
+    return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
+           than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
 }
 
 static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st, struct plan *p) {
@@ -156,6 +159,25 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
     return UK_OK;
 }
 
+/* Kernels that compute all rows in one call are for small products, as in uk_sgemm, and for one thread. */
+static enum uk_status check_one_call(const struct uk_schedule *s, const struct uk_stage *st,
+                                     const struct plan *p, struct uk_text *why) {
+    const char *refusal = NULL;
+    double terms = 1;
+
+    for (int v = 0; v < p->fit.axes; v++)
+        terms *= uk_values_estimate(s, st, p->fit.axis[v]);
+    if (terms > GEMM_WORK_ALONE)
+        refusal = "fits, but the product is so large that tiles are faster";
+    else if (s->options->threads > 1 && p->cycles > 2 * GEMM_TASK)
+        refusal = "fits, but one call computes all rows, so threads cannot split them";
+    if (!refusal)
+        return UK_OK;
+    why->length = 0;
+    uk_put(why, "%s", refusal);
+    return UK_NO_MATCH;
+}
+
 /* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct plan *p, struct uk_text *why) {
@@ -199,11 +221,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
         return UK_NO_MATCH;
     }
-    if (s->options->threads > 1 && i->row && uk_computes_all_rows(i->row) && p->cycles > 2 * GEMM_TASK) {
-        why->length = 0;
-        uk_put(why, "fits, but one call computes all rows, so threads cannot split them");
-        return UK_NO_MATCH;
-    }
+    if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
+        return status;
     status = pack_if_cheaper(s, st, p);
     if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
         p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);

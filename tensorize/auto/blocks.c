@@ -170,6 +170,24 @@ static void choose_lengths(const struct search *x, int axis, int threads, struct
     }
 }
 
+/* Leaves out blocks of a known k that are shorter than those of uk_sgemm: the estimate is not exact enough
+ * for C, which is read and written once more for each. */
+static void drop_short(const struct search *x, struct choices *k) {
+    const struct uk_kernel *row = x->c->fit->intrinsic->row;
+    int kept = 0;
+
+    if (!row || x->sum < 0 || uk_constant_extent(x->c->st, x->c->fit->axis[x->sum]) < 0)
+        return;
+    const int64_t least =
+        uk_product_k_block(&x->c->s->target->machine, values_of(x->c, x->sum), uk_kernel_nr(row),
+                           (int64_t)uk_type_bytes(x->c->st->operand[1].tensor->type), uk_kernel_kr(row));
+
+    for (int i = 0; i < k->count; i++)
+        if (!k->length[i] || k->length[i] >= least)
+            k->length[kept++] = k->length[i];
+    k->count = kept;
+}
+
 static void compare_rows_outside(struct search *x, bool packs_each_row_panel) {
     for (int i = 0; i < x->k.count; i++)
         for (int j = 0; j < x->n.count; j++)
@@ -219,6 +237,7 @@ double uk_find_blocks(const struct uk_costing *c, struct uk_blocks *out) {
         const bool shares = uk_shares_columns(c->s, c->st, c->fit, x.columns);
 
         choose_lengths(&x, x.sum, 1, &x.k);
+        drop_short(&x, &x.k);
         choose_lengths(&x, x.columns, shares ? c->s->options->threads : 1, &x.n);
         choose_lengths(&x, x.rows, 1, &x.m);
         /* The variant with the fewest loops is first; a later one wins only by a margin. */

@@ -34,18 +34,6 @@ int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v
  * possible of about equal heights take less time than full ones and a low last one, sets that height in the
  * fit and returns true. */
 bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
-/* kernel_cycles.c: true if several rows share a vector of the kernel, so that its vectors are shuffled or
- * their loads merged, and a call has fewer columns than the stage: kernels whose vectors are columns are
- * faster. */
-bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
-/* kernel_cycles.c: cycles of adding up the lanes of all sums, for kernels whose vectors lie along the sum. */
-double uk_lanes_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
-/* kernel_cycles.c: most[v] of the fit; for the rows of a kernel that takes any number of them, as many as it
- * computes at a time. */
-int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v);
-/* kernel_cycles.c: most[v] of the fit; for the rows of a product, if their number is known and they are not
- * packed, the height of as few tiles of about equal heights as possible. */
-int64_t uk_even_rows(const struct uk_stage *st, const struct uk_fit *f, int v);
 
 /* nest.c: the loops around the calls of a fit's kernel, outermost first. A stage's loop may be split
  * into several levels. */
@@ -90,8 +78,8 @@ double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const
 /* kernel_cycles.c: cycles of all calls of the kernel besides its multiply-adds: entering it, loading its tile
  * into registers and storing it. */
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
-/* kernel_cycles.c: these cycles for one call. */
-double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+/* kernel_cycles.c: these cycles for one tile; a kernel of any number of rows has several in a call. */
+double uk_cycles_of_tile(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* kernel_cycles.c: the axis over channels of a kernel for depthwise convolutions; -1: the kernel is another
  * one, or no loop of the stage is over channels. */
 int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);

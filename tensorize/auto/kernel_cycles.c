@@ -43,6 +43,10 @@ static bool has_product_tile(const struct uk_kernel *row) {
 
 /* ---- a fit's axes ---- */
 
+bool uk_computes_all_rows(const struct uk_kernel *row) {
+    return has_product_tile(row) && takes_any_rows(row);
+}
+
 int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v) {
     const struct uk_kernel *row = f->intrinsic->row;
 
@@ -124,13 +128,20 @@ static struct product product_of(const struct uk_schedule *s, const struct uk_st
     return p;
 }
 
-/* Cycles of a k iteration of the product. */
+/* Cycles of a k iteration of the product, the last columns perhaps by another kernel. */
 static double product_cycles(const struct uk_schedule *s, const struct uk_kernel *row,
                              const struct product *p) {
     const struct uk_product_kernel k = uk_product_kernel(row);
+    const int64_t last = p->columns % k.nr;
+    double tail = 0;
 
+    if (!uk_computes_all_rows(row) || p->columns < k.nr || !last)
+        return uk_product_iteration(&s->target->machine.core, &s->target->vectors, &k, p->group, p->rows,
+                                    p->columns);
+    uk_tail_kernel(s, row, p->rows, last, &tail);
     return uk_product_iteration(&s->target->machine.core, &s->target->vectors, &k, p->group, p->rows,
-                                p->columns);
+                                p->columns - last) +
+           tail;
 }
 
 bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
@@ -152,10 +163,6 @@ bool uk_take_even_rows(const struct uk_schedule *s, const struct uk_stage *st, s
         return false;
     f->max_extent[p.row_axis] = even.group;
     return true;
-}
-
-bool uk_computes_all_rows(const struct uk_kernel *row) {
-    return has_product_tile(row) && takes_any_rows(row);
 }
 
 bool uk_has_too_many_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
@@ -257,17 +264,23 @@ static double calls(const struct uk_schedule *s, const struct uk_stage *st, cons
     return n;
 }
 
-double uk_cycles_of_call(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+double uk_cycles_of_tile(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_vectors *v = &s->target->vectors;
     const double lanes = v->bytes / (double)uk_type_bytes(st->operand[0].tensor->type);
     double tile = 1;
 
-    for (int i = 0; i < f->axes; i++)
-        tile *= uk_is_reduced(st, f->axis[i]) ? 1 : (double)uk_max(uk_rows_at_once(st, f, i), 1);
+    for (int i = 0; i < f->axes; i++) {
+        const double n = uk_values_estimate(s, st, f->axis[i]);
+        const int64_t at_once = uk_rows_at_once(st, f, i);
+
+        if (uk_is_reduced(st, f->axis[i]) || !at_once)
+            continue;
+        tile *= f->max_extent[i] ? (double)at_once : n / ceil(n / (double)at_once);
+    }
     const double vectors = tile / (lanes > 1 ? lanes : 1);
     return GEMM_CALL + vectors / uk_ports_rate(&v->store) + vectors / uk_ports_rate(&v->load);
 }
 
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
-    return calls(s, st, f) * uk_cycles_of_call(s, st, f);
+    return calls(s, st, f) * uk_cycles_of_tile(s, st, f);
 }

@@ -242,7 +242,7 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
     n.loads = c->loads + splits * c->s->target->machine.core.split;
     n.instructions = uk_max_real(c->instructions + splits * c->s->target->vectors.split, n.loads);
     if (st->statement->reduce != UK_REDUCE_NONE)
-        n.instructions += calls * uk_cycles_of_call(c->s, st, f);
+        n.instructions += calls * uk_cycles_of_tile(c->s, st, f);
     return cost_of(c->s, &loops, &n);
 }
 

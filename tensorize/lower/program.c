@@ -236,6 +236,10 @@ enum uk_status uk_finish_stages(struct uk_schedule *s) {
                    st->match->intrinsic->name);
     }
     for (struct uk_stage *st = s->stages; st; st = st->next) {
+        enum uk_status status = uk_set_tail(s, st);
+
+        if (status)
+            return status;
         if (st->is_copy) {
             place_copy(s, st);
             if (uk_is_block_copy(st))
@@ -396,13 +400,13 @@ static void list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic
     f->intrinsic[f->intrinsics++] = intrinsic;
 }
 
-/* Lists the kernels in use; a stage has at most two. */
+/* Lists the kernels in use; a stage has at most three. */
 enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
     int stages = 0;
 
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         stages++;
-    f->intrinsic = uk_alloc(s->arena, sizeof(struct uk_intrinsic *) * (size_t)(2 * stages + 1));
+    f->intrinsic = uk_alloc(s->arena, sizeof(struct uk_intrinsic *) * (size_t)(3 * stages + 1));
     if (!f->intrinsic)
         return uk_out_of_memory(s->context);
     for (const struct uk_stage *st = s->stages; st; st = st->next) {
@@ -410,6 +414,8 @@ enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f) 
             list_intrinsic(f, st->match->intrinsic);
         if (st->packing)
             list_intrinsic(f, st->packing->match->intrinsic);
+        if (st->tail)
+            list_intrinsic(f, st->tail->intrinsic);
     }
     return UK_OK;
 }

@@ -448,6 +448,27 @@ static struct uk_node *packing_calls(struct uk_schedule *s, struct uk_stage *st,
     return uk_lower_if(s, st, first, body, other);
 }
 
+/* Tiles of few columns are computed by the kernel for them. */
+static struct uk_node *tail_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value,
+                                  struct uk_node *other) {
+    struct uk_match *own = st->match, tail = *own;
+    struct uk_index *columns = uk_tile_extent(s, st, own->axis[st->tail->axis], value), *few;
+    int64_t always;
+
+    tail.intrinsic = st->tail->intrinsic;
+    tail.max_extent[st->tail->axis] = st->tail->max_columns;
+    few = columns ? uk_index_op(s->arena, UK_I_LT, columns, uk_index_int(s->arena, st->tail->max_columns + 1))
+                  : NULL;
+    st->match = &tail;
+    struct uk_node *body = calls(s, st, value);
+    st->match = own;
+    if (!few || !body)
+        return uk_out_of_memory(s->context), NULL;
+    if (uk_index_is_int(few, &always))
+        return always ? body : other;
+    return uk_lower_if(s, st, few, body, other);
+}
+
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     if (uk_is_empty(st))
         return uk_lower_if(s, st, uk_index_int(s->arena, 0), uk_lower_plain(s, st, st->tile, value), NULL);
@@ -457,6 +478,8 @@ struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct
 
     if (n && st->packing)
         n = packing_calls(s, st, value, n);
+    if (n && st->tail)
+        n = tail_calls(s, st, value, n);
     if (!n)
         return NULL;
     return guard_bounds(s, st, value, guard_tile(s, st, value, n));

@@ -69,6 +69,13 @@ struct uk_packing {
     struct uk_loop *loop[UK_MAX_LOOPS];
 };
 
+/* A kernel of the same operation as the match's, for tiles with few columns. */
+struct uk_tail {
+    struct uk_intrinsic *intrinsic;
+    int axis;            /* of the match: that of columns */
+    int64_t max_columns; /* tiles of at most that many */
+};
+
 /* Matches the nest that begins at loop position `tile`. UK_NO_MATCH: the intrinsic does not compute it, for
  * the reason *why, the difference that the furthest attempt met. */
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
@@ -136,6 +143,16 @@ enum uk_status uk_find_packing(struct uk_schedule *s, struct uk_stage *copy, str
 enum uk_status uk_has_packing(struct uk_schedule *s, const struct uk_fit *fit, bool *has);
 /* If uk_find_packing finds a kernel, sets it in the reader and removes the copy's stage. */
 enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy);
+
+/* ---- tail.c ---- */
+
+/* The kernel of the same operation as `row`, a kernel of all rows, that takes the least time for fewer
+ * columns; NULL: `row` itself. *cycles: of a k iteration of all rows by that kernel. */
+const struct uk_kernel *uk_tail_kernel(const struct uk_schedule *s, const struct uk_kernel *row, int64_t rows,
+                                       int64_t columns, double *cycles);
+/* Sets the tail of a stage whose columns are known; NULL: no other kernel takes less time for the last
+ * ones. */
+enum uk_status uk_set_tail(struct uk_schedule *s, struct uk_stage *st);
 
 /* ---- candidates.c ---- */
 

@@ -153,6 +153,8 @@ struct uk_stage {
     /* A kernel that packs a panel while it computes the first tile that reads it; the kernel of `match`
      * computes the other tiles. Or NULL. */
     struct uk_packing *packing;
+    /* Lowering: the kernel of the last columns; NULL: that of `match`. */
+    struct uk_tail *tail;
     /* Automatic schedules: a list that begins with a stage and continues with the elementwise stages that
      * read its output, directly or not, and can run tile by tile with it; NULL ends it. */
     struct uk_stage *in_group;

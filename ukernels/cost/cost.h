@@ -76,6 +76,10 @@ double uk_product_iteration(const struct uk_core *core, const struct uk_vectors 
  * of each tile but the last, a multiple of row_step. */
 int64_t uk_product_rows(int64_t m, int mr, int row_step);
 
+/* Length of the blocks of k, which are about equal multiples of `multiple`: half of L2 has room for at least
+ * four panels of nr columns, of elements of `bytes` bytes. */
+int64_t uk_product_k_block(const struct uk_machine *m, int64_t k, int nr, int64_t bytes, int multiple);
+
 /* Cycles of the instructions of a copy that loads and stores that many vectors of `lanes` elements.
  * transposes: squares of vectors are transposed, by log2(lanes) shuffles per vector. *loads: cycles of the
  * loads. */

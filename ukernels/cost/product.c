@@ -59,6 +59,16 @@ int64_t uk_product_rows(int64_t m, int mr, int row_step) {
     return uk_ceil_div(even, step) * step;
 }
 
+/* C is read and written once per block of k, so that few, long blocks are better for C. */
+int64_t uk_product_k_block(const struct uk_machine *m, int64_t k, int nr, int64_t bytes, int multiple) {
+    const int64_t room = m->cache[UK_L2].size / 2 / bytes / (4 * nr);
+    const int64_t most = room > GEMM_KC ? GEMM_KC : room < GEMM_KC_LEAST ? GEMM_KC_LEAST : room;
+
+    if (k <= uk_min(room, GEMM_K_WHOLE) || k <= most + most / 4)
+        return k;
+    return uk_ceil_div(uk_ceil_div(k, uk_ceil_div(k, most)), multiple) * multiple;
+}
+
 /* Cycles of a k iteration of a group. */
 static double group_cycles(const struct uk_core *core, const struct uk_vectors *v,
                            const struct uk_product_kernel *k, int64_t rows, int64_t columns) {

@@ -35,14 +35,7 @@ int64_t uk_gemm_columns(const struct gemm_product *p, const struct gemm_way *w, 
 }
 
 int64_t uk_gemm_k_block(const struct gemm_product *p, const struct gemm_tile *t) {
-    const int64_t room = p->type->machine->cache[UK_L2].size / 2 / p->type->size / (4 * t->nr);
-    const int64_t most = room > GEMM_KC ? GEMM_KC : room < GEMM_KC_LEAST ? GEMM_KC_LEAST : room;
-
-    if (p->k <= uk_min(room, GEMM_K_WHOLE) || p->k <= most + most / 4)
-        return p->k;
-    const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
-
-    return uk_ceil_div(uk_ceil_div(p->k, uk_ceil_div(p->k, most)), group) * group;
+    return uk_product_k_block(p->type->machine, p->k, t->nr, p->type->size, (int)uk_max(p->type->kr, 4));
 }
 
 /* ---- ways ---- */
