@@ -36,8 +36,8 @@ void *malloc(size_t size) {
 #endif
 
 static void compile(struct uk_context *c, const char *text) {
-    struct uk_program *p;
-    struct uk_module *m;
+    struct uk_program *p = NULL;
+    struct uk_module *m = NULL;
 
     if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) ||
         uk_compile(p, &(struct uk_options){.require_kernels = true}, &m))
