@@ -32,8 +32,8 @@ __attribute__((format(printf, 2, 3))) void random_put(char text[TEXT], const cha
 void random_extent(const struct random_program *r, int iterator, char text[16]);
 /* Appends random strides, layout and alignment of a tensor to the head. */
 void random_put_storage(struct random_program *r, int dims);
-/* Generates an access of a new input, whose first `plain_count` subscripts are these iterators alone. guarded:
- * it may be under pad(). */
+/* Generates an access of a new input, whose first `plain_count` subscripts are these iterators alone.
+ * guarded: it may be under pad(). */
 void random_input(struct random_program *r, enum uk_type type, const int *plain, int plain_count,
                   bool guarded, struct piece *out);
 /* True if the statement being generated has this iterator. */

@@ -126,10 +126,10 @@ static enum uk_status run(struct gemm_batch *t, const struct gemm_type *type, co
         return uk_gemm_refuse(UK_OUT_OF_MEMORY, "no memory for the workspaces of the batch");
     const double begin = uk_gemm_is_verbose ? uk_microseconds() : 0;
 
-    uk_gemm_parallel(plan, run_group, t, t->groups);
+    gemm_parallel(plan, run_group, t, t->groups);
     if (uk_gemm_is_verbose)
-        uk_gemm_say_batch(plan, &t->common, count, uk_max(t->groups, plan->row_tasks * plan->column_tasks),
-                          begin);
+        uk_gemm_say(plan, &t->common, count, uk_max(t->groups, plan->row_tasks * plan->column_tasks), UK_OK,
+                    uk_microseconds() - begin);
     uk_give_memory(t->workspace);
     return UK_OK;
 }

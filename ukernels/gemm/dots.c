@@ -139,7 +139,7 @@ static void run(const struct gemm_plan *plan, const struct gemm_operands *o, voi
         uk_gemm_pack_whole(plan, GEMM_RIGHT, o->b, workspace);
     own.a = plan->a_block ? workspace : o->a;
     own.b = plan->b_block ? workspace : o->b;
-    uk_gemm_parallel(plan, run_part, &task, plan->row_tasks * plan->column_tasks);
+    gemm_parallel(plan, run_part, &task, plan->row_tasks * plan->column_tasks);
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *plan) {

@@ -6,6 +6,16 @@
 #include "pack.h"
 #include "small.h"
 
+/* The same as uk_gemm_run, and prints a line. */
+static enum uk_status run_verbose(const struct gemm_plan *plan, const struct gemm_operands *o,
+                                  void *workspace) {
+    const double begin = uk_microseconds();
+    const enum uk_status status = uk_gemm_run(plan, o, workspace);
+
+    uk_gemm_say(plan, o, 1, plan->row_tasks * plan->column_tasks, status, uk_microseconds() - begin);
+    return status;
+}
+
 static enum uk_status run(const struct gemm_plan *plan, double alpha, const void *a, const void *b,
                           double beta, void *c, struct gemm_epilogue *e, void *workspace) {
     struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
@@ -15,7 +25,7 @@ static enum uk_status run(const struct gemm_plan *plan, double alpha, const void
     if (e && plan->swapped)
         *e = gemm_transposed_epilogue(e);
     const enum uk_status status =
-        uk_gemm_is_verbose ? uk_gemm_run_verbose(plan, &o, workspace) : uk_gemm_run(plan, &o, workspace);
+        uk_gemm_is_verbose ? run_verbose(plan, &o, workspace) : uk_gemm_run(plan, &o, workspace);
 
     return status == UK_INVALID_ARGUMENT ? uk_gemm_refuse(status, "%s is NULL",
                                                           !c   ? "c"

@@ -6,7 +6,7 @@
  *     product.h        a product: as a caller describes it, and as every path sees it
  *     gemm.c, batch.c  the calls, and the shortcut of the smallest products
  *     calls_element.h  calls of one element type; gemm.c includes it
- *     igemm.c          products of bytes
+ *     i32.c, igemm.c   products of bytes: functions of the type; functions that programs call
  *     plan.c           checks arguments, chooses the path, remembers plans
  *     paths.c          the table of paths; runs a plan
  *     vector.c         the path of matrix-vector products
@@ -185,7 +185,7 @@ static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
         plan->workspace = SIZE_MAX;
 }
 
-/* The context of a path's tasks (uk_gemm_parallel), each of which computes a part of the product. */
+/* The context of a path's tasks (gemm_parallel), each of which computes a part of the product. */
 struct gemm_task {
     const struct gemm_plan *plan;
     const struct gemm_operands *o;
@@ -264,9 +264,16 @@ enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted
 /* Runs a plan. `workspace` may be NULL: memory is then taken from runtime/. */
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* Runs `count` tasks on the plan's threads. */
-void uk_gemm_parallel(const struct gemm_plan *plan,
-                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
-                      int64_t count);
+static inline void gemm_parallel(const struct gemm_plan *plan,
+                                 void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                                 int64_t count) {
+    if (count == 1)
+        task(context, 0, 0);
+    else if (plan->pool)
+        uk_pool_for(plan->pool, task, context, count);
+    else
+        uk_parallel_for(task, context, count);
+}
 /* True if an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 
@@ -282,12 +289,10 @@ void uk_gemm_add(struct gemm_text *t, const char *format, ...) __attribute__((fo
 extern bool uk_gemm_is_verbose;
 /* Sets uk_gemm_is_verbose, and prints what all calls have in common. */
 void uk_gemm_begin_verbose(void);
-/* The same as uk_gemm_run, and prints a line. */
-enum uk_status uk_gemm_run_verbose(const struct gemm_plan *plan, const struct gemm_operands *o,
-                                   void *workspace);
-/* Prints a line about a batch that began at the time `begin` of uk_microseconds. */
-void uk_gemm_say_batch(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count,
-                       int64_t threads, double begin);
+/* Prints the line of a call, of `count` products, on standard error. Arguments are those of the caller,
+ * except that an operand that is row-major and column-major at once is printed as row-major. */
+void uk_gemm_say(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count, int64_t threads,
+                 enum uk_status status, double microseconds);
 
 /* ---- gemm.c: shared by the calls of all types; a and b are the caller's, not the product's ---- */
 

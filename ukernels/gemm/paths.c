@@ -45,17 +45,6 @@ const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale,  &uk_gemm_dots,
 
 /* ---- running ---- */
 
-void uk_gemm_parallel(const struct gemm_plan *plan,
-                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
-                      int64_t count) {
-    if (count == 1)
-        task(context, 0, 0);
-    else if (plan->pool)
-        uk_pool_for(plan->pool, task, context, count);
-    else
-        uk_parallel_for(task, context, count);
-}
-
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
     const struct gemm_product *p = &plan->product;
 

@@ -85,10 +85,8 @@ static void find_kernel(const struct gemm_plan *plan, char *symbol, size_t size)
     snprintf(symbol, size, "%.*s", found ? (int)strcspn(found + 2, "\n,") : 0, found ? found + 2 : "");
 }
 
-/* Prints a line. Arguments are those of the caller, except that an operand that is row-major and column-major
- * at once is printed as row-major. */
-static void say(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count, int64_t threads,
-                enum uk_status status, double microseconds) {
+void uk_gemm_say(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count, int64_t threads,
+                 enum uk_status status, double microseconds) {
     const struct gemm_product *p = &plan->product;
     const bool swapped = plan->swapped, columns = swapped != p->c_columns,
                a_columns = swapped ? !p->b_columns : p->a_columns,
@@ -108,18 +106,4 @@ static void say(const struct gemm_plan *plan, const struct gemm_operands *o, int
         plan -> path -> name, *kernel ? ", " : "", kernel, (long long)threads,
         threads == 1 ? "thread" : "threads", microseconds, status ? ", " : "",
         status ? uk_status_text(status) : "");
-}
-
-enum uk_status uk_gemm_run_verbose(const struct gemm_plan *plan, const struct gemm_operands *o,
-                                   void *workspace) {
-    const double begin = uk_microseconds();
-    const enum uk_status status = uk_gemm_run(plan, o, workspace);
-
-    say(plan, o, 1, plan->row_tasks * plan->column_tasks, status, uk_microseconds() - begin);
-    return status;
-}
-
-void uk_gemm_say_batch(const struct gemm_plan *plan, const struct gemm_operands *o, int64_t count,
-                       int64_t threads, double begin) {
-    say(plan, o, count, threads, UK_OK, uk_microseconds() - begin);
 }

@@ -253,7 +253,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
 static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     struct gemm_task task = {plan, o, workspace};
 
-    uk_gemm_parallel(plan, run_tiles, &task, plan->row_tasks * plan->column_tasks);
+    gemm_parallel(plan, run_tiles, &task, plan->row_tasks * plan->column_tasks);
 }
 
 static const char *source(int source, bool packed, bool is_b) {

@@ -84,7 +84,7 @@ static void run_contiguous(const struct gemm_plan *plan, const struct gemm_opera
     if (plan->row_tasks == 1)
         run_part(plan, o, 0, plan->vector.count);
     else
-        uk_gemm_parallel(plan, run_task, &(struct gemm_task){plan, o, NULL}, plan->row_tasks);
+        gemm_parallel(plan, run_task, &(struct gemm_task){plan, o, NULL}, plan->row_tasks);
 }
 
 /* The plan has a workspace if the vector is not contiguous: a copy of it. */
