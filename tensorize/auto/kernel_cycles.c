@@ -196,7 +196,7 @@ static double rows_of_latency(const struct uk_schedule *s, const struct uk_stage
     return uk_max_real(t->machine.core.fma_latency * uk_ports_rate(&t->vectors.fma) / vectors, 1);
 }
 
-/* The whole steps of the v-th axis, whose extent is n, of a kernel that is no product's. */
+/* Number of whole steps along the v-th axis, of extent n, for kernels that are not of products by tiles. */
 static double steps_of(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, int v,
                        double n) {
     const struct uk_kernel *row = f->intrinsic->row;

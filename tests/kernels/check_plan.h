@@ -55,7 +55,7 @@ struct op {
      * parameter. */
     int64_t min_rows, max_rows, min_columns, max_columns;
     bool has_k, has_acc, adds; /* adds: always adds to the output */
-    bool is_wide;              /* so many vectors of columns that a sample represents them */
+    bool is_wide;              /* has too many vectors of columns to test each: a sample represents them */
 };
 
 /* False: there is no operation of that name, or no call can be derived from its declaration; `what` says
