@@ -74,13 +74,14 @@ class Tree:
 with tempfile.TemporaryDirectory() as name:
     tree = Tree(pathlib.Path(name))
     longest = r"longest: (\w+ \d+ s, ){2}\w+ \d+ s"
-    # After each signal, --resume continues with the test that was stopped.
+    # After each signal, --resume continues with the test that was stopped. Meson does not report a test whose process
+    # it was still starting when the signal came: it counts as left, not as failed.
     tree.does("second", SIGNALLED["KILL"])
     tree.run(-9, "first second")
     tree.does("second", SIGNALLED["TERM"])
-    tree.run(1, "second", "1 tests passed before on commit .*", "left: second, third", "1 passed, 1 failed, 0 skipped")
+    tree.run(1, "second", "1 tests passed before on commit .*", "left: second, third", "1 passed, [01] failed, 0 skipped")
     tree.does("second", SIGNALLED["INT"])
-    tree.run(1, "second", "left: second, third", "1 passed, 1 failed, 0 skipped")
+    tree.run(1, "second", "left: second, third", "1 passed, [01] failed, 0 skipped")
     # Only tests that failed or were skipped run again. The times of all runs are added.
     tree.does("second", "echo 1/1 fake:all / second OK 0.5s; echo 'a part: skipped, no reason'; exit 1")
     tree.does("third", "exit 77")
