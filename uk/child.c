@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "child.h"
 #include "uk.h"
 
 extern char **environ;

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "compile.h"
+#include "file.h"
+#include "program.h"
 #include "uk.h"
 
 static const char *const stages[] = {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "data.h"
+#include "shape.h"
 #include "uk.h"
 
 enum { GUARD = 256, GUARD_BYTE = 0xA5 };

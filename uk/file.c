@@ -7,7 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "child.h"
+#include "file.h"
 #include "uk.h"
+#include "base/base.h"
+#include "language/language.h"
 
 bool uk_is_stdin(const char *path) {
     return !strcmp(path, "-");

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "amdgpu.h"
+#include "child.h"
+#include "data.h"
+#include "gpu_run.h"
+#include "progress.h"
 #include "remote/remote.h"
 #include "target/target.h"
 #include "gpu/gpu.h"

@@ -45,6 +45,6 @@ for argument in sys.argv[2:]:
         sys.exit(f"{source}: begins with no comment; say what tile, which registers, and the bound")
     rows.append(f'    {{"{symbol}",\n     {literal(doc)}}},')
 pathlib.Path(sys.argv[1]).write_text(
-    '#include "uk.h"\n\nconst struct uk_kernel_doc uk_kernel_docs[] = {\n' + "\n".join(rows) + "\n    {0},\n};\n",
+    '#include "show.h"\n\nconst struct uk_kernel_doc uk_kernel_docs[] = {\n' + "\n".join(rows) + "\n    {0},\n};\n",
     encoding="utf-8",
 )

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operands as a module's function takes them: constant tensors in packed form. */
 #include <stdlib.h>
+#include "data.h"
 #include "uk.h"
 
 int uk_operands_pack(const struct uk_operands *o, enum uk_status *status) {

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
+#include "file.h"
+#include "program.h"
 #include "uk.h"
 
 int uk_job_failed(const struct uk_job *job, enum uk_status status) {

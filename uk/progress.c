@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "progress.h"
 #include "uk.h"
 
 enum { SECONDS = 5 }; /* between signals; 1 on a terminal */

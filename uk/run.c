@@ -6,8 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "emulate/emulate.h"
+#include "data.h"
 #include "gpu_counts.h"
+#include "gpu_run.h"
+#include "program.h"
+#include "progress.h"
+#include "shape.h"
+#include "time_program.h"
+#include "emulate/emulate.h"
 #include "remote/remote.h"
 
 /* True unless a note says that imported machine code is called instead of inlined. */

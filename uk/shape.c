@@ -2,6 +2,8 @@
 /* Values of a program's sizes, its amount of work, and its equivalence to a BLAS call. */
 #include <math.h>
 #include <string.h>
+#include "file.h"
+#include "shape.h"
 #include "uk.h"
 
 static int64_t size_value(const struct uk_var *v, void *sizes) {

@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "remote/remote.h"
+#include "file.h"
+#include "program.h"
+#include "show.h"
 #include "uk.h"
+#include "remote/remote.h"
 
 /* UK_OK if the kernel can be called: by the target's code or, without a target, in this process. */
 static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, const char *target,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "amdgpu.h"
+#include "simulate.h"
 #include "uk.h"
 
 /* A simulated GPU with one code object loaded. */

@@ -6,7 +6,10 @@
  * form if its factors are numbers.
  */
 #include <string.h>
+#include "shape.h"
 #include "uk.h"
+#include "base/base.h"
+#include "language/language.h"
 
 enum { MOST_ITERATORS = 2 * UK_MAX_DIMS, MOST_CONDITIONS = 256 };
 

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "data.h"
+#include "program.h"
+#include "shape.h"
+#include "time_program.h"
 #include "uk.h"
 
 int uk_target_isa(const char *target) {

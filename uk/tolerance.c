@@ -13,6 +13,8 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include "data.h"
+#include "shape.h"
 #include "uk.h"
 
 /* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "file.h"
+#include "program.h"
+#include "show.h"
+#include "simulate.h"
 #include "emulate/emulate.h"
 #include "remote/remote.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "progress.h"
 #include "uk.h"
 
 static int saved;

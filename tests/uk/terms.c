@@ -8,8 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include "random_data.h"
-#include "uk.h"
+#include "shape.h"
 #include "test_context.h"
+#include "uk.h"
 
 enum { MOST_SIZES = 4 };
 

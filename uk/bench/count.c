@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "benchmarks.h"
+#include "show.h"
 #include "emulate/emulate.h"
 #include "remote/remote.h"
-#include "benchmarks.h"
 
 /* FEW, MANY: steps of k, multiples of every kernel's unrolling. GAP: elements between rows, so that rows do
  * not collide in cache sets. */

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
-#include "machine/machine.h"
+#include "file.h"
 #include "gemm.h"
+#include "time_program.h"
+#include "machine/machine.h"
 
 /* ---- selection ---- */
 

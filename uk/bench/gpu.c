@@ -6,9 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "target/target.h"
-#include "gpu_counts.h"
 #include "benchmarks.h"
+#include "data.h"
+#include "gpu_counts.h"
+#include "gpu_run.h"
+#include "program.h"
+#include "shape.h"
+#include "show.h"
+#include "target/target.h"
 
 enum { DEFAULT_SIZE = 512, LARGEST_SIZE = 4096, LEAST_SIZE = 64 };
 

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "emulate/emulate.h"
-#include "kernels.h"
-#include "registry/operation.h"
 #include "benchmarks.h"
+#include "gpu_run.h"
+#include "kernels.h"
+#include "show.h"
+#include "emulate/emulate.h"
+#include "registry/operation.h"
 
 /* Length of sums: operands still fit in L1 and L2, the loop dominates its prologue, and rows of this many
  * elements do not collide in cache sets. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "benchmarks.h"
+#include "child.h"
 
 extern const char uk_bench_networks_text[], uk_bench_sweep_text[];
 

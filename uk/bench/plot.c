@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "benchmarks.h"
+#include "child.h"
+#include "file.h"
 
 extern const char uk_bench_plot_text[];
 

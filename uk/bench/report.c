@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "benchmarks.h"
+#include "file.h"
 
 /* Copies "model name" of /proc/cpuinfo, or "unknown". */
 static void cpu_name(char *name, size_t size) {

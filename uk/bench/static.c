@@ -23,8 +23,11 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "target/target.h"
 #include "benchmarks.h"
+#include "gpu_run.h"
+#include "program.h"
+#include "show.h"
+#include "target/target.h"
 
 extern char **environ;
 

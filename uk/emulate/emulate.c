@@ -13,8 +13,12 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "target/target.h"
+#include "child.h"
+#include "data.h"
 #include "emulate.h"
+#include "file.h"
+#include "program.h"
+#include "target/target.h"
 #include "remote/remote.h"
 
 /* ---- the tools ---- */

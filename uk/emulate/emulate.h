@@ -4,6 +4,8 @@
 #ifndef UK_EMULATE_H
 #define UK_EMULATE_H
 
+#include "data.h"
+#include "program.h"
 #include "uk.h"
 
 /* ---- read_counts.c: counts of executed instructions ---- */

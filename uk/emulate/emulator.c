@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Selects the emulator that runs a target's code, and which of its CPUs to emulate. */
 #include <string.h>
-#include "target/target.h"
 #include "emulate.h"
+#include "gpu_run.h"
+#include "target/target.h"
 #include "remote/remote.h"
 
 static const struct uk_target *row_of(const char *target) {

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "data.h"
 #include "emulate.h"
+#include "file.h"
+#include "program.h"
 #include "remote/remote.h"
 
 /* ---- operands ---- */

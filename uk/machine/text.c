@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "output.h"
+#include "progress.h"
 
 /* ---- the row ---- */
 

@@ -10,7 +10,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "bench.h"
+#include "file.h"
+#include "gpu_run.h"
 #include "network.h"
+#include "progress.h"
 
 /* ---- in this process ---- */
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "network.h"
+#include "progress.h"
 
 enum { SOME = 4096 }; /* elements compared per layer, unless all are requested */
 

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "bench.h"
+#include "compile.h"
+#include "file.h"
 #include "network.h"
+#include "progress.h"
 
 /* ---- texts ---- */
 

@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
+#include "data.h"
+#include "file.h"
 #include "network.h"
 
 static bool has_suffix(const char *path, const char *suffix) {

@@ -2,9 +2,12 @@
 /* Runs networks on a GPU: the first device of the target's kind, or else the simulator. */
 #include <stdlib.h>
 #include <string.h>
-#include "gpu/gpu.h"
+#include "bench.h"
+#include "child.h"
 #include "gpu_counts.h"
+#include "gpu_run.h"
 #include "network.h"
+#include "gpu/gpu.h"
 #include "remote/remote.h"
 
 void uk_net_close_device(struct uk_net_job *j) {

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
+#include "file.h"
 #include "network.h"
+#include "progress.h"
 
 int uk_net_failed(const struct uk_net_job *j) {
     const char *message = uk_network_message(j->network);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uk run of a network: the command. */
 #include <string.h>
+#include "gpu_run.h"
 #include "network.h"
+#include "progress.h"
 
 static int check_options(const struct uk_arguments *a) {
     if (a->time && !a->remote && uk_is_emulated(a->target))

@@ -3,6 +3,7 @@
  * boards time it. */
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
 #include "network.h"
 #include "remote/remote.h"
 

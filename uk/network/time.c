@@ -2,7 +2,9 @@
 /* uk run --time of a network: speed relative to the peak, and the slowest layers. */
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
 #include "network.h"
+#include "time_program.h"
 
 enum { SLOWEST = 10, ROUNDS = 9 };
 

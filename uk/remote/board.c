@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "child.h"
 #include "remote.h"
 
 static struct uk_board *in_use;

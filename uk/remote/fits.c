@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emulate/emulate.h"
+#include "child.h"
+#include "file.h"
 #include "remote.h"
 #include "target/target.h"
 

@@ -13,9 +13,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "gpu/gpu.h"
+#include "child.h"
+#include "gpu_run.h"
 #include "gpu_wire.h"
 #include "remote.h"
+#include "gpu/gpu.h"
 
 enum { PIECE = 16 << 20 /* bytes per message of a copy */ };
 

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "emulate/emulate.h"
+#include "child.h"
+#include "file.h"
 #include "remote.h"
+#include "emulate/emulate.h"
 #include "target/target.h"
 
 /* ---- required version of the C library ---- */

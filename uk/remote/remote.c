@@ -2,9 +2,10 @@
 /* Checks the options about boards and connects to the board while a command with --remote runs. */
 #include <ctype.h>
 #include <string.h>
-#include "emulate/emulate.h"
-#include "remote.h"
+#include "gpu_run.h"
 #include "options.h"
+#include "remote.h"
+#include "emulate/emulate.h"
 
 /* Refuses options that have no meaning without --remote. */
 static int check_alone(const struct uk_arguments *a) {

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "child.h"
+#include "file.h"
 #include "remote.h"
 
 void uk_last_line(const char *path, char *text, size_t size) {

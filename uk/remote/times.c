@@ -2,6 +2,7 @@
 /* Reads and prints the times measured on a board. */
 #include <math.h>
 #include <string.h>
+#include "bench.h"
 #include "remote.h"
 
 enum { ROUNDS = 256 };

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "bench.h"
+#include "child.h"
 #include "tune.h"
 
 enum { MOST = 16 };

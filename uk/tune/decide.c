@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "bench.h"
+#include "file.h"
 #include "tune.h"
 
 enum { FINALISTS = 8, DECISIONS = 3 };

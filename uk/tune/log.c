@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "file.h"
+#include "program.h"
 #include "tune.h"
 
 static const char *const outcomes[TUNE_OUTCOMES] = {"ok",    "refused", "crash",    "timeout",

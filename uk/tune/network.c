@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
+#include "file.h"
 #include "network.h"
 
 /* A shorter search finds nothing above the noise. */

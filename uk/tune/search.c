@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "bench.h"
+#include "file.h"
+#include "program.h"
+#include "time_program.h"
 #include "tune.h"
 
 enum {

@@ -17,6 +17,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "child.h"
+#include "data.h"
+#include "program.h"
+#include "shape.h"
+#include "time_program.h"
 #include "tune.h"
 
 /* A candidate is abandoned if each of its calls during `hopeless_while` seconds is slower than the reference
