@@ -67,7 +67,7 @@ def lines_over_size(benchmarks, libraries):
         width = 3 if is_ours(mine[0]) else 1
         plots.append(f"$d{i} using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lt {i + 1} notitle")
         plots.append(f"$d{i} using 1:2 with linespoints lt {i + 1} lw {width} pt 7 ps 0.4 title {quoted(library)}")
-    script += data_block("peak", sorted({b["m"]: b["peak_beside"] * 1e-9 for b in benchmarks if is_ours(b)}.items()))
+    script += data_block("peak", sorted({b["m"]: b["peak_flops"] * 1e-9 for b in benchmarks if is_ours(b)}.items()))
     return script, [*plots, '$peak using 1:2 with lines dt 2 lc "black" title "peak"']
 
 
@@ -81,7 +81,7 @@ def bars_by_shape(benchmarks, libraries):
         rows = {shape_of(b): rates(b) for b in benchmarks if b["library"] == library}
         script += data_block(f"d{i}", [(quoted(s), *rows.get(s, "???")) for s in shapes])
         plots.append(f"$d{i} using 2:3:4:xtic(1) lt {i + 1} title {quoted(library)}")
-    peaks = {shape_of(b): b["peak_beside"] * 1e-9 for b in benchmarks if is_ours(b)}
+    peaks = {shape_of(b): b["peak_flops"] * 1e-9 for b in benchmarks if is_ours(b)}
     script += data_block("peak", [(n, peaks.get(s, "?")) for n, s in enumerate(shapes)])
     return script, [*plots, '$peak using 1:2:(0.4) with xerrorbars pt 0 lw 2 lc "black" title "peak"']
 

@@ -180,7 +180,7 @@ const struct uk_option uk_options[] = {
      "kernels: print llvm-mca's estimate of the inner loop on cores of the kernel's architecture, or on "
      "--target=CORE; for a GPU target of programs too"},
     {"--histogram", NULL, UK_OPTION_FLAG, BENCH, FIELD(histogram), 0, NULL,
-     "kernels, with --target: also print the instructions of a step by mnemonic"},
+     "kernels, with --target: also print the instructions per step by mnemonic"},
     {"--cycles", NULL, UK_OPTION_FLAG, BENCH, FIELD(cycles), 0, NULL,
      "kernels, with --target=riscv64-p: estimate cycles from the latencies of the example core in the draft "
      "specification"},

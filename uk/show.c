@@ -115,7 +115,7 @@ static void warn_of_environment(void) {
     if (threads && (end == threads || *end || n < 1 || n > 1024))
         fprintf(stderr,
                 "uk: warning: UK_NUM_THREADS=%.40s is not a number from 1 to 1024; unset it or give one: %d "
-                "threads, one for each CPU, are used\n",
+                "threads, the default, are used\n",
                 threads, uk_num_threads());
 }
 

@@ -56,7 +56,5 @@ enum { UK_CHEAP_REUSE = 32 };
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
 /* tiling.c: tiles the stage for the fit's kernel. */
 enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);
-/* Bytes of the second-level cache per thread. */
-int64_t uk_l2_share(const struct uk_schedule *s);
 
 #endif

@@ -79,12 +79,12 @@ static enum uk_status divide(struct summing *w) {
     struct uk_loop *inner = w->terms, *outer;
     enum uk_status status = uk_device_split(w->s, w->partial, &inner, w->threads, "o", "t", &outer);
 
-    if (status || (status = factor(w, w->partial, inner, "_each", &w->combined)))
+    if (status || (status = factor(w, w->partial, inner, "_partial", &w->combined)))
         return status;
     inner = w->combined->loop[w->combined->loops - 1];
     if ((status = uk_device_split(w->s, w->combined, &inner, w->threads / w->adders, "o", "t", &outer)))
         return status;
-    return factor(w, w->combined, outer, "_some", &w->result);
+    return factor(w, w->combined, outer, "_combined", &w->result);
 }
 
 /* ---- the last stage, by one thread per row ---- */

@@ -156,6 +156,9 @@ enum uk_status uk_set_tail(struct uk_schedule *s, struct uk_stage *st);
 
 /* ---- candidates.c ---- */
 
+/* Bytes of the second-level cache per thread. */
+int64_t uk_l2_share(const struct uk_schedule *s);
+
 /* A kernel that was considered, and what uk explain or a message says about it. */
 struct uk_reason {
     const char *kernel, *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* abi_<arch>.c: calls that check whether the callee follows the calling convention of the machine. */
-#ifndef TESTS_ABI_H
-#define TESTS_ABI_H
+#ifndef UK_ABI_H
+#define UK_ABI_H
 
 #include <stdbool.h>
 #include <stdint.h>

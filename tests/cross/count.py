@@ -72,12 +72,12 @@ def main():
             if counts.run(*command, *kernels) != first:
                 sys.exit(f"two runs for {target} count differently")
             for text in re.split(r"^(?=uk_)", first, flags=re.M)[1:]:
-                found = re.match(r"(\S+)\s+([\d.]+) instructions a step,\s+([\d.]+) % of them multiply-adds", text)
+                found = re.match(r"(\S+)\s+([\d.]+) instructions per step,\s+([\d.]+) % of them multiply-adds", text)
                 kernel, step, share = found[1], float(found[2]), float(found[3])
                 loops = [round(x, 3) for x in per_step(uk, bindir, kernel, target, step * share / 100, folder)]
-                listed = {name: float(n) for n, name in re.findall(r"([\d.]+) ([\w.]+)", re.search(r"in a step: (.*)", text)[1])}
+                listed = {name: float(n) for n, name in re.findall(r"([\d.]+) ([\w.]+)", re.search(r"per step: (.*)", text)[1])}
                 multiplies = sum(n for name, n in listed.items() if re.match(MULTIPLIES, name))
-                cycles = re.search(r"estimate by the example core of the draft: ([\d.]+) cycles a step", text)
+                cycles = re.search(r"estimate by the example core of the draft: ([\d.]+) cycles per step", text)
                 seen += 1
                 if not (
                     any(near(x, step) for x in loops) and near(sum(listed.values()), step) and near(multiplies, step * share / 100)
@@ -87,7 +87,7 @@ def main():
                     print(f"{kernel}: {step} counted, its loops have {loops}\n{text}")
         # A vector operation: a kadd32 handles two elements, and so do each load and store.
         text = counts.run(uk, "bench", "--target=riscv64-p", "--histogram", "uk_i32kadd_1x8_rvp_intrin")
-        if not re.search(r" for each element;.*\n +in a step: 1\.000 ld, 0\.500 kadd32, 0\.500 sd, ", text):
+        if not re.search(r" for each element;.*\n +per step: 1\.000 ld, 0\.500 kadd32, 0\.500 sd, ", text):
             sys.exit(text)
     if seen != sum(map(len, KERNELS.values())):
         sys.exit(f"only {seen} kernels were counted")

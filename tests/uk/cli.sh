@@ -107,7 +107,7 @@ UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is not an instruction set; use one of gener
 expect 0 '^symbol' '' kernels
 UK_ISA=sse9 expect 0 '^symbol' '^uk: warning: UK_ISA=sse9 is not an instruction set; use one of generic.*; only generic kernels run' kernels
 for text in 0 1025 -1 two 2x ''; do
-    UK_NUM_THREADS=$text expect 0 '^symbol' "^uk: warning: UK_NUM_THREADS=$text is not a number from 1 to 1024; .* threads, one for each CPU, are used" kernels
+    UK_NUM_THREADS=$text expect 0 '^symbol' "^uk: warning: UK_NUM_THREADS=$text is not a number from 1 to 1024; .* threads, the default, are used" kernels
 done
 UK_NUM_THREADS=3 expect 0 '^symbol' '' kernels
 expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek

@@ -118,15 +118,15 @@ static void print_steps(const struct uk_kernel *k, const struct work *w,
                         const struct uk_emulated_counts runs[RUNS]) {
     const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
 
-    printf("%-34s %9.3f instructions a step, ", uk_kernel_symbol(k), step);
+    printf("%-34s %9.3f instructions per step, ", uk_kernel_symbol(k), step);
     if (strcmp(uk_kernel_arch(k), "any") && uk_kernel_fma(k) > 0)
         printf("%5.1f %% of them multiply-adds, ", 100 * uk_kernel_fma(k) * w->times / step);
-    printf("%8.5f for each %s; %" PRId64 " without steps\n", step / w->units, w->unit,
+    printf("%8.5f for each %s; %" PRId64 " without a step\n", step / w->units, w->unit,
            runs[NONE].instructions);
 }
 
 static void print_histogram(const struct uk_emulated_counts runs[RUNS]) {
-    const char *between = "    in a step: ";
+    const char *between = "    per step: ";
 
     for (int i = 0; i < runs[ALL].lines; i++) {
         const struct uk_count *line = &runs[ALL].line[i];
@@ -147,7 +147,7 @@ static void print_cycles(const struct uk_kernel *k, const struct work *w,
     if (strcmp(uk_kernel_isa(k), "rvp"))
         printf("    no estimate of cycles: the latencies of its instructions are not known\n");
     else
-        printf("    estimate by the example core of the draft: %.3f cycles a step, %.5f for each %s\n", step,
+        printf("    estimate by the example core of the draft: %.3f cycles per step, %.5f for each %s\n", step,
                step / w->units, w->unit);
 }
 

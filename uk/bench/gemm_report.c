@@ -72,7 +72,7 @@ static void record(struct gemm_session *s, const struct gemm_line *l, const stru
         cJSON_AddNumberToObject(b, "k", (double)shape->k);
         cJSON_AddNumberToObject(b, "FLOPS", l->plan.flops / c->seconds);
         cJSON_AddNumberToObject(b, "bytes", bench_product_bytes(p));
-        cJSON_AddNumberToObject(b, "peak_beside", l->plan.peak);
+        cJSON_AddNumberToObject(b, "peak_flops", l->plan.peak);
         cJSON_AddNumberToObject(b, "ours_over_this", c->ratio);
         cJSON_AddNumberToObject(b, "ours_over_this_low", c->ratio_low);
         cJSON_AddNumberToObject(b, "ours_over_this_high", c->ratio_high);
