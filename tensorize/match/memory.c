@@ -41,10 +41,6 @@ bool uk_match_check_over(struct uk_attempt *t, const struct uk_pair *p) {
                 o->tensor->name, t->k->name);
         if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
             return uk_record_difference(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
-        if (t->m.axis[axis] && uk_may_begin_above_zero(t->st, t->m.axis[axis]))
-            return uk_record_difference(
-                t, "%s: because of guards, tiles may begin inside a panel of it, and %s reads whole panels",
-                o->tensor->name, t->k->name);
         if (has_room(t, o, axis, over))
             continue;
         const char *step = uk_pack_step(t, p->operand, &(struct uk_panel){.width = over, .lane = axis});

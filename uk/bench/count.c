@@ -147,8 +147,8 @@ static void print_cycles(const struct uk_kernel *k, const struct work *w,
     if (strcmp(uk_kernel_isa(k), "rvp"))
         printf("    no estimate of cycles: the latencies of its instructions are not known\n");
     else
-        printf("    estimate by the example core of the draft: %.3f cycles per step, %.5f for each %s\n", step,
-               step / w->units, w->unit);
+        printf("    estimate by the example core of the draft: %.3f cycles per step, %.5f for each %s\n",
+               step, step / w->units, w->unit);
 }
 
 /* Times the kernel on the board; nothing is counted. */

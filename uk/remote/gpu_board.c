@@ -111,8 +111,8 @@ static enum uk_status broken(struct uk_board *b, char *message) {
     return UK_DEVICE;
 }
 
-/* Sends a request with q->bytes bytes of data. The reply's bytes go to `back`, at most `room`; *got is their
- * number. */
+/* Sends a request with q->bytes bytes of data. The reply's bytes go to `back`, which has room for `room`;
+ * *got is their number. got = NULL: a reply without an error has exactly `room` bytes. */
 static enum uk_status ask(const struct uk_gpu_request *q, const void *data, uint64_t *value, void *back,
                           size_t room, size_t *got, char *message) {
     struct uk_board *b = uk_board_in_use();
@@ -121,7 +121,7 @@ static enum uk_status ask(const struct uk_gpu_request *q, const void *data, uint
     if (b->gpu_link < 0 || !send_all(b->gpu_link, q, sizeof *q) || !send_all(b->gpu_link, data, q->bytes) ||
         !receive(b->gpu_link, &r, sizeof r))
         return broken(b, message);
-    if (r.bytes > (r.status ? UK_GPU_MESSAGE - 1 : room) ||
+    if (r.bytes > (r.status ? UK_GPU_MESSAGE - 1 : room) || (!r.status && !got && r.bytes != room) ||
         !receive(b->gpu_link, r.status ? message : back, r.bytes))
         return broken(b, message);
     if (r.status)
@@ -202,14 +202,12 @@ static enum uk_status upload(void *device, uk_gpu_address to, const void *from, 
 static enum uk_status download(void *device, void *to, uk_gpu_address from, size_t bytes, char *message) {
     enum uk_status s = UK_OK;
 
-    for (size_t at = 0, got; at < bytes && !s; at += PIECE) {
+    for (size_t at = 0; at < bytes && !s; at += PIECE) {
         const struct uk_gpu_request q = {.what = UK_GPU_DOWNLOAD,
                                          .device = handle_of(device),
                                          .address = from + at,
                                          .number = bytes - at < PIECE ? bytes - at : PIECE};
-        s = ask(&q, NULL, NULL, (char *)to + at, q.number, &got, message);
-        if (!s && got != q.number)
-            s = broken(uk_board_in_use(), message);
+        s = ask(&q, NULL, NULL, (char *)to + at, q.number, NULL, message);
     }
     return s;
 }
@@ -378,8 +376,7 @@ enum uk_status uk_board_gpu_record(int what, char *message) {
 enum uk_status uk_board_gpu_replay(const struct uk_timing *how, double *seconds, char *message) {
     const struct uk_gpu_request q = {
         .what = UK_GPU_REPLAY, .number = (uint64_t)how->rounds, .value = (uint32_t)how->cooldown};
-    size_t got = 0;
 
     memset(seconds, 0, (size_t)how->rounds * sizeof *seconds);
-    return ask(&q, NULL, NULL, seconds, (size_t)how->rounds * sizeof *seconds, &got, message);
+    return ask(&q, NULL, NULL, seconds, (size_t)how->rounds * sizeof *seconds, NULL, message);
 }
