@@ -3,10 +3,10 @@
  * c[i][j] += sum over p of a(i, p) * b(p, j) of a thread's 8 x 16 tile, by v_pk_fma_f32: two neighbouring
  * columns at once, with one half of a pair of rows for both.
  *
- * Bound: 64 packed FMAs a k iteration, in 256 cycles of a SIMD; two 16-byte reads of A and four of B take a
- * compute unit 48 cycles for a wave, for the waves of four SIMDs three quarters of the FMAs' time (8 x 8
- * would take all of it). The loop is unrolled by two: 128 packed FMAs and 2 additions of addresses. About 165
- * registers: three waves a SIMD.
+ * Bound: 64 packed FMAs a k iteration take 256 cycles of a SIMD. Two 16-byte reads of A and four of B take a
+ * compute unit 48 cycles per wave; with one wave on each of four SIMDs that is three quarters of the FMAs'
+ * time (in 8 x 8 tiles, all of it). The loop is unrolled by two: 128 packed FMAs and 2 additions of
+ * addresses. About 165 registers: three waves a SIMD.
  */
 #include "groups.h"
 

@@ -2,9 +2,9 @@
 /*
  * c[i][j] += sum over p of a(i, p) * b(p, j) of a thread's 8 x 8 tile, by v_fmac_f32 on 64 sums in registers.
  *
- * Bound: 64 FMAs a k iteration, in 256 cycles of a SIMD; two of each operand's 16-byte reads of shared memory
- * take a compute unit 32 cycles for a wave, for the waves of four SIMDs half of the FMAs' time. The loop is
- * unrolled by two: 128 FMAs and 2 additions of addresses. About 106 registers: two waves a SIMD.
+ * Bound: 64 FMAs a k iteration take 256 cycles of a SIMD. Two 16-byte reads of each operand in shared memory
+ * take a compute unit 32 cycles per wave; with one wave on each of four SIMDs that is half of the FMAs' time.
+ * The loop is unrolled by two: 128 FMAs and 2 additions of addresses. About 106 registers: two waves a SIMD.
  */
 #include "groups.h"
 

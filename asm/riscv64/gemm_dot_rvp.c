@@ -18,21 +18,21 @@
  * needs 20 sums, 5 values and 2 pointers, which are all 27 registers (32 without zero, sp, gp, tp and s0, a
  * frame pointer): the loop's end is held in an F register, which takes an instruction more for each unrolled
  * iteration. A tile of 4x8 is two of 4x4, unrolled by 8 groups, in one statement: a panel of 8 columns is
- * packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides,
- * a tile of 4x5 takes 20 to begin, 49 to end; of 4x4 16 and 37, and 5 or 6 more where it is added to C, which
- * its sums begin with.
+ * packed with half the instructions of one of 5; tiles of one or two rows compute 5 to 8 columns at once. In
+ * addition a tile of 4x5 takes 20 instructions to begin and 49 to end, one of 4x4 16 and 37, or 5 to 6 more
+ * where it is added to C, with which its sums then begin.
  *
- * Rows in place, 4x8: the loop, unrolled by 8 groups, is entered in its middle, so that the groups which are
- * no multiple of 8 come first and need no loop of their own. Runs are entered so, too: the sums stay in
- * registers from one run to the next; 17 instructions for a run of a tile of 4x4 move the pointers and the
- * end. Edges add up each run in C.
+ * Rows in place, 4x8: the loop, unrolled by 8 groups, is entered in its middle, so that the remainder of the
+ * groups comes first and needs no loop of its own. Each run is entered in the same way: the sums stay in
+ * registers from one run to the next, and 17 instructions per run of a tile of 4x4 move the pointers and the
+ * end. Edge tiles add each run to C.
  *
- * Edges: each number of rows and of columns has its own loop, 4x1 unrolled by 16 groups and then 4, 0.287,
- * others by 4.
+ * Edges: each number of rows and of columns has its own loop. That of 4x1 is unrolled by 16 groups, then by 4
+ * (0.287 instructions), the others by 4.
  *
- * Loads and stores are of 8 bytes at any address: rows that do not begin at a multiple of 8 are as slow as
- * the core is with those. A column's value is loaded in front of its first use: in order that is a wait of
- * the load's latency per column.
+ * Loads and stores are of 8 bytes at any address; how fast they are where rows do not begin at a multiple of
+ * 8 depends on the core. A column's value is loaded right before its first use: a core that issues in order
+ * waits for the load's latency once per column.
  */
 #include "registry/kernel_contract.h"
 #include "registry/rvp.h"

@@ -20,8 +20,8 @@
  *
  * Bound: per k iteration and R rows one multiply-add, one shuffle, and R / UNROLL loads; a masked vector for
  * each row would take R multiply-adds and R loads. If 512-bit multiply-adds and shuffles share two ports, two
- * rows in a vector gain nothing, and four save half of the time; if shuffles have a port of their own, half
- * and three quarters.
+ * rows in a vector save nothing, and four save half of the time. If shuffles have a port of their own, two
+ * rows save half of the time, and four save three quarters.
  */
 #include "registry/kernel_contract.h"
 #include "registry/small_call.h"

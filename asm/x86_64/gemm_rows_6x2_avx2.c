@@ -11,8 +11,8 @@
  *        (alter- ...        ...                      ...
  *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, a prefetch, 24 instructions per k iteration; 25 of sab; 27 and 2 stores of rap. At
- * two 256-bit FMAs, two loads and a store a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle
+ * Bound: 12 FMAs, 8 loads, a prefetch, 24 instructions per k iteration (sab: 25; rap: 27, 2 of them stores).
+ * At two 256-bit FMAs, two loads and a store a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle
  * (16 of doubles), the peak. Twelve accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for
  * which eight would do.
  *

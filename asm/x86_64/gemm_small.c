@@ -39,13 +39,14 @@
  * for each row are loaded: 29 loads for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10
  * for 24 with four; with AVX2 13, 8 and 7 for 12. n columns reach n / UK_NR of the peak at most.
  *
- * So with one vector the loads decide, with few rows even more: of nine rows one load in ten is the vector of
- * b, and where only two vectors a cycle go to or from the cache, stores of C and rows of B across two lines
- * count too, about one each per k iteration. Kernels of 26 rows, and AVX2's of one and two vectors, load some
- * rows' elements of four k iterations at once, and a shuffle spreads each: for four rows 3 loads less per k
- * iteration. The 26 rows are for cores on which shuffles and FMAs have two ports each and share one of them:
- * FMAs / 2 shuffles then cost nothing, 4 with 8 rows; fewer rows wait for the latency of an FMA, 4 cycles,
- * rather than for ports. Where shuffles cost nothing, rows share a vector: gemm_merged_avx512.c.
+ * So with one vector the loads are the bound, the more so with few rows: with nine rows one load in ten is
+ * the vector of b. Where the cache moves only two vectors a cycle in all, stores of C and rows of B across
+ * two lines count too, about one each per k iteration. Therefore kernels of 26 rows, and AVX2's of one and
+ * two vectors, load some rows' elements of four k iterations at once, and a shuffle spreads each: 3 loads
+ * less per k iteration for four rows. The kernels of 26 rows are for cores on which shuffles and FMAs have
+ * two ports each and share one of them: half as many shuffles as FMAs are then free, 4 with 8 rows. With
+ * fewer rows the bound is the latency of an FMA, 4 cycles, not the ports. Where shuffles are free, rows share
+ * a vector (gemm_merged_avx512.c).
  */
 #include "registry/kernel_contract.h"
 #include "registry/small_call.h"

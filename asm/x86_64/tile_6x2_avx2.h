@@ -6,8 +6,9 @@
  * Loops over k with a row of B in ymm12 and ymm13. The kernel's file defines
  *
  *     A(i, n)           the address of A's element of row i in the n-th k iteration of an unrolled one
- *     NEXT(iterations)  moves the pointers by `iterations` k iterations and jumps to label 1 unless k is
- * reached BACK              moves the pointers back by a k iteration
+ *     NEXT(iterations)  moves the pointers by `iterations` k iterations; jumps to label 1 unless k is
+ *                       reached
+ *     BACK              moves the pointers back by a k iteration
  */
 /* clang-format off */
 /* Row i of the n-th k iteration: adds its products to accumulators x and y; register t holds the element of

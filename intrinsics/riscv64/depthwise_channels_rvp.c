@@ -146,12 +146,12 @@ INLINE struct words add_column(struct words sum, struct words w, struct words x)
     return (struct words){MAQA(sum.even, w.even, x.even), MAQA(sum.odd, w.odd, x.odd)};
 }
 
-/* Moves the sums from pairs to the order of their channels, or back. */
+/* Reorders the sums from pairs of channels to the order of channels, or back. */
 INLINE struct words exchange(struct words sum) {
     return (struct words){uk_rvp_pack(sum.even, sum.odd), uk_rvp_packu(sum.even, sum.odd)};
 }
 
-/* The address of the third of four channels, or of the fifth of a register. */
+/* The address of the second half of the outputs, of which there are four or a register's eight. */
 INLINE int32_t *second_half_at(int32_t *y, enum half h) {
     return y + (h == FOUR ? QUAD / 2 : REGISTER / 2);
 }

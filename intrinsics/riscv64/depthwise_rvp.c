@@ -8,8 +8,8 @@
  *                                               load at 2 j)
  *     3x3, stride 1  0 w0 w1 w2 | 0 w0 w1 w2    outputs j + 1, j + 5 of the same load
  *     5x5            w0 w1 w2 w3 | w4 0 0 0     output j: the halves of the sum are added in the end
- *                    0 w0 w1 w2 | w3 w4 0 0     output j + 1; and so on, shifted by up to 3 bytes (stride 2:
- * 2)
+ *                    0 w0 w1 w2 | w3 w4 0 0     output j + 1; and so on, shifted by up to 3 bytes
+ *                                               (stride 2: by up to 2)
  *
  * If ldi is STRIDE times the row stride, one load of an input row serves UK_MR rows of outputs.
  *

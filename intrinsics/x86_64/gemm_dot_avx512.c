@@ -17,13 +17,13 @@
  *
  * All wraps at 2^32, as i32 does.
  *
- * Bound: 28 products and 16 loads per group of 14 rows; 25, 15 and 2 flips of 12. At two 512-bit products and
- * two loads a cycle the products take 14 cycles, 128 multiply-adds of bytes a cycle, 64 of bf16; of 12 rows
- * 13.5 cycles with the flips, 114. 28 accumulators hide their latency of 5 cycles, for which ten would do. 12
- * rows leave registers for of_a and the constants.
+ * Bound: 28 products and 16 loads per group for 14 rows; 25 products, 15 loads and 2 flips for 12. At two
+ * 512-bit products and two loads a cycle the products for 14 rows take 14 cycles: 128 multiply-adds of bytes
+ * a cycle, 64 of bf16. Those for 12 rows, with the flips, take 13.5 cycles: 114. 28 accumulators hide the
+ * latency of 5 cycles, for which ten would do. 12 rows leave registers for of_a and the constants.
  *
  * UK_OP_..._ra: the rows of A in place. Five pointers, to every third row, and lda as an index reach all
- * rows. Of bytes whose A is flipped 26 products, 14 loads, 12 flips of 12 rows. UK_OP_..._runs: the same, of
+ * rows. Where A is flipped, 12 rows take 26 products, 14 loads and 12 flips. UK_OP_..._runs: the same for
  * rows of several runs, between which the sums stay in registers.
  *
  * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.

@@ -6,10 +6,10 @@
  * loaded directly (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta); b is broadcast.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
- *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and L +
- *                    i, w[i] 2 L + i and 3 L + i. unpack combines them to lanes of L rows, of k iterations i
- *                    and L + i, for one half's rows, then the other's; then one shuffle of v[i] and w[i]
- * gives all rows of k iteration i, another one those of L + i.
+ *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and
+ *                    L + i, w[i] rows 2 L + i and 3 L + i. unpack combines them to lanes of L rows, of
+ *                    k iterations i and L + i, first for one half's rows, then for the other's. Then one
+ *                    shuffle of v[i] and w[i] gives all rows of k iteration i, another one those of L + i.
  *
  * An unrolled iteration multiplies UNROLL k iterations. Meanwhile it loads and unpacks the rows for the next
  * UNROLL, with a few shuffles in each k iteration: all 512-bit shuffles use one port on Intel's cores, and in
@@ -42,7 +42,8 @@
 #else
 #define A_COLUMNS 0
 #endif
-/* A kernel has to be one function, so its parts are inlined; resolved calls have no such rule. */
+/* A kernel has to be one function, so its parts are inlined; prepared calls (UK_RESOLVED, small_call.h) may
+ * call functions. */
 #ifdef UK_RESOLVED
 #define PART static
 #else

@@ -8,7 +8,8 @@
  * copied to 16 bytes a row.
  *
  * Bound: eight shuffles per 64 bytes of the panel of 4 rows, two of them to join vectors of 32 bytes for a
- * whole store: at two shuffles a cycle 16 bytes per cycle; of 2 rows three per 32 bytes, 21 bytes per cycle.
+ * whole store: at two shuffles a cycle 16 bytes per cycle; with 2 rows three per 32 bytes: 21 bytes per
+ * cycle.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"

@@ -8,8 +8,7 @@
  *
  *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15,
  *                          4 k in each lane; unpack by floats, then by pairs: lane q of the p-th result is
- *                          rows 4q .. 4q + 3 at
- *                          k = p.
+ *                          rows 4q .. 4q + 3 at k = p.
  *     blocks of doubles    v0: rows 0 2 4 6    v1: rows 1 3 5 7,
  *                          2 k in each lane; unpack: lane q of the p-th result is rows 2q, 2q + 1 at k = p.
  *     squares of floats    unpack rows 4r .. 4r + 3: lane q of the p-th result is these rows at k = 4q + p;

@@ -34,8 +34,8 @@ WEAK void mkl_get_version(void *version);
  * caller's numbers. */
 WEAK extern int RowMajorStrg;
 
-/* What handles an illegal argument: `wide` takes 64-bit integers, `narrow` 32-bit ones; one of them is NULL,
- * or both. */
+/* The handler of illegal arguments: `wide` takes 64-bit integers, `narrow` 32-bit ones; at least one of them
+ * is NULL. */
 struct handler {
     void *wide, *narrow;
     void *object; /* the object that defines it, kept open while it runs; NULL: the linker found it */
@@ -83,7 +83,8 @@ struct batch {
 enum { TRANSA = 1, TRANSB, M, N, K, LDA = 8, LDB = 10, LDC = 13 };
 enum { BATCH_LDA = 8, BATCH_LDB = 11, BATCH_LDC = 15, BATCH_SIZE = 17 };
 
-/* Of a row-major product: the caller's position of the argument at this position of the column-major one. */
+/* Returns the caller's position, in a row-major product, of the argument at this position of the column-major
+ * one. */
 static int exchange(int argument, int lda, int ldb) {
     return argument == M ? N : argument == N ? M : argument == lda ? ldb : argument == ldb ? lda : argument;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers that no linker finds. A BLAS that was loaded for one library alone (RTLD_LOCAL), as extensions of
- * Python load theirs, is in no scope that libukblas sees: its xerbla_ is looked for in each object of the
- * process.
+ * Finds error handlers that the linker does not. A BLAS that was loaded for one library alone (RTLD_LOCAL),
+ * as extensions of Python load theirs, is in no scope that libukblas sees: its xerbla_ is looked up in each
+ * object of the process.
  */
 #define _GNU_SOURCE
 #include "blas.h"
@@ -17,7 +17,8 @@ struct nth {
     size_t size;
 };
 
-/* Copied: the object may be closed as soon as the loader's lock is left, which dlopen needs. */
+/* Copies the object's name: the loader's lock, which is held here, must be released before dlopen, and then
+ * the object may be closed. */
 static int take_name(struct dl_phdr_info *info, size_t size, void *context) {
     struct nth *n = context;
     const size_t length = strlen(info->dlpi_name);

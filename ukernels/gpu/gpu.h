@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPUs: device memory, images of kernels, launches. A kernel here is a function that the host launches on the
- * device, an image what a compiler makes of kernels. Each kind of device has a table of functions (struct
+ * device; an image is the compiled form of kernels. Each kind of device has a table of functions (struct
  * uk_gpu_driver):
  *
  *   "hip"   AMD's GPUs through HIP         loaded when the first device is opened; need not be installed

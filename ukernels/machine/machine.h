@@ -33,7 +33,7 @@ struct uk_ports {
     double cycles;
 };
 
-/* Vectors of one width. */
+/* Vectors of one width: bytes of each, number of registers, and throughput of operations on them. */
 struct uk_vectors {
     int bytes, registers;
     struct uk_ports fma, shuffle, load, store;

@@ -5,9 +5,9 @@
  *
  * A kernel computes one thread's part of a tile: all threads of a wave call it, with the same k and strides.
  *
- *   1. Operands in shared memory are UK_SHARED pointers. The tile of C is a UK_REGISTER array of the
- * caller's, all indices into which are constants: it becomes registers when the kernel is inlined. The same
- * holds for each local array.
+ *   1. Operands in shared memory are UK_SHARED pointers. The tile of C is a UK_REGISTER array of the caller.
+ *      All indices into it are constants, so it becomes registers when the kernel is inlined. The same holds
+ *      for each local array.
  *   2. The kernel adds to C, which the caller has initialized. Tiles are full: at edges, shared memory is
  *      filled up with zeros.
  *   3. The kernel waits for nothing except its own loads, for which the compiler inserts waits: asm has no

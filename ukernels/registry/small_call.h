@@ -12,7 +12,7 @@ struct uk_small_call;
  * end in a jump to it. */
 typedef int uk_small_run(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 
-/* What a kernel of small products (sgemm_small, dgemm_small, ..._ta) computes from sizes and strides alone,
+/* Values that a kernel of small products (sgemm_small, dgemm_small, ..._ta) derives from sizes and strides,
  * once for repeated calls. Compiled with UK_RESOLVED, the kernel's file defines UK_SYMBOL_resolved, which
  * fills this struct; m, n and k are at least 1. It leaves `ahead` and `prefetching` as they are if it has no
  * such variant, so callers that read them zero the struct first. Callers read the pointers only, the kernel

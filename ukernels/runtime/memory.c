@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workspaces of products whose caller provides none. New memory costs a page fault per page, so that a few
- * blocks are kept for later calls, in slots that all threads share. If no slot has a block that is large
- * enough, a call allocates one.
+ * Workspaces of products whose caller provides none. New memory costs a page fault per page, so a few blocks
+ * are kept for later calls, in slots that all threads share. If no slot has a block that is large enough, a
+ * call allocates one.
  *
  * A call removes its block from the slot by an atomic exchange: threads never wait for one another, and a
  * child after fork finds consistent slots.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the CPU quota of the process's control groups, versions 1 and 2 (cgroups(7)). The quota of a group
- * limits all groups below it, so that those from the process's group up to the root are read. In a container
- * the path in /proc/self/cgroup may be the host's, although only the container's root is mounted.
+ * limits all groups below it, so the quotas of all groups from the process's own up to the root are read. In
+ * a container the path in /proc/self/cgroup may be the host's, although only the container's root is mounted.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -101,7 +101,7 @@ int uk_cpu_quota(const char *root) {
     if ((size_t)snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= sizeof path ||
         !read_file(path, text, sizeof text))
         return 0;
-    /* NUMBER:CONTROLLERS:GROUP, without controllers in version 2. */
+    /* Lines of /proc/self/cgroup are NUMBER:CONTROLLERS:GROUP; version 2 has no controllers. */
     for (char *line = text; (next = strchr(line, '\n')); line = next + 1) {
         *next = '\0';
         if (!(controllers = strchr(line, ':')) || !(group = strchr(++controllers, ':')))
