@@ -87,7 +87,7 @@ static struct uk_bounded_value binary(enum uk_expr_op op, enum uk_type t, struct
                                    i & 2 ? y + b.deviation : y - b.deviation);
         by = isnan(at) ? HUGE_VAL : fmax(by, fabs(at - value));
     }
-    if (op == UK_E_POW) /* a base that may be 0: the function turns there */
+    if (op == UK_E_POW) /* not monotone around a base of 0 */
         by = rounded(t, value, fmax(by, fabs(x) <= a.deviation ? fabs(value_at(op, t, 0, y) - value) : 0)) +
              approximate(op, t, fabs(value) + by);
     else if (uk_type_is_float(t) && !uk_is_function_of_class(op, UK_FUNCTION_CHOICE))

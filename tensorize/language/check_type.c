@@ -151,7 +151,8 @@ static bool infer_comparison(struct uk_program *p, struct uk_expr *e) {
     return true;
 }
 
-/* Infers a cast. Only a literal that is not an integer, or does not fit, is converted at all. */
+/* Infers a cast. A literal below it that is real takes the cast's float type at once; other literals keep
+ * their natural type, i64 or f64, and are converted. */
 static bool infer_cast(struct uk_program *p, struct uk_expr *e) {
     enum uk_type natural;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Valid values for elements that serve as subscripts, so that generated data is inside wherever it
- * indexes. */
+/* Ranges of values for tensors whose elements serve as subscripts, so that generated data index inside the
+ * tensors. */
 #include "language.h"
 
 struct range {

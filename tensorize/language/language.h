@@ -349,7 +349,7 @@ struct uk_intrinsic {
 
 /* ---- printing (print.c, print_step.c, print_program.c, print_loops.c) ---- */
 
-/* Append to t what the argument is in the language; the loop IR and messages use the same printer. */
+/* Append the argument's text in the language to t; the loop IR and messages use the same printer. */
 void uk_print_index(struct uk_text *t, const struct uk_index *e);
 void uk_print_expr(struct uk_text *t, const struct uk_expr *e);
 void uk_print_access(struct uk_text *t, const struct uk_access *a, int dims);
@@ -482,9 +482,9 @@ void uk_order_by_stride(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
 /* Checks the program before sizes are known: it has a statement, and tensors whose extents are constants fit
  * into most_bytes and keep their elements apart. */
 enum uk_status uk_check_constants(const struct uk_program *p, int64_t most_bytes);
-/* Check the sizes of a call, by number. uk_check_sizes: extents, assumptions and strides. uk_check_overlap:
- * only that strides written in the text keep elements apart. uk_check_relation: one relation; `before` and
- * `after` surround it in the message. */
+/* Check the values of a call's sizes, size[n] for size number n. uk_check_sizes: extents, assumptions,
+ * strides, and that no tensor exceeds most_bytes. uk_check_overlap: only that strides written in the text
+ * keep elements apart. uk_check_relation: one relation; `before` and `after` surround it in the message. */
 enum uk_status uk_check_sizes(const struct uk_program *p, const int64_t *size, int64_t most_bytes);
 enum uk_status uk_check_overlap(const struct uk_program *p, const int64_t *size);
 enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_index *e, const int64_t *size,

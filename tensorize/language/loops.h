@@ -31,8 +31,8 @@ struct uk_node {
     struct uk_index *lower, *upper;
     int64_t step;
     enum uk_loop_kind loop;
-    int64_t full; /* constant extent that all tiles but those at an edge have: code generation makes a version
-                     of the loop for it; <= 0: none is wanted */
+    int64_t full; /* constant extent of all tiles except those at an edge: code generation makes a version of
+                     the loop for it; <= 0: none is wanted */
     /* VECTOR: no iteration touches what another one writes; false: the loop carries a reduction. */
     bool independent;
     /* VECTOR: the loop only copies elements that are adjacent in memory, as many bytes as one access can

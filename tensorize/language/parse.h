@@ -45,7 +45,7 @@ int uk_parse_affines(struct uk_parser *ps, struct uk_index *list[]);
 /* As uk_parse_affines, with `parse` for the list's elements. */
 int uk_parse_list(struct uk_parser *ps, struct uk_index *list[], struct uk_index *parse(struct uk_parser *));
 struct uk_index *uk_parse_relations(struct uk_parser *ps);
-/* The relation that the next token is, of enum uk_relation; -1: none. */
+/* Returns the relation (enum uk_relation) that the next token represents; -1: it is no relation. */
 int uk_relation_ahead(const struct uk_parser *ps);
 /* Counts a sign, which nests without brackets; the caller subtracts it from ps->nesting after the operand.
  * Fails the program if they nest too deeply. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of tensors as a program declares it, and the sizes for which a caller's arrays have that form. */
+/* Shapes and strides of a program's tensors for given sizes; finds the sizes for which a caller's arrays are
+ * the program's tensors. */
 #include <inttypes.h>
 #include "language.h"
 
@@ -121,8 +122,8 @@ static void solve_all(struct solution *s, const int64_t *const extents[], const 
     } while (s->has_changed);
 }
 
-/* Gives each stride that is still unknown its least value. Strides stay unknown for dimensions of one element
- * and for tensors that do not exist yet. */
+/* Gives each stride that is still unknown its smallest value. Strides stay unknown for dimensions of one
+ * element and for tensors that do not exist yet. */
 static void choose_strides(struct solution *s) {
     for (const struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         int order[UK_MAX_DIMS];

@@ -244,7 +244,7 @@ static const char *dimension_name(const struct uk_attempt *t, const struct uk_op
     return i < 0 ? name[d] : t->st->statement->iterator[i]->name;
 }
 
-/* A map has at most UK_MAX_DIMS dimensions, two of them twice. */
+/* The layout's map splits two of the tensor's dimensions, so it has two more; UK_MAX_DIMS limits them. */
 bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_panel *p) {
     const int lane = dimension_of(o, t->m.axis[p->lane]), of = dimension_of(o, t->m.axis[p->of]);
 

@@ -171,7 +171,7 @@ static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
     return most <= 0 || n <= 0 || n >= most ? 1 : (double)((n + step - 1) / step * step) / (double)n;
 }
 
-/* The product of this waste over all axes of a match. */
+/* The product of waste() over all axes of a match. */
 static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
     double all = 1;
 

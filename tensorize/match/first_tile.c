@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies that a kernel makes while it computes. Where a copy's panel is read again and again by the tiles of
- * one stage, a kernel of two statements may take the first of these tiles: it reads the copy's source, stores
- * the panel, and computes. The others read the panel, and nothing is copied while nothing is computed.
+ * Merges a copy into the kernel that reads it. If the tiles of one stage read a copy's panel many times, a
+ * kernel of two statements, copy and product, can compute the first of these tiles: it reads the copy's
+ * source, stores the panel, and multiplies. The other tiles read the panel. So the copy takes no time of its
+ * own.
  *
- * The first tile is the one where all loops between the copy's place and the tile on which the panel does not
- * depend are at 0: whatever the order of the loops, it runs before the others of its panel. That the kernel
- * does both is proven statement by statement: the first one is the copy, the second one the stage with the
- * copy's source in the place of the copy, and at every tile what both have (addresses, extents, strides) is
- * the same.
+ * Of the loops between the copy's place and the tile, some do not move the panel. The first tile of a panel
+ * is the one at which these loops are 0: in any order of the loops it runs before the panel's other tiles.
+ * The proof goes statement by statement: the kernel's first statement matches the copy; its second statement
+ * matches the stage, with the copy's source in place of the copy; and at every tile the addresses, extents
+ * and strides that both statements have are equal.
  */
 #include <string.h>
 #include "match.h"
@@ -18,17 +19,17 @@ enum { MOST_LEAVES = 16 };
 struct fusing {
     struct uk_schedule *s;
     struct uk_stage *copy, *reader;
-    int operand;              /* of the reader: the copy */
-    struct uk_operand source; /* what is copied, as the reader would read it */
+    int operand;              /* the reader's operand that is the copy */
+    struct uk_operand source; /* the copy's source as an operand of the reader */
     struct uk_packing *packing;
-    /* The values of the loops before the reader's tile, and of the copy's where it made what that begins
-     * with. */
+    /* Values of loops, by id. outer: the loops outside the reader's tile. made: also the copy's loops, at the
+     * place where the reader's tile begins. */
     struct uk_index *outer[UK_MAX_LOOPS], *made[UK_MAX_LOOPS];
 };
 
 /* ---- which stages ---- */
 
-/* The only access to the copy, or NULL. */
+/* Returns the stage with the only access to the copy, a read; NULL: there is none, or there are several. */
 static struct uk_stage *find_reader(const struct uk_schedule *s, const struct uk_stage *copy, int *operand) {
     struct uk_stage *reader = NULL;
     int readers = 0;
@@ -43,7 +44,7 @@ static struct uk_stage *find_reader(const struct uk_schedule *s, const struct uk
     return readers == 1 && *operand > 0 ? reader : NULL;
 }
 
-/* Nothing of the nest writes what is copied: the kernel reads it later than the copy would have. */
+/* True if no stage of the nest writes the copy's source: the kernel reads it later than the copy would. */
 static bool source_stays(const struct fusing *f) {
     for (const struct uk_stage *st = f->s->stages; st; st = st->next)
         if (st->operand[0].tensor == f->copy->operand[1].tensor && uk_root_of(st) == uk_root_of(f->reader))
@@ -70,8 +71,8 @@ static bool is_plain(const struct fusing *f) {
     return !has_guard(st) && !has_guard(copy) && source_stays(f);
 }
 
-/* The loops that go over the tiles of one panel. Threads may share them only if each has panels of its own.
- * */
+/* Lists the loops over the tiles of one panel. False: there are none; a loop is a vector loop; or threads
+ * would share a panel. */
 static bool find_loops(struct fusing *f) {
     struct uk_packing *p = f->packing;
     int panels = 0;
@@ -93,7 +94,7 @@ static bool find_loops(struct fusing *f) {
 
 /* ---- the same panel ---- */
 
-/* The dimension of the copy along which its loop alone goes, in steps of 1; -1: there is none. */
+/* The copy's dimension whose index is this loop alone, with coefficient 1; -1: there is none. */
 static int dimension_of(const struct uk_stage *copy, const struct uk_loop *l) {
     for (int d = 0; d < copy->operand[0].tensor->stored_dims; d++) {
         const struct uk_affine *f = &copy->operand[0].index[d];
@@ -117,8 +118,8 @@ static bool is_equal(const struct uk_index *a, const struct uk_index *b) {
     return x.terms >= 0 && y.terms >= 0 ? uk_poly_equal(&x, &y) : uk_index_equal(a, b);
 }
 
-/* The reader reads the copy at x, the copy holds there what its source has at g(x): the reader's form of
- * g(x). */
+/* Sets f->source. If the copy holds at x what its source has at g(x), and the reader reads the copy at x, the
+ * source's index is g(x) over the reader's loops. False: g or x is not of that form. */
 static bool find_source(struct fusing *f) {
     const struct uk_stage *copy = f->copy;
     const struct uk_operand *read = &f->reader->operand[f->operand];
@@ -146,7 +147,7 @@ static bool find_source(struct fusing *f) {
     return true;
 }
 
-/* Puts the source in the place of the copy, or back. */
+/* Exchanges the reader's operand with the source; a second call restores it. */
 static void swap_source(struct fusing *f) {
     struct uk_operand o = f->source;
 
@@ -165,7 +166,8 @@ static void find_panel(struct fusing *f) {
             uk_affine_value(f->s, f->reader, &read->index[dimension_of(f->copy, f->copy->loop[i])], f->outer);
 }
 
-/* Do the copy's loops from `tile` on make what begins where the reader's tile does? */
+/* True if the panel that the copy's loops from `tile` on make begins where the reader's tile does: these
+ * loops are 0 there. */
 static bool begins_at(const struct fusing *f, int tile) {
     for (int i = tile; i < f->copy->loops; i++) {
         const struct uk_index *e = f->made[f->copy->loop[i]->id];
@@ -177,7 +179,8 @@ static bool begins_at(const struct fusing *f, int tile) {
     return true;
 }
 
-/* The least of e's leaves is e. */
+/* Appends the operands of the (nested) minimum e to leaf[n ..); e itself if it is no minimum. Returns their
+ * number; -1: too many. */
 static int leaves_of(struct uk_index *e, struct uk_index **leaf, int n) {
     if (e->op == UK_I_MIN && n >= 0)
         return leaves_of(e->b, leaf, leaves_of(e->a, leaf, n));
@@ -187,7 +190,7 @@ static int leaves_of(struct uk_index *e, struct uk_index **leaf, int n) {
     return n + 1;
 }
 
-/* Is x at least the least of the leaves, at every tile? */
+/* True if x is at least one of the leaves, and so at least their minimum, at every tile. */
 static bool is_at_least(const struct fusing *f, struct uk_index *x, struct uk_index *const *leaf, int n) {
     for (int i = 0; i < n; i++)
         if (is_equal(x, leaf[i]))
@@ -214,8 +217,8 @@ static bool same_value(const struct fusing *f, struct uk_index *a, struct uk_ind
 
 /* ---- the kernel ---- */
 
-/* The operand that both statements have is the source, and sizes that both have are the same at every tile.
- * */
+/* True if the tensor that both statements read is the source, and the sizes that both have are equal at every
+ * tile. */
 static bool agree(const struct fusing *f, int tile, const struct uk_match *copy, const struct uk_match *sum) {
     struct uk_index *made[UK_MAX_LOOPS];
 
@@ -240,7 +243,8 @@ static bool agree(const struct fusing *f, int tile, const struct uk_match *copy,
            sum->begins_sums == f->reader->match->begins_sums;
 }
 
-/* The second statement's match, with the operand that only the copy has. */
+/* Stores the second statement's match in the packing; its `at` also has the panel, which only the first
+ * statement has as an operand. */
 static enum uk_status keep_match(struct fusing *f, const struct uk_match *copy, const struct uk_match *sum) {
     struct uk_match *m = f->packing->match = uk_alloc(f->s->arena, sizeof *m);
     struct uk_operand *at = uk_alloc(f->s->arena, sizeof *at * (size_t)sum->tensors);
@@ -257,7 +261,7 @@ static enum uk_status keep_match(struct fusing *f, const struct uk_match *copy, 
     return UK_OK;
 }
 
-/* The copy's loops from `tile` on make one panel. */
+/* Tries the kernel for panels that the copy's loops from `tile` on make. */
 static enum uk_status try_tile(struct fusing *f, struct uk_intrinsic *i, int tile) {
     struct uk_text why = {0};
     struct uk_match *copy, *sum;

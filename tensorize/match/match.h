@@ -146,8 +146,8 @@ enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy);
 
 /* ---- tail.c ---- */
 
-/* The kernel of the same operation as `row`, a kernel of all rows, that takes the least time for fewer
- * columns; NULL: `row` itself. *cycles: of a k iteration of all rows by that kernel. */
+/* If `row` computes all rows in one call: the kernel of the same operation that takes the least time for
+ * fewer columns. NULL: `row` itself. *cycles: of one k iteration of all rows by that kernel. */
 const struct uk_kernel *uk_tail_kernel(const struct uk_schedule *s, const struct uk_kernel *row, int64_t rows,
                                        int64_t columns, double *cycles);
 /* Sets the tail of a stage whose columns are known; NULL: no other kernel takes less time for the last

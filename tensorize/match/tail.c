@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for the last columns of a product. A kernel of all rows takes as long for few columns as for all of
- * its own; kernels of the same operation with fewer columns hold several rows in a vector. If the number of
- * columns is a constant that the tiles do not divide, the last tile's columns are computed by such a kernel
- * where that takes less time. uk_sgemm does the same (ukernels/gemm). Each element is one sum in the order of
- * the terms, whichever kernel computes it.
+ * Kernels for the last columns of a product. A kernel that computes all rows in one call takes as long for a
+ * few columns as for NR of them; kernels of the same operation with a smaller NR hold several rows in a
+ * vector. If the number of columns is a constant and no multiple of the tiles' columns, the kernel that takes
+ * the least time computes the last ones. uk_sgemm does the same (ukernels/gemm). Each element is one sum in
+ * the order of the terms, whichever kernel computes it.
  */
 #include <string.h>
 #include "base/base.h"
@@ -13,14 +13,15 @@
 #include "minmax.h"
 #include "registry/operation.h"
 
-/* True if declarations of the operation differ in the number of columns only, and have all rows in a call. */
+/* True if the operation's kernels compute all rows in one call, so that their declarations differ only in the
+ * number of columns. */
 static bool has_all_rows(const struct uk_kernel *row) {
     const enum uk_op_form form = uk_kernel_operation(row)->form;
 
     return form == UK_OP_SMALL || form == UK_OP_SMALL_TA;
 }
 
-/* Cycles of the kernel for a k iteration, without those of its calls. */
+/* Cycles that the kernel takes for one k iteration of all rows, without the overhead of calls. */
 static double cycles_of(const struct uk_schedule *s, const struct uk_kernel *row, int64_t rows,
                         int64_t columns) {
     const struct uk_product_kernel k = uk_product_kernel(row);
@@ -28,7 +29,7 @@ static double cycles_of(const struct uk_schedule *s, const struct uk_kernel *row
     return uk_product_iteration(&s->target->machine.core, &s->target->vectors, &k, 0, rows, columns);
 }
 
-/* True if the target can run the kernel, which is not for other cores. */
+/* True if the target can run the kernel, and the kernel is not made for particular cores. */
 static bool is_candidate(const struct uk_schedule *s, const struct uk_kernel *k) {
     char lacks[64];
 

@@ -150,8 +150,8 @@ int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, 
     return -1;
 }
 
-/* True if the iterator runs over dimensions [from, d] together; a change of view has set the subscripts of
- * all but the last to 0. */
+/* True if the iterator's extent is the product of the extents of dimensions [from, d], all of which it runs
+ * over. A change of view has set the subscripts of all but the last to 0. */
 static bool runs_over(const struct uk_attaching *a, const struct uk_index *extent, const struct uk_access *x,
                       int from, int d) {
     struct uk_poly have = uk_poly_of(extent), all = uk_poly_of(x->tensor->shape[d]);

@@ -4,9 +4,10 @@
  *
  * - Copies into shared memory without a loop over threads are distributed over all threads, adjacent elements
  *   to adjacent threads.
- * - Each element of a buffer in registers belongs to one thread. In its indices the terms of loops over
- *   threads are digits that determine the thread; the rest determines the register.
- * - Stages on such a buffer without loops over threads are distributed by the same digits.
+ * - Each element of a buffer in registers belongs to one thread, its owner. In the element's indices the
+ *   terms of loops over threads are the digits of the owner's number; the others select the register.
+ * - Stages on such a buffer without loops over threads are distributed so that each element is computed by
+ *   its owner.
  */
 #include <string.h>
 #include "schedule.h"
@@ -224,8 +225,8 @@ static enum uk_status two_owners(const struct registers *r, const struct uk_stag
         r->t->name, st->name, r->first->name);
 }
 
-/* Distributes a stage without loops over threads: its loops are split by the digits that define the owners of
- * elements. */
+/* Distributes a stage without loops over threads: splits its loops so that each element is computed by its
+ * owner. */
 static enum uk_status take_owners(struct registers *r, struct uk_stage *st, const struct uk_operand *x) {
     for (int d = 0; d < r->t->dims; d++) {
         int at = -1, n = 0;

@@ -52,14 +52,14 @@ static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, co
     return true;
 }
 
-/* Position of a block's buffers in a stage: the number of loops outside the first copy, and outside the last
- * one in shared memory. */
+/* Numbers of a stage's loops outside its buffers: outside the first copy, and outside the last copy in shared
+ * memory. */
 struct inside {
     int first, last;
 };
 
-/* True if the buffers have room beyond a constant bound. They have if the counted index restarts in each
- * block or, in a sum, in each copy, since a buffer is as large as one such range. */
+/* True if the buffers have room beyond a constant bound: the bounded index restarts in each block or, if l is
+ * a loop of a sum, in each copy, and a buffer is as large as one such range. */
 static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
                      const struct inside *in) {
     if (!uk_index_is_int(b->upper, NULL))

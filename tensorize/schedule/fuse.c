@@ -111,8 +111,8 @@ static bool all_linear(const struct uk_fusion *u) {
     return true;
 }
 
-/* True if each bound can be expressed by f. A bound on b alone can: it holds for all n values of b, or b
- * would have fewer. */
+/* True if each bound can be expressed by f. A constant bound on b alone is not needed: all n values of b
+ * satisfy it, or b would have fewer. */
 static bool bounds_fit(const struct uk_fusion *u) {
     for (int i = 0; i < u->st->bounds; i++) {
         const struct uk_bound *b = &u->st->bound[i];
@@ -177,7 +177,7 @@ static enum uk_status fuse_form(struct uk_fusion *u, struct uk_affine *form) {
     e = uk_affine_value(u->s, u->st, form, value);
     if (!e)
         return uk_out_of_memory(u->s->context);
-    /* Expressed over the loops as they will be. */
+    /* The new form is over the loops after the fusion. */
     u->st->loop[u->position] = u->f;
     enum uk_status status = uk_affine_of(u->s, u->st, e, form);
     u->st->loop[u->position] = u->a;

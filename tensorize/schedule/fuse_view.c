@@ -121,7 +121,7 @@ static struct uk_index *product(struct uk_fusion *u) {
     return v->name ? uk_index_var(arena, v) : NULL;
 }
 
-/* Rewrites subscripts with a = 0 and b = f, as the view of the operands' forms has them. */
+/* Rewrites subscripts for the new view: a becomes 0, b becomes f. */
 static bool view_access(const struct uk_fusion *u, struct uk_access *x, struct uk_var *f) {
     const struct uk_statement *t = u->st->statement;
     struct uk_arena *arena = u->s->arena;
@@ -135,7 +135,8 @@ static bool view_access(const struct uk_fusion *u, struct uk_access *x, struct u
     return true;
 }
 
-/* Copies the right side with such subscripts; operands follow their nodes. */
+/* Copies the right side, with its subscripts rewritten for the new view, and makes the operands refer to the
+ * copied accesses. */
 static struct uk_expr *view_expression(struct uk_fusion *u, const struct uk_expr *e, struct uk_var *f) {
     if (is_in_border(u, e))
         return view_expression(u, e->arg[0], f);

@@ -191,8 +191,8 @@ static void drop_operands(const struct inlining *i, struct uk_stage *r) {
         r->bound[b].operand = number[r->bound[b].operand];
 }
 
-/* Keeps the condition that all accesses of the reader, and of what is inlined into it, are inside: the new
- * accesses could be inside for more sizes. */
+/* Adds to the reader's condition on sizes (`needs`) that the accesses of the reader and of P are inside their
+ * tensors. This precedes the replacement, because the new accesses could be inside for more sizes. */
 static enum uk_status keep_condition(const struct inlining *i, struct uk_stage *r) {
     const struct uk_stage *of[] = {i->stage, r};
 

@@ -165,8 +165,8 @@ enum uk_status uk_apply_vectorize(struct uk_schedule *s, struct uk_step *step) {
     return apply_kind(s, step, UK_LOOP_VECTOR);
 }
 
-/* Extent of a loop that deserves code of its own: constant except at the edges, in a loop that is unrolled or
- * can be vectorized. At most 0 for other loops. */
+/* The loop's constant extent, if it gets a version of its own for full tiles: an unrolled loop, a vector
+ * loop, or the innermost loop of a stage that is no copy. At most 0 for other loops. */
 static int64_t full_extent(const struct uk_loop *l) {
     const struct uk_stage *st = l->stage;
     int64_t n = uk_constant_extent(st, l);

@@ -38,7 +38,8 @@ static struct uk_statement *create_statement(struct uk_packing_step *p) {
     return t;
 }
 
-/* True if the buffer, one of a block, is filled for any sizes: with zeros beyond the end of the part. */
+/* True if the copy stores zeros beyond the end of the part, so that the buffer is filled for any sizes:
+ * buffers in shared memory and registers. */
 static bool fills(const struct uk_packing_step *p) {
     return p->step->scope != UK_SCOPE_GLOBAL;
 }
@@ -52,7 +53,8 @@ static bool is_constant_bound(const struct uk_bound *b) {
     return alone;
 }
 
-/* True if the dimension's loops already stop at that constant. */
+/* True if the bound is a constant at which the dimension's loops stop by themselves: a multiple of the
+ * largest divisor of its digits. */
 static bool is_counted(const struct uk_packing_step *p, int d, const struct uk_bound *b) {
     int64_t n, coarsest = 1;
 

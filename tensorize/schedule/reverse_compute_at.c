@@ -10,8 +10,8 @@ static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
                             a->at->name, a->at->statement->iterator[k]->name);
 }
 
-/* True if the loops of iterator k inside this one, whose step is c, stay within a step. They do not if it is
- * itself a part of a finer loop. */
+/* True if the loops of iterator k inside the one at `position`, whose coefficient is c, add up to less than
+ * c. They do not if that loop is a part of a finer one. */
 static bool stay_within(const struct uk_stage *at, int k, int position, int64_t c) {
     int64_t reach = 0, most;
 
@@ -27,8 +27,9 @@ static bool stay_within(const struct uk_stage *at, int k, int position, int64_t 
     return reach < c;
 }
 
-/* Finds the step by which the prefix's loops advance iterator k (INT64_MAX: none does), and minus their sum.
- * Refuses orders in which the last iteration is not the last value. */
+/* Finds the smallest coefficient that a loop of the prefix has in the summed iterator k (INT64_MAX: there is
+ * none), and the negated sum of these loops. Refuses orders in which the last iteration is not the iterator's
+ * last value. */
 static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *step, struct uk_affine *minus) {
     const struct uk_stage *at = a->at;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of sizes from constants, assumptions, the defaults of `size` items and, of strides, extents. */
+/* Estimates the values of sizes by constants, assumptions and the defaults of `size` items, and those of
+ * strides by extents. */
 #include "minmax.h"
 #include "stages.h"
 
@@ -13,8 +14,8 @@ struct evaluation {
 
 static int64_t value_of(const struct uk_var *v, void *user);
 
-/* The stride that v is, if it occurs only as strides, of tensors whose inner dimensions are contiguous; 0:
- * these have no known extents. */
+/* The value of a size that occurs only as a stride: the largest that it would have in dense tensors. 0: the
+ * size is an extent, or inner extents are unknown. */
 static int64_t dense_stride(const struct uk_var *v, const struct evaluation *e) {
     int64_t most = 0;
 
@@ -38,7 +39,8 @@ static int64_t dense_stride(const struct uk_var *v, const struct evaluation *e) 
     return most;
 }
 
-/* The size's value: by --define, by its definition, or by a `size` item; else, of a stride, the smallest. */
+/* The size's value by --define, by its definition, or by a `size` item; else, for a stride, that of dense
+ * tensors. If there is none, clears `known`. */
 static int64_t value_of(const struct uk_var *v, void *user) {
     struct evaluation *e = user;
 

@@ -24,8 +24,8 @@ struct finding {
     struct uk_part *part;
     const char **why;
     bool taken[UK_MAX_LOOPS]; /* inner loops that are accounted for, by id */
-    bool is_loose;            /* some loop counts with its full extent, whatever others leave of it */
-    int backwards;            /* number of such loops with negative coefficients */
+    bool is_loose; /* a loop contributes its full extent, although bounds with other loops may restrict it */
+    int backwards; /* number of loops with negative coefficients that contribute so */
 };
 
 static const char coarse_inside[] = "the loops inside hold the coarse part of an index and the loops outside "

@@ -389,8 +389,8 @@ bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
 bool uk_steps_along(const struct uk_operand *o, const struct uk_loop *l);
 /* True if guards, or a `where` that is not expressed by bounds, leave out instances. */
 bool uk_has_guards(const struct uk_stage *st);
-/* The stage without its guards, since they leave out terms but not elements: a copy, or st if it has none.
- * NULL: no memory. */
+/* A copy of the stage without its guards, for questions about the elements that it writes: guards leave out
+ * terms of sums, but no elements. Returns st if it has no guards. NULL: no memory. */
 const struct uk_stage *uk_stage_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 
 /* ---- footprint.c, room.c: the part of a tensor that is accessed ---- */
