@@ -11,7 +11,7 @@ void uk_hold_signals(void);
 /* Ends a uk_hold_signals(). The outermost one restores the handlers; if a signal came meanwhile, uk ends
  * here. */
 void uk_release_signals(void);
-/* Gives a process that was forked while signals were held a handling of its own, not held. */
+/* In a process that was forked while signals were held: forgets the parent's holds. */
 void uk_begin_signals(void);
 /* True if a signal came since signals were held. */
 bool uk_is_interrupted(void);

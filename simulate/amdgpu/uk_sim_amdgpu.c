@@ -53,7 +53,7 @@ __attribute__((format(printf, 1, 2))) static int uk_sim_error(const char *format
     return 1;
 }
 
-/* Reads a whole file, of at most 4 GiB; NULL after a message. */
+/* Reads a whole file, of less than 8 GiB; NULL after a message. */
 static unsigned char *uk_sim_read(const char *name, size_t *bytes) {
     FILE *file = fopen(name, "rb");
     unsigned char *data = NULL;

@@ -138,7 +138,7 @@ static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
     }
 }
 
-/* Ends a barrier. All waves wait or have ended; a report unless all wait at the same barrier. */
+/* Ends a barrier, once no wave can run: reports an error unless all waves wait at the same barrier. */
 static void uk_meet(struct uk_amdgpu_run_state *run) {
     const struct uk_amdgpu_block *block = &run->block;
     struct uk_amdgpu_wave *first = run->waves[0];
@@ -198,7 +198,8 @@ static uint64_t uk_gcd(uint64_t a, uint64_t b) {
     return b ? uk_gcd(b, a % b) : a;
 }
 
-/* Runs the blocks in steps of a number that has no common divisor with theirs, so that each runs once. */
+/* Runs the blocks, from a random one on, in steps of a number coprime to their number, so that each runs
+ * once. */
 static void uk_run_blocks(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor) {
     const uint32_t *grid = run->launch->grid;
     const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];

@@ -47,7 +47,7 @@ struct gemm_line {
     struct bench_contender best; /* best peer, measured again; no name: there is none */
 };
 
-/* The product's sizes, its form, and + if it is added to C. */
+/* Writes the product's sizes and form, and + if it is added to C. */
 void uk_bench_shape_text(const struct bench_shape *s, char *text, size_t size);
 /* Adds a shape's results to the table, the summary and the JSON. */
 void uk_bench_keep_line(struct gemm_session *s, const struct gemm_line *l, const struct bench_product *p);

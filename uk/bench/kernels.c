@@ -20,8 +20,8 @@ enum { K = 528 };
 enum { TAPS = 9 };
 /* For kernels that read each element once: columns of the matrix, its bytes, and half of them. */
 enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
-/* SOME: extent of sizes without an upper bound in operations that do not multiply. OTHERS: extent of sizes
- * peculiar to an operation, or their unit in the former case. */
+/* SOME: extent of sizes without an upper bound in operations that do not multiply, rounded up to a multiple
+ * of the tile's. OTHERS: the tile's extent in sizes that are neither rows nor columns. */
 enum { SOME = 64, OTHERS = 4 };
 
 struct call {
@@ -97,8 +97,8 @@ static int64_t up_to_multiple(int64_t n, int64_t of) {
     return (n + of - 1) / of * of;
 }
 
-/* Chooses rows of the first operand as long as allowed, up to WIDTH, and enough of them to fill the matrix;
- * for vectors, two of half its bytes. */
+/* Chooses sizes for the first operand. A matrix has rows as long as allowed, up to WIDTH, and as many as make
+ * MATRIX bytes; each vector has half as many bytes. */
 static void choose_stream(const struct bench_declaration *d, struct bench_sizes *s) {
     const struct bench_tensor *t = &d->tensor[0];
     const char inner = t->dim[t->dims - 1].extent.name[0];
