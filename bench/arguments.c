@@ -80,7 +80,8 @@ static void put_rows(const struct bench_tensor *t, const struct bench_sizes *s, 
 
     if (row >= 0)
         span += s->gap ? 1 : 0; /* a row outside of every run of the panel */
-    /* Smallest first. Where rows overlap, the middle stride is the span of the others. */
+    /* From the smallest stride to the largest. Exception: where rows overlap, the middle one of three is
+     * last; it is the span of the other two. */
     for (int step = 0; step < count; step++) {
         int n = s->reversed ? step : count - 1 - step;
 

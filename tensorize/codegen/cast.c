@@ -78,7 +78,7 @@ static bool has_half(struct uk_codegen *g) {
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
-    if (type == UK_F16 && g->device) /* on the host, with or without the instruction */
+    if (type == UK_F16 && g->device) /* the host may lack the instruction */
         return float_to_f16_bits(g, v);
     if (type == UK_F16 && !has_half(g))
         return LLVMGetPoison(g->i16);
@@ -101,7 +101,7 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
         return LLVMBuildBitCast(g->b, v, g->f32, "");
     }
     if (type == UK_F16 && !has_half(g))
-        return LLVMGetPoison(g->f32); /* of the type that callers compute with: LLVM crashes on another */
+        return LLVMGetPoison(g->f32); /* poison of the callers' type: LLVM crashes on that of another type */
     if (type == UK_F16)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
                               "");

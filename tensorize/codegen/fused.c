@@ -18,7 +18,7 @@ enum {
     FUNCT3_PACK = 4
 };
 
-/* An instruction for which LLVM has no name, or not this form; it has no side effects. */
+/* Generates an instruction without side effects for which LLVM has no name, or not this form. */
 static LLVMValueRef pure(struct uk_codegen *g, const char *text, const char *constraints, LLVMValueRef *args,
                          unsigned count) {
     static const char *const attribute[] = {"memory", "nounwind", "willreturn"};
@@ -48,7 +48,7 @@ static LLVMValueRef instruction(struct uk_codegen *g, unsigned opcode, unsigned 
                 "=r,r,r", (LLVMValueRef[]){l, r}, 2);
 }
 
-/* An instruction whose last operand is a number in the place of a register. */
+/* Generates an instruction whose last operand is a number in place of a register. */
 static LLVMValueRef immediate(struct uk_codegen *g, unsigned funct3, unsigned funct7, LLVMValueRef v,
                               unsigned number) {
     return pure(

@@ -112,13 +112,13 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 /* fused.c: the value of a fused expression (enum uk_fused_form of lower.h), by instructions that LLVM does
  * not select by itself; NULL: the target has none for it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
-/* Generates a short loop with constant bounds that stores such bytes, 4 or 8 to a store; false: it is no such
- * loop. */
+/* Generates a short loop with constant bounds that stores the bytes of UK_FUSED_BYTE expressions, 4 or 8 per
+ * store; false: it is no such loop. */
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
-/* The factor, a divisor of the trip count, by which to unroll a loop around such a short loop, whose code
- * takes less time than an iteration's overhead. 1: the body is another one. */
+/* Returns the factor, a divisor of the trip count, by which to unroll a loop around such a short loop, which
+ * takes less time than an iteration's overhead. 1: the body is no such loop. */
 int uk_cg_fused_rows_at_once(struct uk_codegen *g, const struct uk_node *n, int64_t iterations);
-/* Generates the first iterations of a loop that stores such bytes, with any bounds, 8 to a store. Returns the
+/* Generates the first iterations of a loop with any bounds that stores such bytes, 8 per store. Returns the
  * begin of the remainder. */
 LLVMValueRef uk_cg_fused_blocks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                                 LLVMValueRef upper);

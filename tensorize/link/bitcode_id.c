@@ -115,7 +115,7 @@ static size_t record(struct bits *b, const struct abbreviation *a, uint64_t *val
         uint64_t count = array ? take_vbr(b, 6) : 1;
 
         i += array;
-        if (array && count > b->end - b->at) /* elements of no bits, which no LLVM writes */
+        if (array && count > b->end - b->at) /* more elements than bits: no LLVM writes elements of 0 bits */
             b->failed = true;
         for (; count && !b->failed; count--, n++) {
             uint64_t v = take_part(b, a, i);

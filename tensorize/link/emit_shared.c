@@ -97,7 +97,7 @@ static enum uk_status link_object(struct uk_build *b, const int fd[3]) {
     char path[64];
     enum uk_status s = b->uses_library ? make_stub(b, stub) : UK_OK;
 
-    /* By this process's id: a started process closes these descriptors. */
+    /* The name contains this process's id: in a started process these descriptors are closed. */
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), stub[1]);
     if (!s)
         s = run_linker(b, b->uses_library ? path : NULL, fd);

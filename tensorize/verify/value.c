@@ -407,7 +407,7 @@ static bool start_exact(struct uk_verifier *v, int64_t terms) {
     start(v, false);
     if (fit(v, terms))
         return true;
-    if (v->data == UK_SPECIAL) /* its products with 0 are NaN */
+    if (v->data == UK_SPECIAL) /* infinity times 0 is NaN */
         v->data = UK_LARGE;
     start(v, false);
     return uk_verify_keep_terms(v, UK_VERIFY_NONZERO_TERMS) && fit(v, UK_VERIFY_NONZERO_TERMS);

@@ -34,7 +34,7 @@ static struct uk_asm_register find(struct uk_asm_text name) {
     static const struct {
         const char *name;
         char file;
-        int min, first; /* name + least is register `first`, and so on up to name + most */
+        int min, first; /* registers `name`min to `name`max are numbers `first` and on */
         int max;
     } names[] = {{"x", 'g', 5, 5, 31},   {"f", 'v', 0, 0, 31}, {"a", 'g', 0, 10, 7},   {"s", 'g', 2, 18, 11},
                  {"s", 'g', 0, 8, 1},    {"t", 'g', 3, 28, 6}, {"t", 'g', 0, 5, 2},    {"fa", 'v', 0, 10, 7},
