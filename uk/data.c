@@ -248,8 +248,8 @@ static const char *advice(const struct uk_program *p, const struct uk_tolerance 
     if (p->intrinsics)
         return "the program has kernels of its own: `uk verify` compares them with their declarations";
     if (allowed && (allowed->ulps > 0 || allowed->absolute > 0))
-        return "that is more than the roundings of floats add up to where values neither cancel nor decide a "
-               "comparison; look for such values in the program";
+        return "that exceeds the tolerance, which covers roundings, but neither cancellation nor comparisons "
+               "of nearly equal values; look for these in the program";
     return "please report this program";
 }
 

@@ -248,7 +248,7 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
         if (each[t].ulps > 0)
             printf("%.0f roundings%s", each[t].ulps, each[t].absolute > 0 ? " and " : "");
         if (each[t].absolute > 0)
-            printf("%.0f, for integers rounded at a tie from sums of floats or functions,", each[t].absolute);
+            printf("%.0f (integers rounded at a tie may differ)", each[t].absolute);
         printf(" of the interpreter's, every element of %s (%zu)\n", d->array[t].tensor->name,
                d->array[t].elements);
     }

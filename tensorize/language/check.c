@@ -270,7 +270,7 @@ static const char *why_unequal(const struct uk_program *p, const struct uk_index
     if (overflow || (rises && falls) || (rises && zero < 0) || (falls && zero > 0))
         return NULL;
     *smaller = zero < 0 || falls ? a : b;
-    return zero ? "never equal" : rises || falls ? "different but for sizes of 0" : NULL;
+    return zero ? "never equal" : rises || falls ? "different except for sizes of 0" : NULL;
 }
 
 /* Takes ranges from the dimensions of one access that an iterator indexes alone. */

@@ -221,8 +221,8 @@ static struct uk_node *restore_loop(struct uk_nest *n, const struct uk_ast_scope
     loop->lower = begins_late(n, l) ? value_inside(n, scope, l, node) : uk_index_int(s->arena, 0);
     if (!loop->lower)
         uk_fail(s->context, UK_UNSUPPORTED, l->at,
-                "bind %s: conditions leave one iteration of the loop, which loops inside of it choose; bind "
-                "another",
+                "bind %s: conditions leave one iteration of the loop, and loops inside it decide which; bind "
+                "another loop",
                 l->var->name);
     else
         loop->upper = uk_index_op(s->arena, UK_I_ADD, loop->lower, uk_index_int(s->arena, 1));

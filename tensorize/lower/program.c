@@ -342,7 +342,9 @@ enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
         s->is_final = uk_index_is_int(inside, &always);
         if (s->is_final)
             return uk_fail(s->context, UK_REFUSED, st->statement->at,
-                           "stage %s: an access is outside of its tensor for all sizes", st->name);
+                           "stage %s: an access is outside of its tensor for all sizes; correct its "
+                           "subscripts, or read it under pad()",
+                           st->name);
         if ((status = uk_add_check(s, f, inside)))
             return status;
         all = conditions++ ? uk_index_op(s->arena, UK_I_AND, all, inside) : inside;

@@ -135,8 +135,9 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
         return uk_record_difference(t, "the schedule has too many loops to divide %s by %lld", l->var->name,
                                     (long long)f);
     if (uk_may_begin_above_zero(t->st, l))
-        return uk_record_difference(t, "guards let tiles begin inside a group of %lld of loop %s",
-                                    (long long)f, l->var->name);
+        return uk_record_difference(
+            t, "`where` or pad lets tiles begin inside a group of %lld iterations of loop %s", (long long)f,
+            l->var->name);
     if (!(v = uk_alloc(s->arena, sizeof *v)))
         return uk_out_of_memory(s->context), false;
     *v = *t->view;

@@ -57,7 +57,7 @@ bool uk_match_forms(struct uk_attempt *t) {
         guarded |= t->st->bound[b].is_guard;
     if (guarded && !f[UK_FORM_UPDATE].is_declared)
         return uk_record_difference(
-            t, "guards leave terms out, so the sum is first set to 0, which needs the kernel's "
+            t, "`where` or pad leaves terms out, so the sum is first set to 0, which needs the kernel's "
                "`update`; it has none");
     t->m.begins_sums = !guarded && p->assign == UK_ASSIGN &&
                        (f[UK_FORM_COMPUTE].is_declared || f[UK_FORM_RESET].is_declared);

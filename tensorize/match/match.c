@@ -248,15 +248,16 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
         return uk_record_difference(t, "%s would have to be packed along an axis that has no loop here",
                                     o->tensor->name);
     if (o->tensor->layout || (p->group && !uk_may_group(t, o, p)))
-        return uk_record_difference(
-            t, "%s is not stored in the order in which the kernel reads it, and cannot be packed into it",
-            o->tensor->name);
+        return uk_record_difference(t,
+                                    "%s is not stored in the order in which the kernel reads it, and packing "
+                                    "cannot give it that order",
+                                    o->tensor->name);
     if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
         return uk_out_of_memory(t->s->context), false;
     if ((p->along = panel_dimension(t, o, t->m.axis[p->lane])) < 0)
         return uk_record_difference(
-            t, "%s is read in windows or with a stride along loop %s, which panels cannot be",
-            o->tensor->name, t->m.axis[p->lane]->var->name);
+            t, "%s is read in windows or with a stride along loop %s; panels allow neither", o->tensor->name,
+            t->m.axis[p->lane]->var->name);
     p->lane = axis[p->lane];
     return true;
 }

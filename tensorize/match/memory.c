@@ -37,7 +37,7 @@ bool uk_match_check_over(struct uk_attempt *t, const struct uk_pair *p) {
             axis++;
         if (axis < t->ks->iterators && t->m.axis[axis] && uk_may_begin_above_zero(t->st, t->m.axis[axis]))
             return uk_record_difference(
-                t, "%s: because of guards, tiles may begin inside a panel of it, and %s reads whole panels",
+                t, "%s: `where` or pad lets tiles begin inside a panel of it, and %s reads whole panels",
                 o->tensor->name, t->k->name);
         if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
             return uk_record_difference(t, "%s: `over` of the kernel is not a constant", o->tensor->name);

@@ -37,7 +37,8 @@ static enum uk_status check_producer(struct uk_attaching *a, int iterator[UK_MAX
     if (p->statement->assign != UK_ASSIGN || uk_stage_reads(p, t))
         return uk_refuse_attach(a, "the stage updates %s, so that it cannot be computed again", t->name);
     if (!uk_covers(a, p->statement, &p->statement->left, iterator))
-        return uk_refuse_attach(a, "the stage does not write all of %s at plain iterators", t->name);
+        return uk_refuse_attach(
+            a, "the stage does not write all of %s with a single iterator as each subscript", t->name);
     for (const struct uk_stage *st = a->s->stages; st; st = st->next) {
         if (st != p && uk_stage_writes(st, t))
             return uk_refuse_attach(a, "stage %s writes %s too", st->name, t->name);

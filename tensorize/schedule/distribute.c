@@ -220,7 +220,7 @@ static const struct uk_loop *idle_loop(const struct registers *r, const struct u
 static enum uk_status two_owners(const struct registers *r, const struct uk_stage *st) {
     return uk_fail(
         r->s->context, UK_REFUSED, r->t->at,
-        "%s is in register, and its elements have other threads in stage %s than in stage %s; give "
+        "%s is in register, and its elements belong to other threads in stage %s than in stage %s; give "
         "both the same loops over threads, or put it in shared",
         r->t->name, st->name, r->first->name);
 }
@@ -360,15 +360,16 @@ static enum uk_status make_private(struct registers *r) {
             if (idle)
                 return uk_fail(
                     r->s->context, UK_REFUSED, r->t->at,
-                    "%s is in register, and loop %s of stage %s, which is over threads, chooses none "
+                    "%s is in register, and loop %s of stage %s, which is over threads, selects none "
                     "of its elements; put it in shared, or attach it inside of that loop",
                     r->t->name, idle->var->name, st->name);
             for (int d = 0; d < r->t->dims; d++)
                 if (r->owners.count[d] && !leave_digits(r, st, &x->index[d], d))
                     return uk_fail(
                         r->s->context, UK_REFUSED, r->t->at,
-                        "%s is in register, and in stage %s two threads would have the same element; "
-                        "split its loops so that those over threads are multiples of what is inside",
+                        "%s is in register, and in stage %s two threads would own the same element; "
+                        "split its loops so that a step of a loop over threads is a multiple of the elements "
+                        "inside it",
                         r->t->name, st->name);
         }
     }

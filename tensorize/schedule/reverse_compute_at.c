@@ -97,12 +97,13 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     if (padded || !uk_covers(a, t, x, iterator))
         return uk_refuse_attach(a,
                                 "the stage accesses %s, which %s accesses inside the loop, at subscripts "
-                                "other than plain iterators",
+                                "other than single iterators",
                                 x->tensor->name, w->name);
     if ((w->stores_part && !o->expr) ||
         !uk_covers(a, w->statement, o->expr ? &o->expr->access : &w->statement->left, theirs))
-        return uk_refuse_attach(a, "stage %s does not go over all of %s at plain iterators", w->name,
-                                x->tensor->name);
+        return uk_refuse_attach(
+            a, "stage %s does not go over all of %s with a single iterator as each subscript", w->name,
+            x->tensor->name);
     for (int d = 0; d < x->tensor->dims; d++)
         if ((iterator[d] < 0) != (theirs[d] < 0))
             return uk_refuse_attach(a, "loops over %s are fused in one of %s and %s only; fuse them in both",

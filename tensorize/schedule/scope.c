@@ -80,7 +80,8 @@ const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_r
         int64_t inside, n = digits_of(&l->digit[k], r);
 
         if (n < 0 || __builtin_mul_overflow(n, l->stride[k], &inside))
-            return "strides need constant extents, but for the first dimension's; split the loops inside by "
+            return "strides need constant extents in all dimensions except the first; split the loops inside "
+                   "by "
                    "a "
                    "factor";
         if (inside > l->stride[k - 1])

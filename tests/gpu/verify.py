@@ -179,12 +179,12 @@ def refused():
     for name, source, pattern in (
         ("host_pointers", loop(FMA, head=HEAD.replace("UK_SHARED ", "")), "mm is void .i64, ptr, .*UK_SHARED . for what is in shared"),
         ("scratch", loop(FMA, store=STORE + "    float t[99];\n    for (int i = 0; i < 99; i++) t[i] = a[i];\n    c[0] += t[k % 99];\n"),
-         "mm has an array that lies in memory.*pragma unroll"),
+         "mm has an array in memory.*pragma unroll"),
         ("call", loop(FMA, before="float f(float);\n", store=STORE + "    c[0] = f(c[0]);\n"), "calls f, which is not in it"),
         ("barrier", loop(FMA, store=STORE + "    __builtin_amdgcn_s_barrier();\n"), "calls llvm.amdgcn.s.barrier; a kernel"),
         ("own_shared", loop(FMA, before="static UK_SHARED float own[64];\n", store=STORE + "    own[k & 63] = c[0]; c[1] += own[k & 31];\n"),
          "has the variable own"),
-        ("load", loop(FMA.replace("v_fmac_f32 %0, %1, %2", "ds_read_b32 %0, %1")), "asm of mm has ds_read_b32; .*arithmetic only"),
+        ("load", loop(FMA.replace("v_fmac_f32 %0, %1, %2", "ds_read_b32 %0, %1")), "asm of mm has ds_read_b32; .*only compute with values"),
         ("wait", loop(FMA.replace('"v_fmac', '"s_waitcnt lgkmcnt(0)\\nv_fmac')), "asm of mm has s_waitcnt"),
         ("mfma", loop(FMA.replace("v_fmac_f32 %0, %1, %2", "v_mfma_f32_4x4x1f32 a[0:3], %1, %2, a[0:3]")), "asm of mm has v_mfma"),
         ("other_gpu", loop(FMA, store=STORE + "    typedef float f4 __attribute__((ext_vector_type(4))); f4 x = {0};\n"

@@ -15,10 +15,10 @@
         FIELD("vectors." #i ".registers", "vectors." #i, "%s registers", "registers", INT,         \
               core.vectors[i].registers),                                                          \
         FIELD("vectors." #i ".split", "vectors." #i,                                               \
-              "a load across two lines holds up multiply-adds by %s cycles", "cycles", DOUBLE,     \
+              "a load across two lines delays busy multiply-adds by %s cycles", "cycles", DOUBLE,  \
               core.vectors[i].split),                                                              \
         PORTS(i, fma, "%s"), PORTS(i, shuffle, "%s"), PORTS(i, load, "%s"), PORTS(i, store, "%s"), \
-        PORTS(i, merge, "beside a load into a part of a register, %s")
+        PORTS(i, merge, "in addition to a load into a part of a register, %s")
 #define CACHE(name, member)                                                                \
     FIELD(name ".size", name, "%s bytes", "bytes", INT64, member.size),                    \
         FIELD(name ".ways", name, "%s ways", "ways", INT, member.ways),                    \
@@ -45,7 +45,7 @@ const struct uk_field uk_fields[] = {
     FIELD("prefetch.ahead", "prefetch", "%s bytes ahead", "bytes", INT64, core.prefetch.ahead),
     FIELD("prefetch.past_page", "prefetch", "past the page's end: %s", "", BOOL, core.prefetch.past_page),
     FIELD("serial_transfers", "serial_transfers",
-          "one after the other between caches, and none while loads read L1: %s", "", BOOL,
+          "transfers between caches one at a time, and none while loads read L1: %s", "", BOOL,
           core.serial_transfers),
     FIELD("split", "split", "%s cycles more for a load across two lines", "cycles", DOUBLE, core.split),
     FIELD("alias", "alias", "%s cycles for a load after a store a multiple of 4 KB away", "cycles", DOUBLE,

@@ -67,7 +67,7 @@ static void print_cpu(const struct uk_board_times *t) {
     said = t->cpu;
     printf("measured on %s: %s, CPU %d, ", b->text, *b->cpu ? b->cpu : b->machine, t->cpu);
     if (!*t->governor)
-        printf("whose governor and frequencies Linux does not say there\n");
+        printf("governor and frequencies unknown: Linux does not report them there\n");
     else
         printf("governor %s, %ld to %ld MHz, %ld MHz while measuring\n", t->governor, t->min_frequency / 1000,
                t->max_frequency / 1000, t->frequency_before / 1000);

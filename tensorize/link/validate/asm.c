@@ -270,9 +270,8 @@ static enum uk_status gate_words(struct uk_build *b, const struct uk_source *s, 
                                     (size_t)(w.end - w.at) + strlen(w.word));
         if (mnemonic && uk_arch_not_in_imports(b->target->arch, w.word))
             return uk_fail(b->context, UK_LINK, s->at,
-                           "%s: the asm of %s has %s; on %s asm is of arithmetic only, whose operands are "
-                           "values: loads, "
-                           "stores, waits and products of matrices are C, for which the compiler waits",
+                           "%s: the asm of %s has %s; on %s asm may only compute with values; write loads, "
+                           "stores, waits and products of matrices in C, for which the compiler waits",
                            s->name, function, w.word, b->target->arch->name);
         if (mnemonic && is_switch(w.word))
             return uk_fail(

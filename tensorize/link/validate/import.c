@@ -199,11 +199,10 @@ static enum uk_status gate_features(struct uk_build *b, const struct uk_source *
 
     if (!strncmp(name, b->target->arch->intrinsics, begins) &&
         uk_arch_not_in_imports(b->target->arch, name + begins))
-        return uk_fail(
-            b->context, UK_LINK, s->at,
-            "%s: calls %s; a kernel is called between the barriers that its program has, and waits for "
-            "nothing: leave it out",
-            s->name, name);
+        return uk_fail(b->context, UK_LINK, s->at,
+                       "%s: calls %s; a kernel must not wait, as its program has the barriers around the "
+                       "call; leave it out",
+                       s->name, name);
     if (!lacks && a)
         lacks = uk_target_lacks(b->target, LLVMGetStringAttributeValue(a, &n));
     for (const struct uk_arch *const *arch = uk_archs; *arch && !lacks; arch++)
@@ -246,9 +245,8 @@ static enum uk_status gate_function(struct uk_build *b, const struct uk_source *
             if (!status && b->target->arch->is_device && LLVMIsAAllocaInst(i))
                 status = uk_fail(
                     b->context, UK_LINK, s->at,
-                    "%s: function %s has an array that lies in memory, which each thread of a GPU would have "
-                    "of its "
-                    "own; unroll the loops over it (#pragma unroll), so that its indices are constants",
+                    "%s: function %s has an array in memory, of which each thread of a GPU would have a "
+                    "copy; unroll the loops over it (#pragma unroll), so that its indices are constants",
                     s->name, name);
             if (status)
                 return status;
