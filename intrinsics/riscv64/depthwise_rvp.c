@@ -13,10 +13,13 @@
  *
  * If ldi is STRIDE times the row stride, one load of an input row serves UK_MR rows of outputs.
  *
- * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for
- * each of 9 multiply-adds; stride 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift the load that would read beyond
- * the row. 5x5, of a row: 1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25.
- * And a store per output, half an instruction to reach the upper half.
+ * Bound: instructions per output, for 8 outputs in each of two rows (5x5: in one row)
+ *
+ *     3x3            0.5 loads, 1.5 products, 0.25 to begin: 0.25 for each of 9 multiply-adds
+ *     3x3, stride 2  1.25 loads, 1.5 products, 0.25 to begin, 0.3 to shift the load that would pass the row
+ *     5x5            1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25
+ *
+ * and a store, and half an instruction to reach the upper half.
  *
  * Edges: each number of columns has its own code. If fewer than 8 bytes exist, a register gets them from a
  * whole load that ends where the window ends, shifted, or byte by byte.

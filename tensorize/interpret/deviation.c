@@ -128,7 +128,7 @@ static struct uk_bounded_value unary(const struct uk_code *c, struct uk_bounded_
 
 /* ---- conditions ---- */
 
-/* 1 or 0; by is 0 if that is certain. */
+/* The condition's value, 1 or 0; its deviation is 0 if no deviation of the operands can change it. */
 static struct uk_bounded_value condition(struct uk_frame *f, const struct uk_code *c) {
     struct uk_bounded_value a, b;
 
