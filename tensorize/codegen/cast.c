@@ -91,8 +91,8 @@ LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueR
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (g->device) /* the host passes the bits on unchanged */
         return v;
-    /* As integers LLVM 19 would select them before they become floats, and lose the sign of a negated one for
-     * AMD's GPUs. */
+    /* Of LLVM's type bfloat: for AMD's GPUs LLVM 19 moves a select in front of the shift that makes a float
+     * of the integer, and loses the sign of a negated operand. */
     if (type == UK_BF16 && g->target->arch->is_device)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
                               "");

@@ -242,7 +242,7 @@ static void finish(struct tune_bench *b, struct place *p, const struct tune_repo
         p->trial->speed = p->board->cost > 0 ? p->board->cost / r->cost : 1;
     p->trial->cost = whole ? r->cost : 0;
     if (p->slow && p->trial->outcome == TUNE_OK)
-        leave(p->slow, "it did not finish within the time limit a schedule that another board finished");
+        leave(p->slow, "a schedule that another board finished exceeded the time limit there");
     p->done = p->whole = true;
 }
 
