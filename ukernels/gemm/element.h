@@ -258,26 +258,30 @@ static void merge_vector(const struct gemm_vector *v, const struct gemm_operands
         finish_vector(v, o, i, count);
 }
 
-static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end) {
-    const ELEMENT *x = v->is_row ? o->a : o->b;
-    KERNEL(gemv_n) *f = (KERNEL(gemv_n) *)v->kernel->function;
-    ELEMENT t[GEMM_SUMS_ON_STACK];
-
-    if (v->y_step == 1 && o->alpha == 1 && (o->beta == 0 || o->beta == 1)) {
-        f(v->k, matrix_of(v, o, begin), v->stride, x, result_of(v, o, begin), o->beta != 0, v->ahead,
-          end - begin);
-        if (o->epilogue)
-            finish_vector(v, o, begin, end - begin);
-        return;
-    }
+/* Computes results [begin, end) in scratch and merges them. */
+__attribute__((noinline)) static void
+merged_vector_n(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end) {
     const int64_t group = v->kernel->mr, most = GEMM_SUMS_ON_STACK / group * group;
+    ELEMENT t[GEMM_SUMS_ON_STACK];
 
     for (int64_t i = begin; i < end; i += most) {
         const int64_t count = end - i < most ? end - i : most;
 
-        f(v->k, matrix_of(v, o, i), v->stride, x, t, 0, v->ahead, count);
+        ((KERNEL(gemv_n) *)v->kernel->function)(v->k, matrix_of(v, o, i), v->stride, v->is_row ? o->a : o->b,
+                                                t, 0, v->ahead, count);
         merge_vector(v, o, t, i, count);
     }
+}
+
+static void vector_n(const struct gemm_vector *v, const struct gemm_operands *o, int64_t begin, int64_t end) {
+    if (v->y_step != 1 || o->alpha != 1 || (o->beta != 0 && o->beta != 1)) {
+        merged_vector_n(v, o, begin, end);
+        return;
+    }
+    ((KERNEL(gemv_n) *)v->kernel->function)(v->k, matrix_of(v, o, begin), v->stride, v->is_row ? o->a : o->b,
+                                            result_of(v, o, begin), o->beta != 0, v->ahead, end - begin);
+    if (o->epilogue)
+        finish_vector(v, o, begin, end - begin);
 }
 
 /* Splits the columns into equal parts, because the kernel would sum a short part in another order. Sums are

@@ -84,15 +84,15 @@ static inline __attribute__((always_inline)) bool gemm_is_small(const struct gem
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
     GEMM_REQUIRE((uint64_t)(k - 1) < GEMM_WIDTHS - 1);
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
-    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
     if (m == 1 || n == 1) {
         GEMM_REQUIRE(m * n * k <= GEMM_VECTOR_MOST &&
                      (k <= GEMM_VECTOR_ITERATIONS || (n > 1 && !p->b_columns)));
         if (n > 1 && p->b_columns && t->transpose && t->transpose->mr * t->size <= GEMM_VECTOR)
             GEMM_REQUIRE(k * t->size < GEMM_TRANSPOSE_LANE);
     }
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
     GEMM_REQUIRE(!p->b_columns || gemm_b_is_rows(p) || t->transpose);
     GEMM_REQUIRE(p->a_columns || !gemm_rows_share_sets(t, m, p->lda));
     GEMM_REQUIRE(gemm_direct_for(t, p->a_columns, m, n)->column_splits);

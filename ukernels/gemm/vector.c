@@ -50,7 +50,8 @@ static double cycles(struct gemm_plan *plan) {
 static enum uk_status plan_vector(struct gemm_plan *plan) {
     const struct gemm_product *p = &plan->product;
     const struct gemm_vector *v = &plan->vector;
-    const bool x_is_contiguous = v->is_row ? !p->a_columns : p->b_columns || p->ldb == 1;
+    const bool x_is_contiguous =
+        v->is_row ? p->a_packed || !p->a_columns : p->b_packed || p->b_columns || p->ldb == 1;
 
     /* A kernel computes a part of only one or two vectors of columns with several sums each, in another
      * order. So that results do not depend on the number of threads, no part of a longer row may be so short.
@@ -87,22 +88,24 @@ static void run_contiguous(const struct gemm_plan *plan, const struct gemm_opera
         gemm_parallel(plan, run_task, &(struct gemm_task){plan, o, NULL}, plan->row_tasks);
 }
 
-/* The plan has a workspace if the vector is not contiguous: a copy of it. */
-static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+/* Copies the vector, which is not contiguous. Not inlined: `run` then needs no stack frame. */
+__attribute__((noinline)) static void run_copied(const struct gemm_plan *plan, const struct gemm_operands *o,
+                                                 void *workspace) {
     const struct gemm_product *p = &plan->product;
-    struct gemm_operands own;
+    const bool is_row = plan->vector.is_row;
+    struct gemm_operands own = *o;
 
-    if (!plan->b_block) {
-        run_contiguous(plan, o);
-        return;
-    }
-    own = *o;
-    if (plan->vector.is_row)
-        p->type->copy_rows(p->type, p->k, 1, o->a, p->a_packed ? 1 : gemm_a_step(p), 1, workspace, 1);
-    else
-        p->type->copy_rows(p->type, p->k, 1, o->b, p->b_packed ? 1 : gemm_b_step(p), 1, workspace, 1);
-    *(plan->vector.is_row ? &own.a : &own.b) = workspace;
+    p->type->copy_rows(p->type, p->k, 1, is_row ? o->a : o->b, is_row ? gemm_a_step(p) : gemm_b_step(p), 1,
+                       workspace, 1);
+    *(is_row ? &own.a : &own.b) = workspace;
     run_contiguous(plan, &own);
+}
+
+static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    if (plan->b_block)
+        run_copied(plan, o, workspace);
+    else
+        run_contiguous(plan, o);
 }
 
 static void explain(struct gemm_text *t, const struct gemm_plan *plan) {
