@@ -75,7 +75,7 @@ static double seconds_of(const struct gemm_plan *p, const struct gemm_operands *
 }
 
 static int ways_of(const struct product *s) {
-    const struct gemm_type *type = uk_gemm_type_f32();
+    const struct gemm_type *type = uk_gemm_look_up(&uk_gemm_f32);
     const struct uk_gemm_options options = {.threads = 1};
     const struct gemm_shape shape = {UK_ROW_MAJOR,
                                      s->a_transposed ? UK_TRANSPOSE : UK_NO_TRANSPOSE,

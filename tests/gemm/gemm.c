@@ -439,7 +439,7 @@ static void allocation_failure(void **state) {
 }
 
 static void plan_by(const struct uk_machine *machine) {
-    uk_gemm_type_f32();
+    uk_gemm_look_up(&uk_gemm_f32);
     uk_gemm_f32.machine = uk_gemm_f64.machine = machine;
 }
 

@@ -167,7 +167,8 @@ static void nests(void **state) {
 }
 
 static void windows(void **state) {
-    const struct gemm_type *const types[] = {uk_gemm_type_f32(), uk_gemm_type_f64(), uk_gemm_type_i32()};
+    const struct gemm_type *const types[] = {uk_gemm_look_up(&uk_gemm_f32), uk_gemm_look_up(&uk_gemm_f64),
+                                             uk_gemm_look_up(&uk_gemm_i32)};
     static const int width[] = {4, 6, 14, 16, 32};
     uint64_t seed = 1;
 

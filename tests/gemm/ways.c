@@ -67,7 +67,7 @@ static void check(const struct product *p, const struct gemm_plan *plan, int way
 
 /* Checks all ways; returns their number. */
 static int check_all(const struct product *p) {
-    const struct gemm_type *type = p->is_double ? uk_gemm_type_f64() : uk_gemm_type_f32();
+    const struct gemm_type *type = uk_gemm_look_up(p->is_double ? &uk_gemm_f64 : &uk_gemm_f32);
     const struct uk_gemm_options one_thread = {.threads = 1};
     const int64_t a_rows = p->a_transposed ? p->k : p->m, lda = (p->a_transposed ? p->m : p->k) + GAP,
                   b_rows = p->b_transposed ? p->n : p->k, ldb = (p->b_transposed ? p->k : p->n) + GAP;

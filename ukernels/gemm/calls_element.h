@@ -5,7 +5,6 @@
  *     ELEMENT                float or double
  *     BITS                   the unsigned integer of its size
  *     TYPE                   its gemm_type
- *     LOOKED_UP              returns that type with its tables
  *     UK(name), LOCAL(name)  names of public and of local functions
  */
 
@@ -45,7 +44,7 @@ LOCAL(call_by_plan)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpo
                     int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
                     ELEMENT beta, ELEMENT *c, int64_t ldc) {
     if (!atomic_load_explicit(&TYPE.ready, memory_order_acquire))
-        LOOKED_UP();
+        uk_gemm_look_up(&TYPE);
     return uk_gemm_call(
         &(struct gemm_arguments){
             &TYPE, {layout, ta, tb, m, n, k, lda, ldb, ldc}, gemm_call_threads(), false, false},
@@ -70,7 +69,7 @@ enum uk_status UK(gemm_plan)(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "plan is NULL");
-    return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, LOOKED_UP(),
+    return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, uk_gemm_look_up(&TYPE),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options, NULL);
 }
 
@@ -121,9 +120,9 @@ enum uk_status UK(gemm_batch)(enum uk_layout layout, enum uk_transpose ta, enum 
                               int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *const *a, int64_t lda,
                               const ELEMENT *const *b, int64_t ldb, ELEMENT beta, ELEMENT *const *c,
                               int64_t ldc, int64_t count) {
-    return uk_gemm_batch(LOOKED_UP(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                         (double)alpha, (const void *)a, (const void *)b, (double)beta, (const void *)c,
-                         count);
+    return uk_gemm_batch(
+        &(struct gemm_batch){count, {(double)alpha, (double)beta, a, b, (void *)c, NULL}, false, 0, 0, 0},
+        uk_gemm_look_up(&TYPE), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }
 
 enum uk_status UK(gemm_batch_strided)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -131,6 +130,8 @@ enum uk_status UK(gemm_batch_strided)(enum uk_layout layout, enum uk_transpose t
                                       int64_t lda, int64_t stride_a, const ELEMENT *b, int64_t ldb,
                                       int64_t stride_b, ELEMENT beta, ELEMENT *c, int64_t ldc,
                                       int64_t stride_c, int64_t count) {
-    return uk_gemm_batch_strided(LOOKED_UP(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                                 (double)alpha, a, stride_a, b, stride_b, (double)beta, c, stride_c, count);
+    return uk_gemm_batch(
+        &(struct gemm_batch){
+            count, {(double)alpha, (double)beta, a, b, c, NULL}, true, stride_a, stride_b, stride_c},
+        uk_gemm_look_up(&TYPE), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }

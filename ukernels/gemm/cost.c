@@ -179,11 +179,11 @@ static double tiles_cost(const struct gemm_product *p, const struct gemm_way *w,
     return uk_cost_nest(p->type->machine, &n);
 }
 
-/* An operand of `lines` lines (of struct uk_lattice), which is copied block by block to the same memory: a
- * block is kc elements of `block` lines. */
+/* An operand that is copied block by block to the same memory: a block is kc elements of `block` lines (lines
+ * of struct uk_lattice). */
 struct copy {
     struct uk_lattice from, to;
-    int64_t lines, block, kc;
+    int64_t block, kc;
     bool is_prefetched;
 };
 
@@ -195,8 +195,8 @@ static int64_t lines_of_panel(const struct copy *c) {
 /* Cycles of a copy's instructions, and of its loads. */
 static double copy_instructions(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c,
                                 double *loads) {
-    const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->lines, lines) : 1,
-                  wide = uk_ceil_div(lines ? lines : c->lines, t->lanes);
+    const int64_t lines = lines_of_panel(c), panels = lines ? uk_ceil_div(c->from.line->extent, lines) : 1,
+                  wide = uk_ceil_div(lines ? lines : c->from.line->extent, t->lanes);
     const bool transposes =
         (lines ? uk_lattice_line_stride(&c->from) : uk_lattice_element_stride(&c->from)) != 1;
 
@@ -212,7 +212,7 @@ static double copy_instructions(const struct gemm_product *p, const struct gemm_
  *     to rows otherwise                                           a square of vectors, transposed
  */
 static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t, const struct copy *c) {
-    const int64_t across = uk_lattice_line_stride(&c->from), block = uk_min(c->block, c->lines),
+    const int64_t across = uk_lattice_line_stride(&c->from), block = uk_min(c->block, c->from.line->extent),
                   taken = lines_of_panel(c),
                   lines = taken                                      ? taken
                           : uk_lattice_element_stride(&c->from) == 1 ? 1
@@ -220,7 +220,7 @@ static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t,
                   terms = taken && across == 1 ? 1 : t->lanes;
     /* Dimension 0 counts lines, of A or of B. */
     const struct uk_nest_loop loop[] = {{uk_ceil_div(p->k, c->kc), {[GEMM_K] = c->kc}},
-                                        {uk_ceil_div(c->lines, block), {block}},
+                                        {uk_ceil_div(c->from.line->extent, block), {block}},
                                         {uk_ceil_div(block, lines), {lines}},
                                         {uk_ceil_div(uk_min(c->kc, p->k), terms), {[GEMM_K] = terms}}};
     struct uk_loop_nest n = {.operands = 0};
@@ -233,43 +233,24 @@ static double copy_cost(const struct gemm_product *p, const struct gemm_tile *t,
     return uk_cost_nest(p->type->machine, &n);
 }
 
-/* The copies that a way makes: of A, in panels or in rows, and of B, in panels. */
-static struct copy copy_of_a(const struct gemm_product *p, const struct gemm_way *w) {
-    return (struct copy){gemm_in_place(p, GEMM_LEFT),
-                         uk_gemm_copy(p->type, w->tile, GEMM_LEFT, w->a, p->m, w->kc, w->rows),
-                         p->m,
-                         p->m,
-                         w->kc,
-                         false};
-}
-
-static struct copy copy_of_b(const struct gemm_product *p, const struct gemm_tile *t, int64_t columns,
-                             int64_t kc) {
-    return (struct copy){gemm_in_place(p, GEMM_RIGHT),
-                         uk_gemm_copy(p->type, t, GEMM_RIGHT, UK_PANELS, p->n, kc, t->nr),
-                         p->n,
-                         columns,
-                         kc,
-                         false};
-}
-
 double uk_gemm_way_cost(const struct gemm_product *p, const struct gemm_way *w) {
     const struct gemm_tile *t = w->tile;
     const int64_t panels = uk_ceil_div(p->m, w->rows);
     double copy = 0;
 
-    if (w->a != UK_IN_PLACE) {
-        const struct copy a = copy_of_a(p, w);
-
-        copy = copy_cost(p, t, &a);
-    }
+    if (w->a != UK_IN_PLACE)
+        copy = copy_cost(p, t,
+                         &(struct copy){gemm_in_place(p, GEMM_LEFT),
+                                        uk_gemm_copy(p->type, t, GEMM_LEFT, w->a, p->m, w->kc, w->rows), p->m,
+                                        w->kc, false});
     if (w->b == UK_IN_PLACE)
         return copy + tiles_cost(p, w, panels, UK_IN_PLACE, false);
     if (!uk_gemm_fuses_packing(p, t, w->a)) {
-        struct copy b = copy_of_b(p, t, columns_of(p, w), w->kc);
-
-        b.is_prefetched = w->prefetches && w->form == GEMM_RA;
-        return copy + copy_cost(p, t, &b) + tiles_cost(p, w, panels, UK_PANELS, false);
+        copy += copy_cost(p, t,
+                          &(struct copy){gemm_in_place(p, GEMM_RIGHT),
+                                         uk_gemm_copy(p->type, t, GEMM_RIGHT, UK_PANELS, p->n, w->kc, t->nr),
+                                         columns_of(p, w), w->kc, w->prefetches && w->form == GEMM_RA});
+        return copy + tiles_cost(p, w, panels, UK_PANELS, false);
     }
     return copy + tiles_cost(p, w, 1, UK_IN_PLACE, true) +
            (panels > 1 ? tiles_cost(p, w, panels - 1, UK_PANELS, false) : 0);
@@ -284,11 +265,8 @@ double uk_gemm_transposed_c_cost(const struct gemm_product *p, const struct gemm
 
 double uk_gemm_transposed_b_cost(const struct gemm_product *p, int64_t columns) {
     const struct copy c = {gemm_in_place(p, GEMM_RIGHT),
-                           uk_lattice_panels(p->type->element, p->n, p->k, columns, (int)columns, 1),
-                           p->n,
-                           columns,
-                           p->k,
-                           false};
+                           uk_lattice_panels(p->type->element, p->n, p->k, columns, (int)columns, 1), columns,
+                           p->k, false};
 
     return copy_cost(p, uk_gemm_width_for(p->type, p->n, false), &c);
 }

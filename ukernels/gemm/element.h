@@ -185,27 +185,18 @@ __attribute__((noinline)) static void transposed_tile(const struct gemm_tile_row
     }
 }
 
-static void transposed_tile_row(const struct gemm_tile_row *s) {
-    const ELEMENT *b = s->b;
-    const int width = s->kernel->nr;
-
-    for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile)
-        transposed_tile(s, b, (ELEMENT *)s->c + j * s->ldc, s->columns - j < width ? s->columns - j : width,
-                        s->column + j);
-}
-
 static void tile_row(const struct gemm_tile_row *s) {
     const ELEMENT *b = s->b;
     ELEMENT *c = s->c;
     const int width = s->kernel->nr;
 
-    if (s->transposed) {
-        transposed_tile_row(s);
-        return;
-    }
     for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile) {
         const int64_t nr = s->columns - j < width ? s->columns - j : width;
 
+        if (s->transposed) {
+            transposed_tile(s, b, c + j * s->ldc, nr, s->column + j);
+            continue;
+        }
         tile(s, b, c + j, nr);
         if (s->epilogue)
             finish(s->rows, nr, c + j, s->ldc, s->epilogue, s->row, s->column + j);
@@ -329,11 +320,8 @@ static void dots_columns(const struct gemm_dots *d, const struct gemm_operands *
 
 static void dots(const struct gemm_dots *d, const struct gemm_operands *o, int64_t row, int64_t last_row,
                  int64_t column, int64_t last_column) {
-    const int64_t width = d->kernel->nr, some = TYPE.l2_quarter / d->k / d->kernel->mr * d->kernel->mr,
-                  room = GEMM_SCRATCH / width, few = 2 * d->kernel->mr,
-                  most = some > room  ? room
-                         : some < few ? few
-                                      : some;
+    const int64_t width = d->kernel->nr, mr = d->kernel->mr,
+                  most = uk_min(GEMM_SCRATCH / width, uk_max(TYPE.l2_quarter / d->k / mr, 2) * mr);
 
     for (int64_t i = row; i < last_row; i += most)
         for (int64_t j = column; j < last_column; j += width)

@@ -179,20 +179,17 @@ enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct g
 #define ELEMENT float
 #define BITS uint32_t
 #define TYPE uk_gemm_f32
-#define LOOKED_UP uk_gemm_type_f32
 #define LOCAL(name) s##name
 #define UK(name) uk_s##name
 #include "calls_element.h"
 #undef ELEMENT
 #undef BITS
 #undef TYPE
-#undef LOOKED_UP
 #undef LOCAL
 #undef UK
 #define ELEMENT double
 #define BITS uint64_t
 #define TYPE uk_gemm_f64
-#define LOOKED_UP uk_gemm_type_f64
 #define LOCAL(name) d##name
 #define UK(name) uk_d##name
 #include "calls_element.h"

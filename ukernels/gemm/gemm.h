@@ -307,12 +307,15 @@ enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct g
 
 /* ---- batch.c: many products of one shape, C = alpha A B + beta C ---- */
 
-/* Operands of a batch: pointers to each; or the first one, and elements from one to the next. */
-enum uk_status uk_gemm_batch(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
-                             const void *const *a, const void *const *b, double beta, void *const *c,
-                             int64_t count);
-enum uk_status uk_gemm_batch_strided(const struct gemm_type *type, const struct gemm_shape *shape,
-                                     double alpha, const void *a, int64_t stride_a, const void *b,
-                                     int64_t stride_b, double beta, void *c, int64_t stride_c, int64_t count);
+/* `bases`: the first matrices, and elements from one to the next; or, unless is_strided, arrays of pointers
+ * to all matrices. */
+struct gemm_batch {
+    int64_t count;
+    struct gemm_operands bases;
+    bool is_strided;
+    int64_t stride_a, stride_b, stride_c;
+};
+enum uk_status uk_gemm_batch(const struct gemm_batch *batch, const struct gemm_type *type,
+                             const struct gemm_shape *shape);
 
 #endif

@@ -6,7 +6,7 @@
 enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb,
                         int32_t beta, int32_t *c, int64_t ldc) {
-    const struct gemm_type *type = uk_gemm_type_i32();
+    const struct gemm_type *type = uk_gemm_look_up(&uk_gemm_i32);
 
     return uk_gemm_call(
         &(struct gemm_arguments){
@@ -18,8 +18,9 @@ enum uk_status uk_igemm_batch(enum uk_layout layout, enum uk_transpose ta, enum 
                               int64_t n, int64_t k, const uint8_t *const *a, int64_t lda,
                               const int8_t *const *b, int64_t ldb, int32_t beta, int32_t *const *c,
                               int64_t ldc, int64_t count) {
-    return uk_gemm_batch(uk_gemm_type_i32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, 1,
-                         (const void *)a, (const void *)b, beta, (const void *)c, count);
+    return uk_gemm_batch(&(struct gemm_batch){count, {1, beta, a, b, (void *)c, NULL}, false, 0, 0, 0},
+                         uk_gemm_look_up(&uk_gemm_i32),
+                         &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }
 
 enum uk_status uk_igemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -27,9 +28,9 @@ enum uk_status uk_igemm_batch_strided(enum uk_layout layout, enum uk_transpose t
                                       int64_t stride_a, const int8_t *b, int64_t ldb, int64_t stride_b,
                                       int32_t beta, int32_t *c, int64_t ldc, int64_t stride_c,
                                       int64_t count) {
-    return uk_gemm_batch_strided(uk_gemm_type_i32(),
-                                 &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, 1, a, stride_a,
-                                 b, stride_b, beta, c, stride_c, count);
+    return uk_gemm_batch(
+        &(struct gemm_batch){count, {1, beta, a, b, c, NULL}, true, stride_a, stride_b, stride_c},
+        uk_gemm_look_up(&uk_gemm_i32), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc});
 }
 
 enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
@@ -37,7 +38,7 @@ enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return uk_gemm_refuse(UK_INVALID_ARGUMENT, "plan is NULL");
-    return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, uk_gemm_type_i32(),
+    return uk_gemm_prepare((struct gemm_prepared *)(void *)plan, uk_gemm_look_up(&uk_gemm_i32),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options, NULL);
 }
 

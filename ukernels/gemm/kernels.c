@@ -202,27 +202,6 @@ static int64_t ahead(const struct uk_machine *m) {
                : (int64_t)(m->uncore.latency * m->uncore.bytes) / GEMM_LINE * GEMM_LINE;
 }
 
-static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
-    t->machine = machine;
-    take_kernels(t);
-    drop_generic(t);
-    if (t->nt)
-        t->nt_lanes = (int)(t->nt->mr * t->nt->nr / t->nt->fma);
-    for (int n = 1; n < GEMM_WIDTHS; n++) {
-        t->for_columns[n] = uk_gemm_width_for(t, n, false);
-        t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
-    }
-    const struct uk_cache *cache = t->machine->cache;
-
-    t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
-    t->l1_ways = (int)cache[UK_L1].ways;
-    t->l2_quarter = cache[UK_L2].size / 4 / t->size;
-    t->prefetch_ahead = ahead(machine);
-    set_fma(t);
-    uk_gemm_direct_fill(t);
-    atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);
-}
-
 /* The kernel that takes the fewest cycles per multiply-add, among those of the highest instruction set. */
 static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     const struct uk_kernel *best = NULL;
@@ -259,8 +238,7 @@ static const struct uk_kernel *group_pack_of(const struct gemm_type *t, enum uk_
     return best;
 }
 
-static void look_up_groups(struct gemm_type *t, const struct uk_machine *machine) {
-    t->machine = machine;
+static void look_up_groups(struct gemm_type *t) {
     const struct uk_kernel *k = best_of_groups(t);
 
     if (!k)
@@ -273,29 +251,46 @@ static void look_up_groups(struct gemm_type *t, const struct uk_machine *machine
     t->tiles = t->pack_n[0] && t->pack_t[0];
 }
 
+static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
+    t->machine = machine;
+    if (t->is_mixed) {
+        look_up_groups(t);
+        return;
+    }
+    take_kernels(t);
+    drop_generic(t);
+    if (t->nt)
+        t->nt_lanes = (int)(t->nt->mr * t->nt->nr / t->nt->fma);
+    for (int n = 1; n < GEMM_WIDTHS; n++) {
+        t->for_columns[n] = uk_gemm_width_for(t, n, false);
+        t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
+    }
+    const struct uk_cache *cache = t->machine->cache;
+
+    t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
+    t->l1_ways = (int)cache[UK_L1].ways;
+    t->l2_quarter = cache[UK_L2].size / 4 / t->size;
+    t->prefetch_ahead = ahead(machine);
+    set_fma(t);
+    uk_gemm_direct_fill(t);
+    atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);
+}
+
+static struct gemm_type *const types[] = {&uk_gemm_f32, &uk_gemm_f64, &uk_gemm_i32};
+enum { TYPES = sizeof types / sizeof *types };
+
 static void look_up_all(void) {
     uk_count_threads(); /* sets the number that calls read */
     uk_gemm_begin_verbose();
-    look_up(&uk_gemm_f32, uk_machine());
-    look_up(&uk_gemm_f64, uk_machine());
-    look_up_groups(&uk_gemm_i32, uk_machine());
+    for (int i = 0; i < TYPES; i++)
+        look_up(types[i], uk_machine());
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+const struct gemm_type *uk_gemm_look_up(const struct gemm_type *own) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-const struct gemm_type *uk_gemm_type_f32(void) {
     pthread_once(&once, look_up_all);
-    return &uk_gemm_f32;
-}
-
-const struct gemm_type *uk_gemm_type_f64(void) {
-    pthread_once(&once, look_up_all);
-    return &uk_gemm_f64;
-}
-
-const struct gemm_type *uk_gemm_type_i32(void) {
-    pthread_once(&once, look_up_all);
-    return &uk_gemm_i32;
+    return own;
 }
 
 /* ---- other machines ---- */
@@ -303,15 +298,16 @@ const struct gemm_type *uk_gemm_type_i32(void) {
 /* A machine other than this one, and the element types that plans for it use. */
 struct elsewhere {
     struct uk_machine machine;
-    struct gemm_type f32, f64, i32;
+    struct gemm_type type[TYPES];
     struct elsewhere *next;
 };
 
-/* Copies an element type without the fields that are found for a machine. */
-static void begin(struct gemm_type *t, const struct gemm_type *own) {
+/* Copies an element type, but finds the fields that depend on the machine for another one. */
+static void look_up_on(struct gemm_type *t, const struct gemm_type *own, const struct uk_machine *machine) {
     *t = *own;
     memset((char *)t + offsetof(struct gemm_type, machine), 0,
            sizeof *t - offsetof(struct gemm_type, machine));
+    look_up(t, machine);
 }
 
 enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type) {
@@ -327,18 +323,18 @@ enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, co
         e = e->next;
     if (!e && (e = calloc(1, sizeof *e))) {
         e->machine = uk_machine_of(core);
-        begin(&e->f32, uk_gemm_type_f32());
-        begin(&e->f64, uk_gemm_type_f64());
-        begin(&e->i32, uk_gemm_type_i32());
-        look_up(&e->f32, &e->machine);
-        look_up(&e->f64, &e->machine);
-        look_up_groups(&e->i32, &e->machine);
+        for (int i = 0; i < TYPES; i++)
+            look_up_on(&e->type[i], types[i], &e->machine);
         e->next = all;
         all = e;
     }
     pthread_mutex_unlock(&lock);
     if (!e)
         return UK_OUT_OF_MEMORY;
-    *type = own == &uk_gemm_f32 ? &e->f32 : own == &uk_gemm_f64 ? &e->f64 : &e->i32;
+    int i = 0;
+
+    while (types[i] != own)
+        i++;
+    *type = &e->type[i];
     return UK_OK;
 }

@@ -271,5 +271,5 @@ enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_typ
 enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const struct gemm_shape *shape,
                                const struct uk_gemm_options *options, const struct gemm_wanted *wanted) {
     return uk_gemm_prepare((struct gemm_prepared *)(void *)plan,
-                           is_double ? uk_gemm_type_f64() : uk_gemm_type_f32(), shape, options, wanted);
+                           uk_gemm_look_up(is_double ? &uk_gemm_f64 : &uk_gemm_f32), shape, options, wanted);
 }

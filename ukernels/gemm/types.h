@@ -208,10 +208,8 @@ static inline bool gemm_rows_share_sets(const struct gemm_type *t, int64_t rows,
 
 /* ---- kernels.c ---- */
 
-/* The types; the first call finds their kernels. */
-const struct gemm_type *uk_gemm_type_f32(void);
-const struct gemm_type *uk_gemm_type_f64(void);
-const struct gemm_type *uk_gemm_type_i32(void);
+/* Returns `own`, one of the three types, with its kernels: the first call finds those of all types. */
+const struct gemm_type *uk_gemm_look_up(const struct gemm_type *own);
 /* The element type of `own` for the machine of this row, kept until the process ends. Its plans can be
  * explained but not run. UK_INVALID_ARGUMENT: no CPU has such a row. */
 enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type);
