@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Estimates how many cycles of one core kernels and loop nests take. libukernels and libuktensorize both use
- * it, so that they choose the same kernel for the same loop nest. Results depend on the arguments only
- * (struct uk_machine, for example, is one of them): nothing here asks which CPU it runs on.
+ * it, so that they choose the same kernel for the same loop nest. Results depend only on the arguments, to
+ * which the core (struct uk_machine or uk_core) belongs: nothing here asks which CPU it runs on. All
+ * functions may be called from any thread; none allocates or fails.
  *
  *     kernel.c        instructions of a loop on the ports of a core
  *     product.c       instructions of a product's k iterations, and of copies of its operands
@@ -31,36 +32,38 @@ enum {
 #define UK_FACTOR(name, value, ...) static const double name = value;
 #include "thresholds.def"
 
-/* Numbers of instructions on vectors of one width. `merge`: those of `load` that fill only a part of a
- * register. `other`: instructions that are issued, but occupy no port that is a bottleneck. */
+/* Numbers of instructions on vectors of one width. `load` counts those of `merge` too: loads that fill only a
+ * part of a register, and may take a further port for it. `other`: instructions that are issued, but occupy
+ * no port that is a bottleneck. */
 struct uk_counts {
     double fma, load, shuffle, merge, other;
 };
 
-/* Cycles of these instructions in a loop that repeats them: the issue width's bound or, if larger, that of
- * any set of ports on the instructions that only those ports execute. Latencies are not counted. */
+/* Cycles per iteration of a loop that repeats these instructions: the bound of the issue width or, if larger,
+ * that of any set of ports on the instructions that only those ports execute. Latencies are not counted. */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
 
-/* The fraction of loads that cross from one 64-byte cache line into the next: loads of a vector of `bytes`,
- * one per row, of rows `stride` bytes apart, the first of which is aligned to a cache line. */
+/* Of loads of a vector of `bytes` from each row, of rows `stride` bytes apart from an aligned first one on:
+ * the fraction that crosses from one 64-byte cache line into the next. */
 double uk_cost_splits(int64_t bytes, int64_t stride);
 
 /* ---- product.c ---- */
 
-/* A kernel of matrix products, as far as the cycles of its instructions depend on it. It computes groups of
- * at most mr rows and nr columns, whose sums are in registers. */
+/* The properties of a kernel of matrix products that determine the cycles of its instructions. It computes
+ * groups of at most mr rows and nr columns, whose sums are in registers. */
 struct uk_product_kernel {
     int mr, nr;
-    int row_step, column_step; /* a group takes as long as one rounded up to multiples of these */
-    double vectors;            /* of a row of B */
-    bool shares_vectors;       /* row_step rows share a vector */
+    int row_step,
+        column_step;     /* a group takes as long as if its sizes were rounded up to multiples of these */
+    double vectors;      /* of a row of B */
+    bool shares_vectors; /* a vector holds sums of row_step rows */
     /* Vector instructions of a k iteration of a whole group. `merges`: loads of A that fill a part of a
      * register. `shuffles`: broadcasts of elements of A that one load has loaded for several k iterations. */
     double fma, loads, merges, shuffles, other;
 };
 
 struct uk_kernel;
-/* Such a kernel by its row of kernels.def. */
+/* The same from a kernel's row of kernels.def. */
 struct uk_product_kernel uk_product_kernel(const struct uk_kernel *k);
 
 /* The instructions of a k iteration of a group. `rows`: a multiple of row_step, or a mean of such. */
@@ -72,23 +75,24 @@ struct uk_counts uk_product_counts(const struct uk_product_kernel *k, double row
 double uk_product_iteration(const struct uk_core *core, const struct uk_vectors *v,
                             const struct uk_product_kernel *k, int64_t rows, int64_t m, int64_t n);
 
-/* Divides m rows into as few tiles of at most mr rows as possible, of about equal heights: returns the rows
- * of each tile but the last, a multiple of row_step. */
+/* Divides m rows into as few tiles of at most mr rows as possible, of about equal heights. Returns the number
+ * of rows of each tile except the last, a multiple of row_step. */
 int64_t uk_product_rows(int64_t m, int mr, int row_step);
 
-/* Length of the blocks of k, which are about equal multiples of `multiple`: half of L2 has room for at least
- * four panels of nr columns, of elements of `bytes` bytes. */
+/* k iterations of a block: k, or if it is long, about equal parts, rounded up to a multiple of `multiple`.
+ * Half of L2 has room for four panels of a block, of nr columns of elements of `bytes` bytes each, or a block
+ * is GEMM_KC_LEAST long. */
 int64_t uk_product_k_block(const struct uk_machine *m, int64_t k, int nr, int64_t bytes, int multiple);
 
-/* Cycles of the instructions of a copy that loads and stores that many vectors of `lanes` elements.
- * transposes: squares of vectors are transposed, by log2(lanes) shuffles per vector. *loads: cycles of the
- * loads. */
+/* Cycles of the instructions of a copy that loads and stores this many vectors of `lanes` elements.
+ * transposes: squares of lanes x lanes are transposed, by log2(lanes) shuffles per vector. *loads is set to
+ * the cycles of the loads. */
 double uk_copy_cycles(const struct uk_core *core, const struct uk_vectors *v, double vectors, int lanes,
                       bool transposes, double *loads);
 
 enum { UK_NEST_LOOPS = UK_VIEW_LOOPS, UK_NEST_OPERANDS = 5 };
 
-/* A loop nest around a body without loops; the outermost loop first. */
+/* A loop nest around a body without loops. Arrays by loop begin with the outermost. */
 struct uk_loop_nest {
     int loops, operands;
     int64_t extent[UK_NEST_LOOPS];
@@ -96,21 +100,21 @@ struct uk_loop_nest {
         int bytes; /* of an element, and its alignment */
         /* The body accesses `runs` runs of `length` bytes, which begin `pitch` bytes apart. */
         int64_t runs, length, pitch;
-        int64_t stride[UK_NEST_LOOPS]; /* bytes from an iteration to the next; 0: all access the same */
+        int64_t stride[UK_NEST_LOOPS]; /* bytes from one iteration to the next; 0: all access the same */
         bool is_written;               /* written, perhaps read too; its cache lines are written back */
         bool is_prefetched;            /* by instructions, early enough */
         int register_loops; /* number of innermost loops during which it is in registers: its memory is
                      accessed once for all of their iterations */
     } operand[UK_NEST_OPERANDS];
-    /* Cycles of the whole nest if all operands are in L1: of all its instructions, at least those of `loads`;
-     * and of its loads on the load ports. */
+    /* Cycles of the whole nest if all operands are in L1: of all its instructions, no less than `loads`; and
+     * of its loads on the load ports. */
     double instructions, loads;
 };
 
 /* ---- nest.c ---- */
 
-/* A loop of a nest over three dimensions, such as a product's m, n and k. An iteration moves by by[d]
- * elements along dimension d. */
+/* A loop of a nest over up to three dimensions, such as a product's m, n and k. Each iteration moves on by
+ * by[d] elements along dimension d. */
 struct uk_nest_loop {
     int64_t extent, by[3];
 };
@@ -126,15 +130,16 @@ struct uk_nest_access {
                  same memory; its stride is 0 there. 0: not such a copy */
 };
 
-/* Adds an operand to a nest, which has fewer than UK_NEST_OPERANDS, and sets the nest's loops, the outermost
- * first. Loops that run once are left out. */
+/* Adds an operand to a nest that has fewer than UK_NEST_OPERANDS, and returns it, for flags to be set. Sets
+ * the nest's loops: all operands are added with the same ones, the outermost first. Loops that run once are
+ * left out. */
 struct uk_loop_operand *uk_nest_add(struct uk_loop_nest *n, const struct uk_nest_loop *loop, int loops,
                                     const struct uk_nest_access *x);
 
 /* ---- stream.c ---- */
 
-/* Cycles of one run of the nest if it runs repeatedly on the same operands; at least those of its
- * instructions. */
+/* Cycles of one run of the nest if it runs repeatedly on the same operands: of its instructions, and of the
+ * cache lines and TLB entries that it misses, as far as they do not overlap. */
 double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n);
 
 #endif

@@ -17,8 +17,8 @@ static inline BITS LOCAL(bits)(ELEMENT x) {
     return u.bits;
 }
 
-/* Not 0 if beta is 1, 0 if it is 0; other values do not occur. Without a floating-point comparison, from bits
- * of the exponent. */
+/* Not 0 if beta is 1; 0 if it is 0; other values do not occur. Reads bits of the exponent, which is faster
+ * than a floating-point comparison. */
 static inline int LOCAL(adds)(ELEMENT beta) {
     return (int)(LOCAL(bits)(beta) >> (8 * sizeof beta - 32));
 }

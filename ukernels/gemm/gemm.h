@@ -21,16 +21,16 @@
  *     kernels.c        the registry's kernels by element type and form (types.h)
  *     element.h        functions that depend on the element type; f32.c and f64.c include it
  *
- * A path is an algorithm for products. A plan is made for a product before it runs, by the path with the
+ * A path is an algorithm for products. Before a product runs, a plan is made for it, by the path with the
  * fewest estimated cycles on one thread (plan.c). The path determines the order in which the terms of an
- * element are added. Results must not depend on threads, or on operands that were packed beforehand; so
- * neither do the estimates, only on sizes, strides and the machine's row. If the chosen path cannot use
- * several threads or packed operands, tiles compute the product, and add the terms in the order of that path.
- * Nothing that decides reads an operand or its address: plans are made without them.
+ * element are added, and results must depend neither on the number of threads nor on whether operands were
+ * packed beforehand. Estimates therefore depend only on sizes, strides and the machine's row of cores.def. If
+ * the chosen path cannot use several threads or packed operands, tiles compute the product, and add the terms
+ * in the order of that path. Plans are made without operands: no decision reads one, or its address.
  *
  * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance
  * matrix multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van
- * de Geijn, ACM TOMS 41, 2015). Besides them an operand may be read in place, where cost.c estimates that
+ * de Geijn, ACM TOMS 41, 2015). Unlike there, an operand may be read in place, where cost.c estimates that
  * this is faster than packing it.
  *
  * Uses the folders machine (the row of a core), registry (kernels), view (operands in arrays), cost (cycles)
@@ -46,29 +46,31 @@
  * Orders of the calls of a small product's kernels:
  *
  *     GEMM_AT_ONCE              each kernel computes all rows of its columns in one call
- *     GEMM_BLOCKS_OF_ROWS       blocks of rows one after another; the next ones are prefetched
+ *     GEMM_BLOCKS_OF_ROWS       blocks of rows one after another; the next rows of A are prefetched
  *     GEMM_BLOCKS_OF_COLUMNS    blocks of columns one after another, all rows of each in one call
  *     GEMM_ALONG_ROWS           a few rows at a time, along C's rows
  */
 enum gemm_order { GEMM_AT_ONCE, GEMM_BLOCKS_OF_ROWS, GEMM_BLOCKS_OF_COLUMNS, GEMM_ALONG_ROWS };
-/* Copies of B: none; the transpose of all columns, which are few; the transpose of some columns at a time. */
+/* Copies of a column-major B: none; all columns, which are few, transposed; some columns at a time,
+ * transposed. */
 enum gemm_copies { GEMM_COPIES_NOTHING, GEMM_COPIES_FEW, GEMM_COPIES_TRANSPOSED };
 
 /* How a small product is computed. */
 struct gemm_small {
-    const struct gemm_direct *kernels; /* of all columns, or of a block of them */
-    int64_t columns, ldb;              /* columns of B, or of its copy at a time; leading dimension */
+    const struct gemm_direct *kernels; /* for all columns; if width is not 0, for a block of them */
+    int64_t columns;                   /* that are copied at a time; without copies all */
+    int64_t ldb;                       /* elements from row to row of B, or of its copy */
     int64_t bytes;                     /* of the copy, or 0 */
     int width;                         /* columns of a block; 0: there are no blocks of columns */
     unsigned char order, copies;       /* enum gemm_order, enum gemm_copies */
-    bool prefetches;                   /* C */
+    bool prefetches;                   /* rows of C are prefetched */
 };
 
-/* Prepared calls of kernels that compute columns next to each other. */
+/* Prepared calls of kernels that compute columns next to each other, from the first column on. */
 struct gemm_calls {
     struct uk_small_call call[GEMM_COLUMN_SPLITS];
-    uk_small_run *run[GEMM_COLUMN_SPLITS];
-    int64_t bytes[GEMM_COLUMN_SPLITS]; /* of a row of the kernel's columns */
+    uk_small_run *run[GEMM_COLUMN_SPLITS]; /* the function that makes the call */
+    int64_t bytes[GEMM_COLUMN_SPLITS];     /* of a row of the kernel's columns */
     int count;
 };
 
@@ -76,11 +78,11 @@ struct gemm_calls {
 struct gemm_way {
     const struct gemm_tile *tile;
     enum gemm_form form;
-    enum uk_lattice_kind a, b; /* where tiles read A and B */
-    bool prefetches;           /* by the tile's variant that does so */
+    enum uk_lattice_kind a, b; /* tiles read A and B in place, or copies in rows or panels */
+    bool prefetches;           /* tiles are computed by the variant that prefetches */
     int64_t rows;              /* of a panel of A */
-    int64_t kc;                /* of a block of k */
-    double cycles;
+    int64_t kc;                /* k iterations of a block */
+    double cycles;             /* estimated, on one thread */
 };
 
 struct gemm_path;
@@ -90,32 +92,35 @@ struct gemm_plan {
     const struct gemm_path *path;
     double cycles;                   /* estimated, on one thread */
     bool swapped;                    /* the caller's A and B are the product's B and A */
-    bool whole;                      /* k is not split into blocks */
-    bool is_certain;                 /* set by gemm_path.cycles: no later path takes fewer cycles */
+    bool whole;                      /* k must be one block */
+    bool is_certain;                 /* set by gemm_path.cycles: later paths need not be estimated */
     bool is_wanted;                  /* the caller named the path, however many cycles it takes */
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     struct pthreadpool *pool;        /* NULL: the library's */
-    int64_t a_block, b_block;        /* elements of the copies of A and B: tiles: of one task; else of all */
+    int64_t a_block, b_block;        /* elements of the copies of A and B; by tiles: those of each task */
     size_t workspace;                /* bytes that a run needs; 0: none */
-    union {                          /* of the path of */
+    union {                          /* by the path: */
         struct gemm_small small;     /* small products */
         struct gemm_vector vector;   /* matrix-vector products */
         struct gemm_dots dots;       /* inner products */
     };
-    struct gemm_way way;                  /* tiles; and all other fields */
-    int64_t mc, nc;                       /* blocks of rows and of columns */
+    /* Of the path of tiles; nc is used for matrix-vector products too. */
+    struct gemm_way way;
+    int64_t mc, nc;                       /* rows and columns of a block */
     int64_t a_padding;                    /* elements before the panels of A, for a first panel that is copied
                                              in rows, which take more memory; or 0 */
     const struct uk_kernel *tail;         /* of the last columns; NULL: the tile's */
-    const struct uk_kernel *first;        /* of the first rows, with fused packing of B; NULL: the tile's */
+    const struct uk_kernel *first;        /* of the first rows, which also packs B; NULL: the tile's */
     const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
-    unsigned char tail_form;
+    unsigned char tail_form;              /* enum gemm_form of `tail` */
 };
 
-/* The contents of the caller's struct uk_gemm_plan, which uk_sgemm_plan writes. That struct's size is part of
- * the ABI, and larger, so that fields can be added here. */
+/* The contents of the caller's struct uk_gemm_plan. That struct's size is part of the ABI, and larger, so
+ * that fields can be added here. */
 struct gemm_prepared {
-    struct gemm_calls calls; /* of the kernels of a small product; first, as it is passed on */
+    /* Of the kernels of a small product. The first field: functions in `resolved` get the address of its
+     * first call, and run_calls of small_run.c finds all calls there. */
+    struct gemm_calls calls;
     /* Functions that compute a product of floats, [0], or of doubles, [1], by `calls` alone, if alpha is 1
      * and beta 0 or 1; NULL: not possible. resolved_swapped: if the caller's A is the product's B. */
     uk_small_run *resolved[2];
@@ -130,14 +135,15 @@ static inline const struct gemm_prepared *gemm_prepared_in(const struct uk_gemm_
     return (const struct gemm_prepared *)(const void *)callers;
 }
 
-/* NULL: no plan was made there. */
+/* The plan; NULL: there is none. */
 static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
     return callers && gemm_prepared_in(callers)->plan.path ? &gemm_prepared_in(callers)->plan : NULL;
 }
 
 /* ---- paths ---- */
 
-/* A text that grows in a buffer of `size` bytes. `length` counts what does not fit, too. */
+/* A text that grows in a buffer of `size` bytes. `length`: bytes of the whole text, as of snprintf, even if
+ * the buffer holds only its beginning. */
 struct gemm_text {
     char *buffer;
     size_t size, length;
@@ -154,8 +160,8 @@ enum gemm_packs {
 struct gemm_path {
     const char *name;
     enum gemm_packs packs;
-    /* Estimated cycles on one thread of a plan in which only the product is set; HUGE_VAL if the path does
-     * not apply. May set fields of the path in the plan. */
+    /* Estimates cycles on one thread, of a plan in which product, whole and is_wanted are set; HUGE_VAL: the
+     * path does not apply. May set is_certain and the path's own fields. */
     double (*cycles)(struct gemm_plan *plan);
     /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path cannot use
      * them, and tiles compute the product with k in one block. */
@@ -167,10 +173,11 @@ struct gemm_path {
 };
 
 extern const struct gemm_path uk_gemm_scale, uk_gemm_small, uk_gemm_vector, uk_gemm_dots, uk_gemm_tiles;
-/* All paths; then NULL. */
+/* All paths, in the order in which they are estimated (gemm_plan.is_certain); then NULL. */
 extern const struct gemm_path *const uk_gemm_paths[];
 
-/* The number of threads that are worth waking: each has at least GEMM_TASK cycles of work. */
+/* The number of threads that the product may use and that are worth waking: each has at least GEMM_TASK
+ * cycles of work. */
 static inline int64_t gemm_threads(const struct gemm_plan *p) {
     const double worth = p->cycles / GEMM_TASK;
 
@@ -192,7 +199,7 @@ struct gemm_task {
     char *work;
 };
 
-/* Sets [*begin, *end) to a task's share of `whole` elements: tasks get whole panels of `size` elements. */
+/* Sets [*begin, *end) to a task's share of `whole` rows or columns: tasks get whole panels of `size`. */
 static inline void gemm_share(int64_t task, int64_t tasks, int64_t whole, int64_t size, int64_t *begin,
                               int64_t *end) {
     *begin = 0;
@@ -222,23 +229,23 @@ struct gemm_arguments {
     bool a_packed, b_packed;
 };
 
-/* The threads of a call, once a type's tables are ready. */
+/* The number of threads that a call may use. Valid after uk_gemm_look_up. */
 static inline int gemm_call_threads(void) {
     return atomic_load_explicit(&uk_threads, memory_order_relaxed);
 }
 
-/* Sets *plan to the plan of a call, whose type's tables are ready. Each thread remembers its last plans.
- * Valid until the next call on this thread. */
+/* Checks a call's arguments and sets *plan to its plan, one of the last that this thread has made or a new
+ * one. It is valid until the thread's next call. The type has been looked up. */
 enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm_plan **plan);
-/* The plan whose panels operands of `plan` are packed in: its own, or, as small products are read in place,
- * that of the same product with packed operands. */
+/* Sets *packing to the plan whose panels the operands are packed in beforehand: `plan`; if it is one of the
+ * path of small products, which reads operands in place, the plan by tiles that computes packed ones. */
 enum uk_status uk_gemm_plan_packing(const struct gemm_plan *plan, struct gemm_plan *packing);
-/* Checks a call's arguments and makes its plan. options and wanted may be NULL. On failure *plan is not
- * written. */
+/* Checks a product's arguments and the options, and makes its plan. options and wanted may be NULL. On
+ * failure *plan is not written. */
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options,
                                const struct gemm_wanted *wanted);
-/* The same for a caller who keeps the plan; prepares calls of small products' kernels. */
+/* The same for a plan that the caller keeps: also prepares calls of a small product's kernels. */
 enum uk_status uk_gemm_prepare(struct gemm_prepared *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options,
                                const struct gemm_wanted *wanted);
@@ -252,18 +259,19 @@ enum uk_status uk_gemm_plan_as(struct uk_gemm_plan *plan, bool is_double, const 
 
 /* ---- tiles_plan.c ---- */
 
-/* Replaces *p, a plan by any path whose product is not that of the transposes, by one with the i-th of all
- * ways of tiles, with the kernel and blocks that are wanted: for measuring which way is the best.
- * UK_NO_MATCH: this way does not apply to the product. UK_INVALID_ARGUMENT: i is beyond the last way. */
+/* Replaces *p, a plan by any path for a row-major C, by one with the i-th of all ways of tiles, with the
+ * kernel and the block of k that are wanted: for measuring which way is the best. UK_NO_MATCH: this way does
+ * not apply to the product. UK_INVALID_ARGUMENT: i is beyond the last way. */
 enum uk_status uk_gemm_plan_choice(struct gemm_plan *p, int i, const struct gemm_wanted *wanted);
 /* The same with the way of the fewest cycles. UK_NO_MATCH: none applies. */
 enum uk_status uk_gemm_plan_wanted(struct gemm_plan *p, const struct gemm_wanted *wanted);
 
 /* ---- paths.c ---- */
 
-/* Runs a plan. `workspace` may be NULL: memory is then taken from runtime/. */
+/* Runs a plan. `workspace` may be NULL: memory is then taken from runtime/. UK_INVALID_ARGUMENT: an operand
+ * is NULL, and no message is stored. */
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* Runs `count` tasks on the plan's threads. */
+/* Runs `count` tasks on the plan's threads, and waits for them. */
 static inline void gemm_parallel(const struct gemm_plan *plan,
                                  void (*task)(void *context, int64_t index, int64_t thread), void *context,
                                  int64_t count) {
@@ -296,9 +304,11 @@ void uk_gemm_say(const struct gemm_plan *plan, const struct gemm_operands *o, in
 
 /* ---- gemm.c: shared by the calls of all types; a and b are the caller's, not the product's ---- */
 
-/* Computes a product by the plan of its arguments. */
+/* Computes a product by the plan of its arguments, whose type has been looked up. */
 enum uk_status uk_gemm_call(const struct gemm_arguments *x, double alpha, const void *a, const void *b,
                             double beta, void *c);
+/* Runs the caller's plan, and packs its operand A or B into `to`; refuse plans that are not of this type, on
+ * this machine. e: NULL, or the caller's epilogue, which is overwritten. */
 enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
                               const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
                               void *workspace);

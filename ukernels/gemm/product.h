@@ -11,8 +11,8 @@
 #include "view/view.h"
 
 /* Returns 0 from the calling function unless the condition holds. The asm keeps tests apart: compilers would
- * combine several by vector instructions, which takes longer than the smallest products:
- * their wide loads wait for the narrow stores of arguments. */
+ * combine several by vector instructions, whose wide loads wait for the narrow stores of arguments, longer
+ * than the smallest products take. */
 #define GEMM_REQUIRE(condition) \
     do {                        \
         if (!(condition))       \
@@ -22,7 +22,7 @@
 
 struct gemm_type;
 
-/* The arguments of a call, unchecked. */
+/* A product as the caller describes it, unchecked. */
 struct gemm_shape {
     enum uk_layout layout;
     enum uk_transpose ta, tb;
@@ -65,8 +65,8 @@ static inline int64_t gemm_b_column(const struct gemm_product *p) {
     return p->b_columns ? p->ldb : 1;
 }
 
-/* True if a leading dimension is less than `length`, or exceeds it by 2^30 or more, which small products
- * leave to a plan. */
+/* True if a leading dimension is less than `length`, which is an error, or exceeds it by 2^30 or more: such
+ * products are not small ones. */
 static inline bool gemm_leading_is_invalid(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }

@@ -32,7 +32,7 @@ struct gemm_tile {
 };
 
 /*
- * Prefetches into L2 that the tiles of a row still have to make. Each tile prefetches one part:
+ * Prefetches that the tiles of a row still have to make. Each tile prefetches one part:
  *
  *     RA       GEMM_PREFETCHED_ROWS columns of a column-major B that is packed next
  *     RAB      a line of each row of B, which is read in place
@@ -43,22 +43,22 @@ enum { GEMM_PREFETCHED_ROWS = 3 };
 struct gemm_next {
     const struct uk_variant *prefetching; /* of the tile's kernel */
     const void *part;
-    int64_t on;    /* elements from one part to the next */
-    int64_t parts; /* remaining parts; if rows are packed, remaining rows */
-    int64_t stride;
-    int64_t step; /* PANELS: the stride from one k iteration's prefetch to the next */
-    void *copy;   /* PANELS: destination of the packed rows; NULL: they are only prefetched */
+    int64_t on;     /* elements from one part to the next */
+    int64_t parts;  /* remaining parts; if rows are packed, remaining rows */
+    int64_t stride; /* elements from row to row of a part, or column to column */
+    int64_t step;   /* PANELS: elements from one k iteration's prefetch to the next */
+    void *copy;     /* PANELS: destination of the packed rows; NULL: they are only prefetched */
 };
 
 /* A row of tiles: C[rows, columns] of one block of k. */
 struct gemm_tile_row {
-    const struct uk_kernel *kernel, *tail; /* tail: for last columns that fit its width */
+    const struct uk_kernel *kernel, *tail; /* tail: for last columns that fit its width; or NULL */
     enum gemm_form form, tail_form;
     int64_t k, rows, columns;
     const void *a;
-    int64_t a_row, a_step;
+    int64_t a_row, a_step; /* elements from row to row, and from one k iteration to the next */
     const void *b;
-    int64_t b_step, b_tile; /* elements from row to row, and from tile to tile */
+    int64_t b_step, b_tile; /* elements from one k iteration to the next, and from tile to tile */
     void *packed;           /* RAP: destination of B's micro-panels, one per tile */
     int64_t packed_k;       /* k iterations of each */
     void *c;
@@ -88,8 +88,8 @@ struct gemm_dots {
 
 enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_COLUMN_SPLITS = 3, GEMM_FEW_COLUMNS = 4 };
 
-/* Kernels of a small product (small.h): its columns are split among them, from the first column on. Each
- * takes any number of rows in one call. */
+/* The kernels of a small product (small.h), each of which computes some of its columns, from the first column
+ * on, and any number of rows in one call. */
 struct gemm_direct {
     struct {
         const struct uk_kernel *kernel;
@@ -99,7 +99,7 @@ struct gemm_direct {
         int columns; /* the last kernel takes the remaining columns */
     } column_split[GEMM_COLUMN_SPLITS];
     int column_splits; /* kernels in use; 0: no kernel computes this many columns */
-    /* Kernels that replace these from these numbers of rows and k iterations on; or NULL. */
+    /* Kernels that replace these if there are at least so many rows and k iterations; or NULL. */
     int many_rows_from, many_iterations_from;
     const struct gemm_direct *many_rows;
 };
@@ -108,10 +108,11 @@ struct gemm_direct {
 struct gemm_type {
     const char *name;        /* "sgemm" */
     enum uk_element element; /* of its kernels in the registry */
-    enum uk_element group;   /* if is_mixed: element type of the kernels that pack A and B */
+    enum uk_element group;   /* if is_mixed: that of the kernels that pack A and B */
     int size, c_size;        /* of an element of A and B, and of C */
     bool is_mixed;           /* A and B have different types; kernels read groups of kr terms */
     int kr;                  /* terms of a group; 1 unless is_mixed */
+    /* Computes a row of tiles. */
     void (*tile_row)(const struct gemm_tile_row *s);
     /* Results [begin, end) of a matrix-vector product by inner products, and by sums of rows; the operand
      * that is the vector is contiguous. */
@@ -131,12 +132,13 @@ struct gemm_type {
     /* d[i*ldd + p] = s[i*row + p*step] */
     void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                       int64_t step, void *d, int64_t ldd);
-    /* d[p*ldd + i] = s[i*lds + p] by a kernel for at most its mr lines; transpose_all: ldd is its mr. */
+    /* d[p*ldd + i] = i < lines ? s[i*lds + p] : 0, i < mr, p < k, by a kernel of mr >= lines rows;
+     * transpose_all: ldd is mr. */
     void (*transpose_some)(const struct uk_kernel *kernel, int64_t k, const void *s, int64_t lds, void *d,
                            int64_t ldd, int64_t lines);
     void (*transpose_all)(const struct uk_kernel *kernel, int64_t k, const void *s, int64_t lds, void *d,
                           int64_t lines);
-    /* The machine that products are planned for; all fields from here on are found for it. */
+    /* The machine that products are planned for, on which all fields from here on depend. */
     const struct uk_machine *machine;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
@@ -144,13 +146,13 @@ struct gemm_type {
     const struct gemm_tile *for_columns[GEMM_WIDTHS];
     const struct gemm_tile *in_place_for_columns[GEMM_WIDTHS]; /* of tiles that read B in place; or NULL */
     /* Kernels of small products, for a row-major A, [0], and for a column-major A, [1]: all of them; the
-     * choice for n columns; the choice for n columns and few rows. */
+     * choice for n columns, [n]; the choice for n columns and at most GEMM_FEW_COLUMNS rows. */
     const struct uk_kernel *small_kernel[2][GEMM_TILES_MOST];
     int small_kernels[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few_rows[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct many_rows[2][GEMM_WIDTHS]; /* targets of direct[][].many_rows */
-    int blocked_columns; /* fewest columns that are computed in several blocks of columns; <= GEMM_WIDTHS; 0:
-                            the type has no kernels of small products */
+    int blocked_columns; /* products of at least as many columns are computed in blocks of columns; at most
+                            GEMM_WIDTHS; 0: the type has no kernels of small products */
     const struct uk_kernel *transpose;        /* of columns of B; NULL: none, or no small kernels */
     const struct uk_kernel *transpose_few[2]; /* pack_t of one vector of columns, and of two; or NULL */
     const struct uk_kernel *transpose_rows;   /* of any rows; or NULL */
@@ -158,13 +160,13 @@ struct gemm_type {
     int l1_ways;
     int64_t l2_quarter;     /* elements */
     int64_t prefetch_ahead; /* bytes */
-    int64_t work_most; /* multiply-adds that take 2 * GEMM_TASK cycles; smaller products use one thread */
-    const struct uk_vectors *vectors; /* the widest of its tiles */
-    double fma_cycles;                /* throughput of multiply-adds of the widest vectors */
-    int fma_latency;                  /* cycles */
-    _Atomic bool ready;               /* all fields are set, and calls may use the shortcut */
-    const struct uk_kernel *gemv_n, *gemv_t, *nt;
-    int nt_lanes; /* elements of nt's vectors */
+    int64_t work_most; /* multiply-adds that take 2 * GEMM_TASK cycles: up to this, one thread is enough */
+    const struct uk_vectors *vectors;             /* the widest of its tiles */
+    double fma_cycles;                            /* throughput of multiply-adds of the widest vectors */
+    int fma_latency;                              /* cycles */
+    _Atomic bool ready;                           /* all fields are set, and calls may use the shortcut */
+    const struct uk_kernel *gemv_n, *gemv_t, *nt; /* of the operations of these names; or NULL */
+    int nt_lanes;                                 /* elements of nt's vectors */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
 };
@@ -176,7 +178,7 @@ enum { GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 /* ---- f32.c, f64.c, i32.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
 
-/* Element `index` of A or B, and of C. */
+/* The element at `index` of A or B, and of C. */
 static inline const void *gemm_at(const struct gemm_type *t, const void *base, int64_t index) {
     return (const char *)base + index * t->size;
 }
@@ -185,7 +187,7 @@ static inline void *gemm_at_written(const struct gemm_type *t, void *base, int64
     return (char *)base + index * t->c_size;
 }
 
-/* The kernel among `count` that packs panels of that width, its mr or its nr; NULL: none. */
+/* The kernel among `count` whose mr, or nr, is the panels' width; NULL: none. */
 static inline const struct uk_kernel *gemm_pack_of(const struct uk_kernel *const *kernels, int count,
                                                    int width, bool by_mr) {
     for (int i = 0; i < count; i++)
@@ -200,8 +202,8 @@ static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
 }
 
 /* True if this number of rows of a row-major operand evict each other from L1. Rows that are a multiple of a
- * way apart map to the same sets. They may take half of the ways there; the rest is for the other operands.
- */
+ * way's size apart map to the same sets, in which they may take half of the ways: the rest is for the other
+ * operands. */
 static inline bool gemm_rows_share_sets(const struct gemm_type *t, int64_t rows, int64_t leading) {
     return !(leading * t->size & (t->l1_way_bytes - 1)) && rows > t->l1_ways / 2;
 }
