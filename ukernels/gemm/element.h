@@ -351,12 +351,16 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
     }
 }
 
-/* Transposes in plain loops, for few rows, as many as copy_rows takes at a time. */
+/* Transposes in plain loops, for few rows, as many as copy_rows takes at a time. Stores some elements of a
+ * row at a time, so that a line of the copy is stored to a few times only. */
 static void transpose_plainly(int64_t m, int64_t k, const ELEMENT *s, int64_t row, int64_t step, ELEMENT *d,
                               int64_t ldd) {
-    for (int64_t p = 0; p < k; p++)
+    enum { SOME = 4 };
+
+    for (int64_t q = 0; q < k; q += SOME)
         for (int64_t i = 0; i < m; i++)
-            d[i * ldd + p] = s[i * row + p * step];
+            for (int64_t p = q; p < k && p < q + SOME; p++)
+                d[i * ldd + p] = s[i * row + p * step];
 }
 
 /* Copies rows. Of a column-major source it takes ROWS rows at a time, so that the cache lines of the copy

@@ -95,8 +95,8 @@ __attribute__((noinline)) static void run_copied(const struct gemm_plan *plan, c
     const bool is_row = plan->vector.is_row;
     struct gemm_operands own = *o;
 
-    p->type->copy_rows(p->type, p->k, 1, is_row ? o->a : o->b, is_row ? gemm_a_step(p) : gemm_b_step(p), 1,
-                       workspace, 1);
+    p->type->copy_rows(p->type, 1, p->k, is_row ? o->a : o->b, 0, is_row ? gemm_a_step(p) : gemm_b_step(p),
+                       workspace, 0);
     *(is_row ? &own.a : &own.b) = workspace;
     run_contiguous(plan, &own);
 }
