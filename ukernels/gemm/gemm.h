@@ -163,8 +163,8 @@ struct gemm_path {
     /* Estimates cycles on one thread, of a plan in which product, whole and is_wanted are set; HUGE_VAL: the
      * path does not apply. May set is_certain and the path's own fields. */
     double (*cycles)(struct gemm_plan *plan);
-    /* Completes the plan for the product's threads and packed operands. UK_NO_MATCH: the path cannot use
-     * them, and tiles compute the product with k in one block. */
+    /* Completes the plan for the product's threads and packed operands; NULL: it is complete. UK_NO_MATCH:
+     * the path cannot use them, and tiles compute the product with k in one block. */
     enum uk_status (*plan)(struct gemm_plan *plan);
     /* Computes the product; alpha is not 0. The workspace has as many bytes as the plan says; NULL: none, or
      * memory could not be allocated, which only the path of small products accepts. */

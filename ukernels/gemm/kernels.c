@@ -193,15 +193,6 @@ static void set_fma(struct gemm_type *t) {
     t->work_most = (int64_t)(2 * GEMM_TASK / t->fma_cycles) * widest->bytes / t->size;
 }
 
-/* The prefetch distance in bytes for a matrix that comes from L3 or memory: the bytes that memory delivers
- * during its latency. 0: the hardware prefetches past the end of a page, so that no page begins with misses.
- */
-static int64_t ahead(const struct uk_machine *m) {
-    return m->core.prefetch.past_page
-               ? 0
-               : (int64_t)(m->uncore.latency * m->uncore.bytes) / GEMM_LINE * GEMM_LINE;
-}
-
 /* The kernel that takes the fewest cycles per multiply-add, among those of the highest instruction set. */
 static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     const struct uk_kernel *best = NULL;
@@ -270,7 +261,12 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     t->l1_way_bytes = cache[UK_L1].size / cache[UK_L1].ways;
     t->l1_ways = (int)cache[UK_L1].ways;
     t->l2_quarter = cache[UK_L2].size / 4 / t->size;
-    t->prefetch_ahead = ahead(machine);
+    /* The bytes that memory delivers during its latency. None if the hardware prefetches past the end of a
+     * page, so that no page begins with misses. */
+    t->prefetch_ahead =
+        machine->core.prefetch.past_page
+            ? 0
+            : (int64_t)(machine->uncore.latency * machine->uncore.bytes) / GEMM_LINE * GEMM_LINE;
     set_fma(t);
     uk_gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, !uk_gemm_is_verbose, memory_order_release);

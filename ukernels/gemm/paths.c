@@ -12,11 +12,6 @@ static double cycles_of_scale(struct gemm_plan *plan) {
     return plan->is_certain ? 0 : HUGE_VAL;
 }
 
-static enum uk_status plan_scale(struct gemm_plan *plan) {
-    (void)plan;
-    return UK_OK;
-}
-
 static void run_scale(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     const struct gemm_product *p = &plan->product;
 
@@ -37,8 +32,8 @@ static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
     uk_gemm_add(t, "path: C is scaled, A and B are not read\n");
 }
 
-const struct gemm_path uk_gemm_scale = {"scale",    GEMM_PACKS_NOTHING, cycles_of_scale,
-                                        plan_scale, run_scale,          explain_scale};
+const struct gemm_path uk_gemm_scale = {"scale", GEMM_PACKS_NOTHING, cycles_of_scale,
+                                        NULL,    run_scale,          explain_scale};
 
 const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale,  &uk_gemm_dots,  &uk_gemm_small,
                                                  &uk_gemm_vector, &uk_gemm_tiles, NULL};

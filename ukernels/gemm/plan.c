@@ -133,7 +133,7 @@ static enum uk_status choose(const struct gemm_product *p, const struct gemm_wan
     if (!plan->path)
         return wanted ? UK_NO_MATCH
                       : uk_gemm_refuse(UK_UNSUPPORTED, "this CPU has no kernels of %s", p->type->name);
-    const enum uk_status status = plan->path->plan(plan);
+    const enum uk_status status = plan->path->plan ? plan->path->plan(plan) : UK_OK;
 
     return status == UK_NO_MATCH && !wanted ? plan_whole_tiles(p, plan) : status;
 }

@@ -18,24 +18,16 @@
  */
 enum loop { COPIES, OUTER, MIDDLE, INNER, ITERATIONS, LOOPS };
 
-/* Number of copies of parts of B; and columns of a copy, as if all had the same number. */
-static int64_t copies_of(const struct gemm_product *p, const struct gemm_small *w) {
-    return uk_ceil_div(p->n, uk_min(w->columns, p->n));
-}
-
-static int64_t columns_of(const struct gemm_product *p, const struct gemm_small *w) {
-    return uk_ceil_div(p->n, copies_of(p, w));
-}
-
-static void set_loops(const struct gemm_product *p, const struct gemm_small *w, int64_t mr, int64_t nr,
-                      struct uk_nest_loop *loop) {
+/* Sets the loops. Parts of B that are copied are taken to have equally many columns, n. */
+static void set_loops(const struct gemm_product *p, const struct gemm_small *w, int64_t copies, int64_t mr,
+                      int64_t nr, struct uk_nest_loop *loop) {
     const struct gemm_type *t = p->type;
-    const int64_t n = columns_of(p, w), groups = uk_ceil_div(p->m, mr), calls = uk_ceil_div(n, nr),
+    const int64_t n = uk_ceil_div(p->n, copies), groups = uk_ceil_div(p->m, mr), calls = uk_ceil_div(n, nr),
                   blocks = uk_ceil_div(n * p->k, t->l2_quarter);
     int64_t some = t->l2_quarter / 2 / (p->k + n) / mr;
 
     some = some < 1 ? 1 : some;
-    loop[COPIES] = (struct uk_nest_loop){copies_of(p, w), {[GEMM_N] = n}};
+    loop[COPIES] = (struct uk_nest_loop){copies, {[GEMM_N] = n}};
     loop[ITERATIONS] = (struct uk_nest_loop){p->k, {[GEMM_K] = 1}};
     switch (w->order) {
     case GEMM_ALONG_ROWS:
@@ -87,11 +79,11 @@ double uk_gemm_small_cost(const struct gemm_product *p, const struct gemm_small 
                               : w->prefetches ? (double)(p->m * lines)
                                               : 0;
 
-    set_loops(p, w, mr, nr, loop);
+    set_loops(p, w, copies, mr, nr, loop);
     nest.loads =
         (double)copies * (prefetches + (double)(uk_ceil_div(n, nr) * p->m * p->k) * k->loads / k->mr) / rate;
     nest.instructions = (double)copies * (instructions_of(p, w, n) + prefetches / rate);
-    nest.instructions = nest.instructions < nest.loads ? nest.loads : nest.instructions;
+    nest.instructions = uk_max_real(nest.instructions, nest.loads);
     const struct uk_lattice a = uk_lattice_matrix(t->element, p->m, p->k, gemm_a_row(p), gemm_a_step(p)),
                             b = uk_lattice_matrix(t->element, p->n, p->k, 1, w->ldb),
                             c = uk_lattice_matrix(t->element, p->m, p->n, p->ldc, 1);

@@ -88,25 +88,18 @@ static int64_t transposed_columns(const struct gemm_type *t, int64_t n, int64_t 
     return (all < most ? all : most) * lanes;
 }
 
-/* The leading dimension of the transpose. An odd number of vectors, so that its rows do not share a few sets
- * of L1, unless its k rows fill the cache anyway. */
-static int64_t transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
-    const int64_t lanes = GEMM_VECTOR / t->size;
-
-    return GEMM_TRANSPOSED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
-}
-
 /* Sets a way that transposes a column-major B, some columns at a time. */
 static void set_transposed(const struct gemm_product *p, bool along_rows, struct gemm_small *w) {
     const struct gemm_type *t = p->type;
-    const int64_t most = transposed_columns(t, p->n, p->k, along_rows);
-    /* Rounded up to an odd number, so that rows of the copy do not share sets of L1. */
-    const int64_t vectors = uk_ceil_div(p->n * t->size, GEMM_VECTOR);
+    const int64_t most = transposed_columns(t, p->n, p->k, along_rows), line = p->k * GEMM_VECTOR,
+                  vectors = uk_ceil_div(p->n * t->size, GEMM_VECTOR);
 
     w->copies = GEMM_COPIES_TRANSPOSED;
     w->columns = uk_min(most, p->n);
-    w->ldb = transposed_leading(t, most, p->k);
-    w->bytes = uk_min(p->k * GEMM_VECTOR * ((vectors + 1) | 1), GEMM_TRANSPOSED);
+    /* An odd number of vectors, so that rows of the copy do not share a few sets of L1, unless its k rows
+     * fill the cache anyway. */
+    w->ldb = GEMM_TRANSPOSED / line > GEMM_WIDE / GEMM_VECTOR ? most | GEMM_VECTOR / t->size : most;
+    w->bytes = uk_min(line * ((vectors + 1) | 1), GEMM_TRANSPOSED);
     set_default(p, w);
 }
 

@@ -159,7 +159,7 @@ struct gemm_type {
     int64_t l1_way_bytes;                     /* a power of two */
     int l1_ways;
     int64_t l2_quarter;     /* elements */
-    int64_t prefetch_ahead; /* bytes */
+    int64_t prefetch_ahead; /* distance in bytes, in a matrix from L3 or memory */
     int64_t work_most; /* multiply-adds that take 2 * GEMM_TASK cycles: up to this, one thread is enough */
     const struct uk_vectors *vectors;             /* the widest of its tiles */
     double fma_cycles;                            /* throughput of multiply-adds of the widest vectors */
