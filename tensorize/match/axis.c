@@ -74,11 +74,13 @@ static bool takes_any_step(const struct uk_attempt *t, int tensor, int loop) {
 /* The panel that the declaration reads, if the step pack can make it; else width is 0. The coefficients of
  * its axes are
  * - 1 (lanes) and w, for panels of width w
+ * - 1 (lanes) and any size, for rows that follow one another along a sum: panels as wide as a call's lanes
  * - f (lanes), and w * f and 1 for quotient and remainder of a divided axis, for panels in groups of f
  * and any size for an axis over the panels. */
 static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     struct uk_panel p = {.lane = -1, .of = -1};
     int64_t most = 0;
+    bool has_rows = false;
 
     for (int v = 0; v < t->ks->iterators; v++)
         if (t->divisor[v] && declared_step(t, tensor, t->ks->iterators + v) == 1) {
@@ -88,8 +90,10 @@ static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
     for (int v = 0; v < t->ks->iterators; v++) {
         int64_t c = declared_step(t, tensor, v);
 
-        if (c < 0 && takes_any_step(t, tensor, v))
+        if (c < 0 && takes_any_step(t, tensor, v)) {
+            has_rows |= v >= t->ks->left_iterators;
             continue;
+        }
         if (c < 0 || (t->divisor[v] && c && v != p.of))
             return (struct uk_panel){0};
         if (c == (p.group ? p.group : 1) && v != p.of)
@@ -97,6 +101,8 @@ static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
         most = c > most ? c : most;
     }
     p.width = p.group ? most / p.group : most;
+    if (p.width == 1 && has_rows && p.lane >= 0 && p.lane < t->ks->left_iterators)
+        p.width = uk_match_max_extent(t, p.lane);
     return p.lane >= 0 && p.width > 1 && t->m.operand[tensor] != 0 ? p : (struct uk_panel){0};
 }
 
