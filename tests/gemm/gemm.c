@@ -78,19 +78,30 @@ static const int64_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  13, 14, 15, 16,  17,
 enum { SIZES = sizeof sizes / sizeof *sizes };
 static const double factors[] = {0, 1, -1, 2};
 
+/* A case whose layout and transposes are bits 0, 1 and 2 of `form`. */
+static struct shape of_form(int64_t form, int64_t m, int64_t n, int64_t k, int64_t pad, double alpha,
+                            double beta) {
+    return (struct shape){form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                          form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                          form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                          m,
+                          n,
+                          k,
+                          pad,
+                          alpha,
+                          beta};
+}
+
 /* Draws a random case such that each entry of every list occurs. */
 static struct shape draw(int64_t i) {
-    return (struct shape){
-        .layout = i & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-        .ta = i & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-        .tb = i & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-        .m = sizes[next() % SIZES],
-        .n = sizes[next() % SIZES],
-        .k = sizes[next() % SIZES],
-        .pad = next() % 3 ? next() % 5 : 0,
-        .alpha = next() % 2 ? 1 : factors[next() % 4],
-        .beta = factors[next() % 4],
-    };
+    struct shape s = of_form(i, sizes[next() % SIZES], 0, 0, 0, 1, 0);
+
+    s.n = sizes[next() % SIZES];
+    s.k = sizes[next() % SIZES];
+    s.pad = next() % 3 ? next() % 5 : 0;
+    s.alpha = next() % 2 ? 1 : factors[next() % 4];
+    s.beta = factors[next() % 4];
+    return s;
 }
 
 static void exact_on_integers(void **state) {
@@ -109,15 +120,7 @@ static void exact_on_integers(void **state) {
 static void small_sizes_all(void **state) {
     (void)state;
     for (int64_t i = 0; i < 8 * 20 * 20 * 20; i += 7) {
-        const struct shape s = {(i & 1) ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                (i & 2) ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                (i & 4) ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                i / 8 % 20,
-                                i / 160 % 20,
-                                i / 3200,
-                                i % 3,
-                                1,
-                                (double)(i % 2)};
+        const struct shape s = of_form(i, i / 8 % 20, i / 160 % 20, i / 3200, i % 3, 1, (double)(i % 2));
 
         scheck(&s, true);
         dcheck(&s, true);
@@ -135,15 +138,8 @@ static void large(void **state) {
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         shrink(shape[i], 100);
         for (int form = 0; form < 8; form++) {
-            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    shape[i][0],
-                                    shape[i][1],
-                                    shape[i][2],
-                                    form % 3,
-                                    form == 5 ? 2 : 1,
-                                    form % 4 == 3 ? -1 : form % 2};
+            const struct shape s = of_form(form, shape[i][0], shape[i][1], shape[i][2], form % 3,
+                                           form == 5 ? 2 : 1, form % 4 == 3 ? -1 : form % 2);
 
             scheck_sampled(&s);
             if (form < 4)
@@ -161,15 +157,8 @@ static void updates_of_large_c(void **state) {
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         shrink(shape[i], 100);
         for (int form = 0; form < 4; form++) {
-            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    UK_NO_TRANSPOSE,
-                                    shape[i][form & 1],
-                                    shape[i][!(form & 1)],
-                                    shape[i][2],
-                                    form % 3,
-                                    1,
-                                    form - 1};
+            const struct shape s = of_form(form & 3, shape[i][form & 1], shape[i][!(form & 1)], shape[i][2],
+                                           form % 3, 1, form - 1);
 
             scheck(&s, true);
             if (form == 0 || form == 2)
@@ -207,15 +196,8 @@ static void nothing_outside_is_touched(void **state) {
     }
     /* C is transposed, or only scaled. */
     for (int form = 0; form < 16; form++) {
-        const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                form & 8 ? 1003 : 16,
-                                form & 8 ? 16 : 1003,
-                                300,
-                                form % 3,
-                                0,
-                                form % 5 - 1};
+        const struct shape s =
+            of_form(form, form & 8 ? 1003 : 16, form & 8 ? 16 : 1003, 300, form % 3, 0, form % 5 - 1);
 
         sguarded(&s);
         dguarded(&s);
@@ -231,15 +213,8 @@ static void nothing_outside_the_smallest(void **state) {
         const int64_t m = 1 + i % MOST, n = 1 + i / MOST % MOST, k = 1 + i / MOST / MOST;
 
         for (int form = 0; form < 4; form++) {
-            const struct shape s = {(m + n + k) % 2 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                    UK_NO_TRANSPOSE,
-                                    UK_NO_TRANSPOSE,
-                                    m,
-                                    n,
-                                    k,
-                                    form & 1 ? (m + n + k) % 5 : 0,
-                                    1,
-                                    form / 2};
+            const struct shape s =
+                of_form((m + n + k) % 2, m, n, k, form & 1 ? (m + n + k) % 5 : 0, 1, form / 2);
 
             sguarded(&s);
             dguarded(&s);
@@ -271,15 +246,8 @@ static void same_bits(void **state) {
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         shrink(shape[i], 200);
         for (int form = 0; form < 8; form++) {
-            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    shape[i][0],
-                                    shape[i][1],
-                                    shape[i][2],
-                                    form % 2 ? 3 : 0,
-                                    form == 3 ? 1.5 : 1,
-                                    form == 4 ? 0.5 : form % 2};
+            const struct shape s = of_form(form, shape[i][0], shape[i][1], shape[i][2], form % 2 ? 3 : 0,
+                                           form == 3 ? 1.5 : 1, form == 4 ? 0.5 : form % 2);
 
             sidentical(&s);
             if (form % 3 == 0)
@@ -296,16 +264,9 @@ static void few_last_columns(void **state) {
         const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
         const bool rows = i % 3;
         /* Transposes A if row-major, else B. */
-        const enum uk_transpose transposed = i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE;
-        const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
-                                rows ? transposed : UK_NO_TRANSPOSE,
-                                rows ? UK_NO_TRANSPOSE : transposed,
-                                rows ? m : n,
-                                rows ? n : m,
-                                k,
-                                i % 5,
-                                1,
-                                (double)(i / 2 % 2)};
+        const int transposed = i % 7 < 3 ? (rows ? 2 : 4) : 0;
+        const struct shape s =
+            of_form(!rows + transposed, rows ? m : n, rows ? n : m, k, i % 5, 1, (double)(i / 2 % 2));
 
         scheck(&s, true);
         sguarded(&s);
@@ -325,15 +286,8 @@ static void same_bits_of_small(void **state) {
     (void)state;
     for (int form = 0; form < 8; form++)
         for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
-            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    vector[i][0],
-                                    vector[i][1],
-                                    vector[i][2],
-                                    i % 2 ? 3 : 0,
-                                    1,
-                                    (double)(i % 3 / 2)};
+            const struct shape s = of_form(form, vector[i][0], vector[i][1], vector[i][2], i % 2 ? 3 : 0, 1,
+                                           (double)(i % 3 / 2));
 
             sidentical(&s);
             didentical(&s);
@@ -372,15 +326,8 @@ static void epilogues(void **state) {
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         shrink(shape[i], 100);
         for (int form = 0; form < 8; form++) {
-            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                    shape[i][0],
-                                    shape[i][1],
-                                    shape[i][2],
-                                    form % 3,
-                                    1,
-                                    form % 2};
+            const struct shape s =
+                of_form(form, shape[i][0], shape[i][1], shape[i][2], form % 3, 1, form % 2);
 
             /* Both biases, with a scale of 2 or without one. */
             sepilogue(&s, 12 * form + 3);
@@ -391,15 +338,7 @@ static void epilogues(void **state) {
     }
     /* C is transposed. */
     for (int i = 0; i < 4; i++) {
-        const struct shape s = {i & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                                i & 1 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                i & 1 ? UK_NO_TRANSPOSE : UK_TRANSPOSE,
-                                i & 1 ? 1003 : 16,
-                                i & 1 ? 16 : 1003,
-                                300,
-                                i,
-                                1,
-                                i / 2};
+        const struct shape s = of_form(i & 1 ? 3 : 4, i & 1 ? 1003 : 16, i & 1 ? 16 : 1003, 300, i, 1, i / 2);
 
         sepilogue(&s, i);
         depilogue(&s, i);

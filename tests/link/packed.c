@@ -4,17 +4,12 @@
  * interpreted loops, are compared with the interpreter of the program. All values are small integers, so that
  * every order of sums gives the same result.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-#include "tensorize.h"
+#include "run_program.h"
 #include "test_context.h"
 
-enum { MARGIN = 64, SIZES = 4, TENSORS = 5 };
+enum { MARGIN = 64, SIZES = 4 };
 
 #define MATMUL                                                                                            \
     "tensor A f32 [M, K]\ntensor B f32 [K, N] constant\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * " \
@@ -83,12 +78,22 @@ static const struct program {
      {{300001}, {-1}}},
 };
 
-/* ---- operands ---- */
+/* ---- runs ---- */
 
-struct operands {
-    void *memory[TENSORS], *origin[TENSORS];
-    size_t bytes[TENSORS];
-};
+static struct uk_program *parse(const char *text, const int64_t *size, bool defined) {
+    struct uk_program *p = run_parse(context, "packed.uk", text, NULL);
+
+    for (int i = 0; defined && i < uk_program_sizes(p); i++)
+        assert_int_equal(uk_program_define(p, uk_program_size_name(p, i), size[i]), UK_OK);
+    return p;
+}
+
+static void draw(struct random_data *d, struct uk_program *p, const int64_t *size) {
+    *d = (struct random_data){.small = true};
+    memcpy(d->size, size, (size_t)uk_program_sizes(p) * sizeof *size);
+    random_data_fill(d, p, 1);
+    assert_int_equal(d->status, UK_OK);
+}
 
 static void *allocate(size_t bytes, size_t align) {
     void *at = aligned_alloc(align, (bytes + align) / align * align);
@@ -97,106 +102,45 @@ static void *allocate(size_t bytes, size_t align) {
     return at;
 }
 
-/* Stores 0 to 3 in any type; in f16, 1 is 0x3c00, 2 is 0x4000, 3 is 0x4200. */
-static void store(enum uk_type t, char *at, int v) {
-    static const uint16_t halves[] = {0, 0x3c00, 0x4000, 0x4200};
+/* Packed forms of a program's constant tensors, each with margins; NULL for other tensors. */
+struct forms {
+    void *form[RANDOM_DATA_TENSORS];
+    size_t bytes[RANDOM_DATA_TENSORS];
+};
 
-    if (t == UK_F32)
-        *(float *)(void *)at = (float)v;
-    else if (t == UK_F16)
-        *(uint16_t *)(void *)at = halves[v];
-    else if (t == UK_I32)
-        *(int32_t *)(void *)at = v;
-    else
-        *at = (char)v;
-}
+/* Makes the packed forms; their margins must not change. */
+static void pack_all(const struct run *r, const int64_t *size, const struct random_data *d, struct forms *f) {
+    for (int i = 0; i < d->tensors; i++) {
+        const int64_t n = uk_module_packed_bytes(r->module, size, i);
 
-static void make(struct operands *o, const struct uk_program *p, const int64_t *size) {
-    *o = (struct operands){.memory = {NULL}};
-    for (int i = 0; i < uk_program_tensors(p); i++) {
-        const enum uk_type t = uk_program_tensor_type(p, i);
-        const int64_t n = uk_program_tensor_elements(p, i, size);
-
-        assert_true(n >= 0 && i < TENSORS);
-        o->bytes[i] = (size_t)n * uk_type_bytes(t);
-        o->memory[i] = allocate(o->bytes[i] + 4 * MARGIN, 2 * MARGIN);
-        memset(o->memory[i], 0x5a, o->bytes[i] + 4 * MARGIN);
-        o->origin[i] = (char *)o->memory[i] + 2 * MARGIN;
-        for (int64_t k = 0; k < n && !uk_program_tensor_written(p, i); k++)
-            store(t, (char *)o->origin[i] + (size_t)k * uk_type_bytes(t), (int)((k * 7 + k / 5 + i) % 4));
-    }
-}
-
-static void free_operands(struct operands *o) {
-    for (int i = 0; i < TENSORS; i++)
-        free(o->memory[i]);
-}
-
-static bool same(const struct operands *a, const struct operands *b) {
-    bool equal = true;
-
-    for (int i = 0; i < TENSORS; i++)
-        equal &= !a->memory[i] || !memcmp(a->memory[i], b->memory[i], a->bytes[i] + 4 * MARGIN);
-    return equal;
-}
-
-/* ---- runs ---- */
-
-static struct uk_program *parse(const char *text, const int64_t *size, bool defined) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "packed.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
-    for (int i = 0; defined && i < uk_program_sizes(p); i++)
-        assert_int_equal(uk_program_define(p, uk_program_size_name(p, i), size[i]), UK_OK);
-    return p;
-}
-
-/* Makes the packed forms of constant tensors, between margins that must not change; NULL for other
- * tensors. */
-static void pack_all(const struct program *x, struct uk_module *m, const int64_t *size,
-                     const struct operands *o, int tensors, void **form, size_t *bytes) {
-    for (int i = 0; i < tensors; i++) {
-        const int64_t n = uk_module_packed_bytes(m, size, i);
-
-        form[i] = NULL;
         if (n < 0)
             continue;
-        bytes[i] = (size_t)n;
-        form[i] = allocate(bytes[i] + 4 * MARGIN, 2 * MARGIN);
-        memset(form[i], 0xee, bytes[i] + 4 * MARGIN);
-        const int status = uk_module_pack(m, size, i, o->origin[i], (char *)form[i] + 2 * MARGIN);
+        f->bytes[i] = (size_t)n;
+        unsigned char *form = f->form[i] = allocate(f->bytes[i] + 4 * MARGIN, 2 * MARGIN);
+        memset(form, 0xee, f->bytes[i] + 4 * MARGIN);
+        void *source = allocate(d->bytes[i], 2 * MARGIN); /* as aligned as a program asks for */
+        memcpy(source, d->start[i] + RANDOM_DATA_MARGIN, d->bytes[i]);
+        const int status = uk_module_pack(r->module, size, i, source, form + 2 * MARGIN);
 
+        free(source);
         if (status)
-            fail_msg("%s: packing tensor %d: %d %s", x->what, i, status, uk_context_message(context));
+            fail_msg("%s: packing tensor %d: %d %s", r->repeat_arguments, i, status,
+                     uk_context_message(context));
         for (size_t k = 0; k < 2 * MARGIN; k++)
-            if (((unsigned char *)form[i])[k] != 0xee ||
-                ((unsigned char *)form[i])[2 * MARGIN + bytes[i] + k] != 0xee)
-                fail_msg("%s: what packs tensor %d writes outside of its form", x->what, i);
+            if (form[k] != 0xee || form[2 * MARGIN + f->bytes[i] + k] != 0xee)
+                fail_msg("%s: the code that packs tensor %d writes outside of its form", r->repeat_arguments,
+                         i);
     }
 }
 
-/* Calls the module with packed constants; the results must be the interpreter's. */
-static void check_call(const struct program *x, struct uk_program *p, struct uk_module *m,
-                       const int64_t *size, const int64_t *given, void **form) {
-    struct operands wanted, got;
-    void *argument[TENSORS];
-    const double scalar = 2;
+/* Calls the module with packed constants. */
+static int call_packed(const struct run *r, const int64_t *sizes, struct random_data *d) {
+    const struct forms *f = r->device;
+    void *argument[RANDOM_DATA_TENSORS];
 
-    make(&wanted, p, size);
-    make(&got, p, size);
-    if (uk_program_interpret(p, size, &scalar, wanted.origin))
-        fail_msg("%s: %s", x->what, uk_context_message(context));
-    for (int i = 0; i < uk_program_tensors(p); i++)
-        argument[i] = form[i] ? (char *)form[i] + 2 * MARGIN : got.origin[i];
-    const int status = uk_module_call(m, given, &scalar, argument);
-    if (status)
-        fail_msg("%s: the function returns %d: %s", x->what, status, uk_context_message(context));
-    if (!same(&wanted, &got))
-        fail_msg("%s, %lld %lld %lld %lld: another result than the interpreter's", x->what,
-                 (long long)size[0], (long long)size[1], (long long)size[2], (long long)size[3]);
-    free_operands(&wanted);
-    free_operands(&got);
+    for (int i = 0; i < d->tensors; i++)
+        argument[i] = f->form[i] ? (char *)f->form[i] + 2 * MARGIN : d->origin[i];
+    return uk_module_call(r->module, sizes, d->scalar, argument);
 }
 
 /* Adds the automatic schedule to a program that has no steps. */
@@ -214,35 +158,38 @@ static void keep_steps(struct uk_program *p, const struct uk_options *o) {
  * between their parts. */
 static void run_on(const struct program *x, const char *target, bool has_code, const int64_t *size,
                    bool defined) {
-    const struct uk_options code = {.target = target}, loops = {.target = target, .interpret = true};
-    struct uk_program *p = parse(x->text, size, defined);
-    const int64_t *given = defined ? NULL : size;
-    void *form[2][TENSORS] = {{NULL}};
-    const int tensors = uk_program_tensors(p);
-    size_t bytes[2][TENSORS];
-    struct operands o;
+    struct forms forms[2] = {0};
+    struct run r = {.context = context,
+                    .program = parse(x->text, size, defined),
+                    .options = {.target = target},
+                    .call = call_packed,
+                    .repeat_arguments = x->what};
+    struct random_data d;
 
-    keep_steps(p, &code);
-    make(&o, p, size);
+    keep_steps(r.program, &r.options);
+    draw(&d, r.program, size);
     for (int by_code = 0; by_code <= has_code; by_code++) {
-        struct uk_module *m;
-
-        if (uk_compile(p, by_code ? &code : &loops, &m))
+        r.options.interpret = !by_code;
+        r.device = &forms[by_code];
+        if (run_compile(&r))
             fail_msg("%s for %s: %s", x->what, target, uk_context_message(context));
-        pack_all(x, m, given, &o, tensors, form[by_code], bytes[by_code]);
-        check_call(x, p, m, size, given, form[by_code]);
-        uk_module_destroy(m);
+        pack_all(&r, defined ? NULL : size, &d, &forms[by_code]);
+        run_is_right(&r, &d);
+        uk_module_destroy(r.module);
+        r.module = NULL;
     }
-    for (int i = 0; i < tensors; i++) {
-        if (has_code && form[0][i] &&
-            (bytes[0][i] != bytes[1][i] || memcmp(form[0][i], form[1][i], bytes[0][i] + 4 * MARGIN)))
+    assert_int_equal(r.wrong, 0);
+    for (int i = 0; i < d.tensors; i++) {
+        if (has_code && forms[0].form[i] &&
+            (forms[0].bytes[i] != forms[1].bytes[i] ||
+             memcmp(forms[0].form[i], forms[1].form[i], forms[0].bytes[i] + 4 * MARGIN)))
             fail_msg("%s for %s: the interpreter makes another form of tensor %d than code", x->what, target,
                      i);
-        free(form[0][i]);
-        free(form[1][i]);
+        free(forms[0].form[i]);
+        free(forms[1].form[i]);
     }
-    free_operands(&o);
-    uk_program_destroy(p);
+    random_data_free(&d);
+    run_end(&r);
 }
 
 static void results(void **state) {
@@ -345,19 +292,19 @@ static void bundle(void **state) {
                             loops = {.target = "native", .interpret = true};
     struct uk_program *p = parse(MATMUL, size, true);
     struct uk_module *m;
-    struct operands wanted, got;
-    char *form;
+    struct random_data d;
+    char *form, where[64];
     int (*run)(const float *, float *);
 
     (void)state;
     keep_steps(p, &code);
-    make(&wanted, p, size);
-    make(&got, p, size);
+    draw(&d, p, size);
+    random_data_begin(&d);
     if (uk_compile(p, &loops, &m))
         fail_msg("%s", uk_context_message(context));
     const size_t bytes = (size_t)uk_module_packed_bytes(m, NULL, 1);
     form = allocate(bytes, 64);
-    assert_int_equal(uk_module_pack(m, NULL, 1, got.origin[1], form), UK_OK);
+    assert_int_equal(uk_module_pack(m, NULL, 1, d.origin[1], form), UK_OK);
     uk_module_destroy(m);
     struct uk_constant weights = {.name = "weights", .bytes = form, .length = bytes};
     struct uk_bundle b = {
@@ -377,16 +324,14 @@ static void bundle(void **state) {
         fail_msg("%s", uk_context_message(context));
     void *at = uk_module_find(m, "run");
     memcpy(&run, &at, sizeof run);
-    assert_int_equal(run(got.origin[0], got.origin[2]), UK_OK);
-    assert_int_equal(uk_program_interpret(p, size, NULL, wanted.origin), UK_OK);
-    assert_true(same(&wanted, &got));
+    assert_int_equal(run(d.origin[0], d.origin[2]), UK_OK);
+    assert_true(random_data_matches(&d, p, where));
     uk_module_destroy(m);
     weights.name = "packed_pack_B";
     assert_int_equal(uk_compile_bundle(&b, &code, &m), UK_INVALID_ARGUMENT);
     assert_non_null(strstr(uk_context_message(context), "packed_pack_B"));
     free(form);
-    free_operands(&wanted);
-    free_operands(&got);
+    random_data_free(&d);
     uk_program_destroy(p);
 }
 
