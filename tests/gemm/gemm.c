@@ -78,20 +78,6 @@ static const int64_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  13, 14, 15, 16,  17,
 enum { SIZES = sizeof sizes / sizeof *sizes };
 static const double factors[] = {0, 1, -1, 2};
 
-/* A case whose layout and transposes are bits 0, 1 and 2 of `form`. */
-static struct shape of_form(int64_t form, int64_t m, int64_t n, int64_t k, int64_t pad, double alpha,
-                            double beta) {
-    return (struct shape){form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                          form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                          form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                          m,
-                          n,
-                          k,
-                          pad,
-                          alpha,
-                          beta};
-}
-
 /* Draws a random case such that each entry of every list occurs. */
 static struct shape draw(int64_t i) {
     struct shape s = of_form(i, sizes[next() % SIZES], 0, 0, 0, 1, 0);

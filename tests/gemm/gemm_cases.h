@@ -160,15 +160,7 @@ static void F(nothing_is_read)(const struct shape *s, struct F(data) * d) {
 }
 
 static void F(nan_case)(int64_t m, int64_t n, int64_t k, int form) {
-    const struct shape s = {form & 1,
-                            form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                            form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                            m,
-                            n,
-                            k,
-                            1,
-                            1,
-                            0};
+    const struct shape s = of_form(form, m, n, k, 1, 1, 0);
     struct shape t = s;
     struct F(data) d;
 

@@ -112,17 +112,6 @@ static int different_workspaces(void) {
 
 static const struct uk_gemm_options both_packed = {.a_packed = true, .b_packed = true};
 
-static struct shape of_form(int form, const int64_t size[3], double alpha, double beta) {
-    return (struct shape){.layout = form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
-                          .ta = form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                          .tb = form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                          .m = size[0],
-                          .n = size[1],
-                          .k = size[2],
-                          .alpha = alpha,
-                          .beta = beta};
-}
-
 /* Small products, vectors, inner products, tiles with full and partial rows and columns, and transposed C. */
 static void lines_lie_between_pages(void **state) {
     static const int64_t size[][3] = {{1, 1, 1},    {3, 5, 4},    {7, 33, 20},   {14, 48, 31},  {31, 30, 29},
@@ -133,7 +122,7 @@ static void lines_lie_between_pages(void **state) {
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
         for (int form = 0; form < 8; form += part() > 1 ? 3 : 1) {
             const double alpha = (i + form) % 4 ? 1 : form % 3 - 1, beta = (double)((i + form) % 3);
-            const struct shape s = of_form(form, size[i], alpha, beta);
+            const struct shape s = of_form(form, size[i][0], size[i][1], size[i][2], 0, alpha, beta);
 
             for (int at_end = 0; at_end < 2; at_end++) {
                 splaced(&s, 0, at_end, NULL);
@@ -166,7 +155,7 @@ static void tiles_pack_the_next_panel(void **state) {
     for (int64_t rows = 53; rows <= 56; rows++)
         for (int column_major = 0; column_major < 2; column_major++) {
             const int64_t m = column_major ? 230 : rows, n = column_major ? rows : 230;
-            const struct shape s = of_form(column_major, (int64_t[]){m, n, 140}, 1, 1);
+            const struct shape s = of_form(column_major, m, n, 140, 0, 1, 1);
 
             for (int at_end = 0; at_end < 2; at_end++) {
                 packing_runs = 0;
@@ -195,7 +184,7 @@ static void first_rows_keep_clear_of_panels(void **state) {
     smaller.cache[UK_L2].size /= 16;
     smaller.cache[UK_LLC].size /= 16;
     for (int64_t k = 65; k <= 160; k += part() > 1 ? 9 : 3) {
-        const struct shape s = of_form(0, (int64_t[]){70, 200, k}, 1, k % 2);
+        const struct shape s = of_form(0, 70, 200, k, 0, 1, k % 2);
 
         splaced(&s, 8192, false, NULL);
         dplaced(&s, 8192, false, NULL);
@@ -218,7 +207,7 @@ static void offsets_need_more_than_32_bits(void **state) {
         /* The last but one has enough work for tiles, and few enough columns that they read A in place. The
          * last has enough work that two threads share the vector. */
         for (int form = 0; form < (size[i][0] == 600 ? 2 : 8); form++) {
-            const struct shape s = of_form(form, size[i], 1, form % 2);
+            const struct shape s = of_form(form, size[i][0], size[i][1], size[i][2], 0, 1, form % 2);
             int64_t most = s.m < s.n ? s.n : s.m;
 
             most = most < s.k ? s.k : most;
@@ -237,7 +226,8 @@ static void batches_go_down_and_far(void **state) {
     for (int i = 0; i < 5; i++) {
         shrink(size[i], 4);
         for (int down = 0; down < 8; down++) {
-            const struct shape s = of_form(i < 3 ? down ^ 5 : 6, size[i], 1, down % 2);
+            const struct shape s =
+                of_form(i < 3 ? down ^ 5 : 6, size[i][0], size[i][1], size[i][2], 0, 1, down % 2);
             const size_t far = sizeof(void *) > 4 ? (size_t)3 << 30 : 0;
 
             atomic_store(&runs, 0);

@@ -313,15 +313,7 @@ static void F(wrong)(void) {
 
 static void F(no_memory)(void) {
     for (int form = 0; form < 8; form++) {
-        const struct shape s = {form & 1,
-                                form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                600,
-                                700,
-                                800,
-                                0,
-                                1,
-                                1};
+        const struct shape s = of_form(form, 600, 700, 800, 0, 1, 1);
         struct F(data) d;
         enum uk_status status;
 
@@ -346,11 +338,8 @@ static void F(no_memory_for_small)(void) {
         {9, 20, 200}, {30, 100, 120}, {64, 64, 64}, {5, 33, 250}, {40, 31, 127}};
 
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
-        const struct shape s = {UK_ROW_MAJOR, i % 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
-                                UK_TRANSPOSE, shape[i][0],
-                                shape[i][1],  shape[i][2],
-                                (int64_t)i,   1,
-                                i % 3 ? 1 : 0};
+        const struct shape s =
+            of_form(i % 2 ? 6 : 4, shape[i][0], shape[i][1], shape[i][2], (int64_t)i, 1, i % 3 ? 1 : 0);
         struct uk_gemm_plan plan;
         struct F(data) d;
 

@@ -68,6 +68,20 @@ struct shape {
     double alpha, beta;
 };
 
+/* A case whose layout and transposes are bits 0, 1 and 2 of `form`. */
+static inline struct shape of_form(int64_t form, int64_t m, int64_t n, int64_t k, int64_t pad, double alpha,
+                                   double beta) {
+    return (struct shape){form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                          form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                          form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                          m,
+                          n,
+                          k,
+                          pad,
+                          alpha,
+                          beta};
+}
+
 static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
