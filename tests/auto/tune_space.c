@@ -156,12 +156,11 @@ static void start_refused(void **state) {
     const struct uk_options no_loops = {.target = "x86_64-avx2", .require_kernels = true};
     const struct uk_options unknown = {.target = "pdp11"};
     static const char text[] = "tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n";
-    struct uk_program *p;
+    struct uk_program *p = parse_text(text);
     char *steps;
     int cursor = 0;
 
     (void)state;
-    assert_int_equal(uk_program_parse(context, "softly.uk", text, strlen(text), &p), UK_OK);
     assert_int_equal(uk_schedule_start(p, &no_loops, &cursor, &steps), UK_NO_MATCH);
     assert_null(steps);
     assert_non_null(strstr(uk_context_message(context), "do not require kernels"));

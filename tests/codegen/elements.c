@@ -307,11 +307,10 @@ static void workspace_is_given_back(void **state) {
     enum { CALLS = 1000, BYTES = 5000 * 8 };
     static int32_t x[9], y[5000];
     static int64_t i[5000];
-    struct uk_program *p;
+    struct uk_program *p = parse_text(text);
     struct uk_module *m;
 
     (void)state;
-    assert_int_equal(uk_program_parse(context, "f.uk", text, strlen(text), &p), UK_OK);
     assert_int_equal(uk_compile(p, NULL, &m), UK_OK);
     const size_t held = mallinfo2().uordblks;
     for (int k = 0; k < CALLS; k++)

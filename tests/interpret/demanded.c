@@ -10,10 +10,6 @@
 #include "same_element.h"
 #include "test_context.h"
 
-static struct uk_program *parsed(const char *text) {
-    return run_parse(context, "p.uk", text, NULL);
-}
-
 /* ---- values ---- */
 
 static void compare(struct random_data *d, struct uk_program *p, int tensor, int64_t count,
@@ -49,7 +45,7 @@ static void elements_of_random_programs(void **state) {
 
         random_program_make(&r);
         uk_put(&text, "%s%s", r.head.text, r.body.text);
-        struct uk_program *p = parsed(text.text);
+        struct uk_program *p = parse_text(text.text);
         random_data_make(&d, p, seed, (int)(seed % RANDOM_DATA_SHAPES));
         const bool good = !d.status;
         random_data_begin(&d);
@@ -85,7 +81,7 @@ static void elements_of_random_programs(void **state) {
  * computes; target NULL: this CPU. */
 static double error_on(const char *target, const char *text, const float *x, const float *y, float *value) {
     const struct uk_options options = {.target = target};
-    struct uk_program *p = parsed(text);
+    struct uk_program *p = parse_text(text);
     const enum uk_type type = uk_program_tensor_type(p, 2);
     char result[32] = {0}, got[8];
     double error = -1;
@@ -203,7 +199,7 @@ static void ties_have_a_step(void **state) {
 
 /* A subscript out of bounds is refused only if a requested element needs it. */
 static void subscripts_are_checked_where_needed(void **state) {
-    struct uk_program *p = parsed("tensor x f32 [4]\ntensor y f32 [6]\ny[i] = x[2*i - 4]\n");
+    struct uk_program *p = parse_text("tensor x f32 [4]\ntensor y f32 [6]\ny[i] = x[2*i - 4]\n");
     float x[4] = {1, 2, 3, 4}, y[6] = {0}, value;
     double error;
 
@@ -229,8 +225,8 @@ static void subscripts_are_checked_where_needed(void **state) {
  * whichever element is requested. */
 static void subscripts_are_elements(void **state) {
     struct uk_program *p =
-        parsed("tensor x f32 [5]\ntensor k i64 [3]\ntensor y f32 [3]\ntemp j i64 [3]\ntemp t f32 [5]\n"
-               "t[i] = 2 * x[i]\nj[i] = k[i] + 1\ny[i] = t[j[i]] + x[wrap(k[i])]\n");
+        parse_text("tensor x f32 [5]\ntensor k i64 [3]\ntensor y f32 [3]\ntemp j i64 [3]\ntemp t f32 [5]\n"
+                   "t[i] = 2 * x[i]\nj[i] = k[i] + 1\ny[i] = t[j[i]] + x[wrap(k[i])]\n");
     float x[5] = {1, 2, 3, 4, 5}, y[3] = {0}, value[2];
     int64_t k[3] = {3, 0, -1};
     double error[2];

@@ -12,18 +12,10 @@
 #include "random.h"
 #include "test_context.h"
 
-static struct uk_program *parse(const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "f.uk", text, strlen(text), &p) != UK_OK)
-        fail_msg("%s\n%s", uk_context_message(context), text);
-    return p;
-}
-
 /* Runs the program. Returns its status. */
 static enum uk_status run(const char *text, const int64_t *sizes, const double *scalars,
                           void *const *tensors) {
-    struct uk_program *p = parse(text);
+    struct uk_program *p = parse_text(text);
     enum uk_status status = uk_program_interpret(p, sizes, scalars, tensors);
 
     uk_program_destroy(p);
@@ -382,9 +374,9 @@ static void forms_of_a_declaration(void **state) {
 
 /* for i in 0 .. N step 2 parallel { let x = i + 1; buffer W[x]; if x < N call k on two elements } */
 static void loops_run(void **state) {
-    struct uk_program *p = parse("intrinsic k\n  tensor a f32 [I]\n  tensor c f32 [I]\n  assume I == 2\n"
-                                 "  c[i] = a[i] + a[i]\n  compute void k(ptr a, ptr c)\nend\n"
-                                 "tensor A f32 [N]\ntensor C f32 [N]\nC[i] = A[i]\n");
+    struct uk_program *p = parse_text("intrinsic k\n  tensor a f32 [I]\n  tensor c f32 [I]\n  assume I == 2\n"
+                                      "  c[i] = a[i] + a[i]\n  compute void k(ptr a, ptr c)\nend\n"
+                                      "tensor A f32 [N]\ntensor C f32 [N]\nC[i] = A[i]\n");
     struct uk_arena *a = &p->arena;
     struct uk_var i = {.name = "i", .kind = UK_VAR_LOOP}, x = {.name = "x", .kind = UK_VAR_LOOP};
     struct uk_index *N = uk_index_var(a, p->sizes), *iv = uk_index_var(a, &i), *xv = uk_index_var(a, &x);

@@ -5,10 +5,6 @@
 #include "run_program.h"
 #include "test_context.h"
 
-static struct uk_program *parse(const char *text) {
-    return run_parse(context, "f.uk", text, NULL);
-}
-
 static struct uk_function *lower(struct uk_program *p) {
     const struct uk_options o = {.target = "interp"};
     struct uk_function *f = NULL;
@@ -50,7 +46,7 @@ static void run(struct uk_function *f, const char *message) {
 }
 
 static void none(void **state) {
-    struct uk_program *p = parse(copy);
+    struct uk_program *p = parse_text(copy);
 
     (void)state;
     run(lower(p), NULL);
@@ -59,7 +55,7 @@ static void none(void **state) {
 
 /* Two threads store to one element: the store's subscripts are changed. */
 static void two_writers(void **state) {
-    struct uk_program *p = parse(copy);
+    struct uk_program *p = parse_text(copy);
     struct uk_function *f = lower(p);
     struct uk_node *store = find(f->body, UK_N_STORE, 0);
     struct uk_arena *a = &p->arena;
@@ -80,7 +76,7 @@ static void two_writers(void **state) {
 
 /* A thread reads an element that the previous thread writes, or writes one that it reads. */
 static void writer_and_reader(void **state) {
-    struct uk_program *p = parse(copy);
+    struct uk_program *p = parse_text(copy);
     struct uk_function *f = lower(p);
     struct uk_node *store = find(f->body, UK_N_STORE, 0);
     struct uk_arena *a = &p->arena;
@@ -99,10 +95,10 @@ static void writer_and_reader(void **state) {
 
 /* A launch begins after the previous one has ended: no race between them. */
 static void launches(void **state) {
-    struct uk_program *p =
-        parse("tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nS: Y[i, j] = X[i, j] + 1\n"
-              "T: Y[k, l] += X[l, k]\nschedule\n"
-              "bind S.i block.x\nbind S.j thread.x\nreorder T.l T.k\nbind T.l block.x\nbind T.k thread.x\n");
+    struct uk_program *p = parse_text(
+        "tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nS: Y[i, j] = X[i, j] + 1\n"
+        "T: Y[k, l] += X[l, k]\nschedule\n"
+        "bind S.i block.x\nbind S.j thread.x\nreorder T.l T.k\nbind T.l block.x\nbind T.k thread.x\n");
 
     (void)state;
     run(lower(p), NULL);
@@ -111,10 +107,11 @@ static void launches(void **state) {
 
 /* Accesses of a declared kernel count as accesses of the thread that calls it. */
 static void calls(void **state) {
-    struct uk_program *p = parse("intrinsic k\n  tensor a f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i]\n"
-                                 "  compute void k(ptr a, ptr c)\nend\n"
-                                 "tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nY[i, j] = X[i, j]\nschedule\n"
-                                 "bind i block.x\nsplit j 4 -> jo ji\nbind jo thread.x\ntensorize ji k\n");
+    struct uk_program *p =
+        parse_text("intrinsic k\n  tensor a f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i]\n"
+                   "  compute void k(ptr a, ptr c)\nend\n"
+                   "tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nY[i, j] = X[i, j]\nschedule\n"
+                   "bind i block.x\nsplit j 4 -> jo ji\nbind jo thread.x\ntensorize ji k\n");
     struct uk_function *f = lower(p);
     struct uk_node *call = find(f->body, UK_N_CALL, 0);
 
@@ -170,7 +167,7 @@ static enum uk_status run_product(struct uk_function *f) {
 
 /* Each barrier is needed: without it, a race is reported. `expected`: the number of barriers. */
 static void drop_each(const char *text, int expected) {
-    struct uk_program *p = parse(text);
+    struct uk_program *p = parse_text(text);
     struct uk_function *f = lower(p);
     int barriers = 0;
 
@@ -202,7 +199,7 @@ static struct uk_program *pipelined(int slots, struct uk_function **f) {
 
     uk_put(&t, "%spipeline ko %d\n", product, slots);
     assert_non_null(t.text);
-    struct uk_program *p = parse(t.text);
+    struct uk_program *p = parse_text(t.text);
     *f = lower(p);
     uk_text_free(t.text);
     return p;
@@ -245,9 +242,9 @@ static void pipelines(void **state) {
 /* Elements that two threads read and none writes need no barrier, nor those that only one thread uses. */
 static void no_barrier(void **state) {
     struct uk_program *p =
-        parse("tensor X f32 [M, 64]\ntemp T f32 [M, 64]\ntensor Y f32 [M, 64]\n"
-              "T[m, i] = X[m, i] + 1\nY[m, i] = T[m, i] * T[m, i]\nschedule\n"
-              "compute_at T Y.m\nbind Y.m block.x\nbind Y.i thread.x\nbind T.i thread.x\n");
+        parse_text("tensor X f32 [M, 64]\ntemp T f32 [M, 64]\ntensor Y f32 [M, 64]\n"
+                   "T[m, i] = X[m, i] + 1\nY[m, i] = T[m, i] * T[m, i]\nschedule\n"
+                   "compute_at T Y.m\nbind Y.m block.x\nbind Y.i thread.x\nbind T.i thread.x\n");
     struct uk_function *f = lower(p);
     int number = 0;
 

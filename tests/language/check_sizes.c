@@ -6,20 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tensorize.h"
+#include "test_context.h"
 
 enum { MOST_TENSORS = 4, ROOM = 4096 };
 
-static struct uk_context *context;
 static float memory[MOST_TENSORS][ROOM];
-
-static struct uk_program *parse(const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
-        fail_msg("%s\n%s", uk_context_message(context), text);
-    return p;
-}
 
 /* message: a part of the refusal's message; NULL: the sizes are accepted. */
 static void answers(struct uk_program *p, const struct uk_options *o, const int64_t *sizes,
@@ -39,15 +30,15 @@ static void answers(struct uk_program *p, const struct uk_options *o, const int6
 
 static void conditions_are_named(void **state) {
     /* sizes: N, H, lda, P, M, K */
-    struct uk_program *p = parse("size N, H, lda, P, M, K\n"
-                                 "tensor X f32 [N, H]\n"
-                                 "tensor A f32 [M, K] stride [lda, 1]\n"
-                                 "tensor Y f32 [N, P]\n"
-                                 "tensor Z f32 [M]\n"
-                                 "assume P == (H + 1) / 2\n"
-                                 "Y[n, p] = X[n, 2 * p]\n"
-                                 "Z[m] = A[m, 4] + A[m, K - 6]\n"
-                                 "Z[m] += X[0, m + 2]\n");
+    struct uk_program *p = parse_text("size N, H, lda, P, M, K\n"
+                                      "tensor X f32 [N, H]\n"
+                                      "tensor A f32 [M, K] stride [lda, 1]\n"
+                                      "tensor Y f32 [N, P]\n"
+                                      "tensor Z f32 [M]\n"
+                                      "assume P == (H + 1) / 2\n"
+                                      "Y[n, p] = X[n, 2 * p]\n"
+                                      "Z[m] = A[m, 4] + A[m, K - 6]\n"
+                                      "Z[m] += X[0, m + 2]\n");
 
     (void)state;
     answers(p, NULL, (int64_t[]){3, 7, 8, 4, 5, 8}, NULL);
@@ -70,7 +61,7 @@ static void conditions_are_named(void **state) {
     /* Nothing is accessed, so strides do not matter. */
     answers(p, NULL, (int64_t[]){3, 7, 1, 4, 0, 5}, NULL);
     uk_program_destroy(p);
-    p = parse("tensor X f32 [N]\ntensor Y f32 [N - 4]\nY[n] = X[n + 4]\n");
+    p = parse_text("tensor X f32 [N]\ntensor Y f32 [N - 4]\nY[n] = X[n + 4]\n");
     answers(p, NULL, (int64_t[]){9}, NULL);
     answers(
         p, NULL, (int64_t[]){3},
@@ -80,22 +71,22 @@ static void conditions_are_named(void **state) {
 
 /* A kernel with its size in 8 bits. */
 static void kernels_have_conditions(void **state) {
-    struct uk_program *p = parse("pragma import c \"\"\"\n"
-                                 "void short_sum(signed char n, const float *a, float *c) {\n"
-                                 "    for (int i = 0; i < n; i++) c[i] = a[i] + a[i];\n"
-                                 "}\n"
-                                 "\"\"\"\n"
-                                 "intrinsic short_sum\n"
-                                 "  tensor a f32 [I]\n"
-                                 "  tensor c f32 [I]\n"
-                                 "  c[i] = a[i] + a[i]\n"
-                                 "  compute void short_sum(i8 I, ptr a, ptr c)\n"
-                                 "end\n"
-                                 "tensor X f32 [N]\n"
-                                 "tensor Y f32 [N]\n"
-                                 "Y[i] = X[i] + X[i]\n"
-                                 "schedule\n"
-                                 "  tensorize Y.i short_sum\n");
+    struct uk_program *p = parse_text("pragma import c \"\"\"\n"
+                                      "void short_sum(signed char n, const float *a, float *c) {\n"
+                                      "    for (int i = 0; i < n; i++) c[i] = a[i] + a[i];\n"
+                                      "}\n"
+                                      "\"\"\"\n"
+                                      "intrinsic short_sum\n"
+                                      "  tensor a f32 [I]\n"
+                                      "  tensor c f32 [I]\n"
+                                      "  c[i] = a[i] + a[i]\n"
+                                      "  compute void short_sum(i8 I, ptr a, ptr c)\n"
+                                      "end\n"
+                                      "tensor X f32 [N]\n"
+                                      "tensor Y f32 [N]\n"
+                                      "Y[i] = X[i] + X[i]\n"
+                                      "schedule\n"
+                                      "  tensorize Y.i short_sum\n");
     const struct uk_options o = {.require_kernels = true};
 
     (void)state;
@@ -170,8 +161,5 @@ int main(void) {
         cmocka_unit_test(empty_texts),
     };
 
-    context = uk_context_create();
-    int failed = context ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

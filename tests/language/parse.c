@@ -7,16 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "random.h"
-#include "tensorize.h"
+#include "test_context.h"
 #include "text_cases.h"
-
-static struct uk_program *parse(struct uk_context *c, const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(c, "f.uk", text, strlen(text), &p) != UK_OK)
-        fail_msg("%s\n%s", uk_context_message(c), text);
-    return p;
-}
 
 static void expect_prints(struct uk_program *p, const char *expected) {
     char *text;
@@ -28,7 +20,7 @@ static void expect_prints(struct uk_program *p, const char *expected) {
 
 static void expect_printed(const char *text, const char *expected) {
     struct uk_context *c = uk_context_create();
-    struct uk_program *p = parse(c, text);
+    struct uk_program *p = parse_in(c, "f.uk", text);
 
     expect_prints(p, expected);
     uk_program_destroy(p);
@@ -143,7 +135,8 @@ static void damaged_texts_are_survived(void **state) {
 static void schedules_are_replaced(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
-    struct uk_program *p = parse(c, "tensor A f32 [N]\nA[i] = 1\nschedule\n  split i 4 -> io ii\n");
+    struct uk_program *p =
+        parse_in(c, "f.uk", "tensor A f32 [N]\nA[i] = 1\nschedule\n  split i 4 -> io ii\n");
     const char *good = "schedule\n  split i 8 -> a b\n", *bad = "split i 8 -> a\n",
                *twice = "split i 8 -> a a\n";
 
@@ -217,7 +210,8 @@ static void questions_are_answered(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
     struct uk_program *p =
-        parse(c, "size M = 4, K\ntensor A f32 [M, K] stride [lda, 1]\nscalar s f64\ntemp T f32 [M]\n"
+        parse_in(c, "f.uk",
+                 "size M = 4, K\ntensor A f32 [M, K] stride [lda, 1]\nscalar s f64\ntemp T f32 [M]\n"
                  "tensor C i8 [K]\nC[k] = 1\n");
 
     assert_int_equal(uk_program_sizes(p), 3);

@@ -5,19 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tensorize.h"
+#include "test_context.h"
 
 enum { MOST_SIZES = 4 };
-
-static struct uk_context *context;
-
-static struct uk_program *parse(const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
-        fail_msg("%s\n%s", uk_context_message(context), text);
-    return p;
-}
 
 /* In place of an array of which nothing is known. */
 static const int64_t *const none;
@@ -51,8 +41,8 @@ static void solves(struct uk_program *p, const int64_t *const *extents, const in
 
 static void shapes_give_sizes(void **state) {
     /* sizes: M, K, lda, N */
-    struct uk_program *p = parse("tensor A f32 [M, K] stride [lda, 1]\ntensor B f32 [K, N]\n"
-                                 "tensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n");
+    struct uk_program *p = parse_text("tensor A f32 [M, K] stride [lda, 1]\ntensor B f32 [K, N]\n"
+                                      "tensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n");
     const int64_t *const *extents = ARRAYS(DIMS(3, 4), DIMS(4, 5), none);
 
     (void)state;
@@ -93,8 +83,8 @@ static void shapes_give_sizes(void **state) {
 static void expressions_and_assumptions_give_sizes(void **state) {
     /* sizes: N, P, Q, ld */
     struct uk_program *p =
-        parse("size N, P, Q\ntensor X f32 [2 * N + 1]\ntensor Y f32 [P, Q] stride [1, 2 * ld]\n"
-              "assume P == (N + 1) / 2 and Q + P == N\nY[p, q] = X[2 * p + q]\n");
+        parse_text("size N, P, Q\ntensor X f32 [2 * N + 1]\ntensor Y f32 [P, Q] stride [1, 2 * ld]\n"
+                   "assume P == (N + 1) / 2 and Q + P == N\nY[p, q] = X[2 * p + q]\n");
 
     (void)state;
     solves(p, ARRAYS(DIMS(15), none), NULL, NULL, DIMS(7, 4, 3, 2), NULL);
@@ -113,7 +103,7 @@ static void expressions_and_assumptions_give_sizes(void **state) {
 }
 
 static void memory_is_described(void **state) {
-    struct uk_program *p = parse(
+    struct uk_program *p = parse_text(
         "tensor A f32 [M, N] layout (m, n) -> [m / 4, n, m % 4] align 64\ntensor W i8 [N] over [N + 3] "
         "constant\n"
         "scalar s f64\ntensor C f16 [M, N] stride [1, ldc]\nC[m, n] += f16(A[m, n] * f32(W[n])) + f16(s)\n");
@@ -149,9 +139,5 @@ int main(void) {
         cmocka_unit_test(memory_is_described),
     };
 
-    context = uk_context_create();
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

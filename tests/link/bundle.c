@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "tensorize.h"
+#include "test_context.h"
 
 enum { N = 40, BYTES = 5 };
 
@@ -89,22 +89,14 @@ struct made {
     struct uk_bundle bundle;
 };
 
-static struct uk_program *parsed(struct uk_context *c, const char *file, const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(c, file, text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(c));
-    return p;
-}
-
 static void make(struct made *m) {
     for (int i = 0; i < N; i++)
         weights[i] = (float)(i + 1);
     for (size_t i = 0; i < sizeof far; i++)
         far[i] = (unsigned char)(i % 251);
     m->context = uk_context_create();
-    m->program[0] = parsed(m->context, "scale.uk", scale_text);
-    m->program[1] = parsed(m->context, "sum.uk", sum_text);
+    m->program[0] = parse_in(m->context, "scale.uk", scale_text);
+    m->program[1] = parse_in(m->context, "sum.uk", sum_text);
     m->bundle = (struct uk_bundle){
         .programs = m->program,
         .count = 2,

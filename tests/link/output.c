@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "tensorize.h"
+#include "test_context.h"
 
 #define TARGET "x86_64-avx2"
 
@@ -26,14 +26,6 @@ static const char scale_text[] = "scalar s f32\n"
                                  "tensor Y f32 [N]\n"
                                  "Y[i] = s * X[i]\n";
 static const struct uk_options plain = {.target = TARGET};
-
-static struct uk_program *parsed(struct uk_context *c, const char *file, const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(c, file, text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(c));
-    return p;
-}
 
 static void check_functions(void *matmul_code, void *scale_code) {
     const float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
@@ -54,7 +46,7 @@ static void check_functions(void *matmul_code, void *scale_code) {
 
 static void several_in_one_module(void **state) {
     struct uk_context *c = uk_context_create();
-    struct uk_program *p[] = {parsed(c, "matmul.uk", matmul_text), parsed(c, "scale.uk", scale_text)};
+    struct uk_program *p[] = {parse_in(c, "matmul.uk", matmul_text), parse_in(c, "scale.uk", scale_text)};
     struct uk_module *m;
     const float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
     float result[4];
@@ -103,9 +95,12 @@ static void refused(struct uk_program *const p[], int count, const struct uk_opt
 static void refusals(void **state) {
     struct uk_context *c = uk_context_create(), *other = uk_context_create();
     const struct uk_options strict = {.target = TARGET, .require_kernels = true};
-    struct uk_program *p = parsed(c, "matmul.uk", matmul_text), *far = parsed(other, "scale.uk", scale_text);
-    struct uk_program *same = parsed(c, "a/matmul.uk", scale_text), *libc = parsed(c, "free.uk", scale_text);
-    struct uk_program *odd = parsed(c, "odd.uk", "tensor X f64 [N]\ntensor Y f64 [N]\nY[i] = X[i] * X[i]\n");
+    struct uk_program *p = parse_in(c, "matmul.uk", matmul_text),
+                      *far = parse_in(other, "scale.uk", scale_text);
+    struct uk_program *same = parse_in(c, "a/matmul.uk", scale_text),
+                      *libc = parse_in(c, "free.uk", scale_text);
+    struct uk_program *odd =
+        parse_in(c, "odd.uk", "tensor X f64 [N]\ntensor Y f64 [N]\nY[i] = X[i] * X[i]\n");
     struct uk_module *m;
 
     (void)state;
@@ -136,7 +131,7 @@ static void refusals(void **state) {
 
 static char *emitted(enum uk_emit what, size_t *length) {
     struct uk_context *c = uk_context_create();
-    struct uk_program *p[] = {parsed(c, "matmul.uk", matmul_text), parsed(c, "scale.uk", scale_text)};
+    struct uk_program *p[] = {parse_in(c, "matmul.uk", matmul_text), parse_in(c, "scale.uk", scale_text)};
     char *bytes;
 
     if (uk_emit_programs(p, 2, &plain, what, &bytes, length))
@@ -186,7 +181,7 @@ static void constants_of_headers(void **state) {
     const struct uk_options work = {.target = TARGET, .workspace_argument = true};
     struct uk_context *c = uk_context_create();
     struct uk_program *p =
-        parsed(c, "add.uk", "tensor X f32 [N, M]\ntensor Y f32 [N, M]\nY[i, j] = X[i, j]\n");
+        parse_in(c, "add.uk", "tensor X f32 [N, M]\ntensor Y f32 [N, M]\nY[i, j] = X[i, j]\n");
     size_t length;
     char *header;
 

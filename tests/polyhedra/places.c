@@ -69,20 +69,12 @@ static const char *const taken_texts[] = {
     "high: T[i + N + 1] = 0 where i < 1\nY[i] = T[i]\n",
 };
 
-static struct uk_program *parse(const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
-        fail_msg("%s\n%s", uk_context_message(context), text);
-    return p;
-}
-
 static void messages(void **state) {
     struct uk_module *m;
 
     (void)state;
     for (size_t i = 0; i < sizeof refused_texts / sizeof *refused_texts; i++) {
-        struct uk_program *p = parse(refused_texts[i].text);
+        struct uk_program *p = parse_text(refused_texts[i].text);
 
         assert_int_equal(uk_program_check(p), UK_REFUSED);
         assert_string_equal(uk_context_message(context), refused_texts[i].message);
@@ -91,7 +83,7 @@ static void messages(void **state) {
         uk_program_destroy(p);
     }
     for (size_t i = 0; i < sizeof taken_texts / sizeof *taken_texts; i++) {
-        struct uk_program *p = parse(taken_texts[i]);
+        struct uk_program *p = parse_text(taken_texts[i]);
 
         if (uk_program_check(p))
             fail_msg("%s\n%s", uk_context_message(context), taken_texts[i]);
@@ -132,7 +124,7 @@ static void calls(void **state) {
 static void strides_of_temps(void **state) {
     static const char text[] = "size N, s\ntensor X f32 [N, 2]\ntemp T f32 [N, 2] stride [s, 1]\n"
                                "tensor Y f32 [N, 2]\nT[i, j] = X[i, j]\nY[i, j] = T[i, j]\n";
-    struct uk_program *p = parse(text);
+    struct uk_program *p = parse_text(text);
     float x[6] = {1, 2, 3, 4, 5, 6}, y[6] = {0};
     void *tensor[] = {x, y};
 
@@ -168,7 +160,7 @@ static void kernels(void **state) {
 
         assert_in_range(n, 1, sizeof text - 64);
         strcat(text, "\ntensor Y_ f32 [4]\nY_[i_] = 1\n");
-        p = parse(text);
+        p = parse_text(text);
         if (uk_program_check(p))
             fail_msg("%s\n%s", uk_context_message(context), text);
         uk_program_destroy(p);
@@ -300,7 +292,7 @@ static void random_layouts(void **state) {
 
         draw(&x, &l);
         put_layout(&t, &l);
-        p = parse(t.text);
+        p = parse_text(t.text);
         const enum uk_status status = uk_program_check(p), expected = any_share(&l) ? UK_REFUSED : UK_OK;
 
         if (status != expected)
@@ -381,7 +373,7 @@ static void random_parts(void **state) {
         uk_put(&t, "] where i < ");
         put_sum(&t, read.extent, read.extent_by_n);
         uk_put(&t, "\n");
-        p = parse(t.text);
+        p = parse_text(t.text);
         const enum uk_status status = uk_program_check(p);
         const enum uk_status expected = all_written(part, n, &read, most) ? UK_OK : UK_REFUSED;
 

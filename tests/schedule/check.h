@@ -25,9 +25,6 @@ struct kind {
 /* Number of the sizes M, N, K to run with; in each of the first three, one is 0. */
 enum { CHECK_SIZES = 20 };
 
-struct uk_context;
-/* The context of all checks; the caller creates and destroys it. */
-extern struct uk_context *check_context;
 /* Number of wrong results so far. */
 extern int check_wrong;
 /* Calls on a GPU that its simulator does not support. They count as right; a test should have few. */
@@ -41,7 +38,7 @@ extern bool check_compile;
 
 /* Applies the steps (a text; "": an automatic schedule) and checks the result for n sizes, by number. Prints
  * what is wrong; the reason of a refusal is in the context. */
-enum outcome check_schedule(const struct kind *k, const char *target, int threads, const char *steps,
-                            const int *sizes, int n);
+enum outcome check_schedule(struct uk_context *c, const struct kind *k, const char *target, int threads,
+                            const char *steps, const int *sizes, int n);
 
 #endif

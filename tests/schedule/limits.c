@@ -35,11 +35,9 @@ void __wrap_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most) {
 static enum uk_status lower(const char *text, const char *name) {
     const struct uk_options o = {.target = name, .threads = 1};
     const struct uk_target *target;
-    struct uk_program *p;
+    struct uk_program *p = parse_in(context, "long.uk", text);
     struct uk_function *f;
 
-    if (uk_program_parse(context, "long.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
     uk_context_enter(context, "long.uk");
     if (uk_target_find(context, name, &target))
         fail_msg("%s", uk_context_message(context));

@@ -14,9 +14,10 @@
 #include <string.h>
 #include "language/language.h"
 #include "random.h"
-#include "run_program.h"
 #include "check.h"
+#include "compiled.h"
 #include "draw.h"
+#include "test_context.h"
 #include "test_options.h"
 
 /* One of COMPILE_EVERY random schedules also runs as machine code. */
@@ -38,8 +39,8 @@ static void must_apply(const struct kind *k, const char *target, int threads, co
     for (int i = 0; i < CHECK_SIZES; i++)
         if (i < 4 || (i + turn) % 5 == 0)
             size[n++] = i;
-    if (check_schedule(k, target, threads, steps, size, n) == REFUSED)
-        fail_msg("%s\n%s", uk_context_message(check_context), steps);
+    if (check_schedule(context, k, target, threads, steps, size, n) == REFUSED)
+        fail_msg("%s\n%s", uk_context_message(context), steps);
 }
 
 static struct kind matmul_kind(int i) {
@@ -301,8 +302,6 @@ static void kernels_of_threads(void **state) {
     check_compile = false;
 }
 
-static const char *const gpus[] = {"amdgcn-gfx906", "amdgcn-gfx90a"};
-
 static void on_gpus(void **state) {
     (void)state;
     check_compile = true;
@@ -310,7 +309,7 @@ static void on_gpus(void **state) {
         const struct kind k = matmul_kind(i);
 
         for (int s = 0; s < COUNT(bound_steps); s++)
-            must_apply(&k, gpus[(i / gpu_every + s) % 2], 1, bound_steps[s]);
+            must_apply(&k, targets[(i / gpu_every + s) % 2], 1, bound_steps[s]);
     }
     check_compile = false;
 }
@@ -327,7 +326,7 @@ static enum outcome try_drawn(void *user, const char *steps, bool quiet) {
     const struct drawn *d = user;
 
     check_quiet = quiet;
-    const enum outcome o = check_schedule(&d->kind, d->target, 1, steps, d->size, COUNT(d->size));
+    const enum outcome o = check_schedule(context, &d->kind, d->target, 1, steps, d->size, COUNT(d->size));
     check_quiet = false;
     return o;
 }
@@ -347,7 +346,7 @@ static enum outcome draw(uint64_t x, const char *target, void (*make)(struct ran
         d.size[i] = random_below(&r.x, i ? CHECK_SIZES : 4);
     make(&r);
     check_compile = compile;
-    const enum outcome o = random_steps_apply(&r, check_context, try_drawn, &d, &refused);
+    const enum outcome o = random_steps_apply(&r, context, try_drawn, &d, &refused);
     check_compile = false;
     *steps += r.steps;
     return o;
@@ -388,7 +387,7 @@ static void random_on_gpus(void **state) {
     for (int n = 0; n < random_schedules; n++) {
         const uint64_t one = random_next(&x) | 1;
 
-        applied += draw(one, gpus[one >> 1 & 1], bind_steps, true, false, &steps) == RIGHT;
+        applied += draw(one, targets[one >> 1 & 1], bind_steps, true, false, &steps) == RIGHT;
     }
     print_message("%d of %d schedules compiled; %d calls not simulated\n", applied, random_schedules,
                   check_unsimulated);
@@ -396,37 +395,32 @@ static void random_on_gpus(void **state) {
     assert_true(applied > random_schedules / 2);
 }
 
-static int make_context(void **state) {
+static int report_wrong(void **state) {
+    const int wrong = check_wrong;
+
     (void)state;
     check_wrong = 0;
-    check_context = uk_context_create();
-    return !check_context;
-}
-
-static int destroy_context(void **state) {
-    (void)state;
-    uk_context_destroy(check_context);
-    if (check_wrong)
-        print_error("%d wrong\n", check_wrong);
-    return check_wrong;
+    if (wrong)
+        print_error("%d wrong\n", wrong);
+    return wrong;
 }
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_primitive, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(sums_of_rows, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(all_orders, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(packs_everywhere, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(kernels, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(without_a_schedule, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(blocks_and_threads, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(kernels_of_threads, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(random_ones, make_context, destroy_context),
+        cmocka_unit_test_teardown(one_primitive, report_wrong),
+        cmocka_unit_test_teardown(sums_of_rows, report_wrong),
+        cmocka_unit_test_teardown(all_orders, report_wrong),
+        cmocka_unit_test_teardown(packs_everywhere, report_wrong),
+        cmocka_unit_test_teardown(kernels, report_wrong),
+        cmocka_unit_test_teardown(without_a_schedule, report_wrong),
+        cmocka_unit_test_teardown(blocks_and_threads, report_wrong),
+        cmocka_unit_test_teardown(kernels_of_threads, report_wrong),
+        cmocka_unit_test_teardown(random_ones, report_wrong),
     };
     const struct CMUnitTest gpu_tests[] = {
-        cmocka_unit_test_setup_teardown(on_gpus, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(kernels_of_threads, make_context, destroy_context),
-        cmocka_unit_test_setup_teardown(random_on_gpus, make_context, destroy_context),
+        cmocka_unit_test_teardown(on_gpus, report_wrong),
+        cmocka_unit_test_teardown(kernels_of_threads, report_wrong),
+        cmocka_unit_test_teardown(random_on_gpus, report_wrong),
     };
 
     take_options(argc, argv,
@@ -438,6 +432,7 @@ int main(int argc, char **argv) {
              gpu_every);
     check_again = again;
     print_message("%s\n", again);
-    return gpu_every > 0 ? cmocka_run_group_tests_name("gpu_schedules", gpu_tests, NULL, NULL)
-                         : cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
+    return gpu_every > 0
+               ? cmocka_run_group_tests_name("gpu_schedules", gpu_tests, make_context, destroy_context)
+               : cmocka_run_group_tests_name("schedules", tests, make_context, destroy_context);
 }

@@ -17,11 +17,9 @@ enum { MOST_SIZES = 4 };
 /* `operations`: per term, in addition to the addition. */
 static void counts(const char *text, int operations, const int64_t size[MOST_SIZES]) {
     struct random_data d = {.uninterpreted = true};
-    struct uk_program *p;
+    struct uk_program *p = parse_text(text);
     double sum = 0;
 
-    if (uk_program_parse(context, "terms.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
     memcpy(d.size, size, MOST_SIZES * sizeof *size);
     random_data_fill(&d, p, 1);
     for (int i = 0; i < d.tensors; i++)
@@ -102,10 +100,9 @@ static void pads(void **state) {
 static void large(void **state) {
     static const char text[] = VECTORS "C[m, n] = sum(k where k == m) A[m, k] * B[k, n]\n";
     const int64_t size[MOST_SIZES] = {100000, 100000, 1000000};
-    struct uk_program *p;
+    struct uk_program *p = parse_text(text);
 
     (void)state;
-    assert_int_equal(uk_program_parse(context, "terms.uk", text, sizeof text - 1, &p), UK_OK);
     assert_true(uk_operations(p, size) == 2e11);
     uk_program_destroy(p);
 }

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
-#include "test_context.h"
 #include "report.h"
-
-struct uk_program *parse(struct uk_context *c, const char *text) {
-    struct uk_program *p;
-
-    if (uk_program_parse(c, "test.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(c));
-    return p;
-}
+#include "test_context.h"
 
 char *report_of(struct uk_context *c, const char *text, const struct uk_verify_options *options,
                 enum uk_status expected) {
-    struct uk_program *p = parse(c, text);
+    struct uk_program *p = parse_in(c, "test.uk", text);
     char *report;
     enum uk_status s = uk_verify(p, options, &report);
 

@@ -10,8 +10,6 @@
 #include <cmocka.h>
 #include "tensorize.h"
 
-/* Parses the text; fails the test if it is refused. */
-struct uk_program *parse(struct uk_context *c, const char *text);
 /* Returns the report on a program; fails the test if the status is another one. */
 char *report_of(struct uk_context *c, const char *text, const struct uk_verify_options *options,
                 enum uk_status expected);

@@ -223,7 +223,7 @@ static void declarations(void **state) {
 }
 
 static void is_refused(const char *text, enum uk_status expected, const char *word) {
-    struct uk_program *p = parse(context, text);
+    struct uk_program *p = parse_text(text);
     char *report;
 
     assert_int_equal(uk_verify(p, NULL, &report), expected);
