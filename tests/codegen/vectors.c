@@ -10,45 +10,39 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tensorize.h"
+#include "test_context.h"
 
-static char *assembly_of(struct uk_context *c, const char *text, const char *target) {
+static char *assembly_of(const char *text, const char *target) {
     const struct uk_options options = {.target = target};
-    struct uk_program *p;
+    struct uk_program *p = parse_in(context, "bytes.uk", text);
     char *assembly;
     size_t length;
 
-    if (uk_program_parse(c, "bytes.uk", text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(c));
     if (uk_emit(p, &options, UK_EMIT_ASM, &assembly, &length))
-        fail_msg("%s", uk_context_message(c));
+        fail_msg("%s", uk_context_message(context));
     uk_program_destroy(p);
     return assembly;
 }
 
-static char *requantized(struct uk_context *c, const char *type, int columns, const char *target,
-                         const char *steps) {
+static char *requantized(const char *type, int columns, const char *target, const char *steps) {
     char text[512];
 
     snprintf(text, sizeof text,
              "tensor x i32 [P, %d]\ntensor b i32 [%d]\ntensor s f32 [%d]\ntensor y %s [P, %d]\n"
              "y[p, c] = %s(round(f32(x[p, c] + b[c]) * s[c]) + 3)\n%s",
              columns, columns, columns, type, columns, type, steps);
-    return assembly_of(c, text, target);
+    return assembly_of(text, target);
 }
 
 static void check(const char *type, const char *target, const char *steps) {
     static const char *const single[] = {"vcvttss2si", "vpextrb", "vpextrd", "vpinsrd", "vinsertps"};
-    struct uk_context *c = uk_context_create();
 
-    assert_non_null(c);
-    char *assembly = requantized(c, type, 144, target, steps);
+    char *assembly = requantized(type, 144, target, steps);
     assert_non_null(strstr(assembly, "vcvttps2dq"));
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         if (strstr(assembly, single[i]))
             fail_msg("%s for %s: %s", type, target, single[i]);
     uk_text_free(assembly);
-    uk_context_destroy(c);
 }
 
 static void bytes_are_vectors(void **state) {
@@ -64,19 +58,15 @@ static void bytes_are_vectors(void **state) {
 
 /* Narrows 32 bytes together, and stores them at once. */
 static void bytes_fill_vectors(void **state) {
-    struct uk_context *c = uk_context_create();
-
     (void)state;
-    assert_non_null(c);
-    char *assembly = requantized(c, "u8", 96, "x86_64-avx2", "");
+    char *assembly = requantized("u8", 96, "x86_64-avx2", "");
     assert_non_null(strstr(assembly, "vpackuswb\t%ymm"));
     uk_text_free(assembly);
-    uk_context_destroy(c);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_vectors),
                                        cmocka_unit_test(bytes_fill_vectors)};
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tensorize.h"
+#include "test_context.h"
 #include "uses.h"
 
 /* Arguments of the calls below; X is an input, Y an output, T a temp. */
@@ -35,10 +35,10 @@ static void state_all(struct uk_program *p, const struct parts *b) {
     uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, uk_element(p, b->T, &b->i));
 }
 
-static struct uk_program *create(struct uk_context *c, const char *name) {
+static struct uk_program *create(const char *name) {
     struct uk_program *p;
 
-    assert_int_equal(uk_program_create(c, name, &p), UK_OK);
+    assert_int_equal(uk_program_create(context, name, &p), UK_OK);
     return p;
 }
 
@@ -190,8 +190,8 @@ static void declare_kernel(struct uk_program *p) {
                     "end\n");
 }
 
-static struct uk_program *whole(struct uk_context *c, const char *name) {
-    struct uk_program *p = create(c, name);
+static struct uk_program *whole(const char *name) {
+    struct uk_program *p = create(name);
     const struct parts b = declare(p);
 
     declare_kernel(p);
@@ -202,26 +202,24 @@ static struct uk_program *whole(struct uk_context *c, const char *name) {
 static void a_whole_program_is_used(void **state) {
     (void)state;
     for (int i = 0; i < program_use_count; i++) {
-        struct uk_context *c = uk_context_create();
-        struct uk_program *p = whole(c, "whole");
+        struct uk_program *p = whole("whole");
 
         if (program_uses[i].use(p))
-            fail_msg("%s: %s", program_uses[i].name, uk_context_message(c));
+            fail_msg("%s: %s", program_uses[i].name, uk_context_message(context));
         assert_int_equal(uk_program_status(p), UK_OK);
         uk_program_destroy(p);
-        uk_context_destroy(c);
     }
 }
 
-static void expect_failure(struct uk_context *c, struct uk_program *p, enum uk_status expected,
-                           const char *message, const char *call, int use) {
-    assert_int_equal(uk_target_runs(c, "interp"), UK_OK); /* forgets the message */
+static void expect_failure(struct uk_program *p, enum uk_status expected, const char *message,
+                           const char *call, int use) {
+    assert_int_equal(uk_target_runs(context, "interp"), UK_OK); /* forgets the message */
     const enum uk_status s = program_uses[use].use(p);
 
     if (s != expected)
         fail_msg("%s, then %s: status %d, not %d", call, program_uses[use].name, s, expected);
-    if (strcmp(uk_context_message(c), message))
-        fail_msg("%s, then %s: \"%s\", not \"%s\"", call, program_uses[use].name, uk_context_message(c),
+    if (strcmp(uk_context_message(context), message))
+        fail_msg("%s, then %s: \"%s\", not \"%s\"", call, program_uses[use].name, uk_context_message(context),
                  message);
 }
 
@@ -241,12 +239,11 @@ static void expect_no_answers(struct uk_program *p) {
 
 /* The first failure remains, whatever succeeded before and is called afterwards. */
 static void failed_calls_fail_every_use(void **state) {
-    struct uk_context *c = uk_context_create();
     const char *call = "";
 
     (void)state;
     for (int i = 0; call; i++) {
-        struct uk_program *p = create(c, "broken"), *good = whole(c, "good");
+        struct uk_program *p = create("broken"), *good = whole("good");
         const struct parts b = declare(p);
         char message[512];
 
@@ -255,38 +252,36 @@ static void failed_calls_fail_every_use(void **state) {
         if ((call = refused_call(p, &b, i))) {
             const enum uk_status s = uk_program_status(p);
 
-            snprintf(message, sizeof message, "%s", uk_context_message(c));
+            snprintf(message, sizeof message, "%s", uk_context_message(context));
             if (!s || strncmp(message, "broken:", 7) || !strstr(message, "; "))
                 fail_msg("%s: status %d, \"%s\"", call, s, message);
             state_all(p, &b);
             assert_int_equal(uk_program_status(p), s);
             for (int k = 0; k < program_use_count; k++)
-                expect_failure(c, p, s, message, call, k);
+                expect_failure(p, s, message, call, k);
             expect_no_answers(p);
             struct uk_program *const both[] = {good, p};
             struct uk_module *m = (struct uk_module *)p;
 
             assert_int_equal(uk_compile_programs(both, 2, &plain_options, &m), s);
             assert_null(m);
-            assert_string_equal(uk_context_message(c), message);
+            assert_string_equal(uk_context_message(context), message);
             assert_int_equal(emit_what(both, 2, UK_EMIT_SCHEDULE), s);
-            assert_string_equal(uk_context_message(c), message);
+            assert_string_equal(uk_context_message(context), message);
         }
         uk_program_destroy(p);
         uk_program_destroy(good);
     }
-    uk_context_destroy(c);
 }
 
 /* A program that was not checked is checked by its first use, whichever that is. */
 static void broken_rules_fail_every_use(void **state) {
-    struct uk_context *c = uk_context_create();
     const char *call = "";
 
     (void)state;
     for (int i = 0; call; i++)
         for (int k = 0; call && k < program_use_count + 1; k++) {
-            struct uk_program *p = create(c, "broken"), *other = create(c, "broken");
+            struct uk_program *p = create("broken"), *other = create("broken");
             const struct parts b = declare(p), o = declare(other);
             char message[512];
 
@@ -303,18 +298,17 @@ static void broken_rules_fail_every_use(void **state) {
                     k < program_use_count && program_uses[k].use == use_schedule && strstr(call, "uk_split");
 
                 assert_int_equal(uk_program_status(p), UK_OK);
-                snprintf(message, sizeof message, "%s", uk_context_message(c));
+                snprintf(message, sizeof message, "%s", uk_context_message(context));
                 if (!s || strncmp(message, "broken: ", 8))
                     fail_msg("%s: status %d, \"%s\"", call, s, message);
                 if (k == program_use_count)
                     expect_no_answers(p);
                 else
-                    expect_failure(c, p, replaced ? UK_OK : s, replaced ? "" : message, call, k);
+                    expect_failure(p, replaced ? UK_OK : s, replaced ? "" : message, call, k);
             }
             uk_program_destroy(p);
             uk_program_destroy(other);
         }
-    uk_context_destroy(c);
 }
 
 /* uk_program_create() may have failed: all calls with the NULL that it returns are harmless. */
@@ -352,13 +346,12 @@ static void messages_name_the_item(void **state) {
          "broken: step 1: error: a name of a step, NULL, is not an identifier; "},
         {"uk_cache_read(p, \"X\"", "broken: step 1: error: there is no scope "},
     };
-    struct uk_context *c = uk_context_create();
     const char *call = "";
     size_t found = 0;
 
     (void)state;
     for (int i = 0; call; i++) {
-        struct uk_program *p = create(c, "broken");
+        struct uk_program *p = create("broken");
         const struct parts b = declare(p);
 
         declare_kernel(p);
@@ -366,20 +359,19 @@ static void messages_name_the_item(void **state) {
         for (size_t k = 0; call && k < sizeof expected / sizeof *expected; k++)
             if (!strncmp(call, expected[k][0], strlen(expected[k][0]))) {
                 found++;
-                if (strncmp(uk_context_message(c), expected[k][1], strlen(expected[k][1])))
-                    fail_msg("%s: %s", call, uk_context_message(c));
+                if (strncmp(uk_context_message(context), expected[k][1], strlen(expected[k][1])))
+                    fail_msg("%s: %s", call, uk_context_message(context));
             }
         uk_program_destroy(p);
     }
     assert_int_equal(found, sizeof expected / sizeof *expected);
 
-    struct uk_program *p = whole(c, "late");
+    struct uk_program *p = whole("late");
     uk_split(p, "Y.i", 4, "io", "ii");
     uk_split(p, "Y.j", 4, "jo", "ji");
     assert_int_not_equal(use_emit_loops(p), UK_OK);
-    assert_memory_equal(uk_context_message(c), "late: step 2: error: ", 21);
+    assert_memory_equal(uk_context_message(context), "late: step 2: error: ", 21);
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
 int main(void) {
@@ -391,5 +383,5 @@ int main(void) {
 
     if (!__builtin_cpu_supports("avx2"))
         return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

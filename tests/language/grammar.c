@@ -21,15 +21,16 @@
 #include "language/lex.h"
 #include "manual.h"
 #include "seed.h"
+#include "test_context.h"
 
 static const char *page;
 static struct ebnf grammar;
 static uint64_t seed = 1;
 static int texts = 3000;
 
-static enum uk_status parse(struct uk_context *c, const char *text, size_t n) {
+static enum uk_status parse(const char *text, size_t n) {
     struct uk_program *p = NULL;
-    enum uk_status status = uk_program_parse(c, "f.uk", text, n, &p);
+    enum uk_status status = uk_program_parse(context, "f.uk", text, n, &p);
 
     uk_program_destroy(p);
     return status;
@@ -44,7 +45,7 @@ static int lines_of(const char *text) {
 }
 
 /* True if the parser reaches a line that cannot follow, appended after the first n bytes of the text. */
-static bool reaches_end(struct uk_context *c, const char *text, size_t n, enum derived_place place) {
+static bool reaches_end(const char *text, size_t n, enum derived_place place) {
     static const char *const wrong[] = {"end", "size", "end"}, *const expected[] = {
                                                                    "an item", "a part or 'end'", "a step"};
     struct uk_text t = {0};
@@ -54,11 +55,11 @@ static bool reaches_end(struct uk_context *c, const char *text, size_t n, enum d
     assert_non_null(t.text);
     snprintf(message, sizeof message, "f.uk:%d:1: error: expected %s, found '%s'", lines_of(t.text) - 1,
              expected[place], wrong[place]);
-    enum uk_status status = parse(c, t.text, t.length);
-    bool reached = !strncmp(uk_context_message(c), message, strlen(message));
+    enum uk_status status = parse(t.text, t.length);
+    bool reached = !strncmp(uk_context_message(context), message, strlen(message));
 
     if (status != UK_REFUSED && !reached)
-        fail_msg("seed %" PRIu64 ": %s, where this should be it: %s\n%s", seed, uk_context_message(c),
+        fail_msg("seed %" PRIu64 ": %s, where this should be it: %s\n%s", seed, uk_context_message(context),
                  message, t.text);
     uk_text_free(t.text);
     return reached;
@@ -101,7 +102,6 @@ static bool all_counted(bool say) {
 }
 
 static void derived_texts_are_no_syntax_errors(void **state) {
-    struct uk_context *c = uk_context_create();
     int accepted = 0, lines = 0, reached = 0;
 
     (void)state;
@@ -113,13 +113,13 @@ static void derived_texts_are_no_syntax_errors(void **state) {
 
         derive_program(&d, &grammar, &names, seed * 1000003 + (uint64_t)i);
         derived_write(&d, &t);
-        enum uk_status status = parse(c, t.text.text, t.text.length);
+        enum uk_status status = parse(t.text.text, t.text.length);
         if (status != UK_OK && status != UK_REFUSED)
-            fail_msg("seed %" PRIu64 ", text %d: %s\n%s", seed, i, uk_context_message(c), t.text.text);
+            fail_msg("seed %" PRIu64 ", text %d: %s\n%s", seed, i, uk_context_message(context), t.text.text);
         accepted += status == UK_OK;
         for (int k = 0; k < d.tokens; k++)
             if (d.token[k].is_symbol && strchr(d.token[k].text, '\n') && d.token[k].text[0] != '"') {
-                bool good = reaches_end(c, t.text.text, t.end[k], t.place[k]);
+                bool good = reaches_end(t.text.text, t.end[k], t.place[k]);
 
                 lines++;
                 reached += good;
@@ -130,7 +130,6 @@ static void derived_texts_are_no_syntax_errors(void **state) {
         derived_free(&d);
     }
     print_message("at least %d texts, %d accepted; %d of %d lines parsed\n", texts, accepted, reached, lines);
-    uk_context_destroy(c);
 }
 
 static void the_whole_grammar_was_parsed(void **state) {
@@ -156,15 +155,13 @@ static void rules_are_all_used(void **state) {
 
 /* The number of tokens of a text, -1: an error; *first is the kind of the first one. */
 static int lex(const char *text, enum uk_token_kind *first) {
-    struct uk_context *c = uk_context_create();
     struct uk_token *tokens;
-    int n = uk_lex(c, text, strlen(text), &tokens) ? -1 : 0;
+    int n = uk_lex(context, text, strlen(text), &tokens) ? -1 : 0;
 
     while (n >= 0 && tokens[n].kind != UK_T_NEWLINE)
         n++;
     *first = tokens ? tokens->kind : UK_T_END;
     free(tokens);
-    uk_context_destroy(c);
     return n;
 }
 
@@ -209,15 +206,13 @@ static void marks_are_those_of_the_parser(void **state) {
 
 /* True if a token of the text is the word. */
 static bool has_token(const char *text, const char *word) {
-    struct uk_context *c = uk_context_create();
     struct uk_token *tokens;
     bool found = false;
 
-    if (!uk_lex(c, text, strlen(text), &tokens))
+    if (!uk_lex(context, text, strlen(text), &tokens))
         for (const struct uk_token *t = tokens; t->kind != UK_T_END; t++)
             found |= uk_token_is(t, word);
     free(tokens);
-    uk_context_destroy(c);
     return found;
 }
 
@@ -284,7 +279,6 @@ static void check_expectation(const char *message) {
 static void messages_speak_of_the_grammar(void **state) {
     static const char *const wrong[] = {"end", ",",  "7", "2.5", "\"s\"", "\"\"\"t\"\"\"",
                                         "->",  "\n", "n", "+",   ""};
-    struct uk_context *c = uk_context_create();
     int errors = 0;
 
     (void)state;
@@ -301,8 +295,8 @@ static void messages_speak_of_the_grammar(void **state) {
 
             snprintf(k->text, sizeof k->text, "%s", *instead ? instead : " ");
             derived_write(&d, &t);
-            if (parse(c, t.text.text, *instead ? t.text.length : t.end[k - d.token]) == UK_SYNTAX) {
-                check_expectation(uk_context_message(c));
+            if (parse(t.text.text, *instead ? t.text.length : t.end[k - d.token]) == UK_SYNTAX) {
+                check_expectation(uk_context_message(context));
                 errors++;
             }
             derived_text_free(&t);
@@ -312,7 +306,6 @@ static void messages_speak_of_the_grammar(void **state) {
     }
     print_message("%d syntax errors\n", errors);
     assert_true(errors > texts / 2);
-    uk_context_destroy(c);
 }
 
 static void read_grammar(void) {
@@ -349,7 +342,7 @@ int main(int argc, char **argv) {
     print_message("seed %" PRIu64 "\n", seed);
     page = argv[1];
     read_grammar();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, make_context, destroy_context);
     ebnf_free(&grammar);
     return failed;
 }

@@ -19,12 +19,10 @@ static void expect_prints(struct uk_program *p, const char *expected) {
 }
 
 static void expect_printed(const char *text, const char *expected) {
-    struct uk_context *c = uk_context_create();
-    struct uk_program *p = parse_in(c, "f.uk", text);
+    struct uk_program *p = parse_text(text);
 
     expect_prints(p, expected);
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
 /* Canonical texts are printed unchanged. */
@@ -45,27 +43,24 @@ static void printing_twice_changes_nothing(void **state) {
 
 static void refusals_say_why(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
 
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct uk_program *p;
-        enum uk_status status = uk_program_parse(c, "f.uk", refused[i].text, strlen(refused[i].text), &p);
+        enum uk_status status =
+            uk_program_parse(context, "f.uk", refused[i].text, strlen(refused[i].text), &p);
 
         if (status == UK_OK)
             fail_msg("accepted: %s", refused[i].text);
         assert_null(p);
-        assert_string_equal(uk_context_message(c), refused[i].message);
+        assert_string_equal(uk_context_message(context), refused[i].message);
     }
-    uk_context_destroy(c);
 }
 
 static void expect_refused(const char *text, size_t length, const char *message) {
-    struct uk_context *c = uk_context_create();
     struct uk_program *p;
 
-    assert_int_equal(uk_program_parse(c, "f.uk", text, length, &p), UK_SYNTAX);
-    assert_string_equal(uk_context_message(c), message);
-    uk_context_destroy(c);
+    assert_int_equal(uk_program_parse(context, "f.uk", text, length, &p), UK_SYNTAX);
+    assert_string_equal(uk_context_message(context), message);
 }
 
 /* Texts that are easier to generate than to write. */
@@ -94,12 +89,11 @@ static void limits_hold(void **state) {
     n = (size_t)sprintf(text, "tensor A f32 []\nA[] = 1");
     for (int i = 0; i < 70000; i++)
         n += (size_t)sprintf(text + n, "%s", i % 100 ? "+1" : "+\n1");
-    struct uk_context *c = uk_context_create();
     struct uk_program *p;
 
-    assert_int_equal(uk_program_parse(c, "f.uk", text, n, &p), UK_REFUSED);
-    assert_non_null(strstr(uk_context_message(c), "more than 4096 operators in one expression; use a temp"));
-    uk_context_destroy(c);
+    assert_int_equal(uk_program_parse(context, "f.uk", text, n, &p), UK_REFUSED);
+    assert_non_null(
+        strstr(uk_context_message(context), "more than 4096 operators in one expression; use a temp"));
     free(text);
 }
 
@@ -107,7 +101,6 @@ static void limits_hold(void **state) {
  * happens. */
 static void damaged_texts_are_survived(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
     struct uk_program *p;
     uint64_t seed = 1;
 
@@ -118,58 +111,53 @@ static void damaged_texts_are_survived(void **state) {
         assert_non_null(text);
         for (size_t cut = 0; cut < n; cut++) {
             memcpy(text, canonical[i], n + 1);
-            if (uk_program_parse(c, "f.uk", text, cut, &p) == UK_OK)
+            if (uk_program_parse(context, "f.uk", text, cut, &p) == UK_OK)
                 uk_program_destroy(p);
             text[cut] = "()[]-*,.0:=\"\n x"[random_below(&seed, 16)];
-            if (uk_program_parse(c, "f.uk", text, n, &p) == UK_OK)
+            if (uk_program_parse(context, "f.uk", text, n, &p) == UK_OK)
                 uk_program_destroy(p);
             else
-                assert_true(strlen(uk_context_message(c)) > 10);
+                assert_true(strlen(uk_context_message(context)) > 10);
         }
         free(text);
     }
-    uk_context_destroy(c);
 }
 
 /* A schedule is replaced as a whole, or not at all. */
 static void schedules_are_replaced(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
-    struct uk_program *p =
-        parse_in(c, "f.uk", "tensor A f32 [N]\nA[i] = 1\nschedule\n  split i 4 -> io ii\n");
+    struct uk_program *p = parse_text("tensor A f32 [N]\nA[i] = 1\nschedule\n  split i 4 -> io ii\n");
     const char *good = "schedule\n  split i 8 -> a b\n", *bad = "split i 8 -> a\n",
                *twice = "split i 8 -> a a\n";
 
     assert_int_equal(uk_program_schedule(p, "s.uk", bad, strlen(bad)), UK_SYNTAX);
     assert_string_equal(
-        uk_context_message(c),
+        uk_context_message(context),
         "s.uk:1:15: error: expected a new name, found the end of the line; names are letters, digits "
         "and _");
     assert_int_equal(uk_program_schedule(p, "s.uk", twice, strlen(twice)), UK_REFUSED);
     assert_string_equal(
-        uk_context_message(c),
+        uk_context_message(context),
         "s.uk:1:1: error: a is a name that a step made already; choose another name after ->");
     expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 4 -> io ii\n");
     assert_int_equal(uk_program_schedule(p, "s.uk", good, strlen(good)), UK_OK);
     expect_prints(p, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 8 -> a b\n");
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
-static void expect_emit_refused(struct uk_context *c, struct uk_program *p, const char *message) {
+static void expect_emit_refused(struct uk_program *p, const char *message) {
     size_t length;
     char *text;
 
     assert_int_not_equal(uk_emit(p, NULL, UK_EMIT_LINKED, &text, &length), UK_OK);
-    if (strncmp(uk_context_message(c), message, strlen(message)))
-        fail_msg("\"%s\", not \"%s...\"", uk_context_message(c), message);
+    if (strncmp(uk_context_message(context), message, strlen(message)))
+        fail_msg("\"%s\", not \"%s...\"", uk_context_message(context), message);
 }
 
 /* If the schedule comes from another file, each message names the right file, and paths of imports are
  * relative to it. */
 static void messages_name_the_schedules_file(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
     const char *program = "pragma import \"k.ll\"\n"
                           "intrinsic k\n"
                           "  tensor a f32 [4]\n"
@@ -184,35 +172,32 @@ static void messages_name_the_schedules_file(void **state) {
                *own = "pragma import \"own.ll\"\nsplit i 4 -> a b\ntensorize b k\n";
     struct uk_program *p;
 
-    assert_int_equal(uk_program_parse(c, "x/f.uk", program + 21, strlen(program + 21), &p), UK_OK);
+    assert_int_equal(uk_program_parse(context, "x/f.uk", program + 21, strlen(program + 21), &p), UK_OK);
     assert_int_equal(uk_program_schedule(p, "y/s.uk", unknown, strlen(unknown)), UK_OK);
-    expect_emit_refused(c, p, "y/s.uk:2:8: error: there is no loop x");
+    expect_emit_refused(p, "y/s.uk:2:8: error: there is no loop x");
     uk_program_destroy(p);
-    assert_int_equal(uk_program_parse(c, "x/f.uk", program, strlen(program), &p), UK_OK);
+    assert_int_equal(uk_program_parse(context, "x/f.uk", program, strlen(program), &p), UK_OK);
     assert_int_equal(uk_program_define(p, "Q", 3), UK_INVALID_ARGUMENT);
-    assert_string_equal(uk_context_message(c),
+    assert_string_equal(uk_context_message(context),
                         "x/f.uk: error: Q is not a size of the program; define one of its sizes");
     assert_int_equal(uk_program_schedule(p, "y/s.uk", broken, strlen(broken)), UK_SYNTAX);
-    assert_string_equal(uk_context_message(c),
+    assert_string_equal(uk_context_message(context),
                         "y/s.uk:1:14: error: byte 0x01 is not in the language; remove it");
     assert_int_equal(uk_program_schedule(p, "y/s.uk", imports, strlen(imports)), UK_OK);
-    expect_emit_refused(c, p, "x/f.uk:1:15: error: import x/k.ll: cannot open: ");
+    expect_emit_refused(p, "x/f.uk:1:15: error: import x/k.ll: cannot open: ");
     assert_int_equal(uk_program_schedule(p, "y/s.uk", own, strlen(own)), UK_OK);
     uk_program_destroy(p);
-    assert_int_equal(uk_program_parse(c, "x/f.uk", program + 21, strlen(program + 21), &p), UK_OK);
+    assert_int_equal(uk_program_parse(context, "x/f.uk", program + 21, strlen(program + 21), &p), UK_OK);
     assert_int_equal(uk_program_schedule(p, "y/s.uk", own, strlen(own)), UK_OK);
-    expect_emit_refused(c, p, "y/s.uk:1:15: error: import y/own.ll: cannot open: ");
+    expect_emit_refused(p, "y/s.uk:1:15: error: import y/own.ll: cannot open: ");
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
 static void questions_are_answered(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
     struct uk_program *p =
-        parse_in(c, "f.uk",
-                 "size M = 4, K\ntensor A f32 [M, K] stride [lda, 1]\nscalar s f64\ntemp T f32 [M]\n"
-                 "tensor C i8 [K]\nC[k] = 1\n");
+        parse_text("size M = 4, K\ntensor A f32 [M, K] stride [lda, 1]\nscalar s f64\ntemp T f32 [M]\n"
+                   "tensor C i8 [K]\nC[k] = 1\n");
 
     assert_int_equal(uk_program_sizes(p), 3);
     assert_string_equal(uk_program_size_name(p, 2), "lda");
@@ -230,18 +215,17 @@ static void questions_are_answered(void **state) {
     assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){0, 5, 10}), 0);
     assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){INT64_MAX, 5, 10}), -1);
     assert_int_equal(uk_program_define(p, "Q", 3), UK_INVALID_ARGUMENT);
-    assert_string_equal(uk_context_message(c),
+    assert_string_equal(uk_context_message(context),
                         "f.uk: error: Q is not a size of the program; define one of its sizes");
     assert_int_equal(uk_program_define(p, "M", -3), UK_INVALID_SIZE);
     assert_int_equal(uk_program_define(p, "M", 3), UK_OK);
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
-static struct uk_program *matmul_by_calls(struct uk_context *c) {
+static struct uk_program *matmul_by_calls(void) {
     struct uk_program *p;
 
-    assert_int_equal(uk_program_create(c, "sgemm", &p), UK_OK);
+    assert_int_equal(uk_program_create(context, "sgemm", &p), UK_OK);
     struct uk_index *M = uk_size_default(p, "M", 1024), *K = uk_size(p, "K"), *N = uk_size(p, "N");
     struct uk_index *m = uk_iterator(p, "m"), *n = uk_iterator(p, "n"), *k = uk_iterator(p, "k");
     struct uk_index *one = uk_integer(p, 1);
@@ -303,56 +287,51 @@ static const char matmul_text[] = "size M = 1024, K, N\n"
 
 static void calls_and_text_make_the_same(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
-    struct uk_program *p = matmul_by_calls(c);
+    struct uk_program *p = matmul_by_calls();
 
     assert_int_equal(uk_program_check(p), UK_OK);
     expect_prints(p, matmul_text);
     uk_program_destroy(p);
-    uk_context_destroy(c);
     expect_printed(matmul_text, matmul_text);
 }
 
 /* The first failure remains; later calls do nothing. */
 static void failures_are_sticky(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
     struct uk_program *p;
     char *text;
 
-    assert_int_equal(uk_program_create(c, "no name", &p), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_program_create(context, "no name", &p), UK_INVALID_ARGUMENT);
     assert_null(p);
-    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    assert_int_equal(uk_program_create(context, "f", &p), UK_OK);
     assert_null(uk_size(p, "sum"));
     assert_null(uk_tensor(p, "A", UK_F32, 1, (struct uk_index *[]){NULL}, NULL));
     uk_split(p, "i", 4, "io", "ii");
     assert_int_equal(uk_program_status(p), UK_SYNTAX);
     assert_string_equal(
-        uk_context_message(c),
+        uk_context_message(context),
         "f: before statement 1: error: sum is a word of the language; choose another name for the size");
     assert_int_equal(uk_program_print(p, &text), UK_SYNTAX);
     assert_null(text);
     uk_program_destroy(p);
 
-    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    assert_int_equal(uk_program_create(context, "f", &p), UK_OK);
     uk_split(p, "i 4 -> a b\nparallel i", 4, "io", "ii");
     assert_int_equal(uk_program_status(p), UK_INVALID_ARGUMENT);
     uk_program_destroy(p);
 
-    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    assert_int_equal(uk_program_create(context, "f", &p), UK_OK);
     uk_split(p, "i", 0, "io", "ii");
-    assert_string_equal(uk_context_message(c), "f: step 1: error: the factor is 0; take 1 or more");
+    assert_string_equal(uk_context_message(context), "f: step 1: error: the factor is 0; take 1 or more");
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
 /* A literal that is used with two types has both types. */
 static void handles_may_be_shared(void **state) {
     (void)state;
-    struct uk_context *c = uk_context_create();
     struct uk_program *p;
 
-    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    assert_int_equal(uk_program_create(context, "f", &p), UK_OK);
     struct uk_index *n = uk_size(p, "N"), *i = uk_iterator(p, "i");
     struct uk_tensor *A = uk_tensor(p, "A", UK_F32, 1, &n, NULL), *B = uk_tensor(p, "B", UK_I8, 1, &n, NULL);
     struct uk_expr *two = uk_number(p, 2), *half = uk_number(p, -0.5);
@@ -361,7 +340,6 @@ static void handles_may_be_shared(void **state) {
     uk_statement(p, NULL, B, &i, UK_ASSIGN, NULL, uk_multiply(p, uk_element(p, B, &i), two));
     expect_prints(p, "tensor A f32 [N]\ntensor B i8 [N]\nA[i] = 2 + -0.5\nB[i] = B[i] * 2\n");
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
 int main(void) {
@@ -379,5 +357,5 @@ int main(void) {
         cmocka_unit_test(handles_may_be_shared),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }
