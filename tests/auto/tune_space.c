@@ -17,6 +17,10 @@
 #include "test_context.h"
 #include "tune/tune.h"
 
+#define TILES_6X16                                                         \
+    "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n" \
+    "pack A at root panel 6\npack B at root panel 16\n"
+
 enum { CHANGES = 60 };
 
 static uint64_t seed = 1;
@@ -241,9 +245,7 @@ static void change_refused(void **state) {
 
 /* The 6x16 kernel of AVX2 reaches the peak, 4x8 in portable C does not. */
 static void bounds(void **state) {
-    static const char fast[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
-                               "pack A at root panel 6\npack B at root panel 16\n"
-                               "tensorize mi uk_sgemm_6x16_avx2_asm\n",
+    static const char fast[] = TILES_6X16 "tensorize mi uk_sgemm_6x16_avx2_asm\n",
                       slow[] = "split C.m 4 -> mo mi\nsplit C.n 8 -> no ni\nreorder mo no mi ni k\n"
                                "pack A at root panel 4\npack B at root panel 8\n"
                                "tensorize mi uk_sgemm_4x8_generic_c\n";
@@ -263,9 +265,7 @@ static void bounds(void **state) {
 /* The estimate for sums in which each addition waits for the previous one is far above kernels'; for vectors
  * across sums nothing is known. */
 static void costs(void **state) {
-    static const char kernel[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
-                                 "pack A at root panel 6\npack B at root panel 16\n"
-                                 "tensorize mi uk_sgemm_6x16_avx2_asm\n";
+    static const char kernel[] = TILES_6X16 "tensorize mi uk_sgemm_6x16_avx2_asm\n";
     struct uk_program *p = parse(0);
     double work = 2.0 * 37 * 41 * 19, operations;
 
@@ -292,8 +292,7 @@ void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
 }
 
 static void no_memory(void **state) {
-    static const char steps[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
-                                "pack A at root panel 6\npack B at root panel 16\n";
+    static const char steps[] = TILES_6X16;
     struct uk_program *p = parse(0);
     char *normal, *changed;
     int failed = 0;

@@ -19,20 +19,6 @@
 #include "registry/rvp.h"
 #include "shared.h"
 
-#define CHECK(condition)                                               \
-    do {                                                               \
-        if (!(condition)) {                                            \
-            fprintf(stderr, "cases.c:%d: %s\n", __LINE__, #condition); \
-            exit(1);                                                   \
-        }                                                              \
-    } while (0)
-
-#define A UINT64_C(0x8182838405060708)
-#define B UINT64_C(0xfffefdfc12345678)
-#define OPCODE_TEXT_(x) #x
-#define OPCODE_TEXT(x) OPCODE_TEXT_(x)
-/* A word of P by its number, without the opcode. */
-#define WORD(hex) ".4byte " hex " + " OPCODE_TEXT(UK_RVP_OPCODE) "\n"
 #define ADD32_A0_A0_A1 WORD("0x40b52500")
 
 static bool patched(void) {
@@ -434,10 +420,7 @@ static void sent(void) {
     raise(SIGILL);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct rvp_case cases[] = {
     {"replaced", replaced},       {"stack_pointer", stack_pointer},
     {"unreachable", unreachable}, {"used_up", used_up},
     {"many_words", many_words},   {"runs", in_runs},
@@ -448,11 +431,5 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(argv[1], cases[i].name)) {
-            cases[i].run();
-            return 0;
-        }
-    fprintf(stderr, "usage: rvp_cases CASE\n");
-    return 2;
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -23,25 +23,11 @@
 #include "registry/rvp.h"
 #include "shared.h"
 
-#define CHECK(condition)                                                \
-    do {                                                                \
-        if (!(condition)) {                                             \
-            fprintf(stderr, "system.c:%d: %s\n", __LINE__, #condition); \
-            exit(1);                                                    \
-        }                                                               \
-    } while (0)
-
-#define A UINT64_C(0x8182838405060708)
-#define B UINT64_C(0xfffefdfc12345678)
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-#define ADD32(rd_rs1_rs2) ".4byte " rd_rs1_rs2 " + " TEXT(UK_RVP_OPCODE) "\n"
-
 /* Defines a function of 8 words of P, each of which traps once. They add b to a 8 times, in each half. */
 #define FRESH(name)                                                \
     uint64_t name(uint64_t a, uint64_t b);                         \
     __asm__(".text\n.balign 4\n.type " #name ", @function\n" #name \
-            ":\n.rept 8\n" ADD32("0x40b52500") ".endr\nret\n.size " #name ", . - " #name "\n")
+            ":\n.rept 8\n" WORD("0x40b52500") ".endr\nret\n.size " #name ", . - " #name "\n")
 
 FRESH(in_sigsuspend);
 FRESH(in_sigpause);
@@ -319,9 +305,9 @@ enum { COPY_WORDS = 9, AROUND = 1 << 22, NOP = 0x13 };
 uint64_t copied_0(uint64_t a, uint64_t b);
 extern uint32_t copied_code[];
 __asm__(".text\n.balign 4\n.type copied_0, @function\n.option push\n.option "
-        "norvc\ncopied_code:\ncopied_0:\n" ADD32("0x40b52500")
-            ADD32("0x40b52500") "j 1f\n1:\n" ADD32("0x40b52500") "nop\n" ADD32("0x40b52500")
-                ADD32("0x40b52500") "ret\nret\n.size copied_0, . - copied_0\n.option pop\n");
+        "norvc\ncopied_code:\ncopied_0:\n" WORD("0x40b52500")
+            WORD("0x40b52500") "j 1f\n1:\n" WORD("0x40b52500") "nop\n" WORD("0x40b52500")
+                WORD("0x40b52500") "ret\nret\n.size copied_0, . - copied_0\n.option pop\n");
 
 typedef uint64_t function(uint64_t, uint64_t);
 
@@ -375,10 +361,7 @@ static void copies(void) {
     __builtin___clear_cache((char *)NULL, (char *)UINTPTR_MAX);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct rvp_case cases[] = {
     {"constructors", constructors},
     {"waits", waits},
     {"masks", masks},
@@ -388,11 +371,5 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(argv[1], cases[i].name)) {
-            cases[i].run();
-            return 0;
-        }
-    fprintf(stderr, "usage: rvp_system CASE\n");
-    return 2;
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }
