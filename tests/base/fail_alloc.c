@@ -91,8 +91,7 @@ static const struct {
      "tensor A i8 [M, N]\ntensor B bf16 [M]\nscalar q f16\ntensor T i32 [M]\ntensor C f16 [M]\nassume M <= "
      "100\n"
      "T[m] max= sum(n where n <= m) i32(A[m, n] << 1)\nC[m] = select(f16(B[m]) > q or T[m] == 3, f16(T[m]) + "
-     "0.5, "
-     "exp(q) / 3)\n"},
+     "0.5, exp(q) / 3)\n"},
     {"elements as subscripts", "native",
      "tensor E f32 [V, 2, W]\ntensor I i32 [N, K]\ntensor D u8 []\ntemp J i32 [N, K]\ntensor Y f32 [N, W]\n"
      "J[n, k] = I[n, k] - 1\nY[n, w] = sum(k where k <= n) E[wrap(J[n, k]), D[], w]\n"},

@@ -79,8 +79,6 @@ static void put_result(char *to, size_t room, const struct shape *s, const char 
 }
 
 static void put_program(char *to, size_t room, const struct shape *s) {
-    static const char *const types[] = {
-        [UK_I64] = "i64", [UK_I32] = "i32", [UK_I16] = "i16", [UK_I8] = "i8", [UK_U8] = "u8"};
     char index[64] = "", extents[64] = "", shape[64] = "", result[64] = "", left[64] = "", before[64] = "",
          after[64] = "";
     const char *read = s->temp ? "J" : "I";
@@ -93,9 +91,9 @@ static void put_program(char *to, size_t room, const struct shape *s) {
     put_dims(before, sizeof before, "a", 0, s->axis);
     put_dims(after, sizeof after, "a", s->axis + 1, s->rank);
     int n = snprintf(to, room, "tensor T i32 [%s]\ntensor I %s [%s]\ntensor Y i32 [%s]\n", shape,
-                     types[s->type], extents, result);
+                     uk_type_name(s->type), extents, result);
     if (s->temp)
-        n += snprintf(to + n, room - (size_t)n, "temp J %s [%s]\nJ[%s] = I[%s] + 1\n", types[s->type],
+        n += snprintf(to + n, room - (size_t)n, "temp J %s [%s]\nJ[%s] = I[%s] + 1\n", uk_type_name(s->type),
                       extents, index, index);
     n += snprintf(to + n, room - (size_t)n, "Y[%s] = ", left);
     if (s->sums)

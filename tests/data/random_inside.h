@@ -14,7 +14,6 @@ struct piece {
     struct value_range range;
 };
 
-extern const char *const random_type_names[UK_TYPES];
 extern const char *const random_iterators[RANDOM_ITERATORS];
 
 static inline int below(struct random_program *r, int n) {

@@ -86,7 +86,7 @@ static bool put_reduction(struct random_program *r, struct piece *v, bool scan, 
 }
 
 static void declare_result(struct random_program *r, struct random_tensor *t, bool temp) {
-    uk_put(&r->head, "%s %s %s [", temp ? "temp" : "tensor", t->name, random_type_names[t->type]);
+    uk_put(&r->head, "%s %s %s [", temp ? "temp" : "tensor", t->name, uk_type_name(t->type));
     for (int d = 0; d < t->dims; d++) {
         char e[16];
 
@@ -226,7 +226,7 @@ static int part_iterator(struct random_program *r, int dim) {
 
 static void declare_whole(struct random_program *r, const struct random_tensor *t, bool temp, int dim,
                           const char *sum) {
-    uk_put(&r->head, "%s %s %s [", temp ? "temp" : "tensor", t->name, random_type_names[t->type]);
+    uk_put(&r->head, "%s %s %s [", temp ? "temp" : "tensor", t->name, uk_type_name(t->type));
     for (int d = 0; d < t->dims; d++) {
         char e[16];
 

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "random_inside.h"
 
-const char *const random_type_names[UK_TYPES] = {"f64", "f32", "f16", "bf16", "i64",
-                                                 "i32", "i16", "i8",  "u8"};
 const char *const random_iterators[RANDOM_ITERATORS] = {"i", "j", "k", "l"};
 static const char *const random_extents[RANDOM_ITERATORS] = {"A", "B", "C", "D"};
 
@@ -135,7 +133,7 @@ void random_input(struct random_program *r, enum uk_type type, const int *plain,
     char index[256] = "";
     bool padded = guarded && dims && below(r, 5) == 0;
 
-    uk_put(&r->head, "tensor X%d %s [", r->inputs, random_type_names[type]);
+    uk_put(&r->head, "tensor X%d %s [", r->inputs, uk_type_name(type));
     for (int d = 0; d < dims; d++) {
         struct subscript s = any_subscript(r, d < plain_count ? plain[d] : -1);
         size_t n = strlen(index);
@@ -221,13 +219,13 @@ static void leaf(struct random_program *r, enum uk_type type, struct piece *out)
         if (which > 2 || !earlier_element(r, type, out))
             random_input(r, type, NULL, 0, true, out);
     } else if (which < 6) {
-        uk_put(&r->head, "scalar q%d %s\n", r->scalars, random_type_names[type]);
+        uk_put(&r->head, "scalar q%d %s\n", r->scalars, uk_type_name(type));
         random_put(out->text, "q%d", r->scalars++);
         out->type = type;
         out->range = any_value(type);
     } else if (which < 8 && any_iterator(r) >= 0) {
-        random_put(out->text, "%s(index(%s + %d))", random_type_names[type],
-                   random_iterators[any_iterator(r)], below(r, 3));
+        random_put(out->text, "%s(index(%s + %d))", uk_type_name(type), random_iterators[any_iterator(r)],
+                   below(r, 3));
         out->type = type;
         out->range = (struct value_range){.max_magnitude = is_float(type) ? 8 : INFINITY, .exact = true};
     } else {
@@ -370,7 +368,7 @@ static void conversion(struct random_program *r, enum uk_type type, int depth, s
     if (!a)
         exit(99);
     random_value(r, from, depth - 1, a);
-    random_put(out->text, "%s(%s)", random_type_names[type], a->text);
+    random_put(out->text, "%s(%s)", uk_type_name(type), a->text);
     out->type = type;
     out->range = a->range;
     if (!is_float(type))

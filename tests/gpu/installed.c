@@ -120,8 +120,7 @@ static void nothing(void **unused) {
     expect("cuda", 0, "CUDA's driver is not installed: libcuda.so: it is not here");
     expect(NULL, 0,
            "there is no GPU: hip: HIP is not installed: libamdhip64.so: it is not here; cuda: CUDA's driver "
-           "is not "
-           "installed: libcuda.so: it is not here");
+           "is not installed: libcuda.so: it is not here");
 }
 
 /* Libraries that packages depend on may be installed without a GPU. */
@@ -147,8 +146,7 @@ static void no_device(void **unused) {
     init_error = 100;
     expect(NULL, 0,
            "there is no GPU: hip: HIP finds no device: no device is detected; cuda: CUDA's driver is not "
-           "installed: "
-           "libcuda.so: it is not here");
+           "installed: libcuda.so: it is not here");
     installed = "libcuda.so.1";
     expect("cuda", 0, "CUDA's driver finds no device: no device is detected");
 }

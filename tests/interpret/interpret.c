@@ -331,8 +331,7 @@ static void bad_sizes_are_refused(void **state) {
     (void)state;
     expect_refused(shift, (int64_t[]){4, 4}, (void *[]){C, A}, UK_INVALID_SIZE,
                    "f.uk:4:8: error: A[i + 1]: dimension 0 of A is indexed by 4 and its extent is 4; pad it, "
-                   "or restrict "
-                   "it by where");
+                   "or restrict it by where");
     assert_true(C[0] == 5);
     expect_refused(shift, (int64_t[]){4, -1}, (void *[]){C, A}, UK_INVALID_SIZE,
                    "f.uk:2:8: error: A has an extent that is negative or overflows; use another size");

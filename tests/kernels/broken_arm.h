@@ -27,8 +27,7 @@ ASM_KERNEL(illegal_instruction, "udf #0")
 __asm__(".text\n.arm\n.balign 4\n.type moves_sp, %function\nmoves_sp:\n\t"
         "push {r4, lr}\n\tsub sp, sp, #40\n\tmov r4, #0\n"
         "1:\n\tadd ip, sp, r4\n\tldr ip, [ip, #48]\n\tstr ip, [sp, r4]\n\tadd r4, r4, #4\n\tcmp r4, "
-        "#40\n\tbne 1b\n\t"
-        "bl good\n\tadd sp, sp, #40\n\tpop {r4, lr}\n\tsub sp, sp, #8\n\tbx lr\n");
+        "#40\n\tbne 1b\n\tbl good\n\tadd sp, sp, #40\n\tpop {r4, lr}\n\tsub sp, sp, #8\n\tbx lr\n");
 
 #define FINDS_R(n) {"clobbers_r" #n, clobbers_r##n, "does not preserve r" #n, NULL}
 #define FINDS_D(n) {"clobbers_d" #n, clobbers_d##n, "does not preserve d" #n, NULL}

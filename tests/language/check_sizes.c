@@ -92,8 +92,7 @@ static void kernels_have_conditions(void **state) {
     (void)state;
     answers(p, &o, (int64_t[]){127}, NULL);
     answers(p, &o, (int64_t[]){128},
-            "f.uk: error: the schedule requires N <= 127, which does not hold for N = 128; use other "
-            "sizes");
+            "f.uk: error: the schedule requires N <= 127, which does not hold for N = 128; use other sizes");
     uk_program_destroy(p);
 }
 

@@ -133,8 +133,7 @@ static void schedules_are_replaced(void **state) {
     assert_int_equal(uk_program_schedule(p, "s.uk", bad, strlen(bad)), UK_SYNTAX);
     assert_string_equal(
         uk_context_message(context),
-        "s.uk:1:15: error: expected a new name, found the end of the line; names are letters, digits "
-        "and _");
+        "s.uk:1:15: error: expected a new name, found the end of the line; names are letters, digits and _");
     assert_int_equal(uk_program_schedule(p, "s.uk", twice, strlen(twice)), UK_REFUSED);
     assert_string_equal(
         uk_context_message(context),

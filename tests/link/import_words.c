@@ -113,8 +113,7 @@ static void elsewhere(void **state) {
              "long x = (long)a;\n\n__asm__(\"nop; .insn r 0x77, 2, 0x20, %0, %1, %0 # sum\" : \"+r\"(x) : "
              "\"r\"(b)); c[0] = x;")),
          "line 5: the asm of add_4 has `.insn r 0x77, 2, 0x20, %0, %1, %0` (add32), an instruction of "
-         "RISC-V, but "
-         "target "},
+         "RISC-V, but target "},
         {C("#define P(x) \".in\" \"sn r \" #x\n" ADD_4(
              "__asm__ volatile(P(0x33) \", 0, 0x20, a4, a4, a5\");")),
          "import 1 of the program: the asm of add_4 has `.insn r 0x33, 0, 0x20, a4, a4, a5`, an instruction "

@@ -300,8 +300,7 @@ static void not_inlinable(void **state) {
         UK_LINK, WORDS("add16", "naked"));
     refused(UK_IMPORT_C_TEXT,
             "void add16(const float *a, const float *b, float *c) { if (a[0] > 0) { c[0] = 1; add16(b, a, c "
-            "+ 1); c[2] = "
-            "a[3]; add16(a, b, c); } }",
+            "+ 1); c[2] = a[3]; add16(a, b, c); } }",
             UK_LINK, WORDS("add16", "not inlined"));
 }
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "language/language.h"
 #include "random.h"
-#include "random_program.h"
 #include "ukernels.h"
 #include "seed.h"
 #include "test_context.h"
@@ -33,20 +33,17 @@ static const struct refused refused_texts[] = {
      "element a place of its own, as (i) -> [i / 4, i % 4] does"},
     {"tensor X f32 [M, N] layout (i, j) -> [i % 4, j]\nX[i, j] = 1\n",
      "f.uk:1:8: error: the layout of X is not one to one: X[0, 0] and X[4, 0] share place [0, 0] for M = 5, "
-     "N "
-     "= 1; give each element a place of its own, as (i) -> [i / 4, i % 4] does"},
+     "N = 1; give each element a place of its own, as (i) -> [i / 4, i % 4] does"},
     {"tensor X f32 [8] layout (i) -> [0]\ntensor Y f32 [8]\nY[i] = X[i]\n",
      "f.uk:1:8: error: the layout of X is not one to one: X[0] and X[1] share place [0]; give each element a "
      "place of its own, as (i) -> [i / 4, i % 4] does"},
     {"tensor X f32 [N, 5] layout (i, j) -> [4 * i + j] stride [1]\nassume N > 3\nX[i, j] = 1\n",
      "f.uk:1:8: error: the layout of X is not one to one: X[0, 4] and X[1, 0] share place [4] for N = 4; "
-     "give "
-     "each element a place of its own, as (i) -> [i / 4, i % 4] does"},
+     "give each element a place of its own, as (i) -> [i / 4, i % 4] does"},
     {"intrinsic k\n  tensor a f32 [16]\n  tensor c f32 [16] layout (i) -> [i % 8]\n  c[i] = a[i] + a[i]\n"
      "  compute void k(ptr a, ptr c)\nend\ntensor Y f32 [4]\nY[i] = 1\n",
      "f.uk:3:10: error: the layout of c is not one to one: c[0] and c[8] share place [0]; give each element "
-     "a "
-     "place of its own, as (i) -> [i / 4, i % 4] does"},
+     "a place of its own, as (i) -> [i / 4, i % 4] does"},
     {"tensor X f32 [M]\ntemp T f32 [M + 1]\ntensor Y f32 [M + 1]\nT[i + 1] = X[i]\nY[i] = T[i]\n",
      "f.uk:5:8: error: temp T: T[0] is read, but no earlier statement writes it for M = 0; write it, or "
      "exclude these sizes by `assume`"},

@@ -173,10 +173,8 @@ static void declaration_is_filled_in(void **state) {
         "  tensor c f32 [I, J] stride [ldc, 1]\n"
         "  assume 1 <= I <= 6 and 1 <= J <= 16\n"
         "  c[i, j] = sum(p) a[i, p] * b[p, j]\n"
-        "  compute void uk_sgemm_6x16_avx2_asm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 0, "
-        "i64 I, i64 J)\n"
-        "  update void uk_sgemm_6x16_avx2_asm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 1, "
-        "i64 I, i64 J)\n"
+        "  compute void uk_sgemm_6x16_avx2_asm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 0, i64 I, i64 J)\n"
+        "  update void uk_sgemm_6x16_avx2_asm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 1, i64 I, i64 J)\n"
         "end\n";
     const struct uk_kernel *k = uk_kernel_find("uk_sgemm_6x16_avx2_asm");
     char text[1024], small[8];

@@ -228,8 +228,7 @@ static void without_a_schedule(void **state) {
 static const char *const bound_steps[] = {
     "bind C.m block.x\n",
     "split C.m 5 -> mo mi\nbind mo block.y\nbind mi thread.x\n",
-    "split C.m 8 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni C.k\nbind mo block.y\nbind no "
-    "block.x\n"
+    "split C.m 8 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni C.k\nbind mo block.y\nbind no block.x\n"
     "bind mi thread.y\nbind ni thread.x\n",
     "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
     "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
