@@ -441,7 +441,7 @@ static void elementwise(struct uk_writer *w, const struct uk_graph_node *n) {
 static bool is_finite(const struct uk_graph_value *v) {
     bool all = v->data && v->type == UK_F32 && v->rank == 1;
 
-    for (int64_t i = 0; all && i < uk_value_elements(v); i++)
+    for (int64_t i = 0; all && i < v->extent[0]; i++)
         all = isfinite(((const float *)v->data)[i]);
     return all;
 }
