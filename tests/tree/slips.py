@@ -7,17 +7,21 @@ are shortened.
 Draws --count (20) places in the C sources that match (paths in the source tree: 'tensorize/schedule/*.c'),
 each kind equally often: an operator, a constant, a condition. Writes each mistake into the source, builds
 what the tests need, runs the tests, and restores the source. A mistake that does not compile, or does not
-change the object, is replaced by another. The same seed and sources give the same mistakes. BUILD_FOLDER is
-that of the tree, and nothing else may build in it meanwhile. Test programs that read staged files do not see
-the mistakes.
+change the object, is replaced by another. The same seed and sources give the same mistakes. Processes that a test leaves
+behind are killed. BUILD_FOLDER is that of the tree, and nothing else may build in it meanwhile. Test programs that
+read staged files do not see the mistakes.
 """
 
 import argparse
+import ctypes
+import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 
 OPERATORS = {
     " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " && ": " || ",
@@ -53,13 +57,49 @@ def places(text):
     return found
 
 
+def adopt_orphans():
+    """Makes this process the parent of descendants whose parent has ended (PR_SET_CHILD_SUBREAPER)."""
+    if ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def children():
+    """The process IDs of this process's children."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            # The fields after the name, which is in parentheses: state, parent.
+            fields = pathlib.Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[1]) == os.getpid():
+            found.append(int(name))
+    return found
+
+
+def kill_children():
+    """Kills all descendants: those of a child that is killed become children."""
+    while left := children():
+        for child in left:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
 def run_tests(build, tests):
     """Returns the names of the tests that failed, usually one; None: the source does not compile."""
-    # A mutant may not terminate; the first test that fails has caught it.
+    # A mutant may not terminate; the first test that fails has caught it. Meson starts each test in a session of its own,
+    # and kills a test that exceeds its time, but no process that left the test's session. The output goes to a file: a
+    # pipe would stay open as long as such a process runs.
     command = ["meson", "test", "-C", str(build), "--timeout-multiplier=3", "--maxfail=1", *tests]
-    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    failed = re.findall(r"^ *\d+/\d+ (?:.* / |\S+:)?(\S+) +(?:FAIL|TIMEOUT|ERROR)", ran.stdout, re.MULTILINE)
-    if ran.returncode and not failed:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        try:
+            status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False).returncode
+        finally:
+            kill_children()
+        output.seek(0)
+        text = output.read()
+    failed = re.findall(r"^ *\d+/\d+ (?:.* / |\S+:)?(\S+) +(?:FAIL|TIMEOUT|ERROR)", text, re.MULTILINE)
+    if status and not failed:
         return None
     return failed
 
@@ -82,6 +122,9 @@ def main():
     sources = sorted({path for glob in arguments.sources for path in root.glob(glob) if path.suffix in (".c", ".h")})
     if not sources:
         parser.error("no C source matches " + " ".join(arguments.sources))
+    adopt_orphans()
+    # As an interrupt from a terminal does, the signal restores the source and kills what runs.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if run_tests(arguments.build, arguments.tests) != []:
         parser.error("the tests fail, or do not build, without a slip")
     print(f"seed {arguments.seed}, {len(sources)} sources, tests: {' '.join(arguments.tests)}", flush=True)
