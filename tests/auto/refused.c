@@ -159,20 +159,17 @@ static void must_be_right(int i, const char *target) {
 
 /* ---- the tests ---- */
 
-/* For a sanitized build: a third of all. Each program is on one of the targets; where single steps are
- * refused it is on each target, with every third step. */
-static bool third;
+/* Unless it is 1, only a part of all is tried, for a sanitized build. Each program is on one of three
+ * targets, with one of `part` * 2 / 3 kinds of steps. Where single steps are refused, it is on each target,
+ * with one of `part` steps. */
+static int part = 1;
 
 static bool is_tried(int program, int target) {
-    return !third || (program + target) % TARGETS == 0;
+    return part == 1 || (program + target) % TARGETS == 0;
 }
 
 static int first_step(int program, int target) {
-    return third ? (program + target) % TARGETS : 0;
-}
-
-static int next_step(void) {
-    return number + (third ? TARGETS : 1);
+    return (program + target) % part;
 }
 
 static void each_step(void **state) {
@@ -180,16 +177,18 @@ static void each_step(void **state) {
     refused = ONE_STEP;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++)
-            for (number = first_step(i, t), steps = number + 1; number < steps; number = next_step())
+            for (number = first_step(i, t), steps = number + 1; number < steps; number += part)
                 must_be_right(i, targets[t]);
 }
 
 static void each_kind(void **state) {
+    const int step = part == 1 ? 1 : part * 2 / 3;
+
     (void)state;
     refused = ALL_OF_KIND;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++)
-            for (number = third ? i % 2 : 0; number < UK_STEPS && is_tried(i, t); number += third ? 2 : 1)
+            for (number = i % step; number < UK_STEPS && is_tried(i, t); number += step)
                 must_be_right(i, targets[t]);
 }
 
@@ -275,12 +274,12 @@ static void code(void **state) {
     refused = CODE;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++) {
-            if ((i || third) && (i + t) % TARGETS)
+            if ((i || part > 1) && (i + t) % TARGETS)
                 continue;
             struct uk_program *const p[] = {parse(i),
                                             run_parse(context, "another.uk", programs[0].text, NULL)};
 
-            for (int count = third ? 2 : 1; count <= 2; count++) {
+            for (int count = part > 1 ? 2 : 1; count <= 2; count++) {
                 if (emit(p, count, targets[t], false))
                     fail_msg("program %d, %s: %s", i, targets[t], uk_context_message(context));
                 if (has_kernel(i) || count == 2)
@@ -294,7 +293,7 @@ static void code(void **state) {
 static void code_runs(void **state) {
     (void)state;
     refused = CODE;
-    for (int i = 0; i < PROGRAMS; i += third ? 3 : 1) {
+    for (int i = 0; i < PROGRAMS; i += part > 1 ? 3 : 1) {
         struct run r = {.context = context, .program = parse(i), .options.threads = 3};
 
         if (run_compile(&r))
@@ -315,7 +314,7 @@ static void code_ends(void **state) {
     struct uk_module *m;
 
     (void)state;
-    for (int t = 0; t < (third ? 1 : TARGETS); t++) {
+    for (int t = 0; t < (part > 1 ? 1 : TARGETS); t++) {
         refused = CODE;
         assert_int_equal(emit(&p, 1, targets[t], true), UK_NO_MATCH);
         assert_non_null(strstr(uk_context_message(context), "uk_sgemm_"));
@@ -364,7 +363,7 @@ static void searches(void **state) {
     /* GPU schedules are not searched */
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS - 1; t++)
-            for (number = first_step(i, t), steps = number + 1; number < steps; number = next_step()) {
+            for (number = first_step(i, t), steps = number + 1; number < steps; number += part) {
                 const struct uk_options o = {.target = targets[t], .threads = 3};
                 struct uk_program *p = parse(i);
                 int cursor = 0;
@@ -434,6 +433,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(code),      cmocka_unit_test(code_runs), cmocka_unit_test(code_ends),
     };
 
-    third = argc > 1 && !strcmp(argv[1], "--third");
+    if (argc > 2 && !strcmp(argv[1], "--part"))
+        part = atoi(argv[2]);
     return cmocka_run_group_tests(tests, make_data, free_data);
 }

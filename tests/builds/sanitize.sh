@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in
 # build folders inside the calling one. Arguments: the source tree, that build folder, and `all` or a suite: `sanitize`,
-# which reads foreign input, or `sanitize_failures`, which makes allocations and steps fail. `all`: the suites `quick` and
-# `change`; from `all` long fuzzing, damaged objects, every allocation and every golden text; and instrumented kernels.
+# which reads foreign texts, `sanitize_files`, which reads foreign models and objects, or `sanitize_failures`, which makes
+# allocations and steps fail. `all`: the suites `quick` and `change`; from `all` long fuzzing, damaged objects, every
+# allocation, more refusals and every golden text; and instrumented kernels.
 # UK_OBJECTS and UK_BITCODE: the folders with that build's kernels.
 set -euo pipefail
 source=$1 outer=$2 which=$3
@@ -12,8 +13,7 @@ source=$1 outer=$2 which=$3
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:malloc_context_size=4 UBSAN_OPTIONS=print_stacktrace=1 CC_LD=lld
 # Leaves out checks of null pointers and object bounds: the address sanitizer reports these, and the second check takes
 # a quarter of compile time. Checks in kernels with hundreds of loads or stores are calls: inlined ones make clang ten
-# times slower. A higher optimization level would not help: most time is spent in LLVM and isl, which are not
-# instrumented.
+# times slower.
 flags='-gline-tables-only -fno-sanitize=null,object-size -mllvm -asan-instrumentation-with-call-threshold=500'
 options=(-Db_sanitize=address,undefined -Doptimization=1)
 
@@ -34,14 +34,16 @@ tested() {
 
 built=(-Dfuzz=true -Dobjects="$UK_OBJECTS" -Dbitcode="$UK_BITCODE")
 if [[ $which != all ]]; then
-    # Two suites build in one folder, one after the other.
+    # These suites build in one folder, one after the other.
     exec 9>"$outer/sanitized.lock"
     flock 9
-    tested sanitized --suite="$which" -- "${built[@]}" -Dc_args="$flags -fsanitize-ignorelist=$source/tests/builds/not_sanitized.txt"
+    # Not optimized, the simulator of GPUs included: most of the time is that of the compiler.
+    tested sanitized --suite="$which" -- "${built[@]}" \
+        -Dc_args="-O0 $flags -fsanitize-ignorelist=$source/tests/builds/not_sanitized.txt"
 else
     tested sanitized_all --suite=quick --suite=change -- "${built[@]}" -Dc_args="$flags"
     tested sanitized_all random_fuzz_parser random_fuzz_schedule random_fuzz_network amdgpu_library_all fail_alloc_all \
-        golden_all -- "${built[@]}" -Dc_args="$flags"
+        golden_all refused_all -- "${built[@]}" -Dc_args="$flags"
     # Without -fsanitize=function: tests call kernels of all element types through one function type.
     tested sanitized_kernels --suite=quick --suite=change -- -Dc_args="$flags -fno-sanitize=function" -Dtensorize=false
 fi
