@@ -77,7 +77,8 @@ has() {
 }
 
 step built
-CC_LD=lld meson setup build --buildtype=plain -Doptimization=0 -Dwarning_level=0 -Dnetworks=false -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" \
+# -O0 in c_args also holds for what is optimized in any build: most of the time is that of the compiler.
+CC_LD=lld meson setup build --buildtype=plain -Dc_args=-O0 -Dwarning_level=0 -Dnetworks=false -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" \
     >setup.log || { cat setup.log; exit 1; }
 ninja -C build tests/kernels/kernels tests/kernels/kernels_inlined uk/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||
