@@ -39,10 +39,21 @@ static size_t padding(const struct operand *o) {
     return (page - row % page) % page / align * align;
 }
 
-static size_t pages(const struct operand *o) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+/* True if each row of a is on the same pages as that row of b. */
+static bool same_pages(const struct operand *a, const struct operand *b) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), a_element = bytes_of(a->type),
+                 b_element = bytes_of(b->type);
+    const size_t a_row = (size_t)(a->length + a->over) * a_element,
+                 b_row = (size_t)(b->length + b->over) * b_element;
+    bool same = a->rows == b->rows;
 
-    return ((size_t)operand_extent(o) * bytes_of(o->type) + padding(o) + page - 1) / page;
+    for (int64_t r = 0; r < b->rows && same; r++) {
+        const size_t a_at = padding(a) + (size_t)(r * a->stride) * a_element;
+        const size_t b_at = padding(b) + (size_t)(r * b->stride) * b_element;
+
+        same = a_at / page == b_at / page && (a_at + a_row - 1) / page == (b_at + b_row - 1) / page;
+    }
+    return same;
 }
 
 void check_release_rows(struct far_rows *a) {
@@ -69,8 +80,7 @@ static bool reserve_rows(struct check *c, int i) {
     size_t bytes;
     char *start;
 
-    if (a->space.data && a->of.rows == o->rows && a->of.stride == o->stride && a->of.length == o->length &&
-        pages(&a->of) == pages(o)) {
+    if (a->space.data && same_pages(&a->of, o)) {
         o->at = (char *)a->space.data + padding(o);
         return true;
     }
