@@ -90,6 +90,10 @@ static enum uk_status check_writers(const struct uk_packing_step *p) {
 
         if (st->operand[0].tensor != p->from)
             continue;
+        if (st == nest) /* the consumer is attached to it: the copy would be made in front of both */
+            return refuse(
+                p, "the nest in front of which the copy is made writes the tensor; give a loop of the stage "
+                   "that reads it");
         while (at && at->parent != nest)
             at = at->parent;
         if (at && (at->after || at->prefix > p->prefix))
