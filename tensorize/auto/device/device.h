@@ -6,10 +6,10 @@
 #ifndef UK_DEVICE_H
 #define UK_DEVICE_H
 
-#include "auto.h"
+#include "auto/auto.h"
 #include "cost/cost.h"
 
-/* ---- device_steps.c: steps, applied as if they had been written ---- */
+/* ---- steps.c: steps, applied as if they had been written ---- */
 
 /* Splits l; *l becomes the inner loop, of `factor` values, and *outer is the other one. */
 enum uk_status uk_device_split(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
@@ -38,10 +38,10 @@ int64_t uk_power_of_two_above(double n);
 
 /* device.c: a thread per element, or per few adjacent elements. */
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st);
-/* device_sum.c: several threads for each sum; then those of a block or wave add their partial sums. *done
+/* sum.c: several threads for each sum; then those of a block or wave add their partial sums. *done
  * false: not scheduled, to be spread instead. */
 enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done);
-/* device_product.c: tiles for a product, and the elementwise stage after it. *done false: the stage is no
+/* product.c: tiles for a product, and the elementwise stage after it. *done false: the stage is no
  * product, or too small. */
 enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules a program for a GPU if it has no steps, or only steps for CPUs. Elementwise stages are inlined
- * into their only reader. Each other statement becomes a GPU kernel: products in tiles (device_product.c),
- * sums over contiguous elements by several threads each (device_sum.c), others with a thread per element, or
+ * into their only reader. Each other statement becomes a GPU kernel: products in tiles (product.c),
+ * sums over contiguous elements by several threads each (sum.c), others with a thread per element, or
  * per few adjacent elements, a vector in memory.
  */
 #include "device.h"
-#include "stage.h"
-#include "steps.h"
+#include "auto/stage.h"
+#include "auto/steps.h"
 
 enum { VECTOR_BYTES = 16, MOST_ELEMENTS = 4 };
 

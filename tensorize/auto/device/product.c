@@ -7,8 +7,8 @@
 #include <float.h>
 #include <string.h>
 #include "device.h"
-#include "stage.h"
-#include "steps.h"
+#include "auto/stage.h"
+#include "auto/steps.h"
 #include "registry/operation.h"
 
 enum {

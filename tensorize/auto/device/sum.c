@@ -6,7 +6,7 @@
  * stages, made by two rfactor steps, in one GPU kernel.
  */
 #include "device.h"
-#include "steps.h"
+#include "auto/steps.h"
 
 enum {
     /* terms of a row from which a block's threads share it, not only a wave's; */

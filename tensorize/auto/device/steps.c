@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of the automatic schedules for GPUs. */
 #include "device.h"
-#include "steps.h"
+#include "auto/steps.h"
 
 static enum uk_status name_step(struct uk_schedule *s, struct uk_step *step, const char *base,
                                 const char *first, const char *second) {
