@@ -6,7 +6,7 @@
 #include <string.h>
 #include "amdgpu.h"
 #include "child.h"
-#include "data.h"
+#include "operands/data.h"
 #include "gpu_run.h"
 #include "progress.h"
 #include "remote/remote.h"

@@ -3,7 +3,7 @@
 #ifndef UK_GPU_RUN_H
 #define UK_GPU_RUN_H
 
-#include "data.h"
+#include "operands/data.h"
 
 /* A call of a module compiled for a GPU. `sizes` are those that are not constants. */
 struct uk_gpu_call {

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "data.h"
+#include "operands/data.h"
 #include "gpu_counts.h"
 #include "gpu_run.h"
 #include "program.h"
 #include "progress.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "time_program.h"
 #include "emulate/emulate.h"
 #include "remote/remote.h"

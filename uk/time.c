@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "data.h"
+#include "operands/data.h"
 #include "program.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "time_program.h"
 #include "uk.h"
 

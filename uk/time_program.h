@@ -3,7 +3,7 @@
 #ifndef UK_TIME_PROGRAM_H
 #define UK_TIME_PROGRAM_H
 
-#include "data.h"
+#include "operands/data.h"
 #include "program.h"
 
 /* time.c: times a compiled program and compares it with the peak and with the peers. Exit status. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include "command.h"
-#include "data.h"
+#include "operands/data.h"
 #include "uk.h"
 
 void allow_tolerances(struct random_data *d, const struct uk_program *p) {

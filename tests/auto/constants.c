@@ -20,7 +20,7 @@
 #include <string.h>
 #include "command.h"
 #include "random.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "test_options.h"
 #include "uk.h"
 

@@ -21,7 +21,7 @@
 #include "random.h"
 #include "random_objects.h"
 #include "random_sums.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "test_context.h"
 #include "test_options.h"
 #include "uk.h"

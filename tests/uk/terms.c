@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "random_data.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "test_context.h"
 #include "uk.h"
 

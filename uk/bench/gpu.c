@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "benchmarks.h"
-#include "data.h"
+#include "operands/data.h"
 #include "gpu_counts.h"
 #include "gpu_run.h"
 #include "program.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "show.h"
 #include "target/target.h"
 

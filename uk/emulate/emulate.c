@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "child.h"
-#include "data.h"
+#include "operands/data.h"
 #include "emulate.h"
 #include "file.h"
 #include "program.h"

@@ -4,7 +4,7 @@
 #ifndef UK_EMULATE_H
 #define UK_EMULATE_H
 
-#include "data.h"
+#include "operands/data.h"
 #include "program.h"
 #include "uk.h"
 

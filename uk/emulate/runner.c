@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "data.h"
+#include "operands/data.h"
 #include "emulate.h"
 #include "file.h"
 #include "program.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
-#include "data.h"
+#include "operands/data.h"
 #include "file.h"
 #include "network.h"
 

@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "child.h"
-#include "data.h"
+#include "operands/data.h"
 #include "program.h"
-#include "shape.h"
+#include "operands/shape.h"
 #include "time_program.h"
 #include "tune.h"
 

@@ -4,7 +4,7 @@
 #ifndef UK_TUNE_H
 #define UK_TUNE_H
 
-#include "data.h"
+#include "operands/data.h"
 #include "program.h"
 #include "emulate/emulate.h"
 #include "remote/remote.h"
