@@ -151,7 +151,7 @@ INLINE struct words exchange(struct words sum) {
     return (struct words){uk_rvp_pack(sum.even, sum.odd), uk_rvp_packu(sum.even, sum.odd)};
 }
 
-/* The address of the second half of the outputs, of which there are four or a register's eight. */
+/* The address of the second half of the outputs; there are four, or the eight of a register. */
 INLINE int32_t *second_half_at(int32_t *y, enum half h) {
     return y + (h == FOUR ? QUAD / 2 : REGISTER / 2);
 }

@@ -192,7 +192,7 @@ static inline void gemm_set_workspace(struct gemm_plan *plan, int64_t count) {
         plan->workspace = SIZE_MAX;
 }
 
-/* The context of a path's tasks (gemm_parallel), each of which computes a part of the product. */
+/* The context of a path's tasks (gemm_parallel); each task computes a part of the product. */
 struct gemm_task {
     const struct gemm_plan *plan;
     const struct gemm_operands *o;

@@ -84,7 +84,7 @@ static void run_blocks(const struct gemm_small *w, const struct gemm_product *p,
     make_calls(&x, a, b, c, adds, wide, wide + last * size);
 }
 
-/* Computes all columns of a few rows at a time, in groups of which no two differ by more than one row. */
+/* Computes all columns of a few rows at a time, in groups whose numbers of rows differ by at most one. */
 static void run_rows_of(const struct gemm_small *w, const struct gemm_product *p, const void *a,
                         const void *b, int adds, void *c) {
     const int64_t size = p->type->size, last = p->n % w->width, wide = (p->n - last) * size,

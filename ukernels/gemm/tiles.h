@@ -11,7 +11,7 @@
 /* The dimensions of a product. */
 enum { GEMM_M, GEMM_N, GEMM_K };
 
-/* Cycles of a product by a way, on one thread, of which only `cycles` need not be set. */
+/* Cycles of a product by a way, on one thread. Reads all fields of the way except `cycles`. */
 double uk_gemm_way_cost(const struct gemm_product *p, const struct gemm_way *w);
 /* Cycles of transposing C when it is stored: each tile passes through scratch on the stack. */
 double uk_gemm_transposed_c_cost(const struct gemm_product *p, const struct gemm_way *w);

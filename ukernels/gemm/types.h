@@ -99,7 +99,7 @@ struct gemm_direct {
         int columns; /* the last kernel takes the remaining columns */
     } column_split[GEMM_COLUMN_SPLITS];
     int column_splits; /* kernels in use; 0: no kernel computes this many columns */
-    /* Kernels that replace these if there are at least so many rows and k iterations; or NULL. */
+    /* many_rows: kernels that replace these from that number of rows and of k iterations on; NULL: none. */
     int many_rows_from, many_iterations_from;
     const struct gemm_direct *many_rows;
 };
