@@ -2,7 +2,8 @@
 /*
  * Copies for sums that read outside a tensor, as in a convolution with a border. If the value outside is 0,
  * the terms outside can be left out, and kernels run on the others. Any other value has to be in memory: a
- * copy holds it as a border, and kernels read the copy. Zeros are copied as a border, too,
+ * copy holds it as a border, and kernels read the copy. If no other factor can be infinite or NaN, zeros are
+ * copied as a border, too,
  *
  * - if two loops of the sum can be fused in the copy, so that a kernel call has more terms;
  * - if the kernel computes windows of many pixels per call: windows at the border have fewer terms, and each
@@ -152,6 +153,11 @@ static bool lacks_groups(struct uk_schedule *s, const struct uk_stage *st, int o
 /* Cycles per element of a copy by rows too short for vectors: a load, a store and the loop's counter. */
 enum { SHORT_ROWS = 3 };
 
+/* True if a copy with a border of zeros lets the sum compute the terms that the operand's pad leaves out. */
+static bool may_add_zeros(const struct uk_stage *st, int operand) {
+    return st->operand[operand].pad == UK_PAD_GUARD && uk_may_store_zeros(st, operand);
+}
+
 /* True if a copy makes sums longer, or a multiple of a group. Without the latter no kernel takes windows, so
  * a copy then also counts as cheap if it takes less than half the time of plain loops. */
 static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int operand, bool is_before_fusion) {
@@ -160,6 +166,7 @@ static bool helps_sums(struct uk_schedule *s, const struct uk_stage *st, int ope
     const bool is_cheap = uk_is_cheap(s, st, copied);
 
     if (x->tensor->is_constant || !others_are_constant(st, operand) ||
+        (x->pad == UK_PAD_GUARD && !may_add_zeros(st, operand)) ||
         (!is_cheap && (!has_windows(st, operand) || copied * SHORT_ROWS * 2 > uk_plain_cycles(s, st))))
         return false;
     return (is_cheap && x->pad == UK_PAD_GUARD && fusable_loop(s, st, operand)) ||
@@ -170,7 +177,7 @@ static bool wants_copy(struct uk_schedule *s, const struct uk_stage *st, int ope
     const enum uk_pad pad = st->operand[operand].pad;
 
     return st->statement->reduce == UK_REDUCE_SUM &&
-           (pad == UK_PAD_VALUE || (pad == UK_PAD_GUARD && zeros == UK_ZEROS_FOR_WINDOWS) ||
+           (pad == UK_PAD_VALUE || (may_add_zeros(st, operand) && zeros == UK_ZEROS_FOR_WINDOWS) ||
             ((pad == UK_PAD_NONE || zeros == UK_ZEROS_FOR_SUMS) && helps_sums(s, st, operand, false)));
 }
 
@@ -259,7 +266,7 @@ static bool has_common_neighbours(const struct uk_stage *st, int operand) {
 
 bool uk_may_take_zeros(const struct uk_stage *st) {
     for (int o = 1; o < st->operands; o++)
-        if (st->statement->reduce == UK_REDUCE_SUM && st->operand[o].pad == UK_PAD_GUARD &&
+        if (st->statement->reduce == UK_REDUCE_SUM && may_add_zeros(st, o) &&
             st->operand[o].tensor->stored_dims && has_common_neighbours(st, o))
             return true;
     return false;

@@ -2,7 +2,8 @@
 /*
  * pack T at L and cache_read T at L: a copy stage inside loop L. Its tensor holds the part of T that the
  * loops inside L read, in its own layout: panels, a map, or T's. The consumer reads the copy. If T is read
- * under pad(), the copy contains the values outside T too, and the pad is removed.
+ * under pad(), the copy contains the values outside T too, and the pad is removed. Terms of a sum that
+ * pad(.., 0) leaves out stay left out, unless uk_may_store_zeros() says that zeros do the same.
  */
 #include <string.h>
 #include "pack.h"
@@ -130,6 +131,11 @@ static enum uk_status find_pad(struct uk_packing_step *p) {
             o->pad == UK_PAD_NONE ? NULL : pad_of(p->consumer->statement->right, o->expr);
         const struct uk_expr *value = pad ? pad->arg[1] : NULL;
 
+        if (o->pad == UK_PAD_GUARD && p->consumer->previous &&
+            !uk_may_store_zeros(p->consumer, p->operand[i]))
+            return refuse(p,
+                          "the scan leaves out the terms outside of its shape, and with a copy's zeros they "
+                          "would be NaN where the other factor is infinite; declare that tensor `finite`");
         if (value && !is_constant(value))
             return refuse(p, "the value that its pad gives outside of its shape is not a constant, so a copy "
                              "cannot store it");
@@ -242,10 +248,26 @@ static enum uk_status create_tensor(struct uk_packing_step *p) {
     return p->tensor ? UK_OK : uk_out_of_memory(s->context);
 }
 
+/* Removes the guards of an operand whose copy has zeros that replace the terms outside; else they become
+ * guards of the stage itself, as from a `where`. */
+static void release_guards(struct uk_stage *st, int operand) {
+    const bool removes = st->operand[operand].pad != UK_PAD_GUARD || uk_may_store_zeros(st, operand);
+    int kept = 0;
+
+    for (int b = 0; b < st->bounds; b++) {
+        const bool is_own = st->bound[b].is_guard && st->bound[b].operand == operand;
+
+        if (is_own && removes)
+            continue;
+        st->bound[kept] = st->bound[b];
+        st->bound[kept++].operand = is_own ? 0 : st->bound[b].operand;
+    }
+    st->bounds = kept;
+}
+
 /* Makes the consumer read the copy, which contains the values outside. */
 static enum uk_status redirect(struct uk_packing_step *p) {
     struct uk_stage *st = p->consumer;
-    int kept = 0;
 
     for (int i = 0; i < p->operands; i++) {
         struct uk_operand *o = &st->operand[p->operand[i]];
@@ -253,10 +275,7 @@ static enum uk_status redirect(struct uk_packing_step *p) {
 
         if (status)
             return status;
-        for (int b = kept = 0; b < st->bounds; b++)
-            if (!st->bound[b].is_guard || st->bound[b].operand != p->operand[i])
-                st->bound[kept++] = st->bound[b];
-        st->bounds = kept;
+        release_guards(st, p->operand[i]);
         o->pad = UK_PAD_NONE;
     }
     return UK_OK;

@@ -285,6 +285,13 @@ enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
  * the terms of a sum. */
 enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e);
 
+/* ---- zeros.c ---- */
+
+/* For an operand with UK_PAD_GUARD: true if terms outside its tensor may be computed with zeros in place of
+ * the missing elements, instead of being left out: a zero makes the term 0 because no other factor can be
+ * infinite or NaN. These are integers and elements of tensors declared `finite`. */
+bool uk_may_store_zeros(const struct uk_stage *st, int operand);
+
 /* ---- loops.c: loops and extents of a stage ---- */
 
 /* The root that st is attached to, directly or indirectly; st if it is a root. */

@@ -132,6 +132,11 @@ def programs():
                          "tensor T i16 [C, 3, J]\nscalar q i16\nscalar r i64\n"
                          "T[k, i, j] max= select(not (min(F[], q) < (q << q)) or (min(-3, i64(index(k + 0))) != r * r), "
                          "(select(A[] <= B[3, i + 3 * k], 1, q) - D[]), E[3, j])\n"), "C=3 J=11"
+    # A weight that is infinite does not reach elements whose term for it is in the border.
+    yield "border", ("tensor F f32 [3, 3, C, O]\ntemp G f32 [3, 3, C, O]\n" +
+                     convolution("f32", "f32", "f32", 1).replace("tensor F f32 [3, 3, C, O]\n", "").replace(
+                         "Y[h, w, o]", "G[r, s, c, o] = select(index(r + s) == 0, inf, F[r, s, c, o])\nY[h, w, o]").replace("* F[", "* G[")
+                     ), "H=5 W=7 C=6 O=9 P=5 Q=7"
     for kind in ("i8", "u8", "i16", "f16"):
         yield f"crossed_{kind}", crossed(kind), "N=70"
     for a, b, c in (("f16", "f16", "f32"), ("bf16", "bf16", "f32"), ("i8", "i8", "i32"), ("u8", "i8", "i32"), ("u8", "u8", "i32"),
@@ -142,7 +147,8 @@ def programs():
 
 
 SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "cast_f16", "cast_i8", "product_i16", "conv_f16_f16_f32",
-         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "block_offset", "chosen_i16", "crossed_u8")
+         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "block_offset", "chosen_i16", "crossed_u8",
+         "border")
 failed, passed = 0, 0
 
 
