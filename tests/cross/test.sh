@@ -89,7 +89,7 @@ mkdir -p "$inlined"
 rm -f "$inlined"/*
 "$kernels_inlined" --objects "$arch" "$inlined"
 "$clang" --target="${clang_triple:-$triple}" -fuse-ld=lld -std=c17 -Wall -Wextra -o "$folder/tests/inlined" "$here/inlined.c" \
-    "$inlined"/*.o "$folder/tests/kernels/libcheck_kernel.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests/kernels" \
+    "$inlined"/*.o "$folder/tests/kernels/libcheck_kernel.a" "$folder/tests/libtest_arena.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests/kernels" \
     -I "$source/ukernels" -isystem "$sysroot/usr/include" -L "$folder/ukernels" -lukernels -Wl,-rpath,"$folder/ukernels" \
     -L "$sysroot/usr/lib/$triple" -lcmocka -Wl,-rpath,"$sysroot/usr/lib/$triple" -lm "${emulation[@]}"
 run inlined

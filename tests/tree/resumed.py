@@ -24,10 +24,11 @@ test('second', script, args: 'second', suite: ['all', 'other'], priority: 2)
 test('third', script, args: 'third', suite: 'change', priority: 1)
 test('fourth', script, args: 'fourth', suite: 'other')
 """
-# Shell commands that stop run.py, the parent of meson, as a user or the system would.
+# Shell commands that stop run.py, the parent of meson, as a user or the system would. KILL ends run.py first: it would
+# see that meson has ended.
 RUNNER = "meson=$PPID; runner=$(awk '/^PPid:/ { print $2 }' /proc/$meson/status); "
 SIGNALLED = {
-    "KILL": RUNNER + "kill -KILL $meson $runner; exit 0",
+    "KILL": RUNNER + "kill -KILL $runner $meson; exit 0",
     "TERM": RUNNER + "kill -TERM $runner; exec sleep 1000",
     "INT": RUNNER + "kill -INT $meson $runner; exec sleep 1000",
 }
