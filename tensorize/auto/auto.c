@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules a stage automatically: chooses the cheapest kernel, then tiles for it (tiling.c). */
-#include <float.h>
-#include <limits.h>
+/* Schedules a stage automatically: makes copies that kernels need, chooses the cheapest kernel (choose.c),
+ * for the stage as written or transposed, then tiles for it (tiling.c). */
 #include <string.h>
 #include "registry/operation.h"
 #include "stage.h"
@@ -10,360 +9,38 @@
 #include "sums.h"
 #include "costing.h"
 
-enum { MOST_TILES = 32 };
+/* Chooses a plan for the transposed stage, if there is one. */
+static enum uk_status choose_for(struct uk_schedule *s, struct uk_stage *st,
+                                 const struct uk_transposing *transposing, struct uk_kernel_plan *p) {
+    struct uk_operand kept[UK_MAX_OPERANDS];
 
-struct plan {
-    struct uk_fit fit;
-    double cycles;
-    /* no kernel packs these panels: plain loops fill them */
-    bool is_packed_by_loops;
-    /* plain loops are faster */
-    bool is_wasted;
-    /* number of constant operands in panels, packed before the program runs */
-    int constants;
-};
-
-/* True if the kernel's tile would be mostly padding, so that plain loops, if allowed, are faster. */
-static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
-    return p->fit.units && p->fit.intrinsic->row && uk_can_use_plain_loops(s) &&
-           p->cycles > uk_plain_cycles(s, st);
-}
-
-static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p,
-                    struct uk_reasons *reasons) {
-    struct uk_text t = {0};
-
-    if (!p->fit.intrinsic->row)
-        uk_put(&t, "fits, and is the program's own");
-    else
-        uk_put(&t, "fits, about %.3g cycles", p->cycles);
-    for (int o = 1; o < st->operands && p->fit.intrinsic->row; o++)
-        if (p->fit.panel[o].width)
-            uk_put(&t, ", with %s packed", st->operand[o].tensor->name);
-    if (p->is_packed_by_loops)
-        uk_put(&t, " by plain loops");
-    uk_reason_add(s, reasons, p->fit.intrinsic->name, t.text, true,
-                  p->is_packed_by_loops ? DBL_MAX : p->cycles);
-    uk_text_free(t.text);
-}
-
-/* True if kernel p of the same operation and tile as `first` is not worth considering: it is not faster by
- * AUTO_MARGIN. A kernel in generic C and a native one are never compared. */
-static bool can_replace(const struct plan *first, const struct plan *p) {
-    const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
-                           *y = p->fit.intrinsic->row;
-
-    return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
-           uk_kernel_nr(x) == uk_kernel_nr(y) && first->is_packed_by_loops == p->is_packed_by_loops &&
-           !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
-           p->cycles >= first->cycles * (1 - AUTO_MARGIN);
-}
-
-static int packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
-    int n = 0;
-
-    for (int o = 1; o < st->operands; o++)
-        n += f->panel[o].width && st->operand[o].tensor->is_constant;
-    return n;
-}
-
-/* True if p takes fewer cycles, or not many more and is preferred: with more constants in panels, which take
- * no time here and are read line after line whatever the sizes are; or in one call for all rows, which enters
- * the kernel once. */
-static bool is_cheaper(const struct plan *p, const struct plan *than) {
-    const struct uk_kernel *x = p->fit.intrinsic->row, *y = than->fit.intrinsic->row;
-    const int calls = (x && uk_computes_all_rows(x)) - (y && uk_computes_all_rows(y)),
-              preferred = p->constants != than->constants ? p->constants - than->constants : calls;
-
-    return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
-           than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
-}
-
-static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st, struct plan *p) {
-    struct plan q = *p;
-    bool done;
-    enum uk_status status = uk_pack_scattered(s, st, &q.fit, &done);
-
-    if (status || !done)
-        return status;
-    q.cycles = uk_estimate(s, st, &q.fit, false);
-    q.constants = packed_constants(st, &q.fit);
-    if (is_cheaper(&q, p))
-        *p = q;
-    return UK_OK;
-}
-
-/* True if the kernel packs panels of this layout: kernels that pack groups of terms handle any panel width,
- * the others only their own. */
-static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
-    if (p->group || uk_kernel_kr(row) > 1)
-        return uk_kernel_kr(row) == p->group;
-    return uk_kernel_mr(row) == p->width || (uk_kernel_mr(row) == 1 && uk_kernel_nr(row) == p->width);
-}
-
-/* Sets *found if some kernel packs such panels. */
-static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, const struct uk_panel *p,
-                                   bool *found) {
-    struct uk_candidate c = {0};
-    enum uk_status status;
-
-    *found = false;
-    while (!(status = uk_next_candidate(s, NULL, &c)) && c.intrinsic && !*found) {
-        const struct uk_kernel *row = c.intrinsic->row;
-        const struct uk_statement *t = c.intrinsic->declaration->statements;
-
-        *found = row && !t->next && t->right->op == UK_E_PAD && t->left.tensor->type == type && fills(row, p);
-    }
+    memcpy(kept, st->operand, sizeof kept);
+    memcpy(st->operand, transposing->operand, sizeof kept);
+    enum uk_status status = uk_choose_kernel(s, st, true, p);
+    memcpy(st->operand, kept, sizeof kept);
+    if (status == UK_NO_MATCH)
+        return uk_context_forget(s->context), UK_OK;
+    p->cycles += transposing->cycles;
+    p->fit.transposed = transposing->map;
     return status;
-}
-
-/* True if the operand is contiguous along the panel or along the sum, which kernels that pack groups
- * require. */
-static bool is_contiguous(const struct uk_operand *o, const struct uk_fit *f) {
-    bool any = false;
-
-    for (int v = 0; v < f->axes; v++) {
-        struct uk_poly step = uk_coefficient(o, f->axis[v]->id);
-        int64_t c;
-
-        any |= uk_poly_is_int(&step, &c) && c == 1;
-    }
-    return any;
-}
-
-/* Checks the panels of the plan: each is filled by a kernel, or by plain loops where these are allowed. */
-static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st, struct plan *plan,
-                                   struct uk_text *why) {
-    const struct uk_fit *f = &plan->fit;
-
-    plan->is_packed_by_loops = false;
-    for (int o = 1; o < st->operands && !plan->is_packed_by_loops; o++) {
-        const struct uk_panel *p = &f->panel[o];
-        const struct uk_operand *x = &st->operand[o];
-        bool found = !p->width || x->tensor->is_constant;
-        enum uk_status status = found ? UK_OK : fills_panels(s, x->tensor->type, p, &found);
-
-        if (status)
-            return status;
-        if (found && (!p->group || x->tensor->is_constant || is_contiguous(x, f)))
-            continue;
-        plan->is_packed_by_loops = uk_can_use_plain_loops(s);
-        if (plan->is_packed_by_loops)
-            continue;
-        why->length = 0;
-        uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)p->width, x->tensor->name);
-        if (p->group)
-            uk_put(why, " in groups of %lld", (long long)p->group);
-        return UK_NO_MATCH;
-    }
-    return UK_OK;
-}
-
-/* Kernels that compute all rows in one call are for small products, as in uk_sgemm, and for one thread. */
-static enum uk_status check_one_call(const struct uk_schedule *s, const struct uk_stage *st,
-                                     const struct plan *p, struct uk_text *why) {
-    const char *refusal = NULL;
-    double terms = 1;
-
-    for (int v = 0; v < p->fit.axes; v++)
-        terms *= uk_values_estimate(s, st, p->fit.axis[v]);
-    if (terms > GEMM_WORK_ALONE)
-        refusal = "fits, but the product is so large that tiles are faster";
-    else if (s->options->threads > 1 && p->cycles > 2 * GEMM_TASK)
-        refusal = "fits, but one call computes all rows, so threads cannot split them";
-    if (!refusal)
-        return UK_OK;
-    why->length = 0;
-    uk_put(why, "%s", refusal);
-    return UK_NO_MATCH;
-}
-
-/* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
-static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
-                              struct plan *p, struct uk_text *why) {
-    bool by_first_tile;
-    enum uk_status status = uk_fits(s, st, i, &p->fit, why);
-
-    p->is_wasted = false;
-    /* the declaration matches the stage: no later mismatch is reported */
-    if (!status)
-        s->match_score = INT_MAX;
-    if (!status && p->fit.axes == 0) {
-        why->length = 0;
-        uk_put(why, "no loop of the stage is an axis of it");
-        return UK_NO_MATCH;
-    }
-    if (!status && uk_lacks_channels(st, &p->fit)) {
-        why->length = 0;
-        uk_put(why, "no loop of the stage goes over its channels");
-        return UK_NO_MATCH;
-    }
-    if (!status && uk_has_too_many_columns(s, st, &p->fit)) {
-        why->length = 0;
-        uk_put(why, "each of its vectors holds several rows, which is slower for more than %d columns",
-               uk_kernel_nr(i->row));
-        return UK_NO_MATCH;
-    }
-    if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
-        (status = check_panels(s, st, p, why)))
-        return status;
-    if (uk_packs_windows(st, &p->fit)) {
-        why->length = 0;
-        uk_put(why, "the windows of the input would have to be packed");
-        return UK_NO_MATCH;
-    }
-    if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
-        return status;
-    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
-    p->constants = packed_constants(st, &p->fit);
-    if ((p->is_wasted = is_wasted(s, st, p))) {
-        why->length = 0;
-        uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
-        return UK_NO_MATCH;
-    }
-    if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
-        return status;
-    status = pack_if_cheaper(s, st, p);
-    if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
-        p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
-    return status;
-}
-
-/* Plans whose panels kernels fill, not plain loops, are preferred. */
-static bool is_better(const struct plan *p, const struct plan *than) {
-    if (p->is_packed_by_loops != than->is_packed_by_loops)
-        return than->is_packed_by_loops;
-    return is_cheaper(p, than);
-}
-
-/* Sets the note of a stage in plain loops: the closest kernel, or the one (`wasted`) that is slower than they
- * are. */
-static void report_reason(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r,
-                          const char *wasted) {
-    uk_reasons_sort(r);
-    st->plain_loops_reason =
-        wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be mostly empty", wasted)
-        : r->count ? uk_format(s->arena, "no kernel matches it; the closest is %s: %.400s", r->list[0].kernel,
-                               r->list[0].text)
-                   : "no kernel matches it";
-}
-
-/* Reports the kernels. With transposed tiles those that do not fit are not listed: the list of the stage as
- * written has them. */
-static void report(struct uk_schedule *s, const struct uk_stage *st, bool transposed, const struct plan *best,
-                   struct uk_reasons *r) {
-    if (!s->report || (transposed && !best->fit.intrinsic))
-        return;
-    uk_reasons_sort(r);
-    while (transposed && !r->list[r->count - 1].fits)
-        r->count--;
-    uk_put(s->report, "stage %s%s: candidates\n", st->name, transposed ? ", its tiles transposed" : "");
-    uk_reasons_put(s, r, s->report, false);
-    if (best->fit.intrinsic)
-        uk_put(s->report, "  taken: %s, the cheapest\n", best->fit.intrinsic->name);
-}
-
-static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st, struct uk_reasons *r) {
-    struct uk_text all = {0};
-
-    /* a report contains the reasons already */
-    if (!s->report)
-        uk_reasons_put(s, r, &all, true);
-    enum uk_status status = uk_fail(
-        s->context, UK_NO_MATCH, st->statement->at,
-        "no kernel matches stage '%s'; do not require kernels, or write it as the closest kernels need it%s",
-        st->name, all.text ? all.text : "");
-    uk_text_free(all.text);
-    return status;
-}
-
-/* The name of the draft that uses this kernel. */
-static const char *draft_by(struct uk_schedule *s, const struct uk_intrinsic *i, bool transposed) {
-    return transposed ? uk_format(s->arena, "%s with its tiles transposed", i->name) : i->name;
-}
-
-static const char *refusal_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_intrinsic *i,
-                              bool transposed) {
-    const char *draft = s->refused ? draft_by(s, i, transposed) : NULL;
-
-    return draft ? uk_refusal(s, st->name, draft) : NULL;
-}
-
-static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool transposed, struct plan *best) {
-    struct uk_reasons reasons = {0};
-    struct uk_candidate c = {.reasons = &reasons};
-    struct uk_text why = {0};
-    struct plan p, tile[MOST_TILES];
-    const char *wasted = NULL;
-    int tiles = 0, n;
-    bool any_refused = false;
-    enum uk_status status;
-
-    const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
-    best->fit.intrinsic = NULL;
-    while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
-        const char *refusal = refusal_of(s, st, c.intrinsic, transposed);
-        any_refused |= refusal != NULL;
-
-        why.length = 0;
-        status = plan_by(s, st, c.intrinsic, &p, &why);
-        if (!status && refusal) {
-            why.length = 0;
-            uk_put(&why, "fits, but its schedule was refused: %s", refusal);
-            status = UK_NO_MATCH;
-        }
-        if (status == UK_NO_MATCH) {
-            uk_reason_add(s, &reasons, c.intrinsic->name, why.length ? why.text : NULL, false, 0);
-            wasted = !wasted && p.is_wasted ? c.intrinsic->name : wasted;
-            continue;
-        }
-        if (status)
-            break;
-        add_fit(s, st, &p, &reasons);
-        for (n = 0; n < tiles && !can_replace(&tile[n], &p); n++)
-            ;
-        if (n < tiles)
-            continue;
-        if (tiles < MOST_TILES)
-            tile[tiles++] = p;
-        if (!best->fit.intrinsic || is_better(&p, best))
-            *best = p;
-    }
-    uk_text_free(why.text);
-    if (status)
-        return status;
-    report(s, st, transposed, best, &reasons);
-    if (best->fit.intrinsic)
-        return UK_OK;
-    if (!uk_can_use_plain_loops(s))
-        return no_kernel(s, st, &reasons);
-    report_reason(s, st, &reasons, any_refused ? NULL : wasted);
-    return UK_OK;
 }
 
 /* Chooses a plan with transposed output tiles, if there is one. */
-static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *st, struct plan *p) {
+static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *st,
+                                        struct uk_kernel_plan *p) {
     struct uk_transposing transposing;
     bool packs = true;
     enum uk_status status = uk_transpose_tiles(s, st, &transposing);
 
     if (status || !transposing.map)
         return status;
-    struct uk_operand kept[UK_MAX_OPERANDS];
-    memcpy(kept, st->operand, sizeof kept);
-    memcpy(st->operand, transposing.operand, sizeof kept);
-    status = choose(s, st, true, p);
-    memcpy(st->operand, kept, sizeof kept);
-    if (status == UK_NO_MATCH)
-        return uk_context_forget(s->context), UK_OK;
+    status = choose_for(s, st, &transposing, p);
     if (status || !p->fit.intrinsic)
         return status;
-    p->cycles += transposing.cycles;
-    p->fit.transposed = transposing.map;
     if (transposing.weights) {
         status = uk_pack_by_map(s, st, &p->fit, transposing.weights, &packs);
         p->cycles += uk_map_cycles(s, st, transposing.weights);
-        p->constants = packed_constants(st, &p->fit);
+        p->constants = uk_packed_constants(st, &p->fit);
     }
     if (!packs)
         p->fit.intrinsic = NULL;
@@ -374,7 +51,7 @@ static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *
  * nothing. Transposed tiles have loops outside the images' loop, which leaves no place for a copy per
  * image. */
 static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st, enum uk_pad pad,
-                                     struct plan *p) {
+                                     struct uk_kernel_plan *p) {
     struct uk_bound *bound = uk_alloc(s->arena, sizeof st->bound);
     enum uk_pad kept[UK_MAX_OPERANDS];
     struct uk_text *report = s->report;
@@ -394,7 +71,7 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
     s->report = NULL;
     enum uk_status status = choose_transposed(s, st, p);
     if (!status && !p->fit.intrinsic)
-        status = choose(s, st, false, p);
+        status = uk_choose_kernel(s, st, false, p);
     s->report = report;
     st->plain_loops_reason = NULL;
     st->bounds = bounds;
@@ -406,7 +83,7 @@ static enum uk_status choose_quietly(struct uk_schedule *s, struct uk_stage *st,
 
 /* True if the kernel computes several windows per call: then a copy with a border of zeros pays off. Windows
  * at the border have fewer terms, so that without the copy each would be a call of its own. */
-static bool takes_windows(const struct plan *p) {
+static bool takes_windows(const struct uk_kernel_plan *p) {
     const struct uk_kernel *row = p->fit.intrinsic ? p->fit.intrinsic->row : NULL;
 
     return row && !p->fit.units &&
@@ -415,7 +92,7 @@ static bool takes_windows(const struct plan *p) {
 }
 
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits) {
-    struct plan p = {0}, q = {0};
+    struct uk_kernel_plan p = {0}, q = {0};
     enum uk_status status = choose_quietly(s, st, UK_PAD_VALUE, &p);
 
     if (!status && !p.fit.intrinsic && uk_may_take_zeros(st))
@@ -426,10 +103,11 @@ enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *
 
 /* Copies operands that a kernel should read from a copy: borders, and strided windows. Kernels with
  * transposed tiles read pixels one by one at any distance, and need no copy of strided windows. */
-static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {
+static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st,
+                                   struct uk_kernel_plan *transposed) {
     const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
     bool borders = copies && uk_has_borders(s, st), windows = copies && uk_may_take_zeros(st);
-    struct plan p = {0}, q = {0};
+    struct uk_kernel_plan p = {0}, q = {0};
     enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
 
     if (status || (borders && (status = choose_quietly(s, st, UK_PAD_VALUE, &p))))
@@ -461,31 +139,62 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
         f->max_extent[v] = most;
 }
 
+/* Chooses a plan with pixels as columns for a stage with few channels, and copies its input for them, if that
+ * takes fewer cycles than the stage as written. */
+static enum uk_status take_pixels(struct uk_schedule *s, struct uk_stage *st, struct uk_kernel_plan *best) {
+    struct uk_transposing transposing = {0};
+    struct uk_kernel_plan pixels = {0}, written = {0};
+    enum uk_status status =
+        uk_refusal(s, st->name, UK_DRAFT_COPIES) ? UK_OK : uk_transpose_pixels(s, st, &transposing);
+
+    if (status || !transposing.map)
+        return status;
+    status = choose_for(s, st, &transposing, &pixels);
+    st->plain_loops_reason = NULL;
+    if (status || !pixels.fit.intrinsic || (status = choose_quietly(s, st, UK_PAD_VALUE, &written)))
+        return status;
+    if (s->report)
+        uk_put(s->report, "  with pixels as columns: about %.3g cycles in all\n", pixels.cycles);
+    if (written.fit.intrinsic
+            ? !uk_is_better_plan(&pixels, &written) || pixels.cycles > written.cycles * (1 - AUTO_MARGIN)
+            : uk_can_use_plain_loops(s) && pixels.cycles > uk_plain_cycles(s, st))
+        return UK_OK;
+    *best = pixels;
+    status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
+    return status ? status : uk_copy_transposed(s, st, &transposing);
+}
+
+/* Applies the plan; without a kernel the stage stays as written. */
+static enum uk_status apply_plan(struct uk_schedule *s, struct uk_stage *st, struct uk_kernel_plan *p) {
+    if (!p->fit.intrinsic)
+        return uk_begin_draft(s, st, UK_DRAFT_AS_WRITTEN);
+    enum uk_status status = uk_begin_draft(s, st, uk_draft_by(s, p->fit.intrinsic, p->fit.transposed));
+
+    narrow_tile(s, st, &p->fit);
+    return status ? status : uk_schedule_stage(s, st, &p->fit);
+}
+
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
-    struct plan p = {0}, transposed = {0};
+    struct uk_kernel_plan p = {0}, transposed = {0};
 
     /* the loops that set the output to 0 are all that runs */
     if (uk_is_empty(st))
         return uk_begin_draft(s, st, UK_DRAFT_AS_WRITTEN);
-    enum uk_status status = copy_windows(s, st, &transposed);
-    if (status)
+    enum uk_status status = take_pixels(s, st, &p);
+    if (status || p.fit.intrinsic)
+        return status ? status : apply_plan(s, st, &p);
+    if ((status = copy_windows(s, st, &transposed)))
         return status;
-    status = choose(s, st, false, &p);
+    status = uk_choose_kernel(s, st, false, &p);
     if (transposed.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
         if (s->report)
             uk_put(s->report, "  with its tiles transposed: about %.3g cycles in all\n", transposed.cycles);
-        if (status || is_better(&transposed, &p))
+        if (status || uk_is_better_plan(&transposed, &p))
             p = transposed;
         if (status)
             uk_context_forget(s->context);
         status = UK_OK;
     }
     s->is_final = status == UK_NO_MATCH;
-    if (status)
-        return status;
-    if (!p.fit.intrinsic)
-        return uk_begin_draft(s, st, UK_DRAFT_AS_WRITTEN);
-    status = uk_begin_draft(s, st, draft_by(s, p.fit.intrinsic, p.fit.transposed));
-    narrow_tile(s, st, &p.fit);
-    return status ? status : uk_schedule_stage(s, st, &p.fit);
+    return status ? status : apply_plan(s, st, &p);
 }

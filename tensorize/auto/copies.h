@@ -63,17 +63,28 @@ bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, cons
 
 /* ---- transpose.c ---- */
 
-/* The stage with its output's tile transposed: columns are channels instead of pixels. */
+/* The stage with its output's tile transposed: columns are channels instead of pixels, or pixels instead of
+ * channels. */
 struct uk_transposing {
-    struct uk_map *map; /* layout of the buffer for output tiles; NULL: the columns are no pixels */
+    struct uk_map *map; /* layout of the buffer for output tiles; NULL: the stage is not of this kind */
     struct uk_operand operand[UK_MAX_OPERANDS];
-    int weights;   /* the operand that has to be packed; 0: none */
-    double cycles; /* of storing the tiles to the output */
+    int weights;              /* the operand that has to be packed; 0: none */
+    int input;                /* the operand that has to be copied; 0: none */
+    struct uk_map *input_map; /* the copy's layout */
+    double cycles;            /* of storing the tiles to the output, and of the input's copy */
 };
 
-/* Fills *transposing. */
+/* Fills *transposing for tiles whose columns are to be channels. */
 enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *st,
                                   struct uk_transposing *transposing);
+/* Fills *transposing for tiles whose columns are to be pixels, because there are few channels. */
+enum uk_status uk_transpose_pixels(struct uk_schedule *s, const struct uk_stage *st,
+                                   struct uk_transposing *transposing);
+/* Copies the input of each image so that pixels are adjacent, by cache_read. */
+enum uk_status uk_copy_transposed(struct uk_schedule *s, struct uk_stage *st,
+                                  const struct uk_transposing *transposing);
+/* True if the loop moves a window, or along one. */
+bool uk_is_in_window(const struct uk_stage *st, const struct uk_loop *l);
 /* Makes the buffer, by cache_write; `tiles` is the number of loops outside the tile. */
 enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
                                     int tiles);

@@ -1,17 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside room auto: the schedule of one stage, and stages that are inlined into others. */
+/* Inside room auto: the choice of a stage's kernel, its schedule, and stages that are inlined into others. */
 #ifndef UK_AUTO_STAGE_H
 #define UK_AUTO_STAGE_H
 
 #include "auto.h"
 
-/* auto.c: tiles the stage for the cheapest kernel. If no kernel fits, it keeps plain loops, if these are
+/* ---- choose.c: how a kernel computes a stage ---- */
+
+struct uk_kernel_plan {
+    struct uk_fit fit;
+    double cycles;
+    /* no kernel packs these panels: plain loops fill them */
+    bool is_packed_by_loops;
+    /* plain loops are faster */
+    bool is_wasted;
+    /* number of constant operands in panels, packed before the program runs */
+    int constants;
+};
+
+/* Chooses the kernel with the fewest cycles; best->fit.intrinsic is NULL if plain loops are faster, or no
+ * kernel fits and they are allowed. `transposed`: for the report and the draft's name, the operands are those
+ * of a transposed stage. UK_NO_MATCH: no kernel fits, and plain loops are not allowed. */
+enum uk_status uk_choose_kernel(struct uk_schedule *s, struct uk_stage *st, bool transposed,
+                                struct uk_kernel_plan *best);
+/* Plans whose panels kernels fill, not plain loops, are preferred. */
+bool uk_is_better_plan(const struct uk_kernel_plan *p, const struct uk_kernel_plan *than);
+/* The name of the draft that uses this kernel. */
+const char *uk_draft_by(struct uk_schedule *s, const struct uk_intrinsic *i, bool transposed);
+/* The number of constant operands that the fit packs. */
+int uk_packed_constants(const struct uk_stage *st, const struct uk_fit *f);
+
+/* ---- auto.c ---- */
+
+/* Tiles the stage for the cheapest kernel. If no kernel fits, it keeps plain loops, if these are
  * allowed. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
-/* auto.c: sets *fits if some kernel computes the stage, possibly with copies of operands that hold their
+/* Sets *fits if some kernel computes the stage, possibly with copies of operands that hold their
  * borders. */
 enum uk_status uk_is_computed_by_kernel(struct uk_schedule *s, struct uk_stage *st, bool *fits);
-/* program.c: true if the stage computes each element of its output from single elements, without a
+
+/* ---- program.c ---- */
+
+/* True if the stage computes each element of its output from single elements, without a
  * sum. */
 bool uk_is_elementwise(const struct uk_stage *st);
 /* The only stage that reads the temp that st writes; NULL: several do, or another stage writes it too. */

@@ -5,7 +5,7 @@
 
 #include "auto.h"
 
-/* ---- long_sums.c ---- */
+/* ---- loops of sums of products ---- */
 
 /* Fuses the loop at `position` with the next one. */
 enum uk_status uk_fuse_loop_pair(struct uk_schedule *s, struct uk_stage *st, int position);
@@ -15,7 +15,7 @@ bool uk_is_long_sum(const struct uk_stage *st, int position);
 /* Fuses such loops if every operand is addressed by them as by a single loop. */
 enum uk_status uk_fuse_sums(struct uk_schedule *s, struct uk_stage *st);
 
-/* ---- sums.c: sums that no kernel computes ---- */
+/* ---- sums that no kernel computes ---- */
 
 /* Moves the loop over a row of the output inside the sum's loops, if that gives vectors. */
 enum uk_status uk_order_sum(struct uk_schedule *s, struct uk_stage *st);

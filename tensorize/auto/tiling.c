@@ -225,16 +225,30 @@ static bool packs_inside(const struct tiling *t, const struct uk_loop *l) {
     return false;
 }
 
-/* Makes blocks parallel, or rows of tiles, or, if these are too few for the threads and nothing is packed in
- * between, all tiles. */
+bool uk_has_loops_for_threads(const struct uk_schedule *s, const struct uk_stage *st,
+                              const struct uk_fit *f) {
+    double calls = 1;
+
+    for (int i = 0; i < st->loops; i++)
+        if (!uk_is_axis(f, st->loop[i]) && !uk_is_reduced(st, st->loop[i]))
+            calls *= uk_values_estimate(s, st, st->loop[i]);
+    return calls >= (double)UK_MIN_TILES_PER_THREAD * s->options->threads;
+}
+
+/* Makes loops outside the kernel's parallel, or blocks, or rows of tiles, or, if these are too few for the
+ * threads and nothing is packed in between, all tiles. */
 static enum uk_status parallelize(struct tiling *t) {
+    const double enough = (double)UK_MIN_TILES_PER_THREAD * t->s->options->threads;
+    const struct uk_kernel *row = t->fit->intrinsic->row;
     struct uk_loop *loop[2];
     int n = 0;
 
-    if (t->window || uk_channel_axis(t->st, t->fit) >= 0) {
+    if (t->window || uk_channel_axis(t->st, t->fit) >= 0 ||
+        (row && uk_computes_all_rows(row) && uk_has_loops_for_threads(t->s, t->st, t->fit))) {
         n = find_parallel(t, 0, t->outside, 2, loop);
-        /* each image has its own copy: parallel over rows of pixels only */
-        if (n == 2 && !t->window && packs_inside(t, loop[0]))
+        /* a copy in each image leaves only images to the threads: if they are few, rows of pixels */
+        if (n == 2 && packs_inside(t, loop[0]) &&
+            (!t->window || uk_values_estimate(t->s, t->st, loop[0]) < enough))
             loop[0] = loop[--n];
         return n ? uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n)) : UK_OK;
     }
@@ -248,7 +262,7 @@ static enum uk_status parallelize(struct tiling *t) {
     if (n == 2 &&
         uk_extent_estimate(t->s, t->st, loop[0]) /
                 (double)t->fit->max_extent[t->blocked.is_column_loop_outer ? t->columns : t->rows] >=
-            (double)UK_MIN_TILES_PER_THREAD * t->s->options->threads)
+            enough)
         n = 1;
     return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
 }

@@ -21,6 +21,8 @@ struct tiling {
     struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that threads share */
 };
 
+/* tiling.c: true if the output's loops outside the fit's have enough iterations for all threads. */
+bool uk_has_loops_for_threads(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* tiling.c: the length of blocks that divide n about evenly, a multiple of 8; `most` if n is at most that. */
 int64_t uk_even_block_length(int64_t n, int64_t most);
 

@@ -9,6 +9,7 @@
  */
 #include <float.h>
 #include "steps.h"
+#include "copies.h"
 #include "tiling.h"
 
 /* Number of candidates for kc besides all terms: GEMM_KC (also used if the number of terms is unknown) and
@@ -114,17 +115,24 @@ static void add_all(const struct uk_costing *c, struct uk_levels *l, struct uk_l
         add_level(c, l, loop[i], 1);
 }
 
+/* True if the loop over panels of columns is outside all others: a panel of weights then serves all images.
+ * Only for columns that are channels of transposed tiles. */
+static bool are_columns_outermost(const struct uk_stage *st, const struct uk_fit *f,
+                                  const struct uk_loop *columns) {
+    return f->transposed && !uk_is_in_window(st, columns);
+}
+
 static double cycles_of(const struct uk_costing *c, const struct window *w) {
     const struct uk_fit *f = c->fit;
     struct uk_levels l = {0};
     int rows, columns;
 
     uk_tile_axes(c->st, f, &rows, &columns);
-    /* a panel of the weights then serves all images */
-    if (f->transposed)
+    const bool outermost = are_columns_outermost(c->st, f, f->axis[columns]);
+    if (outermost)
         add_level(c, &l, f->axis[columns], f->max_extent[columns]);
     add_all(c, &l, w->outer, w->outers);
-    if (!f->transposed)
+    if (!outermost)
         add_level(c, &l, f->axis[columns], f->max_extent[columns]);
     for (int o = 1; o < c->operands; o++)
         for (int i = 0; i < l.levels && !c->st->operand[o].tensor->is_constant; i++)
@@ -182,6 +190,7 @@ enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c) {
 
     find_order(c, &w);
     t->loops = 0;
+    const bool outermost = are_columns_outermost(t->st, t->fit, t->axis[t->columns]);
     for (int v = 0; v < t->fit->axes && !status; v++)
         if (uk_is_reduced(t->st, t->axis[v]))
             status = uk_split_by(t->s, t->st, &t->axis[v], block_of(&w, c, v), "c", &blocks[v]);
@@ -190,11 +199,10 @@ enum uk_status uk_order_window(struct tiling *t, const struct uk_costing *c) {
              uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->max_extent[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->max_extent[t->rows], "o", &rows)))
         return status;
-    /* a panel of the weights then serves all images */
-    if (t->fit->transposed)
+    if (outermost)
         put(t, &columns, 1);
     put(t, w.outer, w.outers);
-    if (!t->fit->transposed)
+    if (!outermost)
         put(t, &columns, 1);
     t->outside = t->blocks = t->loops;
     for (int pass = 0; pass < 2; pass++) {

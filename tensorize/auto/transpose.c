@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transposed tiles, for windows whose output has adjacent pixels, as in a convolution in NCHW: the columns of
- * the tile are pixels, and rows of 7 or 14 leave vectors partly empty. With channels as columns the whole
- * tile is used. It is computed in a buffer in which channels are adjacent, and stored to the output once its
- * sums are complete.
+ * Transposed tiles. A tile is computed in a buffer whose last dimension is another one than the output's, and
+ * stored to the output once its sums are complete. Two cases, both of windows:
+ *
+ * - The output has adjacent pixels, as in a convolution in NCHW: the columns of the tile are pixels, and rows
+ *   of 7 or 14 leave vectors partly empty. With channels as columns the whole tile is used.
+ * - The output has a few adjacent channels, as the last layer of a network that makes images: they fill a
+ * part of a vector. With pixels as columns vectors are full; the input is copied so that its pixels are
+ * adjacent.
  */
 #include <string.h>
 #include "copies.h"
@@ -24,7 +28,7 @@ static const struct uk_loop *sole_loop_of(const struct uk_stage *st, const struc
     return f->general ? NULL : found;
 }
 
-static bool is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
+bool uk_is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
     for (int o = 1; o < st->operands; o++)
         for (int d = 0; d < st->operand[o].tensor->stored_dims; d++)
             for (int i = 0; i < st->loops && st->operand[o].index[d].coefficient[l->id]; i++)
@@ -40,7 +44,7 @@ static int channels_of(const struct uk_stage *st) {
     int last = y->tensor->stored_dims - 1;
     const struct uk_loop *pixels = last > 0 ? sole_loop_of(st, &y->index[last]) : NULL;
 
-    if (!pixels || !is_in_window(st, pixels) || st->statement->reduce != UK_REDUCE_SUM || st->parent ||
+    if (!pixels || !uk_is_in_window(st, pixels) || st->statement->reduce != UK_REDUCE_SUM || st->parent ||
         y->tensor->layout || y->tensor->dims != last + 1)
         return -1;
     for (int d = last - 1; d >= 0; d--) {
@@ -143,6 +147,101 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
          !transpose_operand(s, &transposing->operand[transposing->weights], dimension)))
         return uk_out_of_memory(s->context);
     return UK_OK;
+}
+
+/* ---- few channels: pixels become the columns ---- */
+
+/* The loop of the output's last dimension if it goes over so few channels that they fill at most half of a
+ * vector, and only weights depend on it; NULL otherwise. */
+static const struct uk_loop *few_channels(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_operand *y = &st->operand[0];
+    const int last = y->tensor->dims - 1;
+    int readers = 0;
+
+    if (last < 1 || st->statement->reduce != UK_REDUCE_SUM || st->parent || y->tensor->layout ||
+        !uk_type_is_float(y->tensor->type))
+        return NULL;
+    const struct uk_loop *l = sole_loop_of(st, &y->index[last]);
+    for (int o = 1; o < st->operands && l; o++)
+        readers += uk_depends(&st->operand[o], l);
+    return l && readers == 1 && !uk_is_in_window(st, l) &&
+                   2 * uk_values_estimate(s, st, l) * (double)uk_type_bytes(y->tensor->type) <=
+                       (double)s->target->vectors.bytes
+               ? l
+               : NULL;
+}
+
+/* Finds the operand that windows read along the loop of pixels, and its dimension. 0: there is none that can
+ * be copied with this dimension as the last one. */
+static int find_input(const struct uk_stage *st, const struct uk_loop *pixels, int *dimension) {
+    int found = 0;
+
+    for (int o = 1; o < st->operands; o++) {
+        const struct uk_operand *x = &st->operand[o];
+
+        if (!uk_depends(x, pixels))
+            continue;
+        if (found || x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED || uk_is_gathered(x))
+            return 0;
+        *dimension = -1;
+        for (int d = 0; d < x->tensor->dims; d++)
+            if (x->index[d].general)
+                return 0;
+            else if (x->index[d].coefficient[pixels->id])
+                *dimension = *dimension < 0 && x->index[d].coefficient[pixels->id] == 1 ? d : x->tensor->dims;
+        if (*dimension < 0 || *dimension >= x->tensor->dims - 1)
+            return 0;
+        found = o;
+    }
+    return found;
+}
+
+/* Estimated cycles of a copy with other adjacent elements: each is loaded alone and shuffled into a vector.
+ */
+static double transposed_cycles(const struct uk_schedule *s, const struct uk_tensor *t) {
+    const struct uk_counts element = {.load = 1, .shuffle = 1, .other = 2};
+    double cycles = uk_cost_cycles(&s->target->machine.core, &s->target->vectors, &element);
+
+    for (int d = 0; d < t->dims; d++)
+        cycles *= uk_size_estimate(s, t->shape[d]);
+    return cycles;
+}
+
+enum uk_status uk_transpose_pixels(struct uk_schedule *s, const struct uk_stage *st,
+                                   struct uk_transposing *transposing) {
+    const struct uk_operand *y = &st->operand[0];
+    int d = few_channels(s, st) ? y->tensor->dims - 2 : -1, dimension = 0, input = 0;
+
+    *transposing = (struct uk_transposing){.cycles = 0};
+    for (; d >= 0 && !input; d -= !input) {
+        const struct uk_loop *l = sole_loop_of(st, &y->index[d]);
+
+        input = l && uk_is_in_window(st, l) ? find_input(st, l, &dimension) : 0;
+    }
+    if (!input)
+        return UK_OK;
+    const struct uk_tensor *copied[] = {y->tensor, st->operand[input].tensor};
+    for (int i = 0; i < 2; i++)
+        transposing->cycles += transposed_cycles(s, copied[i]);
+    memcpy(transposing->operand, st->operand, sizeof transposing->operand);
+    transposing->input = input;
+    if (!(transposing->map = transposing_map(s, y->tensor->dims, d)) ||
+        !(transposing->input_map = transposing_map(s, copied[1]->dims, dimension)) ||
+        !transpose_operand(s, &transposing->operand[0], d) ||
+        !transpose_operand(s, &transposing->operand[input], dimension))
+        return uk_out_of_memory(s->context);
+    return UK_OK;
+}
+
+enum uk_status uk_copy_transposed(struct uk_schedule *s, struct uk_stage *st,
+                                  const struct uk_transposing *transposing) {
+    struct uk_loop *place = uk_image_loop(st, transposing->input, NULL);
+    struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
+
+    if (!step)
+        return uk_out_of_memory(s->context);
+    step->layout = transposing->input_map;
+    return uk_copy_operand(s, st, transposing->input, place, step);
 }
 
 /* Stores tiles through a transposed buffer. It holds all tiles whose sums are incomplete, so its place is

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the cheapest kernel for a stage: plans the stage with each candidate, and reports them. */
+#include <float.h>
+#include <limits.h>
+#include <string.h>
+#include "registry/operation.h"
+#include "stage.h"
+#include "copies.h"
+#include "tiling.h"
+#include "costing.h"
+
+enum { MOST_TILES = 32 };
+
+/* True if the kernel's tile would be mostly padding, so that plain loops, if allowed, are faster. */
+static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st,
+                      const struct uk_kernel_plan *p) {
+    return p->fit.units && p->fit.intrinsic->row && uk_can_use_plain_loops(s) &&
+           p->cycles > uk_plain_cycles(s, st);
+}
+
+static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const struct uk_kernel_plan *p,
+                    struct uk_reasons *reasons) {
+    struct uk_text t = {0};
+
+    if (!p->fit.intrinsic->row)
+        uk_put(&t, "fits, and is the program's own");
+    else
+        uk_put(&t, "fits, about %.3g cycles", p->cycles);
+    for (int o = 1; o < st->operands && p->fit.intrinsic->row; o++)
+        if (p->fit.panel[o].width)
+            uk_put(&t, ", with %s packed", st->operand[o].tensor->name);
+    if (p->is_packed_by_loops)
+        uk_put(&t, " by plain loops");
+    uk_reason_add(s, reasons, p->fit.intrinsic->name, t.text, true,
+                  p->is_packed_by_loops ? DBL_MAX : p->cycles);
+    uk_text_free(t.text);
+}
+
+/* True if kernel p of the same operation and tile as `first` is not worth considering: it is not faster by
+ * AUTO_MARGIN. A kernel in generic C and a native one are never compared. */
+static bool can_replace(const struct uk_kernel_plan *first, const struct uk_kernel_plan *p) {
+    const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
+                           *y = p->fit.intrinsic->row;
+
+    return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
+           uk_kernel_nr(x) == uk_kernel_nr(y) && first->is_packed_by_loops == p->is_packed_by_loops &&
+           !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
+           p->cycles >= first->cycles * (1 - AUTO_MARGIN);
+}
+
+int uk_packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
+    int n = 0;
+
+    for (int o = 1; o < st->operands; o++)
+        n += f->panel[o].width && st->operand[o].tensor->is_constant;
+    return n;
+}
+
+/* True if p takes fewer cycles, or not many more and is preferred: with more constants in panels, which take
+ * no time here and are read line after line whatever the sizes are; or in one call for all rows, which enters
+ * the kernel once. */
+static bool is_cheaper(const struct uk_kernel_plan *p, const struct uk_kernel_plan *than) {
+    const struct uk_kernel *x = p->fit.intrinsic->row, *y = than->fit.intrinsic->row;
+    const int calls = (x && uk_computes_all_rows(x)) - (y && uk_computes_all_rows(y)),
+              preferred = p->constants != than->constants ? p->constants - than->constants : calls;
+
+    return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
+           than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
+}
+
+static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st,
+                                      struct uk_kernel_plan *p) {
+    struct uk_kernel_plan q = *p;
+    bool done;
+    enum uk_status status = uk_pack_scattered(s, st, &q.fit, &done);
+
+    if (status || !done)
+        return status;
+    q.cycles = uk_estimate(s, st, &q.fit, false);
+    q.constants = uk_packed_constants(st, &q.fit);
+    if (is_cheaper(&q, p))
+        *p = q;
+    return UK_OK;
+}
+
+/* True if the kernel packs panels of this layout: kernels that pack groups of terms handle any panel width,
+ * the others only their own. */
+static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
+    if (p->group || uk_kernel_kr(row) > 1)
+        return uk_kernel_kr(row) == p->group;
+    return uk_kernel_mr(row) == p->width || (uk_kernel_mr(row) == 1 && uk_kernel_nr(row) == p->width);
+}
+
+/* Sets *found if some kernel packs such panels. */
+static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, const struct uk_panel *p,
+                                   bool *found) {
+    struct uk_candidate c = {0};
+    enum uk_status status;
+
+    *found = false;
+    while (!(status = uk_next_candidate(s, NULL, &c)) && c.intrinsic && !*found) {
+        const struct uk_kernel *row = c.intrinsic->row;
+        const struct uk_statement *t = c.intrinsic->declaration->statements;
+
+        *found = row && !t->next && t->right->op == UK_E_PAD && t->left.tensor->type == type && fills(row, p);
+    }
+    return status;
+}
+
+/* True if the operand is contiguous along the panel or along the sum, which kernels that pack groups
+ * require. */
+static bool is_contiguous(const struct uk_operand *o, const struct uk_fit *f) {
+    bool any = false;
+
+    for (int v = 0; v < f->axes; v++) {
+        struct uk_poly step = uk_coefficient(o, f->axis[v]->id);
+        int64_t c;
+
+        any |= uk_poly_is_int(&step, &c) && c == 1;
+    }
+    return any;
+}
+
+/* Checks the panels of the plan: each is filled by a kernel, or by plain loops where these are allowed. */
+static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st,
+                                   struct uk_kernel_plan *plan, struct uk_text *why) {
+    const struct uk_fit *f = &plan->fit;
+
+    plan->is_packed_by_loops = false;
+    for (int o = 1; o < st->operands && !plan->is_packed_by_loops; o++) {
+        const struct uk_panel *p = &f->panel[o];
+        const struct uk_operand *x = &st->operand[o];
+        bool found = !p->width || x->tensor->is_constant;
+        enum uk_status status = found ? UK_OK : fills_panels(s, x->tensor->type, p, &found);
+
+        if (status)
+            return status;
+        if (found && (!p->group || x->tensor->is_constant || is_contiguous(x, f)))
+            continue;
+        plan->is_packed_by_loops = uk_can_use_plain_loops(s);
+        if (plan->is_packed_by_loops)
+            continue;
+        why->length = 0;
+        uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)p->width, x->tensor->name);
+        if (p->group)
+            uk_put(why, " in groups of %lld", (long long)p->group);
+        return UK_NO_MATCH;
+    }
+    return UK_OK;
+}
+
+/* Kernels that compute all rows in one call are for small products, as in uk_sgemm, and for one thread,
+ * unless threads split loops outside. */
+static enum uk_status check_one_call(const struct uk_schedule *s, const struct uk_stage *st,
+                                     const struct uk_kernel_plan *p, struct uk_text *why) {
+    const char *refusal = NULL;
+    double terms = 1;
+
+    for (int v = 0; v < p->fit.axes; v++)
+        terms *= uk_values_estimate(s, st, p->fit.axis[v]);
+    if (terms > GEMM_WORK_ALONE)
+        refusal = "fits, but the product is so large that tiles are faster";
+    else if (s->options->threads > 1 && p->cycles > 2 * GEMM_TASK &&
+             !uk_has_loops_for_threads(s, st, &p->fit))
+        refusal = "fits, but one call computes all rows, so threads cannot split them";
+    if (!refusal)
+        return UK_OK;
+    why->length = 0;
+    uk_put(why, "%s", refusal);
+    return UK_NO_MATCH;
+}
+
+/* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
+static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
+                              struct uk_kernel_plan *p, struct uk_text *why) {
+    bool by_first_tile;
+    enum uk_status status = uk_fits(s, st, i, &p->fit, why);
+
+    p->is_wasted = false;
+    /* the declaration matches the stage: no later mismatch is reported */
+    if (!status)
+        s->match_score = INT_MAX;
+    if (!status && p->fit.axes == 0) {
+        why->length = 0;
+        uk_put(why, "no loop of the stage is an axis of it");
+        return UK_NO_MATCH;
+    }
+    if (!status && uk_lacks_channels(st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "no loop of the stage goes over its channels");
+        return UK_NO_MATCH;
+    }
+    if (!status && uk_has_too_many_columns(s, st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "each of its vectors holds several rows, which is slower for more than %d columns",
+               uk_kernel_nr(i->row));
+        return UK_NO_MATCH;
+    }
+    if (status || (status = uk_pack_constants_by_map(s, st, &p->fit)) ||
+        (status = check_panels(s, st, p, why)))
+        return status;
+    if (uk_packs_windows(st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "the windows of the input would have to be packed");
+        return UK_NO_MATCH;
+    }
+    if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
+        return status;
+    p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+    p->constants = uk_packed_constants(st, &p->fit);
+    if ((p->is_wasted = is_wasted(s, st, p))) {
+        why->length = 0;
+        uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
+        return UK_NO_MATCH;
+    }
+    if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
+        return status;
+    status = pack_if_cheaper(s, st, p);
+    if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
+        p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+    return status;
+}
+
+bool uk_is_better_plan(const struct uk_kernel_plan *p, const struct uk_kernel_plan *than) {
+    if (p->is_packed_by_loops != than->is_packed_by_loops)
+        return than->is_packed_by_loops;
+    return is_cheaper(p, than);
+}
+
+/* Sets the note of a stage in plain loops: the closest kernel, or the one (`wasted`) that is slower than they
+ * are. */
+static void report_reason(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r,
+                          const char *wasted) {
+    uk_reasons_sort(r);
+    st->plain_loops_reason =
+        wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be mostly empty", wasted)
+        : r->count ? uk_format(s->arena, "no kernel matches it; the closest is %s: %.400s", r->list[0].kernel,
+                               r->list[0].text)
+                   : "no kernel matches it";
+}
+
+/* Reports the kernels. With transposed tiles those that do not fit are not listed: the list of the stage as
+ * written has them. */
+static void report(struct uk_schedule *s, const struct uk_stage *st, bool transposed,
+                   const struct uk_kernel_plan *best, struct uk_reasons *r) {
+    if (!s->report || (transposed && !best->fit.intrinsic))
+        return;
+    uk_reasons_sort(r);
+    while (transposed && !r->list[r->count - 1].fits)
+        r->count--;
+    uk_put(s->report, "stage %s%s: candidates\n", st->name, transposed ? ", its tiles transposed" : "");
+    uk_reasons_put(s, r, s->report, false);
+    if (best->fit.intrinsic)
+        uk_put(s->report, "  taken: %s, the cheapest\n", best->fit.intrinsic->name);
+}
+
+static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st, struct uk_reasons *r) {
+    struct uk_text all = {0};
+
+    /* a report contains the reasons already */
+    if (!s->report)
+        uk_reasons_put(s, r, &all, true);
+    enum uk_status status = uk_fail(
+        s->context, UK_NO_MATCH, st->statement->at,
+        "no kernel matches stage '%s'; do not require kernels, or write it as the closest kernels need it%s",
+        st->name, all.text ? all.text : "");
+    uk_text_free(all.text);
+    return status;
+}
+
+const char *uk_draft_by(struct uk_schedule *s, const struct uk_intrinsic *i, bool transposed) {
+    return transposed ? uk_format(s->arena, "%s with its tiles transposed", i->name) : i->name;
+}
+
+static const char *refusal_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_intrinsic *i,
+                              bool transposed) {
+    const char *draft = s->refused ? uk_draft_by(s, i, transposed) : NULL;
+
+    return draft ? uk_refusal(s, st->name, draft) : NULL;
+}
+
+enum uk_status uk_choose_kernel(struct uk_schedule *s, struct uk_stage *st, bool transposed,
+                                struct uk_kernel_plan *best) {
+    struct uk_reasons reasons = {0};
+    struct uk_candidate c = {.reasons = &reasons};
+    struct uk_text why = {0};
+    struct uk_kernel_plan p, tile[MOST_TILES];
+    const char *wasted = NULL;
+    int tiles = 0, n;
+    bool any_refused = false;
+    enum uk_status status;
+
+    const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
+    best->fit.intrinsic = NULL;
+    while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
+        const char *refusal = refusal_of(s, st, c.intrinsic, transposed);
+        any_refused |= refusal != NULL;
+
+        why.length = 0;
+        status = plan_by(s, st, c.intrinsic, &p, &why);
+        if (!status && refusal) {
+            why.length = 0;
+            uk_put(&why, "fits, but its schedule was refused: %s", refusal);
+            status = UK_NO_MATCH;
+        }
+        if (status == UK_NO_MATCH) {
+            uk_reason_add(s, &reasons, c.intrinsic->name, why.length ? why.text : NULL, false, 0);
+            wasted = !wasted && p.is_wasted ? c.intrinsic->name : wasted;
+            continue;
+        }
+        if (status)
+            break;
+        add_fit(s, st, &p, &reasons);
+        for (n = 0; n < tiles && !can_replace(&tile[n], &p); n++)
+            ;
+        if (n < tiles)
+            continue;
+        if (tiles < MOST_TILES)
+            tile[tiles++] = p;
+        if (!best->fit.intrinsic || uk_is_better_plan(&p, best))
+            *best = p;
+    }
+    uk_text_free(why.text);
+    if (status)
+        return status;
+    report(s, st, transposed, best, &reasons);
+    if (best->fit.intrinsic)
+        return UK_OK;
+    if (!uk_can_use_plain_loops(s))
+        return no_kernel(s, st, &reasons);
+    report_reason(s, st, &reasons, any_refused ? NULL : wasted);
+    return UK_OK;
+}
