@@ -67,6 +67,16 @@ static void crafted_identification(void **state) {
     put_bits(&w, 0, 3);
     assert_true(uk_bitcode_producer((const char *)w.bytes, sizeof w.bytes, producer, &epoch));
     assert_int_equal(epoch, 1000);
+
+    /* An epoch in two chunks, in a record without abbreviation. */
+    put_identification(&w);
+    put_bits(&w, 3, 3);
+    put_vbr(&w, 2, 6);
+    put_vbr(&w, 1, 6);
+    put_vbr(&w, 200, 6);
+    put_bits(&w, 0, 3);
+    assert_true(uk_bitcode_producer((const char *)w.bytes, sizeof w.bytes, producer, &epoch));
+    assert_int_equal(epoch, 200);
 }
 
 int main(void) {

@@ -175,6 +175,26 @@ static void shared_object(void **state) {
     uk_text_free(bytes);
 }
 
+/* C has no types for halves: the header says which bits its words hold. */
+static void halves_in_headers(void **state) {
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p = parse_in(c, "halves.uk",
+                                    "tensor X f16 [N]\ntensor Y bf16 [N]\ntensor Z f32 [N]\n"
+                                    "Z[i] = f32(X[i]) + f32(Y[i])\n");
+    size_t length;
+    char *header;
+
+    (void)state;
+    assert_int_equal(uk_emit(p, &plain, UK_EMIT_HEADER, &header, &length), UK_OK);
+    assert_non_null(strstr(header, " *   X: N uint16_t\n *     (the bits of IEEE half precision)\n"
+                                   " *   Y: N uint16_t\n *     (the bits of bfloat16)\n"
+                                   " *   Z: N float, written\n"));
+    assert_null(strstr(strstr(header, "Z: N float"), "bits of"));
+    uk_text_free(header);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
 /* Defined sizes are constants of the header, with the function's name as prefix; names of functions do not
  * change. */
 static void constants_of_headers(void **state) {
@@ -206,6 +226,7 @@ int main(void) {
         cmocka_unit_test(refusals),
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(shared_object),
+        cmocka_unit_test(halves_in_headers),
         cmocka_unit_test(constants_of_headers),
     };
 
