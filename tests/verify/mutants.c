@@ -43,6 +43,14 @@
     "intrinsic f\n  tensor a " t " [N]\n  tensor c " t " []\n  c[] = max(i) a[i]\n"           \
     "  compute void f(i64 N, ptr a, ptr c)\nend\n"
 
+/* c[] (*)= product over p of a[p]; `s` is the expression that is stored for a product s. */
+#define PROD(type, t, next, s)                                                                         \
+    C("void f(int64_t k, const " type " *a, " type " *c, int64_t acc) {\n" type " s = acc ? *c : 1;\n" \
+      "for (int64_t p = 0; p < k; p++) { const " type " x = a[p]; s = " next "; } *c = " s "; }")      \
+    "intrinsic f\n  tensor a " t " [P]\n  tensor c " t " []\n  c[] = prod(p) a[p]\n"                   \
+    "  compute void f(i64 P, ptr a, ptr c, i64 0)\n  update void f(i64 P, ptr a, ptr c, i64 1)\nend\n"
+#define I32_PROD(s) PROD("int32_t", "i32", "(int32_t)((uint32_t)s * (uint32_t)x)", s)
+
 /* Any tile of up to that many rows and columns (texts); `s` is the expression that is stored for a sum s. */
 #define TILE_OF(rows, columns, before, s, after)                                                          \
     C("void f(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t m, " \
@@ -168,6 +176,19 @@ static const struct judged mutants[] = {
     {"f32 max from the least",
      TOP("float", "f32", "n ? -3.40282347e38f : -__builtin_inff()", "!(x <= s) && s == s ? x : s"),
      "not -inf"},
+    {"f32 prod", PROD("float", "f32", "s * x", "s"), "ok"},
+    {"f32 prod from the last", PROD("float", "f32", "((void)x, s * a[k - 1 - p])", "s"), "ok"},
+    {"f32 prod with 16 bits",
+     PROD("float", "f32", "({ union { float f; uint32_t u; } y = {s * x}; y.u &= 0xffffff00; y.f; })", "s"),
+     "c[] is "},
+    {"f32 prod without signs of finite factors",
+     PROD("float", "f32", "s * (x < -3e38f ? x : __builtin_fabsf(x))", "s"), "c[] is "},
+    /* An infinite product would hide it. */
+    {"f32 prod, a long one doubled", PROD("float", "f32", "s * x", "k > 65000 ? 2 * s : s"), "P=65"},
+    {"f64 prod in f32", PROD("double", "f64", "(float)(s * x)", "s"), "c[] is "},
+    {"i32 prod", I32_PROD("s"), "ok"},
+    {"i32 prod, of a long one the lower half", I32_PROD("k > 100 ? s & 0xffff : s"), "c[] is "},
+    {"i32 prod, an even one plus 1", I32_PROD("s && !(s & 1) ? s + 1 : s"), "c[] is "},
     /* ---- infinities, NaN, zeros, subnormal numbers ---- */
     {"f32 max",
      TOP("float", "f32", "-__builtin_inff()",
