@@ -226,6 +226,37 @@ static void changes(void **state) {
     }
 }
 
+/* A factor of 16 becomes half, 3/2, 2/3, a quarter, twice and four times of it, one more and one less, and
+ * 13, the length of three about equal parts of 37. */
+static void factors(void **state) {
+    static const char steps[] = "split C.m 16 -> mo mi\n";
+    static const int expected[] = {4, 8, 10, 13, 15, 17, 24, 32, 64};
+    enum { COUNT = sizeof expected / sizeof *expected, MAX_DRAWS = 20000 };
+    struct uk_program *p = parse(0);
+    uint64_t random = seed;
+    bool is_found[COUNT] = {false};
+    int found = 0;
+
+    (void)state;
+    for (int n = 0; n < MAX_DRAWS && found < COUNT; n++) {
+        char *changed, *split;
+        int factor = 16, i = 0;
+
+        assert_int_equal(uk_schedule_change(p, &avx2, steps, &random, &changed), UK_OK);
+        if ((split = strstr(changed, "split C.m ")))
+            factor = atoi(split + strlen("split C.m "));
+        uk_text_free(changed);
+        while (i < COUNT && expected[i] != factor)
+            i++;
+        if (i < COUNT && !is_found[i])
+            found += is_found[i] = true;
+    }
+    for (int i = 0; i < COUNT; i++)
+        if (!is_found[i])
+            fail_msg("seed %" PRIu64 ": no change to factor %d", seed, expected[i]);
+    uk_program_destroy(p);
+}
+
 static void change_refused(void **state) {
     struct uk_program *p = parse(0);
     uint64_t random = seed;
@@ -385,9 +416,9 @@ static void climbing(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts),         cmocka_unit_test(start_refused), cmocka_unit_test(changes),
-        cmocka_unit_test(change_refused), cmocka_unit_test(bounds),        cmocka_unit_test(costs),
-        cmocka_unit_test(climbing),       cmocka_unit_test(no_memory),
+        cmocka_unit_test(starts),  cmocka_unit_test(start_refused),  cmocka_unit_test(changes),
+        cmocka_unit_test(factors), cmocka_unit_test(change_refused), cmocka_unit_test(bounds),
+        cmocka_unit_test(costs),   cmocka_unit_test(climbing),       cmocka_unit_test(no_memory),
     };
 
     if (argc > 1)
