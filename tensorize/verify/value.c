@@ -71,18 +71,6 @@ static int tensor_number(const struct uk_verifier *v, const struct uk_tensor *t)
     return n;
 }
 
-static struct range range_of(struct weighing *w, const struct uk_expr *e);
-
-/* A tensor that an earlier statement fills has the range of that statement's value. */
-static struct range range_of_access(struct weighing *w, const struct uk_tensor *t) {
-    const struct uk_intrinsic *i = w->v->intrinsic;
-
-    for (const struct uk_statement *s = i->declaration->statements; s != i->computes; s = s->next)
-        if (s->left.tensor == t)
-            return range_of(w, s->right);
-    return scaled(w->v->scale[tensor_number(w->v, t)]);
-}
-
 static struct range range_of_number(const struct uk_expr *e) {
     long double n = e->is_integer ? (long double)e->integer : (long double)e->number;
     int exponent;
@@ -146,7 +134,7 @@ static struct range range_of(struct weighing *w, const struct uk_expr *e) {
     if (e->op == UK_E_NUMBER)
         return range_of_number(e);
     if (e->op == UK_E_ACCESS)
-        return range_of_access(w, e->access.tensor);
+        return scaled(v->scale[tensor_number(v, e->access.tensor)]);
     if (e->op == UK_E_SCALAR)
         return scaled(v->scale[v->tensors + uk_scalar_number(v->intrinsic->declaration->scalars, e->scalar)]);
     for (int i = 0; i < 3 && e->arg[i]; i++)
