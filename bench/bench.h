@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "arguments.h"
+#include "convolution.h"
 #include "ukernels.h"
 
 /* ---- isas_<arch>.c: the instruction sets of this architecture that are measured ---- */
@@ -21,6 +22,7 @@
 /* Each peer's name for the instruction set, which selects its kernels; NULL: it selects them itself. */
 struct bench_peer_settings {
     const char *openblas, *mkl, *blis, *xsmm, *onednn;
+    const char *onednn_bytes; /* for products of bytes: without units that no kernel of ours uses */
 };
 
 struct bench_isa {
@@ -53,6 +55,8 @@ int bench_isa_of(const char *kernels);
 double bench_seconds(void);
 /* CPU seconds of this thread: fewer than have passed if other threads share its CPU. */
 double bench_thread_seconds(void);
+/* CPU seconds of all threads of this process. */
+double bench_process_seconds(void);
 /* f32 operations per second (a multiply-add is two) of `threads` threads together, from a loop on registers
  * that is timed for at least 0.3 ms; a single thread is timed by its CPU clock. 0 if a thread cannot be
  * started. */
@@ -99,11 +103,16 @@ struct bench_peers {
  * the user's settings and the libraries' own choices hold. Call it once per process, as the libraries read
  * their settings once. A missing library is no error; `detail` says so. */
 void bench_peers_open(struct bench_peers *peers, const char *directory, int isa, int threads);
+/* The part of it that sets the environment. `bytes`: for products of bytes. */
+void bench_peers_set_environment(int isa, int threads, bool bytes);
 /* The directory of the libraries: $UK_PEERS, else .peers in the current directory. */
 const char *bench_peers_directory(void);
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
-/* The path of the first file below the directory whose name begins with `prefix`; false if there is none. */
+/* The path of the first library below the directory whose name begins with `prefix`; false if there is none.
+ */
 bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size);
+/* The path of the n-th of these, n = 0, 1, ..., in the order of their names. */
+bool bench_find_nth_library(const char *directory, const char *prefix, int n, char *path, size_t size);
 /* Sets `out`, a pointer to a function, to the library's function of that name, or NULL. ISO C has no cast
  * from an object pointer to a function pointer; POSIX says that they have the same bytes. */
 #define BENCH_FUNCTION(library, name, out)          \
@@ -131,7 +140,10 @@ struct bench_contender {
 struct bench_plan {
     int isa;
     int threads;
-    bool doubles;       /* f64: the peak is half of f32's, as a vector holds half as many */
+    bool doubles; /* f64: the peak is half of f32's, as a vector holds half as many */
+    /* One thread is timed by the CPU clock of the process, because a contender computes on a thread of its
+     * own; no sample is repeated: the caller uses the fastest one. */
+    bool whole_process;
     double flops;       /* per call; 0: no share of the peak is computed */
     int rounds;         /* 0: 15. Result: the number that ended before the deadline */
     double sample_time; /* minimum length of a sample in seconds; 0: 0.015 */
@@ -199,13 +211,14 @@ struct bench_library;
 /* One library's call for one product; `state` belongs to the library. */
 struct bench_call {
     const struct bench_library *library;
-    const struct bench_product *product;
+    const struct bench_product *product;         /* NULL: the convolution */
+    const struct bench_convolution *convolution; /* NULL: the product */
     void *state[6];
 };
 
 typedef void bench_function(void);
 
-enum { BENCH_FUNCTIONS = 12 };
+enum { BENCH_FUNCTIONS = 24 };
 
 struct bench_library {
     const char *name;
@@ -215,9 +228,14 @@ struct bench_library {
     /* Prepares the call. False if the library cannot compute this product. */
     bool (*begin)(struct bench_call *);
     void (*repeat)(struct bench_call *, long calls);
-    void (*end)(struct bench_call *);          /* NULL: nothing to free */
+    void (*end)(struct bench_call *); /* NULL: nothing to free */
+    /* Copies the result of a convolution to its Y; NULL: calls write it there. */
+    void (*take_result)(struct bench_call *);
+    double call_cost;                          /* seconds that a call takes besides computing, if known */
     bench_function *function[BENCH_FUNCTIONS]; /* private to begin, repeat and end */
     void *handle[2];                           /* likewise, shared by all calls */
+    int isa;                                   /* likewise: instruction set that layouts are chosen for */
+    bool is_blocked;                           /* likewise: images are in blocks of channels */
 };
 
 enum { BENCH_LIBRARIES = 9 };

@@ -33,9 +33,13 @@ static void let_threads_rest(int threads) {
         nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }
 
-/* A single thread is timed by its CPU clock, which leaves out other threads on its CPU. */
-static double clock_for(int threads) {
-    return threads > 1 ? bench_seconds() : bench_thread_seconds();
+/* CPU seconds of what is timed, which leave out other processes on its CPU. */
+static double own_seconds(const struct bench_plan *plan) {
+    return plan->whole_process ? bench_process_seconds() : bench_thread_seconds();
+}
+
+static double clock_for(const struct bench_plan *plan) {
+    return plan->threads > 1 ? bench_seconds() : own_seconds(plan);
 }
 
 static void call(const struct bench_contender *c, long calls) {
@@ -46,10 +50,10 @@ static void call(const struct bench_contender *c, long calls) {
             c->run(c->user);
 }
 
-static double time_calls(const struct bench_contender *c, long calls, int threads) {
-    double start = clock_for(threads);
+static double time_calls(const struct bench_contender *c, long calls, const struct bench_plan *plan) {
+    double start = clock_for(plan);
     call(c, calls);
-    return (clock_for(threads) - start) / (double)calls;
+    return (clock_for(plan) - start) / (double)calls;
 }
 
 static bool is_over(const struct bench_plan *plan) {
@@ -63,7 +67,7 @@ static long calls_for(const struct bench_plan *plan, const struct bench_contende
         return 1;
     call(c, 1);
     while (!is_over(plan)) {
-        double each = time_calls(c, calls, plan->threads);
+        double each = time_calls(c, calls, plan);
         if (each * (double)calls >= 0.1 * seconds) {
             double needed = seconds / each;
             return needed < 1 ? 1 : (long)(needed + 0.999);
@@ -81,14 +85,14 @@ static long calls_for(const struct bench_plan *plan, const struct bench_contende
 static void warm_up(const struct bench_plan *plan, const struct bench_contender *c) {
     const int threads = plan->threads;
     const double window = 5e-3, longest = 20e-3, agreement = 0.05;
-    double start = bench_seconds(), each = time_calls(c, 1, threads), before = 0;
+    double start = bench_seconds(), each = time_calls(c, 1, plan), before = 0;
 
     while (threads > 1 && bench_seconds() - start < longest && fabs(each - before) > agreement * each &&
            !is_over(plan)) {
         double calls = window / each;
 
         before = each;
-        each = time_calls(c, calls < 1 ? 1 : (long)(calls + 0.999), threads);
+        each = time_calls(c, calls < 1 ? 1 : (long)(calls + 0.999), plan);
     }
 }
 
@@ -116,7 +120,7 @@ static bool sample(const struct bench_plan *plan, struct bench_contender *c, lon
     warm_up(plan, c);
     if (is_over(plan))
         return false;
-    s.seconds[round] = time_calls(c, calls, plan->threads);
+    s.seconds[round] = time_calls(c, calls, plan);
     let_threads_rest(plan->threads);
     double peak = 0.5 * (before + peak_of(plan));
     s.peak[round] = peak;
@@ -125,7 +129,7 @@ static bool sample(const struct bench_plan *plan, struct bench_contender *c, lon
 }
 
 /* Other threads on the CPU change the caches, too: a short sample that they interrupted is repeated a few
- * times. */
+ * times. Where the process is timed, the fastest samples count instead. */
 static bool undisturbed_sample(const struct bench_plan *plan, struct bench_contender *c, long calls,
                                struct samples s, int round) {
     enum { TRIES = 10 };
@@ -139,7 +143,7 @@ static bool undisturbed_sample(const struct bench_plan *plan, struct bench_conte
         if (!sample(plan, c, calls, s, round))
             break;
         is_whole = true;
-    } while (plan->threads == 1 && !was_alone(wall, own) && ++tries < TRIES &&
+    } while (plan->threads == 1 && !plan->whole_process && !was_alone(wall, own) && ++tries < TRIES &&
              bench_thread_seconds() - begin < patience);
     return is_whole;
 }

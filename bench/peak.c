@@ -40,6 +40,12 @@ double bench_thread_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+double bench_process_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Runs the loop for at least 0.3 ms and returns its operations per second of this clock. */
 static double peak_of_this_thread(int isa, double (*clock_now)(void)) {
     const struct bench_isa *set = &bench_isas[isa];

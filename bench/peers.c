@@ -23,19 +23,39 @@ const char *bench_peers_directory(void) {
     return directory && *directory ? directory : ".peers";
 }
 
-bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size) {
+static int by_name(const FTSENT **a, const FTSENT **b) {
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* Debuggers' scripts have libraries' names, too. */
+static bool is_library(const char *path) {
+    char head[4];
+    FILE *f = fopen(path, "rb");
+    const bool is =
+        f && fread(head, 1, sizeof head, f) == sizeof head && !memcmp(head, "\177ELF", sizeof head);
+    if (f)
+        fclose(f);
+    return is;
+}
+
+bool bench_find_nth_library(const char *directory, const char *prefix, int n, char *path, size_t size) {
     char root[4096];
     snprintf(root, sizeof root, "%s", directory);
     char *const roots[] = {root, NULL};
-    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
     if (!walk)
         return false;
     bool found = false;
     for (FTSENT *entry; !found && (entry = fts_read(walk));)
-        if (entry->fts_info == FTS_F && !strncmp(entry->fts_name, prefix, strlen(prefix)))
+        if (entry->fts_info == FTS_F && !strncmp(entry->fts_name, prefix, strlen(prefix)) &&
+            is_library(entry->fts_path) && !n--)
             found = (size_t)snprintf(path, size, "%s", entry->fts_path) < size;
     fts_close(walk);
     return found;
+}
+
+bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size) {
+    return bench_find_nth_library(directory, prefix, 0, path, size);
 }
 
 static void mark_missing(struct bench_peer *peer, const char *why) {
@@ -175,7 +195,7 @@ __attribute__((visibility("default"))) int (*mkl_serv_get_cpu_true(void))(void) 
 }
 
 /* Settings that the libraries read when they are loaded; NULL: unset. */
-static void set_environment(int isa, int threads) {
+void bench_peers_set_environment(int isa, int threads, bool bytes) {
     char count[16];
     snprintf(count, sizeof count, "%d", threads);
     const struct bench_peer_settings *p = &bench_isas[isa].peers;
@@ -188,7 +208,7 @@ static void set_environment(int isa, int threads) {
         {"MKL_ENABLE_INSTRUCTIONS", p->mkl},
         {"BLIS_ARCH_TYPE", p->blis},
         {"LIBXSMM_TARGET", p->xsmm},
-        {"ONEDNN_MAX_CPU_ISA", p->onednn},
+        {"ONEDNN_MAX_CPU_ISA", bytes ? p->onednn_bytes : p->onednn},
         {"MKL_CBWR", NULL}, /* reproducible results, at a cost */
         {"OMP_NUM_THREADS", count},
         {"OMP_WAIT_POLICY", "passive"},
@@ -227,7 +247,7 @@ void bench_peers_open(struct bench_peers *peers, const char *directory, int isa,
     *mkl = (struct bench_peer){.name = "MKL"};
     *system = (struct bench_peer){.name = "OpenBLAS of Debian"};
     *blis = (struct bench_peer){.name = "BLIS"};
-    set_environment(isa, threads);
+    bench_peers_set_environment(isa, threads, false);
     load_before(directory, "libquadmath.so.0");
     load_before(directory, "libgfortran.so.5");
     if (bench_find_library(directory, "libscipy_openblas", path, sizeof path))

@@ -43,8 +43,10 @@ const struct uk_command uk_commands[] = {
      uk_command_gemm, NULL},
     {"machine", MACHINE, 0, 0, "", NULL,
      "print or measure the parameters of this core, its caches and memory", uk_command_machine, NULL},
-    {"bench", BENCH, 0, INT32_MAX, "[gemm | networks MODEL... | KERNEL...]", "gemm networks <kernel> <file>",
-     "time single kernels, or compare uk_sgemm or networks with other libraries", uk_command_bench, NULL},
+    {"bench", BENCH, 0, INT32_MAX, "[gemm | conv | networks MODEL... | KERNEL...]",
+     "gemm conv networks <kernel> <file>",
+     "time single kernels, or compare products, convolutions or networks with other libraries",
+     uk_command_bench, NULL},
     {"help", HELP, 0, 1, "[COMMAND | targets]", "<command> targets",
      "print what a command does and its options, or list the targets and their cores", uk_command_help, NULL},
     {0},
@@ -123,9 +125,15 @@ const struct uk_option uk_options[] = {
      "as --count, and also count by function and by mnemonic"},
     {"--seed", "N", UK_OPTION_SEED, VERIFY | TUNE | BENCH, FIELD(seed), 0, NULL,
      "seed of the random choices; the same seed repeats them (default: 0)"},
-    {"--sweep", NULL, UK_OPTION_FLAG, BENCH, FIELD(sweep), 0, NULL,
-     "networks: draw 40 random layers, and compare the number of instructions of each on RISC-V P with its "
-     "lower bound"},
+    {"--sweep", "N", UK_OPTION_AMOUNT, BENCH, FIELD(sweep), FIELD(drawn), NULL,
+     "conv: measure N drawn convolutions of each kind (default: 80 dense and 60 depthwise ones in f32, 60 of "
+     "bytes); networks: draw N layers (default: 40), and compare the number of instructions of each on "
+     "RISC-V P "
+     "with its lower bound"},
+    {"--weights", "WHERE", UK_OPTION_CHOICE, BENCH, FIELD(weights), 0, "constant argument",
+     "conv: weights are constant (default), and packed before the time is taken; or an argument of each "
+     "call, "
+     "which packs them"},
     {"--workspace", "WHERE", UK_OPTION_CHOICE, COMPILE | OF_PROGRAMS, FIELD(workspace), 0,
      "allocate argument",
      "where the function's temporary memory comes from: allocate (default), by malloc; or argument, from the "
@@ -145,13 +153,17 @@ const struct uk_option uk_options[] = {
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(time_limit), 86400, NULL,
      "duration of the search (default: 60, for a network 300; no limit if --trials is given)"},
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, BENCH, FIELD(time_limit), 86400, NULL,
-     "gemm: start no product after this time, and take fewer samples to be done by then"},
+     "gemm and conv: start no product or convolution after this time; gemm: take fewer samples to be done by "
+     "then"},
     {"--set", "NAME,...", UK_OPTION_TEXT, BENCH, FIELD(set), 0, NULL,
-     "gemm: measure only these sets of shapes"},
+     "gemm and conv: measure only these sets of shapes"},
     {"--shapes", "FILE", UK_OPTION_TEXT, BENCH, FIELD(shapes), 0, "<file>",
-     "gemm: read the shapes from this file, in the format of bench/shapes.txt"},
-    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH | GEMM, FIELD(type), 0, "f32 f64",
+     "gemm and conv: read the shapes from this file, in the format of bench/shapes.txt or "
+     "bench/conv_shapes.txt"},
+    {"--type", "TYPE", UK_OPTION_CHOICE, GEMM, FIELD(type), 0, "f32 f64",
      "element type of the product: f32 (default) or f64"},
+    {"--type", "TYPE", UK_OPTION_CHOICE, BENCH, FIELD(type), 0, "f32 f64 u8i8",
+     "element type: f32 (default); gemm: f64; conv: u8i8, images of u8 and weights of i8"},
     {"--machine", "ROW", UK_OPTION_TEXT, GEMM, FIELD(machine), 0, NULL,
      "explain for another core, with its caches and instruction set; uk machine --list prints the names"},
     {"--plan", "PATH[,KERNEL[,KC]]", UK_OPTION_TEXT, GEMM, FIELD(plan), 0, NULL,
@@ -161,7 +173,7 @@ const struct uk_option uk_options[] = {
     {"--ta", "T", UK_OPTION_CHOICE, GEMM, FIELD(ta), 0, "n t", "n: A is not transposed (default); t: it is"},
     {"--tb", "T", UK_OPTION_CHOICE, GEMM, FIELD(tb), 0, "n t", "n: B is not transposed (default); t: it is"},
     {"--peers", "NAME,...", UK_OPTION_TEXT, BENCH, FIELD(peers), 0, NULL,
-     "gemm: compare only with libraries whose names begin with one of these, or with none"},
+     "gemm and conv: compare only with libraries whose names begin with one of these, or with none"},
     {"--trials", "N", UK_OPTION_COUNT, TUNE, FIELD(trials), 1000000, NULL, "measure at most N schedules"},
     {"--trial-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(trial_limit), 86400, NULL,
      "limit of the CPU time of one schedule (default: a quarter of --time-limit, at least 1 and at most 30)"},

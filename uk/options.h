@@ -12,6 +12,7 @@
  * - CHOICE: exactly one of the option's words
  * - JSON: takes a value, which may be omitted
  * - EXTENT: a flag; with its word as value it also sets the bool at offset max_or_field
+ * - AMOUNT: a flag; its value, which may be omitted, is the int64_t at offset max_or_field, from 1 to 100000
  * - LIST: may be repeated; uk_repeated_option() returns the values
  */
 enum uk_option_kind {
@@ -24,6 +25,7 @@ enum uk_option_kind {
     UK_OPTION_BINDING,
     UK_OPTION_JSON,
     UK_OPTION_EXTENT,
+    UK_OPTION_AMOUNT,
     UK_OPTION_LIST
 };
 
@@ -47,7 +49,7 @@ struct uk_option {
     enum uk_option_kind kind;
     unsigned commands;
     size_t field;         /* offset in struct uk_arguments of a bool, const char * or int64_t, by kind */
-    int64_t max_or_field; /* COUNT: largest value, the smallest is 1; EXTENT: offset of the second bool */
+    int64_t max_or_field; /* COUNT: largest value, the smallest is 1; EXTENT, AMOUNT: see there */
     /* Completions: words, or one of <file>, <kernel>, <operation>, <isa>, <target>, <command>. CHOICE accepts
      * only the words. */
     const char *words;
@@ -60,7 +62,7 @@ extern const struct uk_option uk_options[];
 
 /* True if the option's value may be omitted. */
 static inline bool uk_has_optional_value(const struct uk_option *o) {
-    return o->kind == UK_OPTION_JSON || o->kind == UK_OPTION_EXTENT;
+    return o->kind == UK_OPTION_JSON || o->kind == UK_OPTION_EXTENT || o->kind == UK_OPTION_AMOUNT;
 }
 /* Finds a command's row; NULL: there is none. */
 const struct uk_command *uk_command_named(const char *name);

@@ -92,6 +92,12 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
         *flag = true;
         *(bool *)((char *)a + o->max_or_field) = value;
         return value ? check_choice(o, value) : UK_EXIT_OK;
+    case UK_OPTION_AMOUNT:
+        *flag = true;
+        number = (int64_t *)((char *)a + o->max_or_field);
+        if (value && (!parse_integer(value, number) || *number < 1 || *number > 100000))
+            return uk_complain(UK_EXIT_USAGE, "%s %s: expected a number from 1 to 100000", o->name, value);
+        break;
     case UK_OPTION_LIST:
         if (!*value)
             return uk_complain(UK_EXIT_USAGE, "%s: the value is empty; give %s", o->name, o->value);
@@ -117,7 +123,7 @@ static int parse_option(struct uk_arguments *a, const struct uk_command *c, int 
                        : take_option(a, o, NULL);
         if (word[n])
             return take_option(a, o, word + n + 1);
-        if (o->kind == UK_OPTION_EXTENT ||
+        if (o->kind == UK_OPTION_EXTENT || o->kind == UK_OPTION_AMOUNT ||
             (o->kind == UK_OPTION_JSON && !(*i + 1 < argc && ends_in_json(argv[*i + 1]))))
             return take_option(a, o, NULL);
         if (*i + 1 >= argc)

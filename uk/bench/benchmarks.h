@@ -67,6 +67,26 @@ struct uk_target;
 /* Prints the kernel's resources, and the instructions of its loops. Exit status. */
 int uk_bench_print_gpu_kernel(const struct uk_gpu_kernel_counts *k, const struct uk_target *t);
 
+/* ---- conv.c ---- */
+
+/* uk bench conv. Exit status. */
+int uk_bench_conv(const struct uk_arguments *a);
+
+/* ---- select.c: what gemm and conv measure ---- */
+
+/* True if `word` is in the comma-separated list; NULL contains every word. */
+bool uk_bench_listed(const char *list, const char *word);
+/* Complains of a name of --set's list that no shape has; names are `count`, `stride` bytes apart. `examples`
+ * begins the list of sets in the message. Exit status. */
+int uk_bench_check_sets(const char *list, const char *first, size_t stride, int count, const char *examples);
+/* Marks the libraries as missing whose names begin with none of --peers' list, which `known` explains. Exit
+ * status. */
+int uk_bench_choose_libraries(const char *list, struct bench_library *libraries, int count,
+                              const char *known);
+/* Sets the instruction set by --target, and the threads, through the environment, like a user of any library
+ * would; must precede the first call. Exit status. */
+int uk_bench_choose_target(const struct uk_arguments *a, int threads, int *isa);
+
 /* ---- own_products.c ---- */
 
 struct bench_library;

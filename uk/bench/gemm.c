@@ -2,7 +2,6 @@
 /* uk bench gemm: compares our matrix products with other libraries' on sets of shapes, measured in
  * alternation and relative to the peak. */
 #define _POSIX_C_SOURCE 200809L
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,68 +14,16 @@
 
 /* ---- selection ---- */
 
-/* True if `word` is in the comma-separated list; NULL contains every word. */
-static bool listed(const char *list, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
-        if (strcspn(p, ",") == n && !memcmp(p, word, n))
-            return true;
-    return !list;
-}
-
-/* True if the name begins with one of the list's words, ignoring case. */
-static bool begins_with_one(const char *name, const char *list) {
-    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
-        size_t n = strcspn(p, ","), i = 0;
-        while (i < n && tolower((unsigned char)name[i]) == tolower((unsigned char)p[i]))
-            i++;
-        if (n && i == n)
-            return true;
-    }
-    return false;
-}
-
-static int choose_peers(struct gemm_session *s) {
-    const char *list = s->a->peers;
-    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        char word[64];
-        bool known = false;
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ","), p);
-        for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++)
-            known |= begins_with_one(s->library[i].name, word);
-        if (!known && strcmp(word, "none"))
-            return uk_complain(UK_EXIT_USAGE,
-                               "--peers: no library's name begins with '%s'; use OpenBLAS, MKL, BLIS, "
-                               "libxsmm, oneDNN or none",
-                               word);
-    }
-    for (int i = GEMM_OURS; i < GEMM_LIBRARIES; i++) {
-        struct bench_library *l = &s->library[i];
-        if (list && !begins_with_one(l->name, list)) {
-            l->missing = true;
-            snprintf(l->detail, sizeof l->detail, "not chosen by --peers");
-        }
-    }
-    return UK_EXIT_OK;
-}
-
 /* Removes the sets that --set does not name. */
 static int choose_shapes(struct gemm_session *s) {
     struct bench_shapes *all = &s->shapes;
     const char *list = s->a->set;
-    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        size_t n = strcspn(p, ",");
-        bool known = false;
-        for (int i = 0; i < all->count; i++)
-            known |= strlen(all->shape[i].set) == n && !memcmp(all->shape[i].set, p, n);
-        if (!known)
-            return uk_complain(UK_EXIT_USAGE,
-                               "--set: unknown set '%.*s'; the sets are square, small, skinny and others "
-                               "that the file of shapes lists",
-                               (int)n, p);
-    }
+    const int status = uk_bench_check_sets(list, all->count ? all->shape->set : NULL, sizeof *all->shape,
+                                           all->count, "square, small, skinny");
+    if (status)
+        return status;
     for (int i = 0; i < all->count; i++)
-        if (listed(list, all->shape[i].set))
+        if (uk_bench_listed(list, all->shape[i].set))
             all->shape[s->chosen++] = all->shape[i];
     return s->chosen
                ? UK_EXIT_OK
@@ -98,28 +45,14 @@ static int read_shapes(struct gemm_session *s) {
     return choose_shapes(s);
 }
 
-/* Sets instruction set and threads by the environment, like a user of any library would; must precede the
- * first call. */
+/* Sets instruction set and threads. Exit status. */
 static int warm_up(struct gemm_session *s) {
     const struct uk_arguments *a = s->a;
-    char count[16];
     s->type = a->type && !strcmp(a->type, "f64") ? BENCH_F64 : BENCH_F32;
-    if (a->target && strcmp(a->target, "native") && strcmp(a->target, "x86_64-avx2") &&
-        strcmp(a->target, "x86_64-avx512"))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--target %s: uk bench gemm runs here; expected native, x86_64-avx2 or "
-                           "x86_64-avx512",
-                           a->target);
-    if (a->target && strcmp(a->target, "native"))
-        setenv("UK_ISA", strchr(a->target, '-') + 1, 1);
-    const char *message;
-    if (uk_cpu_status(&message))
-        return uk_complain(UK_EXIT_WRONG, "%s", message);
-    s->isa = uk_target_isa(NULL);
+    if (a->type && !strcmp(a->type, "u8i8"))
+        return uk_complain(UK_EXIT_USAGE, "--type=u8i8 is for uk bench conv; use f32 or f64");
     s->threads = a->threads ? (int)a->threads : 1;
-    snprintf(count, sizeof count, "%d", s->threads);
-    setenv("UK_NUM_THREADS", count, 1);
-    return UK_EXIT_OK;
+    return uk_bench_choose_target(a, s->threads, &s->isa);
 }
 
 /* Read rate over half of the cache, in whole pages; 0: the row has no such cache. */
@@ -309,7 +242,8 @@ int uk_bench_gemm(const struct uk_arguments *a) {
     if (!status) {
         uk_bench_own_products(s.library, s.isa, s.threads);
         bench_libraries_open(s.library + GEMM_OURS, bench_peers_directory(), s.isa, s.threads);
-        status = choose_peers(&s);
+        status = uk_bench_choose_libraries(a->peers, s.library + GEMM_OURS, BENCH_LIBRARIES,
+                                           "OpenBLAS, MKL, BLIS, libxsmm, oneDNN");
     }
     s.set = calloc((size_t)s.chosen + 1, sizeof *s.set);
     s.peaks = calloc((size_t)s.chosen + 1, sizeof *s.peaks);

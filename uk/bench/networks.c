@@ -44,9 +44,11 @@ static int run_script(const char *text, const char *const *more, int count, cons
     return status ? uk_complain(UK_EXIT_WRONG, "uk bench networks: %s", failed) : UK_EXIT_OK;
 }
 
+/* Exit status. */
 static int sweep(const struct uk_arguments *a) {
-    char seed[40], json[4200];
-    const char *const more[] = {seed, json};
+    char seed[40], layers[40], json[4200];
+    const char *more[3] = {seed};
+    int count = 1;
 
     if (a->positionals > 1)
         return uk_complain(UK_EXIT_USAGE, "--sweep: uk bench networks draws the layers; leave out %s",
@@ -54,9 +56,13 @@ static int sweep(const struct uk_arguments *a) {
     if (a->json && !a->json_file)
         return uk_complain(UK_EXIT_USAGE, "--json: with --sweep it needs a file; give --json=FILE.json");
     snprintf(seed, sizeof seed, "--seed=%" PRId64, a->seed);
+    snprintf(layers, sizeof layers, "--layers=%" PRId64, a->drawn);
     snprintf(json, sizeof json, "--json=%s", a->json ? a->json_file : "");
-    return run_script(uk_bench_sweep_text, more, a->json ? 2 : 1,
-                      "some layers could not be counted, see above");
+    if (a->drawn)
+        more[count++] = layers;
+    if (a->json)
+        more[count++] = json;
+    return run_script(uk_bench_sweep_text, more, count, "some layers could not be counted, see above");
 }
 
 int uk_bench_networks(const struct uk_arguments *a) {

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by conv.c, conv_report.c and own_convolutions.c: the state of uk bench conv. */
+#ifndef UK_BENCH_CONV_H
+#define UK_BENCH_CONV_H
+
+#include <stdio.h>
+#include "benchmarks.h"
+
+/* Our own libraries come first: programs with an automatic schedule. The same programs as plain loops come
+ * last: they are no peer, but the baseline. */
+enum { CONV_OURS = 1, CONV_PLAIN = CONV_OURS + BENCH_CONV_LIBRARIES, CONV_LIBRARIES };
+
+/* What was measured of one shape. x: our speed relative to the best peer; 0: there is none. x_without: the
+ * same if each call of oneDNN took its own cost less. x_plain: relative to plain loops. */
+struct conv_result {
+    double percent, x, x_without, x_plain;
+};
+
+struct conv_session {
+    const struct uk_arguments *a;
+    enum bench_conv_type type;
+    int isa;
+    double peak;     /* median of the peaks measured next to the samples */
+    double *peaks;   /* per shape measured */
+    double deadline; /* in bench_seconds(), 0: none */
+    double printed;  /* time of the last progress line */
+    struct bench_library library[CONV_LIBRARIES];
+    struct bench_conv_shapes shapes;
+    int chosen, done; /* numbers of shapes */
+    struct conv_result *result;
+    FILE *table;
+    cJSON *json;
+};
+
+/* The measurement of one shape. */
+struct conv_line {
+    const struct bench_conv_shape *shape;
+    struct bench_call call[CONV_LIBRARIES];
+    struct bench_contender contender[CONV_LIBRARIES]; /* ours is first, plain loops are last */
+    int count;
+    bool has_plain;
+    double flops;
+    struct bench_plan plan;
+};
+
+/* ---- own_convolutions.c ---- */
+
+/* Opens ours and plain loops. */
+void uk_bench_own_convolutions(struct bench_library *ours, struct bench_library *plain,
+                               const struct uk_arguments *a, int isa);
+/* The kernels of one of our calls, separated by commas. */
+const char *uk_bench_own_kernels(const struct bench_call *call);
+
+/* ---- conv_report.c ---- */
+
+/* Adds a shape's results to the table, the summary and the JSON. */
+void uk_bench_keep_conv(struct conv_session *s, const struct conv_line *l);
+void uk_bench_print_conv_summary(const struct conv_session *s);
+void uk_bench_add_conv_context(struct conv_session *s);
+/* Prints the conditions needed to interpret the table. */
+void uk_bench_print_conv_conditions(const struct conv_session *s);
+
+#endif
