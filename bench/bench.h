@@ -231,7 +231,8 @@ struct bench_library {
     void (*end)(struct bench_call *); /* NULL: nothing to free */
     /* Copies the result of a convolution to its Y; NULL: calls write it there. */
     void (*take_result)(struct bench_call *);
-    double call_cost;                          /* seconds that a call takes besides computing, if known */
+    /* Seconds that a call, and that the end of `repeat`, take besides computing; 0: unknown. */
+    double call_cost, repeat_cost;
     bench_function *function[BENCH_FUNCTIONS]; /* private to begin, repeat and end */
     void *handle[2];                           /* likewise, shared by all calls */
     int isa;                                   /* likewise: instruction set that layouts are chosen for */

@@ -261,27 +261,35 @@ static void take_result(struct bench_call *call) {
 
 /* ---- the library ---- */
 
-/* Seconds of a queued call that computes next to nothing; 0: unknown. */
-static double call_cost(const struct bench_library *l) {
-    enum { CALLS = 200, SAMPLES = 9 };
+/* The least seconds of `calls` calls, of several samples. */
+static double least_seconds(struct bench_call *call, long calls) {
+    enum { SAMPLES = 30 };
+    double least = 0;
+    for (int i = 0; i <= SAMPLES; i++) {
+        const double start = bench_process_seconds();
+        call->library->repeat(call, calls);
+        const double seconds = bench_process_seconds() - start;
+        least = i == 1 || (i && seconds < least) ? seconds : least;
+    }
+    return least;
+}
+
+/* Measures the costs by a convolution that computes next to nothing. */
+static void measure_costs(struct bench_library *l) {
+    enum { CALLS = 200 };
     const struct bench_conv_shape pixel = {
         .n = 1, .h = 1, .w = 1, .c = 16, .r = 1, .s = 1, .o = 16, .stride = 1, .dilation = 1, .groups = 1};
     struct bench_convolution v;
-    double least = 0;
     if (!bench_convolution_create(&v, &pixel, BENCH_CONV_F32)) {
         struct bench_call call = {.library = l, .convolution = &v};
         if (l->begin(&call)) {
-            for (int i = 0; i <= SAMPLES; i++) {
-                const double start = bench_process_seconds();
-                l->repeat(&call, CALLS);
-                const double each = (bench_process_seconds() - start) / CALLS;
-                least = i == 1 || (i && each < least) ? each : least;
-            }
+            const double one = least_seconds(&call, 1), all = least_seconds(&call, CALLS);
+            l->call_cost = (all - one) / (CALLS - 1);
+            l->repeat_cost = one > l->call_cost ? one - l->call_cost : 0;
             l->end(&call);
         }
     }
     bench_convolution_free(&v);
-    return least;
 }
 
 void bench_onednn_conv_open(struct bench_library *two, const char *directory, int version, int isa) {
@@ -304,8 +312,9 @@ void bench_onednn_conv_open(struct bench_library *two, const char *directory, in
         snprintf(l.detail, sizeof l.detail, "not installed; ./uk-setup peers installs it");
     } else if (bench_onednn_load(&l, directory, path, "")) {
         const size_t used = strlen(l.detail);
-        l.call_cost = call_cost(&l);
-        snprintf(l.detail + used, sizeof l.detail - used, ", %.2f us a call", 1e6 * l.call_cost);
+        measure_costs(&l);
+        snprintf(l.detail + used, sizeof l.detail - used, ", %.2f us a call and %.2f us a sample",
+                 1e6 * l.call_cost, 1e6 * l.repeat_cost);
     }
     two[0] = two[1] = l;
     two[1].name = name[version][1];

@@ -12,10 +12,16 @@ static const char *type_text(const struct conv_session *s) {
 
 /* ---- results of a shape ---- */
 
-/* Seconds of a call of the contender; `without`: without the cost of the call itself, if that is known. */
+/* Seconds that a call took besides computing, as far as that is known. */
+static double cost_of(const struct conv_line *l, int i) {
+    const struct bench_library *library = l->call[i].library;
+    const long calls = l->contender[i].calls;
+    return library->call_cost + library->repeat_cost / (double)(calls > 0 ? calls : 1);
+}
+
+/* Seconds of a call of the contender; `without`: without that cost. */
 static double seconds_of(const struct conv_line *l, int i, bool without) {
-    const double cost = without ? l->call[i].library->call_cost : 0;
-    const double seconds = l->contender[i].fastest - cost;
+    const double seconds = l->contender[i].fastest - (without ? cost_of(l, i) : 0);
     return seconds > 0 ? seconds : 0;
 }
 
@@ -117,7 +123,7 @@ static void record(struct conv_session *s, const struct conv_line *l) {
         add_sizes(b, l->shape);
         cJSON_AddNumberToObject(b, "FLOPS", l->flops / c->seconds);
         cJSON_AddNumberToObject(b, "peak_flops", l->plan.peak);
-        cJSON_AddNumberToObject(b, "call_cost", 1e9 * l->call[i].library->call_cost);
+        cJSON_AddNumberToObject(b, "call_cost", 1e9 * cost_of(l, i));
         cJSON_AddNumberToObject(b, "ours_over_this", i ? ratio_of(l, i, false) : 1);
         cJSON_AddNumberToObject(b, "ours_over_this_without_calls", i ? ratio_of(l, i, true) : 1);
         if (!i)
@@ -168,7 +174,8 @@ static int print_set(const struct conv_session *s, int first, double *ratio) {
         for (int i = first; i < end; i++) {
             const struct conv_result *r = &s->result[i];
             const double x = kind == 0 ? r->x : kind == 1 ? r->x_without : r->x_plain;
-            if (r->x > 0 || (kind == 2 && x > 0))
+            /* Without the cost of a call nothing may remain of a time, but there is a peer. */
+            if (kind == 2 ? x > 0 : r->x > 0)
                 ratio[count++] = x;
         }
         print_ratios(s->table, set, names[kind], ratio, count);
