@@ -91,9 +91,10 @@ bool bench_convolution_check(const struct bench_convolution *v, struct bench_cal
 /* oneDNN: two versions, each with NHWC and with blocked operands; ONNX Runtime. */
 enum { BENCH_ONEDNN_VERSIONS = 2, BENCH_CONV_LIBRARIES = 2 * BENCH_ONEDNN_VERSIONS + 1 };
 
-/* Opens the libraries below the directory, ONNX Runtime also below .venv-networks, for one thread. The
- * process must be bound to one CPU: oneDNN has as many threads as there are CPUs that it may use. What
- * bench_peers_open says about the environment holds here too. */
+/* Opens the libraries below the directory, ONNX Runtime also below .venv-networks, for one thread. ONNX
+ * Runtime takes part only with the widest instruction set, as it cannot be set to another. The process must
+ * be bound to one CPU: oneDNN has as many threads as there are CPUs that it may use. What bench_peers_open
+ * says about the environment holds here too. */
 void bench_conv_libraries_open(struct bench_library *libraries, const char *directory, int isa,
                                enum bench_conv_type type);
 /* onednn_conv.c: the n-th version that is installed, with both layouts. */

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# conv.sh UK: tests uk bench conv on tiny sets without peers: the table, the JSON, comparisons, drawn shapes, refusals.
+# conv.sh UK SOURCE: tests uk bench conv on tiny sets, without peers but ONNX Runtime if that is installed: the table, the JSON,
+# comparisons, drawn shapes, refusals.
 set -u
-uk=$1
+uk=$1 source=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -75,6 +76,15 @@ END_OF_PYTHON
 expect 1 'conv/two/.*: slower, .*compared with faster_then.json: 1 slower, 0 faster, 0 within noise' '' \
     --shapes tiny.txt --set two --peers none --compare faster_then.json
 expect 0 ': faster, .*0 slower, 1 faster' '' --shapes tiny.txt --set two --peers none --compare=slower_then.json
+
+# ONNX Runtime has the same results.
+if [[ -d $source/.venv-networks ]]; then
+    for type in f32 u8i8; do
+        UK_PEERS=$source/.venv-networks expect 0 '\| ONNX Runtime \|.*tall .*\| one \| best peer \| 5 \|' '' \
+            --shapes tiny.txt --type=$type --peers=ONNX
+        grep -q 'is wrong\|no kernel' err && fail "results of ONNX Runtime"
+    done
+fi
 
 # The same seed draws the same shapes; a set of them can be chosen.
 for seed in 3 3 4; do
