@@ -139,6 +139,13 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
         f->max_extent[v] = most;
 }
 
+/* True if the plan takes fewer cycles than the other, or than plain loops if the other has no kernel. */
+static bool is_faster(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_kernel_plan *p,
+                      const struct uk_kernel_plan *than) {
+    return than->fit.intrinsic ? uk_is_better_plan(p, than)
+                               : !uk_can_use_plain_loops(s) || p->cycles < uk_plain_cycles(s, st);
+}
+
 /* Chooses a plan with pixels as columns for a stage with few channels, and copies its input for them, if that
  * takes fewer cycles than the stage as written. */
 static enum uk_status take_pixels(struct uk_schedule *s, struct uk_stage *st, struct uk_kernel_plan *best) {
@@ -147,7 +154,7 @@ static enum uk_status take_pixels(struct uk_schedule *s, struct uk_stage *st, st
     enum uk_status status =
         uk_refusal(s, st->name, UK_DRAFT_COPIES) ? UK_OK : uk_transpose_pixels(s, st, &transposing);
 
-    if (status || !transposing.map)
+    if (status || !transposing.input)
         return status;
     status = choose_for(s, st, &transposing, &pixels);
     st->plain_loops_reason = NULL;
@@ -155,9 +162,8 @@ static enum uk_status take_pixels(struct uk_schedule *s, struct uk_stage *st, st
         return status;
     if (s->report)
         uk_put(s->report, "  with pixels as columns: about %.3g cycles in all\n", pixels.cycles);
-    if (written.fit.intrinsic
-            ? !uk_is_better_plan(&pixels, &written) || pixels.cycles > written.cycles * (1 - AUTO_MARGIN)
-            : uk_can_use_plain_loops(s) && pixels.cycles > uk_plain_cycles(s, st))
+    if (!is_faster(s, st, &pixels, &written) ||
+        (written.fit.intrinsic && pixels.cycles > written.cycles * (1 - AUTO_MARGIN)))
         return UK_OK;
     *best = pixels;
     status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
@@ -186,11 +192,13 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     if ((status = copy_windows(s, st, &transposed)))
         return status;
     status = uk_choose_kernel(s, st, false, &p);
-    if (transposed.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
+    if (transposed.fit.intrinsic && (!status || status == UK_NO_MATCH)) {
         if (s->report)
             uk_put(s->report, "  with its tiles transposed: about %.3g cycles in all\n", transposed.cycles);
-        if (status || uk_is_better_plan(&transposed, &p))
+        if (status || is_faster(s, st, &transposed, &p)) {
             p = transposed;
+            st->plain_loops_reason = NULL;
+        }
         if (status)
             uk_context_forget(s->context);
         status = UK_OK;

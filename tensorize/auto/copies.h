@@ -66,7 +66,7 @@ bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, cons
 /* The stage with its output's tile transposed: columns are channels instead of pixels, or pixels instead of
  * channels. */
 struct uk_transposing {
-    struct uk_map *map; /* layout of the buffer for output tiles; NULL: the stage is not of this kind */
+    struct uk_map *map; /* layout of the buffer for output tiles; NULL: these are stored directly */
     struct uk_operand operand[UK_MAX_OPERANDS];
     int weights;              /* the operand that has to be packed; 0: none */
     int input;                /* the operand that has to be copied; 0: none */
@@ -74,10 +74,12 @@ struct uk_transposing {
     double cycles;            /* of storing the tiles to the output, and of the input's copy */
 };
 
-/* Fills *transposing for tiles whose columns are to be channels. */
+/* Fills *transposing for tiles whose columns are to be channels; map is NULL if the stage has no adjacent
+ * pixels. */
 enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *st,
                                   struct uk_transposing *transposing);
-/* Fills *transposing for tiles whose columns are to be pixels, because there are few channels. */
+/* Fills *transposing for tiles whose columns are to be pixels, because there are few channels; input is 0 if
+ * there are not. */
 enum uk_status uk_transpose_pixels(struct uk_schedule *s, const struct uk_stage *st,
                                    struct uk_transposing *transposing);
 /* Copies the input of each image so that pixels are adjacent, by cache_read. */

@@ -151,37 +151,39 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
 
 /* ---- few channels: pixels become the columns ---- */
 
-/* The loop of the output's last dimension if it goes over so few channels that they fill at most half of a
- * vector, and only weights depend on it; NULL otherwise. */
-static const struct uk_loop *few_channels(const struct uk_schedule *s, const struct uk_stage *st) {
+/* True if a loop of the output goes over so few channels that they fill at most half of a vector, and only
+ * weights depend on it. */
+static bool has_few_channels(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_operand *y = &st->operand[0];
-    const int last = y->tensor->dims - 1;
-    int readers = 0;
 
-    if (last < 1 || st->statement->reduce != UK_REDUCE_SUM || st->parent || y->tensor->layout ||
-        !uk_type_is_float(y->tensor->type))
-        return NULL;
-    const struct uk_loop *l = sole_loop_of(st, &y->index[last]);
-    for (int o = 1; o < st->operands && l; o++)
-        readers += uk_depends(&st->operand[o], l);
-    return l && readers == 1 && !uk_is_in_window(st, l) &&
-                   2 * uk_values_estimate(s, st, l) * (double)uk_type_bytes(y->tensor->type) <=
-                       (double)s->target->vectors.bytes
-               ? l
-               : NULL;
+    for (int d = 0; d < y->tensor->dims; d++) {
+        const struct uk_loop *l = sole_loop_of(st, &y->index[d]);
+        int readers = 0;
+
+        for (int o = 1; o < st->operands && l; o++)
+            readers += uk_depends(&st->operand[o], l);
+        if (readers == 1 && !uk_is_in_window(st, l) &&
+            2 * uk_values_estimate(s, st, l) * (double)uk_type_bytes(y->tensor->type) <=
+                (double)s->target->vectors.bytes)
+            return true;
+    }
+    return false;
 }
 
 /* Finds the operand that windows read along the loop of pixels, and its dimension. 0: there is none that can
- * be copied with this dimension as the last one. */
+ * be copied with this dimension as the last one, or its pixels are adjacent. */
 static int find_input(const struct uk_stage *st, const struct uk_loop *pixels, int *dimension) {
     int found = 0;
 
     for (int o = 1; o < st->operands; o++) {
         const struct uk_operand *x = &st->operand[o];
+        const struct uk_poly step = uk_coefficient(x, pixels->id);
+        int64_t apart;
 
         if (!uk_depends(x, pixels))
             continue;
-        if (found || x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED || uk_is_gathered(x))
+        if (found || (uk_poly_is_int(&step, &apart) && apart == 1) || x->tensor->layout ||
+            x->tensor->kind == UK_TENSOR_PACKED || uk_is_gathered(x))
             return 0;
         *dimension = -1;
         for (int d = 0; d < x->tensor->dims; d++)
@@ -210,25 +212,32 @@ static double transposed_cycles(const struct uk_schedule *s, const struct uk_ten
 enum uk_status uk_transpose_pixels(struct uk_schedule *s, const struct uk_stage *st,
                                    struct uk_transposing *transposing) {
     const struct uk_operand *y = &st->operand[0];
-    int d = few_channels(s, st) ? y->tensor->dims - 2 : -1, dimension = 0, input = 0;
+    const int last = y->tensor->dims - 1;
+    int d = last, dimension = 0, input = 0;
 
     *transposing = (struct uk_transposing){.cycles = 0};
+    if (st->statement->reduce != UK_REDUCE_SUM || st->parent || y->tensor->layout ||
+        !uk_type_is_float(y->tensor->type) || !has_few_channels(s, st))
+        return UK_OK;
     for (; d >= 0 && !input; d -= !input) {
         const struct uk_loop *l = sole_loop_of(st, &y->index[d]);
 
-        input = l && uk_is_in_window(st, l) ? find_input(st, l, &dimension) : 0;
+        if (l && uk_is_in_window(st, l) && !(input = find_input(st, l, &dimension)))
+            return UK_OK;
     }
     if (!input)
         return UK_OK;
-    const struct uk_tensor *copied[] = {y->tensor, st->operand[input].tensor};
-    for (int i = 0; i < 2; i++)
-        transposing->cycles += transposed_cycles(s, copied[i]);
     memcpy(transposing->operand, st->operand, sizeof transposing->operand);
-    transposing->input = input;
-    if (!(transposing->map = transposing_map(s, y->tensor->dims, d)) ||
-        !(transposing->input_map = transposing_map(s, copied[1]->dims, dimension)) ||
-        !transpose_operand(s, &transposing->operand[0], d) ||
+    transposing->cycles = transposed_cycles(s, st->operand[input].tensor);
+    if (!(transposing->input_map = transposing_map(s, st->operand[input].tensor->dims, dimension)) ||
         !transpose_operand(s, &transposing->operand[input], dimension))
+        return uk_out_of_memory(s->context);
+    transposing->input = input;
+    if (d == last)
+        return UK_OK;
+    transposing->cycles += transposed_cycles(s, y->tensor);
+    if (!(transposing->map = transposing_map(s, y->tensor->dims, d)) ||
+        !transpose_operand(s, &transposing->operand[0], d))
         return uk_out_of_memory(s->context);
     return UK_OK;
 }
