@@ -56,6 +56,18 @@ static const struct layer {
      9,
      40,
      {"  cache_read X at root\n", "  cache_read X at p\n"}},
+    {"few_channels", /* pixels become the columns, through a transposed copy and a buffer */
+     "tensor F f32 [3, 3, 8, 3]%s\ntensor X f32 [6, 50, 8]\ntensor Y f32 [6, 50, 3]\n"
+     "Y[p, q, o] = sum(r, s, c) pad(X[p + r - 1, q + s - 1, c], 0) * F[r, s, c, o]\n",
+     9,
+     24,
+     {"  cache_read X at root layout (p, q, c) -> [p, c, q]\n"}},
+    {"few_channels_first",
+     "tensor F f32 [3, 3, 8, 3]%s\ntensor X f32 [6, 50, 8]\ntensor Y f32 [3, 6, 50]\n"
+     "Y[o, p, q] = sum(r, s, c) pad(X[p + r - 1, q + s - 1, c], 0) * F[r, s, c, o]\n",
+     9,
+     24,
+     {"  cache_read X at root layout (p, q, c) -> [p, c, q]\n"}},
     {"halves",
      "tensor F bf16 [3, 3, 8, 16]%s\ntensor X bf16 [5, 9, 8]\ntensor Y f32 [5, 9, 16]\n"
      "Y[p, q, o] = sum(r, s, c) f32(pad(X[p + r - 1, q + s - 1, c], 0)) * f32(F[r, s, c, o])\n",
