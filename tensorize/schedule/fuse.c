@@ -194,9 +194,23 @@ void uk_fusion_replace_loops(struct uk_fusion *u) {
     st->tile = st->loops;
 }
 
+/* True if a guard leaves out terms along one of the loops. */
+static bool has_guard(const struct uk_fusion *u) {
+    for (int b = 0; b < u->st->bounds; b++)
+        if (u->st->bound[b].is_guard &&
+            (u->st->bound[b].form.coefficient[u->a->id] || u->st->bound[b].form.coefficient[u->b->id]))
+            return true;
+    return false;
+}
+
 static enum uk_status fuse_constant(struct uk_fusion *u) {
     struct uk_stage *st = u->st;
 
+    if (!bounds_fit(u) && has_guard(u))
+        return refuse(u,
+                      "a `where` or pad(.., 0) leaves out terms along one of them; if a copy of the padded "
+                      "tensor is read, and the other factor is never infinite or NaN, declare that `finite`, "
+                      "so that zeros replace these terms");
     if (!bounds_fit(u))
         return refuse(u, "the bound of one of them depends on another loop too; fuse before the split, or do "
                          "not fuse: `parallel` takes both");
