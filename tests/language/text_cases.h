@@ -12,6 +12,12 @@ static const char *const canonical[] = {
     "tensor Y f32 [2, 2]\n"
     "J[i, k] = i32(I[i, k]) + 1\n"
     "Y[i, w] = sum(k where k < 2) E[wrap(J[i, k]), D[], 0, w] where w < 2\n",
+    /* calls of min and max, which are no reductions, before words that are no values */
+    "tensor Y f32 [N]\n"
+    "scalar a f32\n"
+    "scalar b f32\n"
+    "Y[i] = select(a <= min(a, b) and (b < max(a, b) or a < b), a, max(a, b)) where i < 3\n"
+    "Y[i] = max(a, b) where i < 4\n",
     /* the three examples of the language */
     "size M = 1024, K = 1024, N = 1024\n"
     "tensor A f32 [M, K] stride [lda, 1]\n"

@@ -2,12 +2,14 @@
 /* Parser of statements and their reductions. */
 #include "language/parse.h"
 
-/* True if a value follows the closing bracket of max(a, b): then max reduces. A sign may be an operator or
- * begin a value; there the first name decides. */
+/* True if a value follows the closing bracket of max(a, b): then max reduces. The words `and`, `or` and
+ * `where` go on after a call. A sign may be an operator or begin a value; there the first name decides. */
 static bool value_follows(const struct uk_parser *ps, const struct uk_token *name,
                           const struct uk_token *close) {
     const struct uk_token *t = close + 1;
 
+    if (uk_token_is(t, "and") || uk_token_is(t, "or") || uk_token_is(t, "where"))
+        return false;
     if (!uk_token_is(t, "-"))
         return t->kind != UK_T_NEWLINE && t->kind != UK_T_END &&
                (t->kind != UK_T_MARK || uk_token_is(t, "("));
