@@ -96,13 +96,14 @@ static void write_program(char *text, size_t size, const struct bench_convolutio
     snprintf(image, sizeof image, above || left ? "pad(X[n, %s, %s, %s], 0)" : "X[n, %s, %s, %s]", row,
              column, f.image);
     snprintf(weight, sizeof weight, "F[%s, %s, %s]", s->r > 1 ? "r" : "0", s->s > 1 ? "s" : "0", f.weight);
+    /* as networks declare constants */
+    const char *attributes = weights_are_arguments ? "" : bytes ? " constant" : " constant finite";
     const char *before = bytes ? "i32(" : "", *after = bytes ? ")" : "";
-    size_t used =
-        (size_t)snprintf(text, size,
-                         "tensor X %s [%" PRId64 ", %" PRId64 ", %" PRId64 ", %s]\n"
-                         "tensor F %s [%" PRId64 ", %" PRId64 ", %s]%s\n",
-                         bytes ? "u8" : "f32", s->n, s->h, s->w, f.image_shape, bytes ? "i8" : "f32", s->r,
-                         s->s, f.weight_shape, weights_are_arguments ? "" : " constant");
+    size_t used = (size_t)snprintf(text, size,
+                                   "tensor X %s [%" PRId64 ", %" PRId64 ", %" PRId64 ", %s]\n"
+                                   "tensor F %s [%" PRId64 ", %" PRId64 ", %s]%s\n",
+                                   bytes ? "u8" : "f32", s->n, s->h, s->w, f.image_shape,
+                                   bytes ? "i8" : "f32", s->r, s->s, f.weight_shape, attributes);
     if (bytes)
         used +=
             (size_t)snprintf(text + used, size - used,
