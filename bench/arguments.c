@@ -169,10 +169,10 @@ void bench_arguments(const struct bench_declaration *d, const struct bench_sizes
 /* Words are passed as 64-bit integers, in registers and on the stack; a scalar in the first floating-point
  * register, wherever it is in the list. Calls with few words use registers only. */
 #define FEW int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
-#define ALL FEW, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
-#define FEW_OF(w) w[0], w[1], w[2], w[3], w[4], w[5]
-#define ALL_OF(w) FEW_OF(w), w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14]
-_Static_assert(BENCH_PARAMETERS == 15, "as many words");
+#define ALL FEW, FEW, FEW, int64_t
+#define FEW_OF(w, first) w[first], w[first + 1], w[first + 2], w[first + 3], w[first + 4], w[first + 5]
+#define ALL_OF(w) FEW_OF(w, 0), FEW_OF(w, 6), FEW_OF(w, 12), w[18]
+_Static_assert(BENCH_PARAMETERS == 19, "as many words");
 typedef void few_and_float(float, FEW);
 typedef void few_and_double(double, FEW);
 typedef void all_and_float(float, ALL);
@@ -186,7 +186,7 @@ void bench_call_kernel(void (*function)(void), const struct bench_arguments *a, 
     if (a->count > 6)
         ((all_and_float *)function)((float)scalar, ALL_OF(w));
     else if (a->is_f64)
-        ((few_and_double *)function)(scalar, FEW_OF(w));
+        ((few_and_double *)function)(scalar, FEW_OF(w, 0));
     else
-        ((few_and_float *)function)((float)scalar, FEW_OF(w));
+        ((few_and_float *)function)((float)scalar, FEW_OF(w, 0));
 }

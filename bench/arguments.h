@@ -15,7 +15,7 @@ struct uk_kernel;
 enum {
     BENCH_TENSORS = 4,
     BENCH_DIMS = 5,
-    BENCH_PARAMETERS = 15,
+    BENCH_PARAMETERS = 19,
     BENCH_NAME_SIZE = 8,
     BENCH_LETTERS = 26, /* sizes are named A to Z */
     BENCH_NUMBER = -1,  /* in place of a tensor's index: the parameter is an integer */

@@ -297,6 +297,10 @@ static void read_line(struct reader *r, struct bench_declaration *d) {
             read_tensor(r, &d->tensor[d->tensors++]);
         /* Skips address space and alignment. */
         r->at += r->at ? strcspn(r->at, "\n") : 0;
+    } else if (skip(r, "size ")) {
+        do
+            read_name(r, name);
+        while (skip(r, ","));
     } else if (skip(r, "scalar ")) {
         read_name(r, name);
         read_name(r, name);

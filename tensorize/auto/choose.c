@@ -218,6 +218,8 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     status = pack_if_cheaper(s, st, p);
     if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))
         p->cycles = uk_estimate(s, st, &p->fit, by_first_tile);
+    if (!status && i->row)
+        uk_take_channel_blocks(s, st, &p->fit, &p->cycles);
     return status;
 }
 

@@ -28,6 +28,18 @@ enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy);
 /* Estimated cycles of such a copy of operand o. */
 double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o);
 
+/* ---- depthwise_place.c ---- */
+
+/* If a depthwise convolution takes less time than *cycles with blocks of channels, whose pixels stay in L1
+ * until the last window uses them, sets the block and *cycles, and returns true. Not if the operands exceed
+ * L2: lines from beyond it should follow one another. */
+bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
+                            double *cycles);
+
+/* Copies constant weights for a kernel of depthwise tiles, so that the weights of a vector of channels, one
+ * per term, are in different sets of L1: with a power of two of channels all of them would be in one. */
+enum uk_status uk_spread_weights(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *f);
+
 /* ---- windows.c ---- */
 
 /* Copies the input of strided windows, if that is cheap, so that adjacent columns of the kernel are adjacent
@@ -63,6 +75,8 @@ bool uk_has_cheaper_zeros(struct uk_schedule *s, const struct uk_stage *st, cons
 
 /* ---- transpose.c ---- */
 
+/* The map (.., d, .., last) -> [.., .., last, d]; NULL: no memory. */
+struct uk_map *uk_transposing_map(struct uk_schedule *s, int dims, int d);
 /* The stage with its output's tile transposed: columns are channels instead of pixels, or pixels instead of
  * channels. */
 struct uk_transposing {

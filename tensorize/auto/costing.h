@@ -80,11 +80,23 @@ double uk_estimate(const struct uk_schedule *s, const struct uk_stage *st, const
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* kernel_cycles.c: these cycles for one tile; a kernel of any number of rows has several in a call. */
 double uk_cycles_of_tile(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
-/* kernel_cycles.c: the axis over channels of a kernel for depthwise convolutions; -1: the kernel is another
- * one, or no loop of the stage is over channels. */
+
+/* ---- depthwise.c: depthwise convolutions whose neighbours in memory are channels ---- */
+
+/* The axis over channels of a kernel of rows of pixels; -1: the kernel is another one, or no loop of the
+ * stage is over channels. */
 int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f);
-/* True in the latter case: the kernel computes one channel in the time of a whole register of them. */
+/* The same of a kernel of tiles of rows and columns. */
+int uk_channel_axis_of_tile(const struct uk_stage *st, const struct uk_fit *f);
+/* True if no loop of the stage is over the kernel's channels: it computes one in the time of a whole register
+ * of them. */
 bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f);
+/* True if the kernel computes tiles of rows and columns. */
+bool uk_is_depthwise_tile(const struct uk_fit *f);
+/* Of such a kernel's axis v of columns or channels: values that a block has. 0: of other axes. */
+int64_t uk_depthwise_block(const struct uk_stage *st, const struct uk_fit *f, int v);
+/* Factor by which partly filled vectors of channels, and partly filled blocks of pixels, raise the time. */
+double uk_depthwise_waste(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 /* cost.c: cycles of the stage in plain loops. If these are allowed, a kernel some of whose axes have no
  * loop must take less. */
 double uk_plain_cycles(const struct uk_schedule *s, const struct uk_stage *st);

@@ -11,6 +11,10 @@
  * loading the sum, adding the halves of the register, storing. */
 enum { GROUP_END = 6 };
 
+/* The same for a block of a kernel that computes many blocks per call: the loop's end, and a mispredicted
+ * branch per row of blocks. */
+enum { BLOCK_END = 4 };
+
 /* True if a call of the kernel computes any number of rows, mr of them at a time. */
 static bool takes_any_rows(const struct uk_kernel *row) {
     switch (uk_kernel_operation(row)->form) {
@@ -49,30 +53,13 @@ bool uk_computes_all_rows(const struct uk_kernel *row) {
 
 int64_t uk_rows_at_once(const struct uk_stage *st, const struct uk_fit *f, int v) {
     const struct uk_kernel *row = f->intrinsic->row;
+    const int64_t block = row ? uk_depthwise_block(st, f, v) : 0;
 
+    if (block)
+        return f->max_extent[v] ? uk_min(block, f->max_extent[v]) : block;
     return row && !f->max_extent[v] && !uk_is_reduced(st, f->axis[v]) && takes_any_rows(row)
                ? uk_kernel_mr(row)
                : f->max_extent[v];
-}
-
-static bool has_channels(const struct uk_fit *f) {
-    return f->intrinsic->row && uk_kernel_operation(f->intrinsic->row)->form == UK_OP_DEPTHWISE_CHANNELS;
-}
-
-int uk_channel_axis(const struct uk_stage *st, const struct uk_fit *f) {
-    for (int v = 0; v < f->axes && has_channels(f); v++) {
-        bool all = !uk_is_reduced(st, f->axis[v]);
-
-        for (int o = 0; o < st->operands; o++)
-            all = all && uk_depends(&st->operand[o], f->axis[v]);
-        if (all)
-            return v;
-    }
-    return -1;
-}
-
-bool uk_lacks_channels(const struct uk_stage *st, const struct uk_fit *f) {
-    return has_channels(f) && uk_channel_axis(st, f) < 0;
 }
 
 /* ---- k iterations ---- */
@@ -84,16 +71,6 @@ static double rounded(double n, double most, double step) {
     double full = (double)(int64_t)(n / most), rest = n - full * most;
 
     return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
-}
-
-/* Factor by which partly filled vectors of channels raise the time: they take as long as full ones. */
-static double waste_of_channels(const struct uk_schedule *s, const struct uk_stage *st,
-                                const struct uk_fit *f) {
-    const int v = uk_channel_axis(st, f);
-    const double n = v < 0 ? 0 : uk_values_estimate(s, st, f->axis[v]),
-                 nr = v < 0 ? 1 : uk_kernel_nr(f->intrinsic->row);
-
-    return n > 0 ? (double)(int64_t)((n + nr - 1) / nr) * nr / n : 1;
 }
 
 /* Rows and columns of a product; 1 without a loop over them. */
@@ -203,7 +180,10 @@ static double steps_of(const struct uk_schedule *s, const struct uk_stage *st, c
     const bool has_loop = v < f->axes;
     const int64_t most = has_loop ? f->max_extent[v] : f->unit[v - f->axes];
 
-    if (row && takes_any_rows(row) && has_loop && uk_is_reduced(st, f->axis[v])) {
+    if (row && has_loop && uk_depthwise_block(st, f, v)) {
+        /* instructions are per channel */
+        return v == uk_channel_axis_of_tile(st, f) ? n : n / (double)uk_depthwise_block(st, f, v);
+    } else if (row && takes_any_rows(row) && has_loop && uk_is_reduced(st, f->axis[v])) {
         /* A partial group takes as long as a full one. */
         n = ceil(n / uk_kernel_kr(row)) * uk_kernel_kr(row);
     } else if (has_loop && uk_rows_at_once(st, f, v) != most) {
@@ -228,7 +208,7 @@ double uk_whole_iterations(const struct uk_schedule *s, const struct uk_stage *s
             work *= steps_of(s, st, f, v, v < f->axes ? uk_values_estimate(s, st, f->axis[v]) : 1);
     for (int i = 0; i < st->loops; i++)
         work *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
-    return work * (is_product ? whole_tiles(s, st, f) : 1) * waste_of_channels(s, st, f);
+    return work * (is_product ? whole_tiles(s, st, f) : 1) * uk_depthwise_waste(s, st, f);
 }
 
 /* Kernels whose vectors lie along the sum add their lanes at the end, for mr rows at a time; those whose
@@ -278,7 +258,8 @@ double uk_cycles_of_tile(const struct uk_schedule *s, const struct uk_stage *st,
         tile *= f->max_extent[i] ? (double)at_once : n / ceil(n / (double)at_once);
     }
     const double vectors = tile / (lanes > 1 ? lanes : 1);
-    return GEMM_CALL + vectors / uk_ports_rate(&v->store) + vectors / uk_ports_rate(&v->load);
+    return (uk_is_depthwise_tile(f) ? BLOCK_END : GEMM_CALL) + vectors / uk_ports_rate(&v->store) +
+           vectors / uk_ports_rate(&v->load);
 }
 
 double uk_call_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {

@@ -170,6 +170,16 @@ static void set_body(const struct uk_costing *c, const struct uk_levels *l, int 
     }
 }
 
+/* The number of loads of the operand's vectors: one per vector and k iteration, unless the kernel uses a
+ * vector for several iterations. */
+static double vector_loads(const struct uk_costing *c, const struct uk_loop_operand *o) {
+    const struct uk_kernel *row = c->fit->intrinsic->row;
+
+    return row && uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_TILE
+               ? c->iterations * uk_kernel_loads(row) / (c->operands - 1)
+               : c->iterations * (double)o->length / c->s->target->vectors.bytes;
+}
+
 /* The number of vector loads across two cache lines, for operands that are read in place and whose rows do
  * not begin at cache lines. */
 static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n) {
@@ -183,8 +193,7 @@ static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n
             if (uk_is_reduced(c->st, c->st->loop[i]) && c->stride[o][i])
                 next |= c->stride[o][i];
         if (!c->fit->panel[o].width && n->operand[o].length >= t->vectors.bytes)
-            splits += c->iterations * (double)n->operand[o].length / t->vectors.bytes *
-                      uk_cost_splits(t->vectors.bytes, next);
+            splits += vector_loads(c, &n->operand[o]) * uk_cost_splits(t->vectors.bytes, next);
     }
     return splits;
 }
@@ -228,7 +237,7 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
                           groups = uk_ceil_div(range_in(c, l, l->levels, at), at_once);
             int64_t stride[UK_NEST_OPERANDS];
 
-            if (sum != (pass == 1) || (!sum && f->max_extent[v]))
+            if (sum != (pass == 1) || (!sum && f->max_extent[v] && at_once >= f->max_extent[v]))
                 continue;
             for (int o = 0; o < c->operands; o++)
                 stride[o] = (f->panel[o].width ? panels[o].stride[at] : c->stride[o][at]) * at_once;

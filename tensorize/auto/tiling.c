@@ -279,6 +279,8 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
     for (int o = st->operands - 1; o >= 1; o--)
         if (fit->panel[o].width && (status = pack_operand(&t, o)))
             return status;
+    if ((status = uk_spread_weights(s, st, fit)))
+        return status;
     if (fit->transposed && (status = uk_apply_transposing(s, st, fit->transposed, t.tiles)))
         return status;
     if (s->options->threads > 1 && (status = parallelize(&t)))

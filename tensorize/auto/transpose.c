@@ -64,8 +64,7 @@ static int place_of(int i, int dims, int d) {
     return i < d ? i : i > d ? i - 1 : dims - 1;
 }
 
-/* (.., d, .., last) -> [.., .., last, d] */
-static struct uk_map *transposing_map(struct uk_schedule *s, int dims, int d) {
+struct uk_map *uk_transposing_map(struct uk_schedule *s, int dims, int d) {
     struct uk_map *m = uk_alloc(s->arena, sizeof *m);
     struct uk_var *v = uk_alloc(s->arena, sizeof *v * UK_MAX_DIMS);
 
@@ -141,7 +140,7 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
     for (int i = 0; i < y->dims; i++)
         transposing->cycles *= uk_size_estimate(s, y->shape[i]);
     memcpy(transposing->operand, st->operand, sizeof transposing->operand);
-    if (!(transposing->map = transposing_map(s, y->dims, d)) ||
+    if (!(transposing->map = uk_transposing_map(s, y->dims, d)) ||
         !transpose_operand(s, &transposing->operand[0], d) ||
         (transposing->weights &&
          !transpose_operand(s, &transposing->operand[transposing->weights], dimension)))
@@ -229,14 +228,14 @@ enum uk_status uk_transpose_pixels(struct uk_schedule *s, const struct uk_stage 
         return UK_OK;
     memcpy(transposing->operand, st->operand, sizeof transposing->operand);
     transposing->cycles = transposed_cycles(s, st->operand[input].tensor);
-    if (!(transposing->input_map = transposing_map(s, st->operand[input].tensor->dims, dimension)) ||
+    if (!(transposing->input_map = uk_transposing_map(s, st->operand[input].tensor->dims, dimension)) ||
         !transpose_operand(s, &transposing->operand[input], dimension))
         return uk_out_of_memory(s->context);
     transposing->input = input;
     if (d == last)
         return UK_OK;
     transposing->cycles += transposed_cycles(s, y->tensor);
-    if (!(transposing->map = transposing_map(s, y->tensor->dims, d)) ||
+    if (!(transposing->map = uk_transposing_map(s, y->tensor->dims, d)) ||
         !transpose_operand(s, &transposing->operand[0], d))
         return uk_out_of_memory(s->context);
     return UK_OK;

@@ -65,6 +65,7 @@ void *uk_refuse_reduction(struct uk_parser *ps);
 bool uk_parse_tensor(struct uk_parser *ps);
 /* global, shared or register */
 bool uk_parse_scope(struct uk_parser *ps, enum uk_scope *scope);
+bool uk_parse_sizes(struct uk_parser *ps);
 bool uk_parse_scalar(struct uk_parser *ps);
 bool uk_parse_assume(struct uk_parser *ps);
 struct uk_import *uk_parse_import(struct uk_parser *ps);

@@ -146,22 +146,6 @@ static void put_items(struct uk_text *t, const struct uk_program *p, const char 
     }
 }
 
-static void put_intrinsic(struct uk_text *t, const struct uk_intrinsic *i) {
-    static const char *const exec[] = {"thread", "wave", "block"};
-    static const char *const forms[UK_FORMS] = {"compute", "reset", "update"};
-
-    uk_put(t, "intrinsic %s", i->name);
-    for (int k = 0; k < i->required; k++)
-        uk_put(t, "%s%s", k ? ", " : " requires ", i->requires_feature[k]);
-    if (i->scope != UK_EXEC_THREAD)
-        uk_put(t, " scope %s", exec[i->scope]);
-    uk_put(t, "\n");
-    put_items(t, i->declaration, "  ");
-    for (int k = 0; k < UK_FORMS; k++)
-        put_form(t, forms[k], &i->form[k]);
-    uk_put(t, "end\n");
-}
-
 /* True if the sizes in e first appear in the order of their numbers; `expected` is the next new one's. */
 static bool in_order(const struct uk_index *e, int *expected) {
     if (!e)
@@ -190,7 +174,7 @@ static bool keeps_order(const struct uk_program *p, int n) {
     return n == p->size_count;
 }
 
-static void put_sizes(struct uk_text *t, const struct uk_program *p) {
+static void put_sizes(struct uk_text *t, const struct uk_program *p, const char *indent) {
     int n = 0;
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
@@ -199,7 +183,9 @@ static void put_sizes(struct uk_text *t, const struct uk_program *p) {
     while (n < p->size_count && !keeps_order(p, n))
         n++;
     for (const struct uk_var *v = p->sizes; v && v->number < n; v = v->next) {
-        uk_put(t, "%s%s", v->number ? ", " : "size ", v->name);
+        if (!v->number)
+            uk_put(t, "%ssize ", indent);
+        uk_put(t, "%s%s", v->number ? ", " : "", v->name);
         if (v->has_default)
             uk_put(t, " = %" PRId64, v->default_value);
     }
@@ -207,8 +193,25 @@ static void put_sizes(struct uk_text *t, const struct uk_program *p) {
         uk_put(t, "\n");
 }
 
+static void put_intrinsic(struct uk_text *t, const struct uk_intrinsic *i) {
+    static const char *const exec[] = {"thread", "wave", "block"};
+    static const char *const forms[UK_FORMS] = {"compute", "reset", "update"};
+
+    uk_put(t, "intrinsic %s", i->name);
+    for (int k = 0; k < i->required; k++)
+        uk_put(t, "%s%s", k ? ", " : " requires ", i->requires_feature[k]);
+    if (i->scope != UK_EXEC_THREAD)
+        uk_put(t, " scope %s", exec[i->scope]);
+    uk_put(t, "\n");
+    put_sizes(t, i->declaration, "  ");
+    put_items(t, i->declaration, "  ");
+    for (int k = 0; k < UK_FORMS; k++)
+        put_form(t, forms[k], &i->form[k]);
+    uk_put(t, "end\n");
+}
+
 void uk_print_program(struct uk_text *t, const struct uk_program *p) {
-    put_sizes(t, p);
+    put_sizes(t, p, "");
     for (const struct uk_import *i = p->imports; i; i = i->next)
         uk_print_import(t, i);
     for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)

@@ -182,12 +182,11 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
     if (!n->operand || !n->bind || !n->scalar)
         return uk_out_of_memory(s->context), NULL;
     memcpy(origin, value, sizeof origin);
-    for (int v = 0; v < m->axes; v++)
-        if (m->axis[v] && uk_may_begin_above_zero(st, m->axis[v]) &&
-            !(origin[m->axis[v]->id] = uk_loop_begin(s, st, m->axis[v], value)))
-            return uk_out_of_memory(s->context), NULL;
+    if (!uk_match_origin(s, st, m, origin))
+        return NULL;
     for (int t = 0; t < m->tensors; t++)
-        if (!access_at(s, st, m->at ? &m->at[t] : &st->operand[m->operand[t]], origin, &n->operand[t]))
+        if (!access_at(s, st, m->at ? &m->at[t] : &st->operand[m->operand[t]], origin, &n->operand[t]) ||
+            !uk_match_enter_image(s, st, m->operand[t], &n->operand[t]))
             return NULL;
     for (int i = 0; i < m->sizes; i++) {
         int64_t max_extent = m->size[i].role == UK_SIZE_EXTENT ? m->max_extent[m->size[i].axis] : 0;
@@ -360,6 +359,7 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
                                   struct uk_node *body) {
     bool asked[UK_MAX_LOOPS] = {false};
     struct uk_index *all = NULL;
+    int64_t always;
 
     for (int b = 0; b < st->bounds; b++) {
         const struct uk_bound *bound = &st->bound[b];
@@ -368,7 +368,7 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
 
         for (int i = st->tile; i < st->loops; i++)
             axis = bound->form.coefficient[st->loop[i]->id] ? st->loop[i] : axis;
-        if (!bound->is_guard || (axis && asked[axis->id]))
+        if (!bound->is_guard || bound->in_kernel || (axis && asked[axis->id]))
             continue;
         if (axis)
             asked[axis->id] = true;
@@ -376,7 +376,7 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
         some = uk_index_op(s->arena, UK_I_LT, x, axis ? uk_loop_end(s, st, axis, value) : bound->upper);
         all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
     }
-    return all ? uk_lower_if(s, st, all, body, NULL) : body;
+    return all && !(uk_index_is_int(all, &always) && always) ? uk_lower_if(s, st, all, body, NULL) : body;
 }
 
 /* True for compiled kernels: full tiles get a call of their own with constant extents, which inlines without

@@ -49,7 +49,7 @@ static enum uk_status match_again(struct placing *p) {
         struct uk_match *m;
 
         if (st->match && !(status = uk_match(p->s, st, st->tile, st->match->intrinsic, &m, &why)))
-            st->match = m;
+            uk_set_match(st, m);
     }
     uk_text_free(why.text);
     return status;

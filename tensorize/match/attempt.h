@@ -19,10 +19,12 @@ struct uk_pair {
     int operand;  /* operand of the nest's stage */
 };
 
-/* The quality of an assignment of loops to axes: the least effort wins, then the largest sum. */
+/* The quality of an assignment of loops to axes: the least effort wins, then the largest sum, then the order
+ * of the loops. */
 struct uk_rank {
-    int effort; /* a weighted count of packed operands, unused axes and extents that do not fit */
-    double sum; /* product of the estimated trip counts of the summed axes */
+    int effort;  /* a weighted count of packed operands, unused axes and extents that do not fit */
+    double sum;  /* product of the estimated trip counts of the summed axes */
+    int swapped; /* of a kernel with borders: pairs of the output's axes whose loops are in the other order */
 };
 
 struct uk_attempt {
@@ -46,8 +48,9 @@ struct uk_attempt {
     struct uk_pair pair[2 * UK_MAX_OPERANDS];
     /* By number of the declared tensor: the pair whose access is at the tensor's origin; -1: none yet. */
     int first[UK_MAX_OPERANDS];
-    bool padded[UK_MAX_OPERANDS]; /* by number of the declared tensor: it is read under pad */
-    unsigned swap;                /* bit n: the operands of the n-th commutative node are swapped */
+    bool padded[UK_MAX_OPERANDS];     /* by number of the declared tensor: it is read under pad */
+    bool has_border[UK_MAX_OPERANDS]; /* the same: terms outside of it are left out */
+    unsigned swap;                    /* bit n: the operands of the n-th commutative node are swapped */
     /* node: number of commutative nodes met. score: number of parts of the declaration found in the nest so
      * far. best: the score of the difference that *why describes; -1: none. */
     int node, score, best;
@@ -81,6 +84,8 @@ bool uk_match_is_divided(const struct uk_attempt *t);
 bool uk_match_may_read_on(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l);
 /* Extends that buffer, so that `elements` elements past the last one may be read. False: no memory. */
 bool uk_match_read_on(const struct uk_attempt *t, const struct uk_operand *o, int64_t elements);
+/* True if e is 0 wherever `part` of it is 0, since that is a factor of it. */
+bool uk_match_is_factor(const struct uk_expr *e, const struct uk_expr *part);
 /* True if the extent of a summed axis may be rounded up to the multiple, because the terms that this adds are
  * 0 and their elements are in memory. */
 bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple);
@@ -161,6 +166,20 @@ bool uk_match_pads(struct uk_attempt *t);
 bool uk_match_check_over(struct uk_attempt *t, const struct uk_pair *p);
 /* Checks that every tile of the declared tensor has the alignment that the declaration requires. */
 bool uk_match_check_alignment(struct uk_attempt *t, int tensor);
+
+/* ---- borders.c: terms outside of an image, which the kernel leaves out ---- */
+
+/* True if the declaration's pad leaves out terms of its sum. */
+bool uk_match_is_border(struct uk_attempt *t, const struct uk_expr *pad);
+/* Binds a size that says where a tile is in an image. False: it is none, or the operand has no dimension for
+ * it. */
+bool uk_match_find_border(struct uk_attempt *t, const struct uk_var *v);
+/* Marks the guards that the kernel applies, in a copy of the stage that the attempt goes on with. */
+bool uk_match_take_borders(struct uk_attempt *t);
+/* The value of a size of role UK_SIZE_BEFORE or UK_SIZE_INSIDE for the tile at `value`. */
+struct uk_index *uk_match_border_size(struct uk_schedule *s, const struct uk_stage *st,
+                                      const struct uk_match *m, const struct uk_size_binding *size,
+                                      struct uk_index *const *value);
 
 /* ---- copy_sources.c: operands of copies, which are read under pad ---- */
 

@@ -32,9 +32,10 @@ struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *
     return sum;
 }
 
-/* The size that p consists of, if it is a stride that is not bound yet; else NULL. */
+/* The size of which p, over the declaration's sizes, is a multiple, if it is a stride that is not bound yet;
+ * else NULL. */
 static const struct uk_var *free_stride(const struct uk_attempt *t, const struct uk_poly *p) {
-    if (p->terms != 1 || p->term[0].factor != 1 || p->term[0].atoms != 1)
+    if (p->terms != 1 || p->term[0].factor < 1 || p->term[0].atoms != 1)
         return NULL;
     const struct uk_index *a = p->term[0].atom[0];
 
@@ -135,6 +136,16 @@ struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l
     return sum;
 }
 
+/* Divides p by n; false if the quotient is not whole. */
+static bool divide(struct uk_poly *p, int64_t n) {
+    for (int i = 0; i < p->terms; i++) {
+        if (p->term[i].factor % n)
+            return false;
+        p->term[i].factor /= n;
+    }
+    return true;
+}
+
 /* Compares one step along the declaration's loop `declared` with one along loop l of the view; binds the
  * stride if it is free. */
 static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declared, const struct uk_loop *l) {
@@ -142,11 +153,12 @@ static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declare
     struct uk_poly want = uk_coefficient(&t->declared->operand[p->declared], declared);
     struct uk_poly have = uk_match_step(o, l);
 
-    want = uk_match_bound(t, &want);
     const struct uk_var *v = have.terms >= 0 ? free_stride(t, &want) : NULL;
-    if (v) {
+    struct uk_poly value = have;
+    want = uk_match_bound(t, &want);
+    if (v && divide(&value, want.term[0].factor)) {
         t->m.size[v->number].bound = true;
-        t->m.size[v->number].value = have;
+        t->m.size[v->number].value = value;
     } else if (have.terms < 0 || !uk_poly_equal(&want, &have)) {
         return may_be_packed(t, p, &want, &have) ||
                uk_match_differ_in_step(t, p, declared % t->ks->iterators, l, &want, &have, "");
@@ -233,6 +245,14 @@ struct uk_chosen_axes {
     struct uk_rank rank;
 };
 
+/* True if the bound is a guard of an operand whose borders the kernel leaves out. */
+static bool is_of_border(const struct uk_attempt *t, const struct uk_bound *b) {
+    for (int i = 0; i < t->pairs && b->is_guard; i++)
+        if (t->pair[i].operand == b->operand && t->has_border[t->pair[i].tensor])
+            return true;
+    return false;
+}
+
 /* The number of bounds with two or more of the axes, with which tiles are not boxes. */
 static int count_coupled_bounds(const struct uk_attempt *t) {
     int n = 0;
@@ -240,7 +260,7 @@ static int count_coupled_bounds(const struct uk_attempt *t) {
     for (int b = 0; b < t->st->bounds; b++) {
         int loops = 0;
 
-        for (int v = 0; v < t->ks->iterators; v++)
+        for (int v = 0; v < t->ks->iterators && !is_of_border(t, &t->st->bound[b]); v++)
             loops += t->m.axis[v] && t->st->bound[b].form.coefficient[t->m.axis[v]->id];
         n += loops > 1;
     }
@@ -259,11 +279,22 @@ static int inexact(const struct uk_attempt *t) {
     return n;
 }
 
+/* True if rows and columns of an image may change places, since the kernel takes both with borders. */
+static bool has_rows_and_columns(const struct uk_attempt *t) {
+    for (int i = 0; i < t->pairs; i++)
+        if (t->has_border[t->pair[i].tensor])
+            return true;
+    return false;
+}
+
 struct uk_rank uk_match_rank(const struct uk_attempt *t) {
     enum { OF_BOX = UK_MAX_OPERANDS * UK_MAX_AXES };
     struct uk_rank r = {.effort = OF_BOX * count_coupled_bounds(t) + UK_MAX_OPERANDS * inexact(t), .sum = 1};
 
     for (int v = 0; v < t->ks->iterators; v++) {
+        for (int w = v + 1; w < t->ks->left_iterators && has_rows_and_columns(t); w++)
+            r.swapped += t->m.axis[v] && t->m.axis[w] &&
+                         uk_loop_position(t->st, t->m.axis[v]) > uk_loop_position(t->st, t->m.axis[w]);
         r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
         if (t->m.axis[v] && v >= t->ks->left_iterators)
             r.sum *= uk_values_estimate(t->s, t->st, t->m.axis[v]);
@@ -274,7 +305,9 @@ struct uk_rank uk_match_rank(const struct uk_attempt *t) {
 }
 
 bool uk_match_is_better(struct uk_rank a, struct uk_rank b) {
-    return a.effort != b.effort ? a.effort < b.effort : a.sum > b.sum;
+    if (a.effort != b.effort)
+        return a.effort < b.effort;
+    return a.sum != b.sum ? a.sum > b.sum : a.swapped < b.swapped;
 }
 
 /* Called when all axes are assigned. True: the search ends. If the best assignment is wanted, keeps this one
@@ -304,41 +337,64 @@ static bool has_full_extent(struct uk_attempt *t, int axis, const struct uk_loop
                                 (long long)exact, t->ks->iterator[axis]->name, l->var->name, (long long)n);
 }
 
-/* Assigns the axes from `axis` on, each to a loop whose steps agree, by backtracking. */
+/* True if the loop of a tile may have more iterations than the kernel takes along the axis. */
+static bool is_too_long(const struct uk_attempt *t, int axis, const struct uk_loop *l) {
+    const int64_t most = uk_match_max_extent(t, axis), n = uk_constant_extent(t->st, l);
+
+    return !t->is_whole_stage && most && (n < 0 || n > most);
+}
+
+static bool assign_axes(struct uk_attempt *t, int axis);
+
+/* Tries loop l (NULL: none) as the axis, and the loops left for the next axes. */
+static bool try_loop(struct uk_attempt *t, int axis, struct uk_loop *l) {
+    struct uk_match saved = t->m;
+    struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
+    struct uk_stage *view = t->view;
+    int score = t->score, all_loops = t->s->all_loops;
+
+    if (t->tried_loops++ > MOST_TRIES)
+        return uk_record_difference(t, "too many loops could be the kernel's axes; tensorize fewer loops");
+    bool same = !l || (has_full_extent(t, axis, l) && same_steps(t, axis, l));
+    t->m.axis[axis] = l;
+    if (same && assign_axes(t, axis + 1))
+        return true;
+    t->m = saved;
+    t->view = view;
+    t->score = score;
+    t->s->all_loops = all_loops;
+    if (t->fit)
+        *t->fit = fit;
+    return false;
+}
+
+/* True if the loop at that position may be the axis. */
+static bool is_free(const struct uk_attempt *t, int axis, int position) {
+    struct uk_loop *l = t->st->loop[position];
+
+    return !is_used(t, l, axis) && uk_is_reduced(t->st, l) == (axis >= t->ks->left_iterators) &&
+           !(t->is_whole_stage &&
+             uk_is_prefix_of_copy(t->s, t->st, position)); /* such a loop cannot be split */
+}
+
+/* Assigns the axes from `axis` on, each to a loop whose steps agree, by backtracking: loops that are short
+ * enough first; innermost ones first, since unassigned loops stay outside the tile. */
 static bool assign_axes(struct uk_attempt *t, int axis) {
     if (axis == t->ks->iterators)
         return complete(t);
-    bool reduced = axis >= t->ks->left_iterators, found = false;
+    bool found = false;
 
-    for (int i = t->st->loops - 1; i >= t->tile - may_be_one(t, axis);
-         i--) { /* innermost first, since unassigned loops stay outside the tile */
-        struct uk_loop *l = i < t->tile ? NULL : t->st->loop[i];
-
-        if (l &&
-            (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced ||
-             (t->is_whole_stage && uk_is_prefix_of_copy(t->s, t->st, i)))) /* such a loop cannot be split */
-            continue;
-        struct uk_match saved = t->m;
-        struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
-        struct uk_stage *view = t->view;
-        int score = t->score, all_loops = t->s->all_loops;
-
-        if (t->tried_loops++ > MOST_TRIES)
-            return uk_record_difference(t,
-                                        "too many loops could be the kernel's axes; tensorize fewer loops");
-        found = true;
-        bool same = !l || (has_full_extent(t, axis, l) && same_steps(t, axis, l));
-        t->m.axis[axis] = l;
-        if (same && assign_axes(t, axis + 1))
-            return true;
-        t->m = saved;
-        t->view = view;
-        t->score = score;
-        t->s->all_loops = all_loops;
-        if (t->fit)
-            *t->fit = fit;
-    }
-    return found ? false : no_loop(t, axis, reduced);
+    for (int too_long = 0; too_long < 2; too_long++)
+        for (int i = t->st->loops - 1; i >= t->tile; i--) {
+            if (!is_free(t, axis, i) || is_too_long(t, axis, t->st->loop[i]) != too_long)
+                continue;
+            found = true;
+            if (try_loop(t, axis, t->st->loop[i]))
+                return true;
+        }
+    if (may_be_one(t, axis))
+        return try_loop(t, axis, NULL);
+    return found ? false : no_loop(t, axis, axis >= t->ks->left_iterators);
 }
 
 /* Assigns the first axes that agree; for a whole stage, which a tiling follows, those of the best rank. */
@@ -390,6 +446,11 @@ static bool check_offsets(struct uk_attempt *t) {
         struct uk_poly want = offset_of(&t->declared->operand[p->declared]), have = offset_of(o);
         struct uk_poly base = offset_of(origin);
         bool same;
+
+        if (q == p && t->has_border[p->tensor]) { /* the offset is where the image begins in the tile */
+            t->m.operand[p->tensor] = q->operand;
+            continue;
+        }
 
         want = uk_match_bound(t, &want);
         if (q == p && want.terms)

@@ -248,8 +248,8 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
     } else if (best) {
         report_taken(s, st, best);
         st->tile = tile;
-        st->match = best;
         best->step = at;
+        uk_set_match(st, best);
         status = UK_OK;
     } else if (!c.seen && any) {
         /* The stage runs as plain loops, with a note, unless kernels are required. */

@@ -258,13 +258,12 @@ static bool is_zero_beyond(const struct uk_attempt *t, const struct uk_operand *
     return true;
 }
 
-/* True if e is 0 wherever the access is 0, since the access is a factor of it. */
-static bool is_factor(const struct uk_expr *e, const struct uk_expr *access) {
-    if (e == access)
+bool uk_match_is_factor(const struct uk_expr *e, const struct uk_expr *part) {
+    if (e == part)
         return true;
     if (e->op == UK_E_CAST || e->op == UK_E_NEG)
-        return is_factor(e->arg[0], access);
-    return e->op == UK_E_MUL && (is_factor(e->arg[0], access) || is_factor(e->arg[1], access));
+        return uk_match_is_factor(e->arg[0], part);
+    return e->op == UK_E_MUL && (uk_match_is_factor(e->arg[0], part) || uk_match_is_factor(e->arg[1], part));
 }
 
 bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple) {
@@ -281,7 +280,7 @@ bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple) {
         if (!has_whole_groups(o, t->remainder[axis], multiple) &&
             !(uk_match_may_read_on(t, o, t->remainder[axis]) && uk_match_read_on(t, o, multiple - 1)))
             return false;
-        bool zero = is_zero_beyond(t, o, t->m.axis[axis], multiple) && is_factor(p->right, o->expr);
+        bool zero = is_zero_beyond(t, o, t->m.axis[axis], multiple) && uk_match_is_factor(p->right, o->expr);
         any |= zero;
         all &= zero;
     }

@@ -167,6 +167,10 @@ static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
 static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
     while (e->op == UK_E_PAD && is_left_out(t->st, e))
         e = e->arg[0];
+    if (k->op == UK_E_PAD && e->op == UK_E_ACCESS && uk_match_is_border(t, k)) {
+        k = k->arg[0];
+        t->has_border[uk_tensor_number(t->k->declaration, k->access.tensor)] = true;
+    }
     bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL ||
                     uk_is_function_of_class(k->op, UK_FUNCTION_CHOICE) || k->op == UK_E_EQ ||
                     k->op == UK_E_NE || k->op == UK_E_AND || k->op == UK_E_OR;
@@ -218,6 +222,7 @@ bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x) 
 bool uk_match_expression(struct uk_attempt *t) {
     t->node = t->score = t->pairs = 0;
     memset(t->padded, 0, sizeof t->padded);
+    memset(t->has_border, 0, sizeof t->has_border);
     memset(t->first, -1, sizeof t->first);
     if (!pair(t, 0, 0) || !same_expression(t, t->ks->right, t->st->statement->right))
         return false;

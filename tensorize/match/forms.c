@@ -59,8 +59,8 @@ bool uk_match_forms(struct uk_attempt *t) {
         return uk_record_difference(
             t, "`where` or pad leaves terms out, so the sum is first set to 0, which needs the kernel's "
                "`update`; it has none");
-    t->m.begins_sums = !guarded && p->assign == UK_ASSIGN &&
-                       (f[UK_FORM_COMPUTE].is_declared || f[UK_FORM_RESET].is_declared);
+    t->m.begins_sums =
+        p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].is_declared || f[UK_FORM_RESET].is_declared);
     if (p->assign == UK_ASSIGN && !t->m.begins_sums && !f[UK_FORM_UPDATE].is_declared)
         return uk_record_difference(t, "the kernel has neither compute nor update");
     for (int i = 0; i < t->st->iterators; i++) {

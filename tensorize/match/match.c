@@ -96,7 +96,7 @@ static bool prove(struct uk_attempt *t) {
     if (!unify(t))
         return advise(t, &empty);
     t->score = 1 << 20; /* from here on, every difference is the one to report */
-    return uk_match_roles(t) && uk_match_tiles(t);
+    return uk_match_roles(t) && uk_match_take_borders(t) && uk_match_tiles(t);
 }
 
 /* Marks the arena, to release what a failed attempt allocates. The declaration's stage, which all attempts

@@ -23,6 +23,9 @@ enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
 enum uk_size_role {
     UK_SIZE_EXTENT, /* extent of an axis */
     UK_SIZE_VALID,  /* number of indices, along an axis or a sum of axes, that are inside a padded tensor */
+    UK_SIZE_BEFORE, /* number of subscripts of the tile before the first one of the tensor (borders.c) */
+    UK_SIZE_INSIDE, /* number of subscripts from the tile's first one in the tensor to the tensor's last one
+                     */
     UK_SIZE_STRIDE, /* stride of an operand */
     UK_SIZE_ANY_STRIDE, /* stride along which the nest makes no step: any value would do */
     UK_SIZE_UNUSED,     /* used only by other statements of the declaration than the one matched */
@@ -30,8 +33,11 @@ enum uk_size_role {
 
 struct uk_size_binding {
     enum uk_size_role role;
-    int axis;    /* EXTENT, VALID: number of the axis; ANY_STRIDE: the stored dimension with this stride */
-    int operand; /* VALID: the padded operand of the stage; ANY_STRIDE: number of the declaration's tensor */
+    /* EXTENT, VALID: number of the axis; ANY_STRIDE: the stored dimension with this stride; BEFORE, INSIDE:
+     * the operand's stored dimension. */
+    int axis;
+    int operand; /* VALID, BEFORE, INSIDE: the stage's operand; ANY_STRIDE: number of the declaration's tensor
+                  */
     bool bound;  /* STRIDE: `value` is set */
     /* VALID: the sum of axes that indexes the padded dimension, by axis; NULL: it is the axis alone. */
     const struct uk_affine *sum;
@@ -59,6 +65,7 @@ struct uk_match {
     /* The kernel begins the sums: tiles at which all outer reduction loops are 0 call its compute form, or
      * reset and update, and no loops initialize the output. */
     bool begins_sums;
+    uint64_t guards;         /* bit b: the kernel applies the guard bound[b] of the stage */
     struct uk_position step; /* of the tensorize step */
 };
 /* A kernel of two statements, copy and product, that makes a copy's panel while it computes the first tile
@@ -84,6 +91,16 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
 enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
                                   struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
                                   struct uk_text *why);
+/* Makes the match the stage's. */
+void uk_set_match(struct uk_stage *st, struct uk_match *m);
+/* Sets origin[id] of the loops of the tile that guards let begin later than at 0; the loops outside have
+ * their values there. */
+bool uk_match_origin(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                     struct uk_index **origin);
+/* Moves the place of the stage's operand at the tile's origin to the first element of the tile that is in the
+ * image, if the kernel leaves out terms outside of it. */
+bool uk_match_enter_image(struct uk_schedule *s, const struct uk_stage *st, int operand,
+                          struct uk_access *place);
 /* The value of the declaration's size number `size` in the call for the tile at value[id] of the outer
  * loops. */
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,

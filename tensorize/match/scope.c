@@ -88,7 +88,7 @@ enum uk_status uk_match_locals(struct uk_schedule *s) {
                 st->loop[st->tile]->var->name, st->match->intrinsic->name, why.text ? why.text : "?");
         else if (!status) {
             m->step = st->match->step;
-            st->match = m;
+            uk_set_match(st, m);
         }
     }
     uk_text_free(why.text);

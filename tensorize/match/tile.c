@@ -9,7 +9,7 @@ static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bound
     for (int b = 0; b < bounds; b++) {
         const struct uk_loop *first = NULL;
 
-        if (operand && uk_match_ends_sum(t, operand, &bound[b].form))
+        if (bound[b].in_kernel || (operand && uk_match_ends_sum(t, operand, &bound[b].form)))
             continue;
         for (int i = t->tile; i < t->st->loops; i++) {
             if (!bound[b].form.coefficient[t->st->loop[i]->id])
@@ -37,6 +37,15 @@ struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st
     return end && uk_may_begin_above_zero(st, l)
                ? uk_index_op(s->arena, UK_I_SUB, end, uk_loop_begin(s, st, l, value))
                : end;
+}
+
+bool uk_match_origin(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                     struct uk_index **origin) {
+    for (int v = 0; v < m->axes; v++)
+        if (m->axis[v] && uk_may_begin_above_zero(st, m->axis[v]) &&
+            !(origin[m->axis[v]->id] = uk_loop_begin(s, st, m->axis[v], origin)))
+            return uk_out_of_memory(s->context), false;
+    return true;
 }
 
 static struct uk_index *bind_sizes(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
@@ -90,6 +99,9 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
         return contiguous(s, st, m, m->size[size].operand, axis, value);
     case UK_SIZE_EXTENT:
         return extent_at(s, st, m, axis, value);
+    case UK_SIZE_BEFORE:
+    case UK_SIZE_INSIDE:
+        return uk_match_border_size(s, st, m, &m->size[size], value);
     default:
         return uk_match_valid_size(s, st, m, &m->size[size], value);
     }
@@ -151,7 +163,8 @@ static bool is_any_stride(struct uk_attempt *t, const struct uk_var *v) {
 bool uk_match_roles(struct uk_attempt *t) {
     for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
         t->m.size[v->number].role = UK_SIZE_STRIDE;
-        if (find_extent(t, v) || t->m.size[v->number].bound || is_any_stride(t, v))
+        if (find_extent(t, v) || uk_match_find_border(t, v) || t->m.size[v->number].bound ||
+            is_any_stride(t, v))
             continue;
         t->m.size[v->number].role = UK_SIZE_UNUSED;
         if (t->k->declaration->statements == t->k->computes)

@@ -213,7 +213,8 @@ static isl_pw_aff *form_affine(struct uk_schedule *s, const struct uk_stage *st,
 }
 
 /* Inner loops begin at 0 and have nonnegative coefficients in the bounds, so dropping them projects them out.
- * A guard with a negative coefficient of an inner loop is left out, because it bounds that loop. */
+ * A guard with a negative coefficient of an inner loop is left out, because it bounds that loop; one that a
+ * kernel applies is too, because it lets the tile run. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name) {
     isl_space *sp = uk_loop_space(s, loops, name);
     isl_set *set = isl_set_universe(isl_space_copy(sp));
@@ -221,7 +222,7 @@ isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loop
     for (int i = 0; i < loops; i++)
         set = isl_set_lower_bound_si(set, isl_dim_set, (unsigned)i, 0);
     for (int b = 0; b < st->bounds; b++) {
-        bool inner = false;
+        bool inner = st->bound[b].in_kernel && loops < st->loops;
 
         for (int i = loops; i < st->loops; i++)
             inner |= st->bound[b].form.coefficient[st->loop[i]->id] < 0;

@@ -117,9 +117,14 @@ static bool is_bounded_by_inner(const struct uk_stage *st, const struct uk_bound
 
 bool uk_may_begin_above_zero(const struct uk_stage *st, const struct uk_loop *l) {
     for (int i = 0; i < st->bounds; i++)
-        if (st->bound[i].form.coefficient[l->id] < 0)
+        if (st->bound[i].form.coefficient[l->id] < 0 && !st->bound[i].in_kernel)
             return true;
     return false;
+}
+
+void uk_mark_guards(struct uk_stage *st, uint64_t guards) {
+    for (int b = 0; b < st->bounds; b++)
+        st->bound[b].in_kernel = guards >> b & 1;
 }
 
 struct uk_index *uk_loop_begin_within(struct uk_schedule *s, const struct uk_stage *st,
@@ -131,7 +136,7 @@ struct uk_index *uk_loop_begin_within(struct uk_schedule *s, const struct uk_sta
         const struct uk_bound *b = &bound[i];
         int64_t a = -b->form.coefficient[l->id];
 
-        if (a <= 0 || is_bounded_by_inner(st, b, l, value))
+        if (a <= 0 || b->in_kernel || is_bounded_by_inner(st, b, l, value))
             continue;
         /* others - a*l < upper: l > (others - upper) / a */
         struct uk_index *others = uk_affine_value(s, st, &b->form, value);
@@ -157,7 +162,7 @@ struct uk_index *uk_loop_end_within(struct uk_schedule *s, const struct uk_stage
     for (int i = 0; i < bounds; i++) {
         int64_t a = b[i].form.coefficient[l->id];
 
-        if (a <= 0 || is_bounded_by_inner(st, &b[i], l, value))
+        if (a <= 0 || b[i].in_kernel || is_bounded_by_inner(st, &b[i], l, value))
             continue;
         struct uk_index *others = uk_affine_value(s, st, &b[i].form, value);
         struct uk_index *e = ceil_div(s->arena, uk_index_op(s->arena, UK_I_SUB, b[i].upper, others), a);

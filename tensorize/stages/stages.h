@@ -77,6 +77,8 @@ struct uk_bound {
     struct uk_index *upper;
     bool is_guard;
     int operand; /* a guard's: index of the operand that is read under pad; 0: from a `where` */
+    /* A guard that the kernel of the stage's tile applies: the tile's loops run as without it. */
+    bool in_kernel;
 };
 
 /* How an operand of `pad(access, value)` is computed where an index of the access is outside the tensor's
@@ -332,6 +334,8 @@ struct uk_index *uk_loop_begin_within(struct uk_schedule *s, const struct uk_sta
 struct uk_index *uk_loop_end_within(struct uk_schedule *s, const struct uk_stage *st,
                                     const struct uk_bound *b, int bounds, const struct uk_loop *l,
                                     struct uk_index *const *value);
+/* Bit b of `guards`: the kernel of the stage's tile applies bound[b]. */
+void uk_mark_guards(struct uk_stage *st, uint64_t guards);
 /* The minimum of the constant upper ends that bounds give the loop; -1: none gives a constant. Guards of pads
  * do not count, since a copy of the operand drops them. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);

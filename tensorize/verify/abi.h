@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_WORDS = 18, /* maximum number of arguments of abi_call: 64-bit integers and addresses */
+    ABI_WORDS = 22, /* maximum number of arguments of abi_call: 64-bit integers and addresses */
     ABI_VALUES = 32 /* maximum number of arguments of abi_call_values */
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the sizes that are used in strides only. */
+/* Chooses the sizes that are no extents: those of strides, and of subscripts. */
 #include "verify.h"
 
 enum {
     LARGEST_GAP = 20,
+    LARGEST_OFFSET = 5, /* of sizes that occur in subscripts only */
     ONE_IN_FAR = 24,
     ONE_IN_PAGES = 6,
     LARGEST_PAGE = 4096, /* elements */
@@ -109,12 +110,21 @@ static int64_t add_span(int64_t need, int64_t extent, int64_t stride) {
     return __builtin_mul_overflow(extent - 1, stride, &more) || more > max - need ? max : need + more;
 }
 
+static bool is_in_a_stride(const struct uk_verifier *v, const struct uk_var *var) {
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
+        for (int d = 0; d < t->stored_dims; d++)
+            if (uk_mentions(t->stride[d], var))
+                return true;
+    return false;
+}
+
 void uk_verify_choose_strides(struct uk_verifier *v, bool edges) {
     const struct uk_program *p = v->intrinsic->declaration;
 
     for (const struct uk_var *var = p->sizes; var; var = var->next)
         if (!var->is_extent)
-            v->size[var->number] = 0;
+            v->size[var->number] =
+                is_in_a_stride(v, var) ? 0 : (int64_t)uk_verify_random(v, LARGEST_OFFSET + 1);
     for (int round = 0; round < 2; round++)
         for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
             int order[UK_MAX_DIMS];
@@ -198,7 +208,8 @@ void uk_verify_choose_signs(struct uk_verifier *v) {
     for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
         some = some && uk_verify_rows_disjoint(v, t);
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        v->negative[var->number] = some && !var->is_extent && is_passed(v, var) && uk_verify_random(v, 2);
+        v->negative[var->number] =
+            some && !var->is_extent && is_in_a_stride(v, var) && is_passed(v, var) && uk_verify_random(v, 2);
     uk_verify_negate(v);
     good = uk_verify_assumptions_hold(v);
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)

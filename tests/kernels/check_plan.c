@@ -71,6 +71,22 @@ static void put_window(const struct shape *s, struct bench_sizes *z) {
     *bench_size(z, 'R') = s->k < 5 ? s->k : s->k < MAX_K ? 1 + s->k % 5 : (s->k + width - 1) / width;
 }
 
+/* Chooses the image of a tile of windows: the tile begins inside it or before it, and ends inside it or
+ * beyond it. */
+static void put_image(const struct shape *s, struct bench_sizes *z) {
+    const int64_t more = s->reversed ? 1 : s->gap ? -1 : -2;
+
+    *bench_size(z, 'C') = 1 + (3 * s->k + 5 * s->step) % SOME_COLUMNS;
+    *bench_size(z, 'U') = s->step % 3;
+    *bench_size(z, 'V') = (s->step + s->reversed) % 3;
+    for (int i = 0; i < 2; i++) {
+        const int64_t input = 2 * ((i ? s->nr : s->mr) - 1) + *bench_size(z, i ? 'S' : 'R'),
+                      n = input - *bench_size(z, i ? 'V' : 'U') + more;
+
+        *bench_size(z, i ? 'Z' : 'X') = n > 0 ? n : 0;
+    }
+}
+
 /* Maps n to a value that the operation's declaration allows for the size. */
 static int64_t within(const struct op *op, int i, int64_t n) {
     const int64_t multiple = op->is.size_multiple[i] ? op->is.size_multiple[i] : 1;
@@ -97,6 +113,8 @@ static void put_sizes(const struct uk_kernel *row, const struct op *op, const st
     put_window(s, z);
     /* The panel may be wider than the packed data. k ends in the last group, before it, or after it. */
     *bench_size(z, 'W') = packed + (s->gap ? GAP : 0);
+    if (has(op, 'X'))
+        put_image(s, z);
     *bench_size(z, 'G') = s->k / kr + (s->step < 3 || s->k < 2 * kr ? s->step % 2 : -1);
 }
 

@@ -70,7 +70,7 @@ static LLVMValueRef add_buffer(struct uk_build *b, LLVMBuilderRef at) {
 static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel, int accumulate, bool adds,
                        bool again) {
     LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
-    LLVMValueRef f = LLVMAddFunction(b->module, name, type), argument[16];
+    LLVMValueRef f = LLVMAddFunction(b->module, name, type), argument[24];
     LLVMBuilderRef build = LLVMCreateBuilderInContext(b->llvm);
     LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(b->llvm, f, "entry");
     unsigned count = LLVMCountParams(f);

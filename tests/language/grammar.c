@@ -46,8 +46,8 @@ static int lines_of(const char *text) {
 
 /* True if the parser reaches a line that cannot follow, appended after the first n bytes of the text. */
 static bool reaches_end(const char *text, size_t n, enum derived_place place) {
-    static const char *const wrong[] = {"end", "size", "end"}, *const expected[] = {
-                                                                   "an item", "a part or 'end'", "a step"};
+    static const char *const wrong[] = {"end", "split", "end"}, *const expected[] = {
+                                                                    "an item", "a part or 'end'", "a step"};
     struct uk_text t = {0};
     char message[64];
 

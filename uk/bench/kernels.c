@@ -21,8 +21,9 @@ enum { TAPS = 9 };
 /* For kernels that read each element once: columns of the matrix, its bytes, and half of them. */
 enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
 /* SOME: extent of sizes without an upper bound in operations that do not multiply, rounded up to a multiple
- * of the tile's. OTHERS: the tile's extent in sizes that are neither rows nor columns. */
-enum { SOME = 64, OTHERS = 4 };
+ * of the tile's. OTHERS: the tile's extent in sizes that are neither rows nor columns. CHANNELS: of each
+ * pixel. */
+enum { SOME = 64, OTHERS = 4, CHANNELS = 64 };
 
 struct call {
     uk_function *function; /* from the kernel's row, looked up before timing */
@@ -125,6 +126,11 @@ void uk_bench_sizes(const struct uk_kernel *k, const struct bench_declaration *d
     *bench_size(s, 'J') = some(d, 'J', uk_kernel_nr(k));
     *bench_size(s, 'R') = *bench_size(s, 'S') = 3;
     *bench_size(s, 'T') = 4;
+    *bench_size(s, 'C') = CHANNELS;
+    /* An image that contains the tile. */
+    *bench_size(s, 'X') = uk_kernel_operation(k)->stride * *bench_size(s, 'I') + 3;
+    *bench_size(s, 'Z') = uk_kernel_operation(k)->stride * *bench_size(s, 'J') + 3;
+    *bench_size(s, 'U') = *bench_size(s, 'V') = 0;
     /* G runs of kr terms cover P. */
     *bench_size(s, 'P') = up_to_multiple(d->has_size['T' - 'A'] ? length / 4 : length, kr);
     *bench_size(s, 'G') = *bench_size(s, 'P') / kr;
@@ -139,8 +145,8 @@ double uk_bench_terms(const struct uk_kernel *k, const struct bench_declaration 
     const int window = uk_kernel_operation(k)->window;
     double terms = window ? window * window : 1;
 
-    for (int i = 0; i < BENCH_LETTERS; i++) /* W and G describe a panel's layout, not work */
-        if (d->has_size[i] && i != 'W' - 'A' && i != 'G' - 'A')
+    for (int i = 0; i < BENCH_LETTERS; i++) /* these describe a panel's layout, or an image, not work */
+        if (d->has_size[i] && !strchr("GUVWXZ", 'A' + i))
             terms *= (double)s->size[i];
     return terms;
 }

@@ -28,7 +28,8 @@
  *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it
  *      writes the mr x nr elements of its output, and nothing else.
  *   4. C is not read unless acc is nonzero: a NaN there must not leak into the result.
- *   5. k may be 0: the tile is then set to 0, or left as it is if acc.
+ *   5. k may be 0: the tile is then set to 0, or left as it is if acc. Terms outside of an image (depthwise
+ * tiles) are left out: a weight that is infinite there does not turn the sum into a NaN.
  *   6. Edges: 1 <= mr <= MR and 1 <= nr <= NR are passed, as far as .edges says; without edges mr = MR and
  *      nr = NR.
  *   7. Operands are aligned to their elements and no more, unless .a_align, .b_align, .c_align say so.

@@ -70,6 +70,7 @@ enum uk_op_form {
     UK_OP_DEPTHWISE_ROW,      /* all columns share the weights */
     UK_OP_DEPTHWISE_WINDOW,   /* a window of weights slides over a plane */
     UK_OP_DEPTHWISE_CHANNELS, /* each column has its own window of weights */
+    UK_OP_DEPTHWISE_TILE,     /* the same, for rows and columns of an image, with its borders */
     /* Maximum or sum of a window: */
     UK_OP_WINDOW,
 };
@@ -77,8 +78,8 @@ enum uk_op_form {
 struct uk_operation {
     enum uk_element element;
     enum uk_op_form form;
-    int window,
-        stride; /* DEPTHWISE_WINDOW: rows, and columns, of a window; columns from one window to the next */
+    int window; /* DEPTHWISE_WINDOW: rows, and columns, of a window */
+    int stride; /* DEPTHWISE_WINDOW, DEPTHWISE_TILE: columns from one window to the next */
 };
 
 /* The operation of a kernel. For libuktensorize and uk; this header is not installed. */

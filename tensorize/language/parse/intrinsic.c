@@ -146,6 +146,8 @@ static bool parse_part(struct uk_parser *ps, struct uk_intrinsic *i) {
     if (uk_next_is(ps, "temp"))
         return uk_program_fail(ps->p, UK_REFUSED, ps->t->at,
                                "a kernel has no temp; declare operands by tensor");
+    if (uk_accept(ps, "size"))
+        return uk_parse_sizes(ps);
     if (uk_accept(ps, "tensor"))
         return uk_parse_tensor(ps);
     if (uk_accept(ps, "scalar"))
@@ -158,7 +160,7 @@ static bool parse_part(struct uk_parser *ps, struct uk_intrinsic *i) {
     if (ps->t->kind == UK_T_WORD && (uk_token_is(ps->t + 1, "[") || uk_token_is(ps->t + 1, ":")))
         return uk_parse_statement(ps);
     return uk_expected(ps, "a part or 'end'",
-                       "parts are tensor, scalar, assume, a statement, compute, reset and update");
+                       "parts are size, tensor, scalar, assume, a statement, compute, reset and update");
 }
 
 static bool parse_parts(struct uk_parser *ps, struct uk_intrinsic *i) {
@@ -242,6 +244,11 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
                 "a statement of an intrinsic runs over its tensors' shapes; leave `where` out, and "
                 "give %s the shape",
                 s->left.tensor->name);
+    for (const struct uk_var *v = d->sizes; v; v = v->next)
+        if (v->has_default)
+            return uk_program_fail(d, UK_REFUSED, v->at,
+                                   "size %s of intrinsic %s is an argument of each call; leave its value out",
+                                   v->name, i->name);
     if (!i->form[UK_FORM_COMPUTE].is_declared && !i->form[UK_FORM_UPDATE].is_declared)
         return uk_program_fail(d, UK_REFUSED, i->at,
                                "intrinsic %s cannot be called; give compute, or update, or reset and update",

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "language/parse.h"
 
-static bool parse_size(struct uk_parser *ps) {
+bool uk_parse_sizes(struct uk_parser *ps) {
     do {
         struct uk_position at = ps->t->at;
         const char *name = uk_expect_name(ps, "a size name");
@@ -87,7 +87,7 @@ static bool intrinsic_item(struct uk_parser *ps) {
 
 static bool parse_item(struct uk_parser *ps) {
     if (uk_accept(ps, "size"))
-        return parse_size(ps);
+        return uk_parse_sizes(ps);
     if (uk_accept(ps, "tensor") || uk_accept(ps, "temp"))
         return uk_parse_tensor(ps);
     if (uk_accept(ps, "scalar"))
