@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 4 vectors of C, 24 accumulators in 32 registers: 6 x 16 floats or 6 x 8 doubles (UK_OP_d...), with
- * the rows of A in place (gemm_ra), those of B too (gemm_rab), or with A at any two strides (gemm_sab).
+ * the rows of A in place (gemm_ra), those of B too (gemm_rab), or with A at any two strides (gemm_sab), or
+ * with rows of A that are several runs (gemm_runs): the sums stay in registers from one run to the next.
  *
  *                       b: v6           v7           v6           v7
  *                        column 0     column 1     column 2     column 3
@@ -35,6 +36,7 @@
  * touched. Fewer than V columns of B in place are loaded one by one into a register.
  */
 #include "../any/gemm_neon.h"
+#include "../any/runs.h"
 
 enum { MR = 6, NR = 4 * V };
 #if UK_DOUBLE
@@ -44,7 +46,7 @@ enum { MR = 6, NR = 4 * V };
 #define T "4s"
 #define E "s"
 #endif
-#if defined UK_OP_sgemm_ra || defined UK_OP_dgemm_ra
+#if defined UK_OP_sgemm_ra || defined UK_OP_dgemm_ra || defined UK_OP_sgemm_runs
 #define B_IN_PLACE 0
 #else
 #define B_IN_PLACE 1
@@ -58,6 +60,7 @@ struct operands {
     int64_t ldb;
     real *c;
     int64_t ldc, acc, mr, nr;
+    struct runs runs;
 };
 
 /* clang-format off */
@@ -135,6 +138,42 @@ struct operands {
     "subs %[k], %[k], #1\n\t"                                                                              \
     "b.ne " #label "b\n\t"
 
+/* The loop over runs. Unrolled iterations move the pointers to the rows; others do not, and use %[p]. */
+#ifdef UK_OP_sgemm_runs
+#define RUN_BEGIN "9:\n\t"
+#define RUN_END                                                                                            \
+    "add %[b], %[b], %[b_on]\n\t"                                                                          \
+    "subs %[runs], %[runs], #1\n\t"                                                                        \
+    "b.ne 9b\n\t"
+#define FULL_RUN_END                                                                                       \
+    "add %[a0], %[a0], %[a_on]\n\tadd %[a1], %[a1], %[a_on]\n\tadd %[a2], %[a2], %[a_on]\n\t"              \
+    "add %[a3], %[a3], %[a_on]\n\tadd %[a4], %[a4], %[a_on]\n\tadd %[a5], %[a5], %[a_on]\n\t"              \
+    "and %[k], %[terms], #7\n\t"                                                                           \
+    "lsr %[unrolled], %[terms], #3\n\t"                                                                    \
+    RUN_END
+#define EDGE_RUN_END                                                                                       \
+    "add %[p], %[p], %[a_on]\n\t"                                                                          \
+    "add %[last], %[last], %[b_on]\n\t"                                                                    \
+    "mov %[k], %[terms]\n\t"                                                                               \
+    RUN_END
+#define RUN_OUTPUTS [runs] "+&r"(runs),
+#define FULL_RUN_INPUTS                                                                                    \
+    [terms] "r"(o->runs.terms), [a_on] "r"(o->runs.a_on + size * k), [b_on] "r"(o->runs.b_on),
+#define EDGE_RUN_INPUTS [terms] "r"(o->runs.terms), [a_on] "r"(o->runs.a_on), [b_on] "r"(o->runs.b_on),
+#else
+#define RUN_BEGIN
+#define FULL_RUN_END
+#define EDGE_RUN_END
+#define RUN_OUTPUTS
+#define FULL_RUN_INPUTS
+#define EDGE_RUN_INPUTS
+#endif
+#if B_IN_PLACE
+#define IN_PLACE_INPUTS [next] "r"(size * o->ldb - 32), [ahead] "r"(8 * size * o->ldb),
+#else
+#define IN_PLACE_INPUTS
+#endif
+
 #define EACH_ROW(F)                                                                                        \
     F(8, 14, 20, 26) F(9, 15, 21, 27) F(10, 16, 22, 28) F(11, 17, 23, 29) F(12, 18, 24, 30) F(13, 19, 25, 31)
 #define ZERO(x, y, z, w)                                                                                   \
@@ -165,12 +204,15 @@ struct operands {
 /* A full tile of a row-major A. */
 static inline __attribute__((always_inline)) void full_tile(const struct operands *o, const real *row[MR]) {
     const real *b = o->b, *last;
-    int64_t p, k = o->k % 8, unrolled = o->k / 8;
+    int64_t p, k = o->k % 8, unrolled = o->k / 8, runs = o->runs.runs;
     real *c = o->c, *t;
+
+    (void)runs;
 
     __asm__ volatile("mov %[t], %[c]\n\t"
                      EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
+                     RUN_BEGIN
                      "cbz %[unrolled], 3f\n\t"
                      FIRST_A
                      "subs %[unrolled], %[unrolled], #1\n\t"
@@ -186,14 +228,15 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
                      "add %[last], %[b], #48\n"
                      LOOP(4, 6, 4)
                      "5:\n\t"
+                     FULL_RUN_END
                      "cbz %[acc], 6f\n\t"
                      "mov %[t], %[c]\n\t"
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
-                     : ROWS_OF_A("+&r"), [k] "+&r"(k), [unrolled] "+&r"(unrolled), [b] "+&r"(b),
+                     : RUN_OUTPUTS ROWS_OF_A("+&r"), [k] "+&r"(k), [unrolled] "+&r"(unrolled), [b] "+&r"(b),
                        [c] "+&r"(c), [t] "=&r"(t), [p] "=&r"(p), [last] "=&r"(last)
-                     : [csa] "r"(size), [ldb] "r"(size * o->ldb), [next] "r"(size * o->ldb - 32),
-                       [ahead] "r"(8 * size * o->ldb), [ld] "r"(size * o->ldc), [acc] "r"(o->acc)
+                     : FULL_RUN_INPUTS IN_PLACE_INPUTS
+                       [csa] "r"(size), [ldb] "r"(size * o->ldb), [ld] "r"(size * o->ldc), [acc] "r"(o->acc)
                      : CLOBBERS);
 }
 
@@ -202,10 +245,14 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
     do {                                                                                                   \
         __asm__ volatile(EACH_ROW(ZERO)                                                                    \
                          "cbz %[k], 2f\n\t"                                                                \
+                         RUN_BEGIN                                                                         \
                          LOOP(1, rows, vectors)                                                            \
+                         EDGE_RUN_END                                                                      \
                          "2:\n\t" EACH_ROW(STORE)                                                          \
-                         : [k] "+&r"(k), [p] "+&r"(p), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(t)      \
-                         : ROWS_OF_A("r"), [csa] "r"(size * o->csa), [ldb] "r"(size * o->ldb),                  \
+                         : RUN_OUTPUTS                                                                     \
+                           [k] "+&r"(k), [p] "+&r"(p), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(t)      \
+                         : EDGE_RUN_INPUTS ROWS_OF_A("r"),                                                 \
+                           [csa] "r"(size * o->csa), [ldb] "r"(size * o->ldb),                             \
                            [ld] "r"((int64_t)sizeof *tile)                                                 \
                          : CLOBBERS);                                                                      \
         store_tile(o->c, o->ldc, o->acc, o->mr, o->nr, *tile, 4, vectors);                                 \
@@ -215,8 +262,9 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
 static inline __attribute__((always_inline)) void edge_tile(const struct operands *o, const real *row[MR]) {
     vector tile[MR][4], *t = *tile;
     const real *b = o->b, *last = o->nr < V ? b : b + o->nr - V;
-    int64_t k = o->k, p = 0;
+    int64_t k = o->k, p = 0, runs = o->runs.runs;
 
+    (void)runs;
     if (o->mr > 3 && o->nr > 3 * V)
         EDGE_TILE(6, 4);
     else if (o->mr > 3 && o->nr > 2 * V)
@@ -273,19 +321,27 @@ static inline __attribute__((always_inline)) void tile(const struct operands *o)
         narrow_tile(o, row, 3);
 }
 
-#if !B_IN_PLACE
+#ifdef UK_OP_sgemm_runs
+void UK_SYMBOL(int64_t runs, int64_t k, const real *a, int64_t lda, int64_t lds, const real *b, int64_t ldb,
+               real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const int64_t terms = runs > 0 ? k : 0; /* without terms: one empty run */
+    const struct runs r = {terms ? runs : 1, terms, size * (lds - k), size * (ldb - NR * k)};
+
+    tile(&(struct operands){terms, a, lda, 1, b, NR, c, ldc, acc, mr, nr, r});
+}
+#elif !B_IN_PLACE
 void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *b, real *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    tile(&(struct operands){k, a, lda, 1, b, NR, c, ldc, acc, mr, nr});
+    tile(&(struct operands){k, a, lda, 1, b, NR, c, ldc, acc, mr, nr, {0}});
 }
 #elif defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab
 void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *b, int64_t ldb, real *c, int64_t ldc,
                int64_t acc, int64_t mr, int64_t nr) {
-    tile(&(struct operands){k, a, lda, 1, b, ldb, c, ldc, acc, mr, nr});
+    tile(&(struct operands){k, a, lda, 1, b, ldb, c, ldc, acc, mr, nr, {0}});
 }
 #else
 void UK_SYMBOL(int64_t k, const real *a, int64_t lda, int64_t csa, const real *b, int64_t ldb, real *c,
                int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    tile(&(struct operands){k, a, lda, csa, b, ldb, c, ldc, acc, mr, nr});
+    tile(&(struct operands){k, a, lda, csa, b, ldb, c, ldc, acc, mr, nr, {0}});
 }
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 7 rows x 4 vectors of C, 64 floats or 32 doubles, in 28 zmm registers, for products of few rows. One text,
- * six kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of B
- * in place (..._rab).
+ * seven kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of
+ * B in place (..._rab), rows of A in place that are several runs (UK_OP_sgemm_runs).
  *
  *                          vector 0       1         2          3
  *                           b: zmm28      zmm29     zmm28      zmm29
@@ -25,11 +25,15 @@
  * but never read. AHEAD is small because rows 4 KB apart share their sets of L1, 12 ways: more would be
  * evicted before they are read.
  *
+ * Runs: the sums stay in registers from one run to the next. What moves the pointers there is in memory,
+ * because a run is long enough to hide the loads.
+ *
  * Edges: each number of rows has its own loop, of 2 cycles per row and k iteration, and of 4 at least, the
  * latency of an FMA. Up to two vectors of columns take the left half alone, at half the cost. Columns that
  * the tile does not have are masked out of the loads of B, which then cannot fault.
  */
 #include "registry/kernel_contract.h"
+#include "../any/runs.h"
 #include "element_avx512.h"
 
 enum { AHEAD = 4 };
@@ -104,6 +108,22 @@ enum { AHEAD = 4 };
 #define PREFETCH_LEFT
 #define PREFETCH_RIGHT
 #endif
+#ifdef UK_OP_sgemm_runs
+#define RUN_BEGIN "4:\n\t"
+#define RUN_END                                                                                             \
+    "add %[a_on], %[a]\n\t"                                                                                 \
+    "add %[b_on], %[b]\n\t"                                                                                 \
+    "mov %[terms], %[k]\n\t"                                                                                \
+    "decq %[runs]\n\t"                                                                                      \
+    "jnz 4b\n"
+#define RUN_OUTPUTS [runs] "+m"(r.runs),
+#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
+#else
+#define RUN_BEGIN
+#define RUN_END
+#define RUN_OUTPUTS
+#define RUN_INPUTS [ahead] "r"(ahead),
+#endif
 #define B_LEFT(m, n)                                                                                        \
     "vmovu" P " (%[b]), %%zmm28" m "\n\t"                                                                   \
     "vmovu" P " 64(%[b]), %%zmm29" n "\n\t"
@@ -124,12 +144,14 @@ enum { AHEAD = 4 };
                      "jle 2f\n\t"                                                                           \
                      "lea (%[lda], %[lda], 2), %[x3]\n\t"                                                   \
                      "lea (%[lda], %[lda], 4), %[x5]\n\t"                                                   \
+                     RUN_BEGIN                                                                              \
                      ".p2align 5\n"                                                                         \
                      "1:\n\t" F##_K_ITERATION(n)                                                            \
                      "add %[a_step], %[a]\n\t"                                                              \
                      "add %[b_step], %[b]\n\t"                                                              \
                      "dec %[k]\n\t"                                                                         \
-                     "jnz 1b\n"                                                                             \
+                     "jnz 1b\n\t"                                                                           \
+                     RUN_END                                                                                \
                      "2:\n\t"                                                                               \
                      "lea (%[ldc], %[ldc], 2), %[x3]\n\t"                                                   \
                      "lea (%[ldc], %[ldc], 4), %[x5]\n\t"                                                   \
@@ -138,8 +160,10 @@ enum { AHEAD = 4 };
                      EACH_ROW(F##_ADD, n)                                                                   \
                      "3:\n\t"                                                                               \
                      EACH_ROW(F##_STORE, n)                                                                 \
-                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [x3] "=&r"(three), [x5] "=&r"(five)        \
-                     : [lda] "r"(lda), [a_step] "re"(a_step), [b_step] "re"(b_step), [ahead] "r"(ahead),    \
+                     : RUN_OUTPUTS                                                                          \
+                       [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [x3] "=&r"(three), [x5] "=&r"(five)        \
+                     : RUN_INPUTS                                                                           \
+                       [lda] "r"(lda), [a_step] "re"(a_step), [b_step] "re"(b_step),                        \
                        [c] "r"(c), [ldc] "r"(ldc), [acc] "r"(acc),                                          \
                        [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                           \
                      : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
@@ -159,17 +183,19 @@ enum { AHEAD = 4 };
     }
 /* clang-format on */
 
-/* lda, ldc and the strides along k are in bytes. */
+/* lda, ldc and the strides along k are in bytes; k is that of a run, or 0 without runs. */
 static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
                                                        int64_t a_step, const element *b, int64_t b_step,
                                                        element *c, int64_t ldc, int64_t acc, int64_t mr,
-                                                       int64_t nr) {
+                                                       int64_t nr, struct runs r) {
     const uint64_t columns = nr < 64 ? ((uint64_t)1 << nr) - 1 : ~(uint64_t)0;
     const uint16_t m0 = (uint16_t)columns, m1 = (uint16_t)(columns >> V), m2 = (uint16_t)(columns >> 2 * V),
                    m3 = (uint16_t)(columns >> 3 * V);
     const int64_t ahead = AHEAD * b_step;
     int64_t three, five;
 
+    (void)ahead;
+    (void)r;
     if (nr == 4 * V)
         ROWS(FULL)
     else if (nr > 2 * V)
@@ -181,16 +207,23 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
 #if defined UK_OP_sgemm || defined UK_OP_dgemm
 void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    tile(k, a, size, 7 * size, b, 256, c, size * ldc, acc, mr, nr);
+    tile(k, a, size, 7 * size, b, 256, c, size * ldc, acc, mr, nr, (struct runs){0});
 }
 #elif defined UK_OP_sgemm_ra || defined UK_OP_dgemm_ra
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                int64_t acc, int64_t mr, int64_t nr) {
-    tile(k, a, size * lda, size, b, 256, c, size * ldc, acc, mr, nr);
+    tile(k, a, size * lda, size, b, 256, c, size * ldc, acc, mr, nr, (struct runs){0});
+}
+#elif defined UK_OP_sgemm_runs
+void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
+               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const struct runs r = {runs, k, size * (lds - k), size * ldb - 256 * k};
+
+    tile(runs > 0 ? k : 0, a, size * lda, size, b, 256, c, size * ldc, acc, mr, nr, r);
 }
 #elif defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    tile(k, a, size * lda, size, b, size * ldb, c, size * ldc, acc, mr, nr);
+    tile(k, a, size * lda, size, b, size * ldb, c, size * ldc, acc, mr, nr, (struct runs){0});
 }
 #endif

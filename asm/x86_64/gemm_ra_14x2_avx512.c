@@ -25,6 +25,10 @@
  * back, because the first 14 iterations prefetch C. Beyond the last row of A the prefetched lines are not
  * read.
  *
+ * UK_OP_sgemm_runs: rows of A that are several runs. The sums stay in registers from one run to the next;
+ * what moves the pointers there is in memory, because a run is long enough to hide the loads. A is not
+ * prefetched.
+ *
  * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k
  * iteration at its last row.
  *
@@ -33,6 +37,7 @@
  * takes two or three of the 12 load slots that are free per iteration.
  */
 #include "registry/kernel_contract.h"
+#include "../any/runs.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */
@@ -50,6 +55,22 @@
 #define PREFETCH_ON(bytes)
 #define PREFETCH_OUTPUTS
 #define PREFETCH_INPUTS
+#endif
+#ifdef UK_OP_sgemm_runs
+#define RUN_BEGIN "8:\n\t"
+#define RUN_END                                                                                                 \
+    ADVANCE_ROWS("%[a_on]")                                                                                     \
+    "add %[b_on], %[b]\n\t"                                                                                     \
+    "mov %[terms], %[k]\n\t"                                                                                    \
+    "decq %[runs]\n\t"                                                                                          \
+    "jnz 8b\n\t"
+#define RUN_OUTPUTS [runs] "+m"(r.runs),
+#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
+#else
+#define RUN_BEGIN
+#define RUN_END
+#define RUN_OUTPUTS
+#define RUN_INPUTS
 #endif
 /* A k iteration, n iterations after the pointers. */
 #define K_ITERATION(n, enter)                                                                                   \
@@ -77,7 +98,7 @@
     "prefetcht1 (%[f])\n\t"                                                                                     \
     "prefetcht1 (%[f], %[lda])\n\t"
 #endif
-#ifdef UK_PREFETCHING
+#if defined UK_PREFETCHING || defined UK_OP_sgemm_runs
 #define FETCH_FIRST
 #define FETCH_A
 #else
@@ -99,35 +120,40 @@
                      "jle 3f\n\t"                                                                               \
                      FETCH_C(K_ITERATION(0, ) FETCH_ROW, ADVANCE(1))                                            \
                      FETCH_FIRST                                                                                \
+                     RUN_BEGIN                                                                                  \
                      UNROLL_2(K_ITERATION(0, ), PREFETCH K_ITERATION(1, ), ADVANCE(-1), FETCH_A ADVANCE(2))     \
+                     RUN_END                                                                                    \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
-                     : MOVING, PREFETCH_OUTPUTS [f] "=&r"(f), [rows] "=&r"(rows)                                \
-                     : PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc)                              \
+                     : MOVING, RUN_OUTPUTS PREFETCH_OUTPUTS [f] "=&r"(f), [rows] "=&r"(rows)                    \
+                     : RUN_INPUTS PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc)                   \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             element *c, int64_t ldc, int64_t acc, int64_t mr,
-                                                            int64_t nr, const element *s, int64_t lds) {
+                                                            int64_t nr, const element *s, int64_t lds,
+                                                            struct runs r) {
     ROW_POINTERS;
     (void)s;
     (void)lds;
+    (void)r;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    __asm__ volatile(EDGE_TILE(PREFETCH K_ITERATION(0, "jmp *%[t]\n\t") ADVANCE(1))
-                     : MOVING, PREFETCH_OUTPUTS [t] "=&r"(t), [skip] "=&r"(skip)
-                     : PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
+    __asm__ volatile(EDGE_TILE_WITH(RUN_BEGIN, PREFETCH K_ITERATION(0, "jmp *%[t]\n\t") ADVANCE(1), RUN_END)
+                     : MOVING, RUN_OUTPUTS PREFETCH_OUTPUTS [t] "=&r"(t), [skip] "=&r"(skip)
+                     : RUN_INPUTS PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
                      : CLOBBERS);
 }
 /* clang-format on */
 
 static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
                                                        const element *b, element *c, int64_t ldc, int64_t acc,
-                                                       int64_t mr, int64_t nr, const element *s,
-                                                       int64_t lds) {
+                                                       int64_t mr, int64_t nr, const element *s, int64_t lds,
+                                                       struct runs r) {
     (void)s;
     (void)lds;
+    (void)r;
     if (mr == 14 && nr == UK_NR) {
         ROW_POINTERS;
         int64_t f, rows;
@@ -137,7 +163,7 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
         else
             FULL_TILE(STORE);
     } else {
-        edge_tile(k, a, lda, b, c, ldc, acc, mr, nr, s, lds);
+        edge_tile(k, a, lda, b, c, ldc, acc, mr, nr, s, lds, r);
     }
 }
 
@@ -148,11 +174,18 @@ void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b,
                      int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds);
 void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                      int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds) {
-    tile(k, a, lda, b, c, ldc, acc, mr, nr, s, lds);
+    tile(k, a, lda, b, c, ldc, acc, mr, nr, s, lds, (struct runs){0});
+}
+#elif defined UK_OP_sgemm_runs
+void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
+               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const struct runs r = {runs, k, size * (lds - k), size * (ldb - UK_NR * k)};
+
+    tile(runs > 0 ? k : 0, a, lda, b, c, ldc, acc, mr, nr, NULL, 0, r);
 }
 #else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                int64_t acc, int64_t mr, int64_t nr) {
-    tile(k, a, lda, b, c, ldc, acc, mr, nr, NULL, 0);
+    tile(k, a, lda, b, c, ldc, acc, mr, nr, NULL, 0, (struct runs){0});
 }
 #endif

@@ -19,12 +19,16 @@
  * KB of floats in 512 iterations, 56 KB of doubles, which is about all that L1 holds. Tiles of few iterations
  * do not prefetch C: they would have two loops, each of whose ends is hard to predict.
  *
+ * UK_OP_sgemm_runs: rows of A that are several runs. The index goes on from run to run up to the end of each,
+ * and the sums stay in registers. Before the last run the rows of C are prefetched for writing.
+ *
  * Edges: tiles of up to 3 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
  * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round
  * differently from other tiles.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
+#include "../any/runs.h"
 #include "tile_6x2_avx2.h"
 
 /* clang-format off */
@@ -57,6 +61,23 @@ enum { FROM_END = 96 };
     FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW                                           \
     "movq $0, %[late]\n\t"                                                                                \
     "jmp 8b\n\t"
+/* The loops over runs and over k: index `until` is the end of a run. */
+#define RUNS_LOOP(body)                                                                                   \
+    "8:\n\t"                                                                                              \
+    "cmpq $1, %[runs]\n\t"                                                                                \
+    "jne 1f\n\t"                                                                                          \
+    FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW                                           \
+    ".p2align 4\n"                                                                                        \
+    "1:\n\t" body                                                                                         \
+    "add $64, %[b]\n\t"                                                                                   \
+    "add $1, %[p]\n\t"                                                                                    \
+    "cmp %[until], %[p]\n\t"                                                                              \
+    "jl 1b\n\t"                                                                                           \
+    "add %[a_on], %[p]\n\t"                                                                               \
+    "add %[b_on], %[b]\n\t"                                                                               \
+    "add %[lds], %[until]\n\t"                                                                            \
+    "decq %[runs]\n\t"                                                                                    \
+    "jnz 8b\n\t"
 #define FETCH_ROW                                                                                         \
     "prefetchw (%[f])\n\t"                                                                                \
     "add %[ld], %[f]\n\t"
@@ -65,10 +86,19 @@ enum { FROM_END = 96 };
 #define C_ROWS                                                                                            \
     , [f] "+&r"(f), [late] "+m"(late), [until] "=&r"(until)                                               \
     : [ld] "r"((int64_t)sizeof(element) * ldc),
+#define RUNS_ROWS                                                                                         \
+    , [f] "+&r"(f), [runs] "+m"(r.runs), [until] "+&r"(until)                                             \
+    : [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [lds] "m"(lds), [ld] "r"((int64_t)sizeof(element) * ldc),
 #define NO_ROWS :
+/* Compares the index with its end. */
+#ifdef UK_OP_sgemm_runs
+#define AT_END "cmp %[until], %[p]\n\t"
+#else
+#define AT_END "test %[p], %[p]\n\t"
+#endif
 #define RUN(loop, rows)                                                                                   \
     __asm__ volatile(ZEROS                                                                                \
-                     "test %[p], %[p]\n\t"                                                                \
+                     AT_END                                                                               \
                      "jge 3f\n\t"                                                                         \
                      loop                                                                                 \
                      "3:"                                                                                 \
@@ -77,6 +107,26 @@ enum { FROM_END = 96 };
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
+#ifdef UK_OP_sgemm_runs
+void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
+               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const __m256i low = MASK(nr), high = MASK(nr - V);
+    const element *f = c + nr - 1;
+    struct runs r = {runs, k, lds - k, (int64_t)sizeof(element) * (ldb - UK_NR * k)};
+    int64_t p = runs > 0 ? 0 : k, until = k;
+    vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
+
+    ROW_POINTERS;
+    if (nr <= V) {
+        RUN(RUNS_LOOP(NARROW_B(0) NARROW_EVEN), RUNS_ROWS);
+    } else if (mr <= 3) {
+        RUN(RUNS_LOOP(B(0) SHORT_EVEN), RUNS_ROWS);
+    } else {
+        RUN(RUNS_LOOP(B(0) K_ITERATION), RUNS_ROWS);
+    }
+    store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
+}
+#else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                int64_t acc, int64_t mr, int64_t nr) {
     const __m256i low = MASK(nr), high = MASK(nr - V);
@@ -97,3 +147,4 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
     }
     store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }
+#endif

@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) int64_t ahead_of(int64_t ldb) {
                        [ahead] "r"(ahead_of(ldb))                                                               \
                      : CLOBBERS)
 #define SOME_ROWS(LOAD, NEXT)                                                                                   \
-    __asm__ volatile(EDGE_TILE_WITH("mov %[ahead], %[skip]\n\t", LOAD NEXT_B("%[skip]") NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE) \
+    __asm__ volatile(EDGE_TILE_WITH("mov %[ahead], %[skip]\n\t", LOAD NEXT_B("%[skip]") NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE, ) \
                      : MOVING, [t] "=&r"(t), [skip] "=&r"(skip)                                                 \
                      : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), \
                        [up] "m"(up), [ahead] "m"(ahead), EDGE_MASKS                                             \

@@ -126,9 +126,9 @@
     "jnz 1b\n\t"
 /* An edge tile. `k_iteration` has a jump to %[t] before the code of its rows, and moves the pointers after
  * it; the table at label 4 has the entry for each mr. `begin` runs before the loop, in which %[skip] is
- * free. */
-#define EDGE_TILE(k_iteration) EDGE_TILE_WITH(, k_iteration)
-#define EDGE_TILE_WITH(begin, k_iteration)                                                                      \
+ * free, and `end` after it. */
+#define EDGE_TILE(k_iteration) EDGE_TILE_WITH(, k_iteration, )
+#define EDGE_TILE_WITH(begin, k_iteration, end)                                                                 \
     EACH_ROW(ZERO)                                                                                              \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
@@ -139,7 +139,7 @@
     ".p2align 5\n"                                                                                              \
     "1:\n\t" k_iteration                                                                                        \
     "dec %[k]\n\t"                                                                                              \
-    "jnz 1b\n\t"                                                                                                \
+    "jnz 1b\n\t" end                                                                                            \
     "3:\n\t"                                                                                                    \
     "imul $(9f - 7f), %[up], %[skip]\n\t"                                                                       \
     "lea 9f(%%rip), %[t]\n\t"                                                                                   \

@@ -18,8 +18,9 @@ static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
     return -1;
 }
 
+/* The kernel's innermost axis of the sum, along which it reads a panel line by line. */
 static int sum_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
-    for (int v = 0; v < f->axes; v++)
+    for (int v = f->axes - 1; v >= 0; v--)
         if (uk_is_reduced(st, f->axis[v]) && uk_depends(&st->operand[o], f->axis[v]))
             return v;
     return -1;
