@@ -258,7 +258,8 @@ static void read_statement(struct reader *r, struct bench_declaration *d) {
     r->at += all;
 }
 
-/* Reads void uk_kernel(i64 P, ptr a, i64 lda, f32 alpha, i64 0) and returns the number of parameters. */
+/* Reads void uk_kernel(i64 P, ptr a, i64 lda, f32 alpha, i64 0, hint a) and returns the number of parameters.
+ */
 static int read_parameters(struct reader *r, struct bench_declaration *d, struct bench_parameter *p) {
     char type[BENCH_NAME_SIZE];
     int n = 0;
@@ -275,6 +276,11 @@ static int read_parameters(struct reader *r, struct bench_declaration *d, struct
         if (!r->at)
             return 0;
         p[n] = (struct bench_parameter){.tensor = !strcmp(type, "i64") ? BENCH_NUMBER : BENCH_SCALAR};
+        if (!strcmp(type, "hint")) { /* any address */
+            read_name(r, type);
+            p[n++].tensor = BENCH_NUMBER;
+            continue;
+        }
         read_term(r, &p[n].value);
         if (!strcmp(type, "ptr") && (p[n].tensor = tensor_named(d, p[n].value.name)) < 0)
             fail(r);

@@ -2,7 +2,8 @@
 /*
  * 6 rows x 4 vectors of C, 24 accumulators in 32 registers: 6 x 16 floats or 6 x 8 doubles (UK_OP_d...), with
  * the rows of A in place (gemm_ra), those of B too (gemm_rab), or with A at any two strides (gemm_sab), or
- * with rows of A that are several runs (gemm_runs): the sums stay in registers from one run to the next.
+ * with rows of A that are several runs (gemm_runs): the sums stay in registers from one run to the next, and
+ * each of eight unrolled k iterations prefetches a line from `next` on into L2.
  *
  *                       b: v6           v7           v6           v7
  *                        column 0     column 1     column 2     column 3
@@ -81,9 +82,16 @@ struct operands {
 #define FIRST_PAIR PAIR_0("")
 #else
 #define PAIR(at) "ldp q6, q7, [%[b], #" at "]\n\t"
-#define PAIR_0(at) PAIR(at " - 512")
+#define PAIR_0(at) PAIR(at " - 512") PREFETCH_SOON(at)
 #define PAIR_2(at) PAIR(at " - 480")
-#define FIRST_PAIR "ldp q6, q7, [%[b]], #512\n\t"
+#define FIRST_PAIR "ldp q6, q7, [%[b]], #512\n\t" PREFETCH_SOON("0")
+#endif
+#ifdef UK_OP_sgemm_runs
+#define PREFETCH_SOON(at) "prfm pldl2keep, [%[soon], #" at "]\n\t"
+#define ADVANCE_SOON "add %[soon], %[soon], #512\n\t"
+#else
+#define PREFETCH_SOON(at)
+#define ADVANCE_SOON
 #endif
 /* `then(row, at)` follows the last use of each row of a. */
 #define K_ITERATION(lane, pair0, pair2, then, at)                                                          \
@@ -108,8 +116,8 @@ struct operands {
     NTH_K_ITERATION(0, "256", NO, ) NTH_K_ITERATION(1, "320", NO, )                                        \
     NTH_K_ITERATION(2, "384", NO, ) NTH_K_ITERATION(3, "448", then, NEXT_A)
 #endif
-#define UNROLLED UNROLLED_(LOAD_A)
-#define LAST_UNROLLED UNROLLED_(NO)
+#define UNROLLED UNROLLED_(LOAD_A) ADVANCE_SOON
+#define LAST_UNROLLED UNROLLED_(NO) ADVANCE_SOON
 #define FIRST_A                                                                                            \
     LOAD_A(0, NEXT_A) LOAD_A(1, NEXT_A) LOAD_A(2, NEXT_A) LOAD_A(3, NEXT_A) LOAD_A(4, NEXT_A) LOAD_A(5, NEXT_A)
 
@@ -148,6 +156,7 @@ struct operands {
 #define FULL_RUN_END                                                                                       \
     "add %[a0], %[a0], %[a_on]\n\tadd %[a1], %[a1], %[a_on]\n\tadd %[a2], %[a2], %[a_on]\n\t"              \
     "add %[a3], %[a3], %[a_on]\n\tadd %[a4], %[a4], %[a_on]\n\tadd %[a5], %[a5], %[a_on]\n\t"              \
+    "add %[soon], %[soon], %[soon_on]\n\t"                                                                 \
     "and %[k], %[terms], #7\n\t"                                                                           \
     "lsr %[unrolled], %[terms], #3\n\t"                                                                    \
     RUN_END
@@ -157,14 +166,17 @@ struct operands {
     "mov %[k], %[terms]\n\t"                                                                               \
     RUN_END
 #define RUN_OUTPUTS [runs] "+&r"(runs),
+#define SOON_OUTPUTS [soon] "+&r"(soon),
 #define FULL_RUN_INPUTS                                                                                    \
-    [terms] "r"(o->runs.terms), [a_on] "r"(o->runs.a_on + size * k), [b_on] "r"(o->runs.b_on),
+    [terms] "r"(o->runs.terms), [a_on] "r"(o->runs.a_on + size * k), [b_on] "r"(o->runs.b_on),             \
+    [soon_on] "r"(o->runs.next_on + 64 * k),
 #define EDGE_RUN_INPUTS [terms] "r"(o->runs.terms), [a_on] "r"(o->runs.a_on), [b_on] "r"(o->runs.b_on),
 #else
 #define RUN_BEGIN
 #define FULL_RUN_END
 #define EDGE_RUN_END
 #define RUN_OUTPUTS
+#define SOON_OUTPUTS
 #define FULL_RUN_INPUTS
 #define EDGE_RUN_INPUTS
 #endif
@@ -204,11 +216,11 @@ struct operands {
 /* A full tile of a row-major A. */
 static inline __attribute__((always_inline)) void full_tile(const struct operands *o, const real *row[MR]) {
     const real *b = o->b, *last;
-    int64_t p, k = o->k % 8, unrolled = o->k / 8, runs = o->runs.runs;
+    int64_t p, k = o->k % 8, unrolled = o->k / 8, runs = o->runs.runs, soon = o->runs.next;
     real *c = o->c, *t;
 
     (void)runs;
-
+    (void)soon;
     __asm__ volatile("mov %[t], %[c]\n\t"
                      EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
@@ -233,8 +245,9 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
                      "mov %[t], %[c]\n\t"
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
-                     : RUN_OUTPUTS ROWS_OF_A("+&r"), [k] "+&r"(k), [unrolled] "+&r"(unrolled), [b] "+&r"(b),
-                       [c] "+&r"(c), [t] "=&r"(t), [p] "=&r"(p), [last] "=&r"(last)
+                     : RUN_OUTPUTS SOON_OUTPUTS ROWS_OF_A("+&r"),
+                       [k] "+&r"(k), [unrolled] "+&r"(unrolled), [b] "+&r"(b), [c] "+&r"(c),
+                       [t] "=&r"(t), [p] "=&r"(p), [last] "=&r"(last)
                      : FULL_RUN_INPUTS IN_PLACE_INPUTS
                        [csa] "r"(size), [ldb] "r"(size * o->ldb), [ld] "r"(size * o->ldc), [acc] "r"(o->acc)
                      : CLOBBERS);
@@ -323,9 +336,10 @@ static inline __attribute__((always_inline)) void tile(const struct operands *o)
 
 #ifdef UK_OP_sgemm_runs
 void UK_SYMBOL(int64_t runs, int64_t k, const real *a, int64_t lda, int64_t lds, const real *b, int64_t ldb,
-               real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+               real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr, int64_t next) {
     const int64_t terms = runs > 0 ? k : 0; /* without terms: one empty run */
-    const struct runs r = {terms ? runs : 1, terms, size * (lds - k), size * (ldb - NR * k)};
+    const struct runs r = {terms ? runs : 1,      terms, size * (lds - k),
+                           size * (ldb - NR * k), next,  size * ldb - 64 * k};
 
     tile(&(struct operands){terms, a, lda, 1, b, NR, c, ldc, acc, mr, nr, r});
 }

@@ -26,7 +26,8 @@
  * evicted before they are read.
  *
  * Runs: the sums stay in registers from one run to the next. What moves the pointers there is in memory,
- * because a run is long enough to hide the loads.
+ * because a run is long enough to hide the loads. Each k iteration prefetches a line into L2, which with the
+ * rows of A and B makes 19 loads.
  *
  * Edges: each number of rows has its own loop, of 2 cycles per row and k iteration, and of 4 at least, the
  * latency of an FMA. Up to two vectors of columns take the left half alone, at half the cost. Columns that
@@ -109,16 +110,21 @@ enum { AHEAD = 4 };
 #define PREFETCH_RIGHT
 #endif
 #ifdef UK_OP_sgemm_runs
+#define PREFETCH_NEXT                                                                                       \
+    "prefetcht1 (%[next])\n\t"                                                                              \
+    "add $64, %[next]\n\t"
 #define RUN_BEGIN "4:\n\t"
 #define RUN_END                                                                                             \
     "add %[a_on], %[a]\n\t"                                                                                 \
     "add %[b_on], %[b]\n\t"                                                                                 \
+    "add %[next_on], %[next]\n\t"                                                                           \
     "mov %[terms], %[k]\n\t"                                                                                \
-    "decq %[runs]\n\t"                                                                                      \
+    "dec %[runs]\n\t"                                                                                       \
     "jnz 4b\n"
-#define RUN_OUTPUTS [runs] "+m"(r.runs),
-#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
+#define RUN_OUTPUTS [runs] "+&r"(r.runs), [next] "+&r"(r.next),
+#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [next_on] "m"(r.next_on),
 #else
+#define PREFETCH_NEXT
 #define RUN_BEGIN
 #define RUN_END
 #define RUN_OUTPUTS
@@ -146,7 +152,7 @@ enum { AHEAD = 4 };
                      "lea (%[lda], %[lda], 4), %[x5]\n\t"                                                   \
                      RUN_BEGIN                                                                              \
                      ".p2align 5\n"                                                                         \
-                     "1:\n\t" F##_K_ITERATION(n)                                                            \
+                     "1:\n\t" PREFETCH_NEXT F##_K_ITERATION(n)                                              \
                      "add %[a_step], %[a]\n\t"                                                              \
                      "add %[b_step], %[b]\n\t"                                                              \
                      "dec %[k]\n\t"                                                                         \
@@ -216,8 +222,8 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
 }
 #elif defined UK_OP_sgemm_runs
 void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
-               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    const struct runs r = {runs, k, size * (lds - k), size * ldb - 256 * k};
+               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr, int64_t next) {
+    const struct runs r = {runs, k, size * (lds - k), size * ldb - 256 * k, next, size * ldb - 64 * k};
 
     tile(runs > 0 ? k : 0, a, size * lda, size, b, 256, c, size * ldc, acc, mr, nr, r);
 }

@@ -26,8 +26,8 @@
  * read.
  *
  * UK_OP_sgemm_runs: rows of A that are several runs. The sums stay in registers from one run to the next;
- * what moves the pointers there is in memory, because a run is long enough to hide the loads. A is not
- * prefetched.
+ * what moves the pointers there is in memory, because a run is long enough to hide the loads. Each k
+ * iteration prefetches a line from `next` on into L2, and none of A.
  *
  * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k
  * iteration at its last row.
@@ -61,12 +61,17 @@
 #define RUN_END                                                                                                 \
     ADVANCE_ROWS("%[a_on]")                                                                                     \
     "add %[b_on], %[b]\n\t"                                                                                     \
+    "add %[next_on], %[next]\n\t"                                                                               \
     "mov %[terms], %[k]\n\t"                                                                                    \
-    "decq %[runs]\n\t"                                                                                          \
+    "dec %[runs]\n\t"                                                                                           \
     "jnz 8b\n\t"
-#define RUN_OUTPUTS [runs] "+m"(r.runs),
-#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on),
+#define RUN_OUTPUTS [runs] "+&r"(r.runs), [next] "+&r"(r.next),
+#define RUN_INPUTS [terms] "m"(r.terms), [a_on] "m"(r.a_on), [b_on] "m"(r.b_on), [next_on] "m"(r.next_on),
+#define PREFETCH_NEXT(n) "prefetcht1 64*" #n "(%[next])\n\t"
+#define ADVANCE_NEXT(iterations) "add $64*" #iterations ", %[next]\n\t"
 #else
+#define PREFETCH_NEXT(n)
+#define ADVANCE_NEXT(iterations)
 #define RUN_BEGIN
 #define RUN_END
 #define RUN_OUTPUTS
@@ -75,11 +80,13 @@
 /* A k iteration, n iterations after the pointers. */
 #define K_ITERATION(n, enter)                                                                                   \
     "vmovu" P " 128*" #n "(%[b]), %%zmm28\n\t"                                                                  \
-    "vmovu" P " 64 + 128*" #n "(%[b]), %%zmm29\n\t" enter                                                       \
+    "vmovu" P " 64 + 128*" #n "(%[b]), %%zmm29\n\t"                                                             \
+    PREFETCH_NEXT(n) enter                                                                                      \
     ROWS_IN_PLACE(n)
 #define ADVANCE(iterations)                                                                                     \
     ADVANCE_ROWS("$" BYTES "*" #iterations)                                                                     \
     PREFETCH_ON("$" BYTES "*" #iterations)                                                                      \
+    ADVANCE_NEXT(iterations)                                                                                    \
     "add $128*" #iterations ", %[b]\n\t"
 #define FETCH_ROW                                                                                               \
     "prefetchw 60(%[f])\n\t"                                                                                    \
@@ -137,12 +144,13 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     (void)lds;
     (void)r;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    const int64_t up = mr - 1;
     int64_t t, skip;
 
-    c += (mr - 1) * ldc;
+    c += up * ldc;
     __asm__ volatile(EDGE_TILE_WITH(RUN_BEGIN, PREFETCH K_ITERATION(0, "jmp *%[t]\n\t") ADVANCE(1), RUN_END)
                      : MOVING, RUN_OUTPUTS PREFETCH_OUTPUTS [t] "=&r"(t), [skip] "=&r"(skip)
-                     : RUN_INPUTS PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
+                     : RUN_INPUTS PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "m"(up), EDGE_MASKS
                      : CLOBBERS);
 }
 /* clang-format on */
@@ -178,8 +186,8 @@ void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b,
 }
 #elif defined UK_OP_sgemm_runs
 void UK_SYMBOL(int64_t runs, int64_t k, const element *a, int64_t lda, int64_t lds, const element *b,
-               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    const struct runs r = {runs, k, size * (lds - k), size * (ldb - UK_NR * k)};
+               int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr, int64_t next) {
+    const struct runs r = {runs, k, size * (lds - k), size * (ldb - UK_NR * k), next, size * ldb - 64 * k};
 
     tile(runs > 0 ? k : 0, a, lda, b, c, ldc, acc, mr, nr, NULL, 0, r);
 }

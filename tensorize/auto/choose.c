@@ -56,23 +56,13 @@ int uk_packed_constants(const struct uk_stage *st, const struct uk_fit *f) {
     return n;
 }
 
-/* True if a call of the kernel reads a panel of floats that lies in several places of memory. */
-static bool reads_float_runs(const struct uk_kernel *row) {
-    const struct uk_operation *o = row ? uk_kernel_operation(row) : NULL;
-
-    return o && o->form == UK_OP_RUNS && o->element == UK_ELEMENT_F32;
-}
-
 /* True if p takes fewer cycles, or not many more and is preferred: with more constants in panels, which take
- * no time here and are read line after line whatever the sizes are; in one call for all rows, which enters
- * the kernel once; or with each panel of floats in one place of memory, which hardware prefetches. */
+ * no time here and are read line after line whatever the sizes are; or in one call for all rows, which enters
+ * the kernel once. */
 static bool is_cheaper(const struct uk_kernel_plan *p, const struct uk_kernel_plan *than) {
     const struct uk_kernel *x = p->fit.intrinsic->row, *y = than->fit.intrinsic->row;
     const int calls = (x && uk_computes_all_rows(x)) - (y && uk_computes_all_rows(y)),
-              places = reads_float_runs(y) - reads_float_runs(x),
-              preferred = p->constants != than->constants ? p->constants - than->constants
-                          : calls                         ? calls
-                                                          : places;
+              preferred = p->constants != than->constants ? p->constants - than->constants : calls;
 
     return p->cycles * (preferred > 0 ? 1 - AUTO_MARGIN : 1) <
            than->cycles * (preferred < 0 ? 1 - AUTO_MARGIN : 1);
@@ -180,26 +170,6 @@ static enum uk_status check_one_call(const struct uk_schedule *s, const struct u
     return UK_NO_MATCH;
 }
 
-/* Runs of floats are for panels that stay in L2. From beyond it, each run of a panel begins with misses that
- * nothing hides, which the cost does not count: rows in place read a panel as one stream. */
-static enum uk_status check_runs(const struct uk_schedule *s, const struct uk_stage *st,
-                                 const struct uk_kernel_plan *p, struct uk_text *why) {
-    for (int o = 1; o < st->operands && reads_float_runs(p->fit.intrinsic->row); o++) {
-        double bytes = (double)uk_type_bytes(st->operand[o].tensor->type);
-
-        for (int i = 0; i < st->loops; i++)
-            bytes *= uk_depends(&st->operand[o], st->loop[i]) ? uk_values_estimate(s, st, st->loop[i]) : 1;
-        if (!p->fit.panel[o].width || bytes <= (double)s->target->machine.cache[UK_L2].size)
-            continue;
-        why->length = 0;
-        uk_put(why,
-               "fits, but the panels of %s exceed the second-level cache, and its runs are not prefetched",
-               st->operand[o].tensor->name);
-        return UK_NO_MATCH;
-    }
-    return UK_OK;
-}
-
 /* Plans the stage with this kernel. UK_NO_MATCH: `why` has the reason. */
 static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
                               struct uk_kernel_plan *p, struct uk_text *why) {
@@ -243,8 +213,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
         uk_put(why, "fits, but plain loops take less time: its tile would be mostly empty");
         return UK_NO_MATCH;
     }
-    if ((status = check_runs(s, st, p, why)) ||
-        (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why))))
+    if (i->row && uk_computes_all_rows(i->row) && (status = check_one_call(s, st, p, why)))
         return status;
     status = pack_if_cheaper(s, st, p);
     if (!status && !uk_is_window(st, &p->fit) && uk_take_even_rows(s, st, &p->fit))

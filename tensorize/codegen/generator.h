@@ -94,6 +94,8 @@ void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value
 LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
 /* The address of an access; inside: it is an element of the tensor, rather than only the origin of a tile. */
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
+/* The hint of a call as an integer: the address may be anything. 0 if the call has none. */
+LLVMValueRef uk_cg_hint(struct uk_codegen *g, const struct uk_node *call);
 
 /* expr.c: f16 and bf16 values are floats, rounded after each operation. */
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);

@@ -286,3 +286,28 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
     return inside ? LLVMBuildInBoundsGEP2(g->b, type, base, &offset, 1, t->name)
                   : LLVMBuildGEP2(g->b, type, base, &offset, 1, t->name);
 }
+
+LLVMValueRef uk_cg_hint(struct uk_codegen *g, const struct uk_node *call) {
+    if (!call->ahead)
+        return uk_cg_int(g, 0);
+    const struct uk_tensor *t = call->ahead->tensor;
+    struct uk_index *zero = uk_index_int(&g->arena, 0);
+    struct uk_access origin = {.tensor = call->ahead->tensor};
+
+    if (!zero) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return uk_cg_int(g, 0);
+    }
+    LLVMValueRef elements = uk_cg_index(g, call->part);
+
+    for (int d = 0; d < t->stored_dims; d++) {
+        origin.index[d] = zero;
+        elements = uk_cg_arithmetic(g, UK_I_ADD, elements,
+                                    uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, call->ahead->index[d]),
+                                                     uk_cg_index(g, t->stride[d])));
+    }
+    LLVMValueRef base = LLVMBuildPtrToInt(g->b, uk_cg_address(g, &origin, false), g->i64, "hint"),
+                 bytes = uk_cg_int(g, (int64_t)uk_type_bytes(t->type));
+
+    return LLVMBuildAdd(g->b, base, LLVMBuildMul(g->b, elements, bytes, ""), "hint");
+}

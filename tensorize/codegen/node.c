@@ -163,6 +163,8 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
             i++;
         return uk_cg_address(g, &n->operand[i], false);
     }
+    if (a->hint)
+        return uk_cg_hint(g, n);
     if (a->scalar) {
         const struct uk_expr *e = n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, a->scalar)];
 
@@ -219,7 +221,8 @@ static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef con
         if (form->argument[i].tensor && !g->target->arch->is_device &&
             uk_has_size_arguments(g->build->function->program))
             arg[i] = LLVMBuildFreeze(g->b, arg[i], "");
-        if (other && !form->argument[i].tensor && !form->argument[i].size && !form->argument[i].scalar)
+        if (other && !form->argument[i].tensor && !form->argument[i].size && !form->argument[i].scalar &&
+            !form->argument[i].hint)
             arg[i] = LLVMBuildSelect(g->b, condition, arg[i], kernel_argument(g, n, &other->argument[i]), "");
     }
     LLVMValueRef f = uk_cg_declare(g, form->symbol, type);
@@ -238,7 +241,8 @@ static bool is_one_function(const struct uk_form *a, const struct uk_form *b) {
     for (int i = 0; same && i < a->arguments; i++) {
         const struct uk_argument *x = &a->argument[i], *y = &b->argument[i];
 
-        same = x->ctype == y->ctype && x->tensor == y->tensor && x->size == y->size && x->scalar == y->scalar;
+        same = x->ctype == y->ctype && x->tensor == y->tensor && x->size == y->size &&
+               x->scalar == y->scalar && x->hint == y->hint;
     }
     return same;
 }

@@ -317,7 +317,10 @@ struct uk_argument {
     struct uk_tensor *tensor; /* PTR: passes the address of its origin */
     struct uk_var *size;      /* integer types: passes the value bound to the size */
     struct uk_scalar *scalar;
-    int64_t number; /* passed if tensor, size and scalar are all NULL */
+    /* I64: passes an address that is only prefetched from, of the elements that the loops around the call
+     * move this tensor to next (struct uk_node.ahead). No operand: nothing is proved about it. */
+    struct uk_tensor *hint;
+    int64_t number; /* passed if tensor, size, scalar and hint are all NULL */
     double real;
 };
 

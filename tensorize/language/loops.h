@@ -67,6 +67,10 @@ struct uk_node {
     struct uk_access *operand;
     struct uk_index **bind;
     struct uk_expr **scalar;
+    /* CALL whose forms have a hint: the next origin of that operand, which may be outside of its tensor, and
+     * the call's part of what is there: elements to be added. NULL: there is no hint. */
+    struct uk_access *ahead;
+    struct uk_index *part;
     const char *stage; /* stage whose instance this is, for printing */
 };
 

@@ -38,6 +38,7 @@ static void put_launch(struct uk_text *t, const struct uk_node *n) {
 static void put_call(struct uk_text *t, const struct uk_node *n) {
     static const char *const forms[UK_FORMS] = {"compute", "reset", "update"};
     const char *before = ": ";
+    int64_t none;
     int i = 0;
 
     uk_put(t, "call %s %s", n->intrinsic->name, forms[n->form]);
@@ -56,6 +57,14 @@ static void put_call(struct uk_text *t, const struct uk_node *n) {
         uk_print_access(t, &n->operand[i], n->operand[i].tensor->stored_dims);
         before = ", ";
         i++;
+    }
+    if (n->ahead) {
+        uk_put(t, "%shint = ", before);
+        uk_print_access(t, n->ahead, n->ahead->tensor->stored_dims);
+        if (!uk_index_is_int(n->part, &none) || none) {
+            uk_put(t, " + ");
+            uk_print_index(t, n->part);
+        }
     }
     uk_put(t, "\n");
 }

@@ -109,8 +109,10 @@ static void put_argument(struct uk_text *t, const struct uk_argument *a) {
                              .is_integer = a->real == (double)a->number,
                              .integer = a->number};
 
-    uk_put(t, "%s ", ctype_name(a->ctype));
-    if (a->tensor || a->size || a->scalar)
+    uk_put(t, "%s ", a->hint ? "hint" : ctype_name(a->ctype));
+    if (a->hint)
+        uk_put(t, "%s", a->hint->name);
+    else if (a->tensor || a->size || a->scalar)
         uk_put(t, "%s", a->tensor ? a->tensor->name : a->size ? a->size->name : a->scalar->name);
     else
         uk_print_expr(t, &number);

@@ -94,6 +94,12 @@ enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body);
  * removes that addition. */
 enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body);
 
+/* ---- hint.c ---- */
+
+/* Sets `ahead` and `part` of a call whose form has a hint. False: no memory. */
+bool uk_lower_hint(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
+                   struct uk_node *call);
+
 /* ---- copy.c: copies in plain loops ---- */
 
 /* Stores one element of a copy: that of the source, or the pad's value outside of the source. */

@@ -199,7 +199,7 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
     for (int i = 0; i < m->scalars; i++)
         if (!(n->scalar[i] = expression_at(s, st, m->scalar[i], value)))
             return NULL;
-    return n;
+    return uk_lower_hint(s, st, value, n) ? n : NULL;
 }
 
 /* The condition that all outer loops of the sum are at 0. */

@@ -331,6 +331,9 @@ bool uk_verify_choose(struct uk_verifier *v) {
 
 /* ---- arguments ---- */
 
+/* Bytes of the page at address 0. No process has it, so that a kernel that accesses a hint faults. */
+enum { FIRST_PAGE = 4096 };
+
 /* The bits that the calling convention leaves unspecified are random. */
 static uint64_t with_garbage(struct uk_verifier *v, enum uk_type t, union uk_value x) {
     const bool real = uk_type_is_float(t);
@@ -354,6 +357,10 @@ void uk_verify_set_arguments(struct uk_verifier *v, struct abi_value value[UK_VE
 
         value[i] = (struct abi_value){.is_real = uk_type_is_float(type),
                                       .is_short = uk_type_bytes(type) < 8 && !a->tensor};
+        if (a->hint) {
+            value[i].bits = uk_verify_random(v, FIRST_PAGE);
+            continue;
+        }
         if (a->tensor) {
             while (v->memory[n].tensor != a->tensor)
                 n++;

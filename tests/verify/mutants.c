@@ -27,8 +27,15 @@
 #define I64_DOT(body)                                     \
     C(DOT_HEAD("int32_t", "int32_t", "int64_t") body "}") \
     DOT_TAIL("i32", "i32", "i64", "i64(a[p]) * i64(b[p])")
-#define SUM(type, product, steps) \
-    type " s = acc ? *c : 0;\nfor (int64_t p = 0; p < " steps "; p++) s += " product ";\n*c = s;\n"
+/* The same, with the address of what b is next. */
+#define HINTED(body)                                                                                 \
+    C("void f(int64_t k, const float *a, const float *b, float *c, int64_t next) {\n" body SUM_FROM( \
+        "0", "float", "a[p] * b[p]", "k") "}")                                                       \
+    "intrinsic f\n  tensor a f32 [P]\n  tensor b f32 [P]\n  tensor c f32 []\n"                       \
+    "  c[] = sum(p) a[p] * b[p]\n  compute void f(i64 P, ptr a, ptr b, ptr c, hint b)\nend\n"
+#define SUM(type, product, steps) SUM_FROM("acc ? *c : 0", type, product, steps)
+#define SUM_FROM(first, type, product, steps) \
+    type " s = " first ";\nfor (int64_t p = 0; p < " steps "; p++) s += " product ";\n*c = s;\n"
 
 /* c = expression of x = a[i] and y = b[i]. */
 #define MAP(type, t, expression, says)                                                                   \
@@ -271,6 +278,10 @@ static const struct judged mutants[] = {
     {"rewrites a neighbour", TILE("", "s", "if (m > 1) { volatile float *v = c + n; *v = *v; }"),
      "between the rows of c"},
     {"takes ldc for positive", TILE("if (ldc < 0) ldc = -ldc;\n", "s", ""), "ldc=-"},
+    {"prefetches by a hint", HINTED("__builtin_prefetch((const void *)next);"), "ok"},
+    {"reads by a hint", HINTED("if (k > 3) (void)*(const volatile float *)next;"),
+     "not near any of its operands"},
+    {"takes a hint for an operand", HINTED("b = (const float *)next;"), "not near any of its operands"},
     /* ---- the caller ---- */
     {"writes the caller's frame",
      TILE("((volatile int64_t *)__builtin_frame_address(0))[4 + 3] = 0;\n", "s", ""),

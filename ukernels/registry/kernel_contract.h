@@ -45,6 +45,10 @@
  *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
  *      asm changes is a read-write or output operand, and early-clobber ("+&r"): otherwise a compiler may
  *      give an input of the same value, such as a constant ldc equal to k, the same register.
+ *  11. `next`, `hint` in the declaration, is any address, which need not exist: it is prefetched from, and
+ *      nothing else. From it on lies the panel that the loops around the call move to; it comes into L2 while
+ *      the present panel is in use. For each term of the sum, 64 bytes are prefetched, one run after another,
+ *      so that several calls share a panel whose rows are longer: the caller adds a call's part to `next`.
  */
 #ifndef UK_KERNEL_CONTRACT_H
 #define UK_KERNEL_CONTRACT_H

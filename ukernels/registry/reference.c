@@ -82,9 +82,10 @@ GROUP_RUNS(i8u8gemm_runs, int8_t, uint8_t)
 
 void uk_reference_sgemm_runs(int64_t MR, int64_t NR, int64_t KR, int64_t runs, int64_t k, const float *a,
                              int64_t lda, int64_t lds, const float *b, int64_t ldb, float *c, int64_t ldc,
-                             int64_t acc, int64_t mr, int64_t nr) {
+                             int64_t acc, int64_t mr, int64_t nr, int64_t next) {
     (void)MR;
     (void)KR;
+    (void)next;
     for (int64_t i = 0; i < mr; i++)
         for (int64_t j = 0; j < nr; j++) {
             float sum = 0;

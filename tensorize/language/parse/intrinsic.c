@@ -112,6 +112,26 @@ static bool resolve_argument(struct uk_parser *ps, struct uk_argument *a, const 
     return true;
 }
 
+/* Parses what follows the word `hint`: an operand that is only read. */
+static bool parse_hint(struct uk_parser *ps, struct uk_argument *a) {
+    const struct uk_position at = ps->t->at;
+    const char *name = uk_expect_name(ps, "a tensor");
+
+    if (!name)
+        return false;
+    a->ctype = (int)UK_I64;
+    if (!(a->hint = uk_find_tensor(ps->p, name)))
+        return uk_program_fail(ps->p, UK_REFUSED, at,
+                               "%s is not a tensor of the declaration; a hint names the operand whose next "
+                               "elements the kernel prefetches",
+                               name);
+    for (const struct uk_statement *s = ps->p->statements; s; s = s->next)
+        if (s->left.tensor == a->hint)
+            return uk_program_fail(ps->p, UK_REFUSED, at,
+                                   "%s is written; a hint names an operand that the kernel only reads", name);
+    return true;
+}
+
 static bool parse_form(struct uk_parser *ps, struct uk_form *f, const char *word) {
     size_t room = 0;
 
@@ -132,6 +152,11 @@ static bool parse_form(struct uk_parser *ps, struct uk_form *f, const char *word
         struct uk_argument *a = &f->argument[f->arguments++];
         const char *name;
 
+        if (uk_accept(ps, "hint")) {
+            if (!parse_hint(ps, a))
+                return false;
+            continue;
+        }
         if (!parse_argument(ps, a, &name))
             return false;
         if (name && !resolve_argument(ps, a, name, ps->t[-1].at))
