@@ -69,13 +69,14 @@ class NetworkOptions(ctypes.Structure):
                 ("constant_data", POINTER(c_void_p)), ("constant_count", c_int)]
 
 
-def epilogue_type(real: Any) -> Any:
+def epilogue_type(real: Any, *more: str) -> Any:
     """Returns struct uk_sgemm_epilogue or uk_dgemm_epilogue."""
-    fields = [("flags", ctypes.c_uint), ("scale", real), ("low", real), ("high", real), ("row_bias", c_void_p), ("column_bias", c_void_p)]
+    fields = [("flags", ctypes.c_uint), ("scale", real), ("low", real), ("high", real)]
+    fields += [(name, c_void_p) for name in ("row_bias", "column_bias", *more)]
     return type("Epilogue", (ctypes.Structure,), {"_fields_": fields})
 
 
-EPILOGUES = {"s": epilogue_type(c_float), "d": epilogue_type(c_double)}
+EPILOGUES = {"s": epilogue_type(c_float, "residual"), "d": epilogue_type(c_double)}
 _SHAPE = [c_int, c_int, c_int, c_int64, c_int64, c_int64]
 
 

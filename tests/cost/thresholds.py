@@ -13,7 +13,7 @@ import re
 import sys
 
 MOST = 25
-ROOMS = ["ukernels/cost", "ukernels/gemm", "tensorize/auto"]
+ROOMS = ["ukernels/cost", "ukernels/gemm", "ukernels/conv", "tensorize/auto"]
 TABLE = "ukernels/cost/thresholds.def"
 NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+)(?:[eEpP][-+]?\d+)?)[fFlLuU]*(?:\s*<<\s*(\d+))?(?![\w.])")
 

@@ -181,7 +181,7 @@ static void call_batch_strided(void) {
 static void call_plan(void) {
     struct uk_gemm_plan plan;
     const unsigned flags = UK_EPILOGUE_SCALE | UK_EPILOGUE_CLAMP;
-    const struct uk_sgemm_epilogue es = {flags, 2, 0, INFINITY, NULL, NULL};
+    const struct uk_sgemm_epilogue es = {flags, 2, 0, INFINITY, NULL, NULL, NULL};
     const struct uk_dgemm_epilogue ed = {flags, 2, 0, INFINITY, NULL, NULL};
 
     status = shape.is_double ? uk_dgemm_plan(&plan, SHAPE, lda(), ldb(), ldc(), &options)

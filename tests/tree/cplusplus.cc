@@ -49,6 +49,22 @@ int run(uk_program *p, const uk_context *context) {
     return status || c[0] != 4 || c[1] != 5 || c[2] != 10 || c[3] != 11;
 }
 
+// A convolution of one pixel, 2 channels to 2; C++11 has no designated initializers.
+int convolve() {
+    const float x[] = {3, 4}, f[] = {1, 0, 0, 2};
+    float y[2];
+    uk_conv2d shape = uk_conv2d();
+    uk_conv2d_plan plan;
+
+    shape.n = shape.h = shape.w = shape.r = shape.s = shape.groups = 1;
+    shape.stride_h = shape.stride_w = shape.dilation_h = shape.dilation_w = 1;
+    shape.c = shape.o = 2;
+    shape.layout = UK_NHWC;
+    shape.filter = UK_HWIO;
+    return uk_sconv2d_plan(&plan, &shape, nullptr) || uk_sconv2d_run(&plan, x, f, y, nullptr, nullptr, 0) ||
+           y[0] != 3 || y[1] != 8;
+}
+
 } // namespace
 
 int main() {
@@ -59,6 +75,6 @@ int main() {
 
     uk_program_destroy(p);
     uk_context_destroy(context);
-    return failed || uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 2, 2, 3, 1, a, 3, b, 2, 0, c, 2) ||
+    return failed || convolve() || uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 2, 2, 3, 1, a, 3, b, 2, 0, c, 2) ||
            c[3] != 11;
 }

@@ -78,7 +78,7 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 
 
 def check_library_headers():
-    text, kernel, cpu, threads, product, batch, plan, packed = header_examples(source / "ukernels/ukernels.h")
+    text, kernel, cpu, threads, product, batch, plan, packed, convolution = header_examples(source / "ukernels/ukernels.h")
     (called,) = header_examples(source / "ukernels/kernels.h")
     (on_gpu,) = header_examples(source / "ukernels/gpu/gpu.h")
 
@@ -99,6 +99,15 @@ def check_library_headers():
     shape = f"{FACTORS}\nenum {{ m = 2, n = 2, k = 3, lda = 3, ldb = 2, ldc = 2 }};\nfloat c[4], bias[2] = {{-5, 0}}, *result = c;\n"
     run_example("plan", shape + "(void)result;", plan, "return status || c[0] != 0 || c[1] != 5 || c[2] != 5 || c[3] != 11;")
     run_example("packed", shape + "(void)bias;", packed, f"return !({PRODUCT});")
+    images = """enum { C = 64, O = 32 };
+    static float x[14 * 14 * C], f[9 * C * O], y[14 * 14 * O], bias[O];
+    for (int i = 0; i < 14 * 14 * C; i++)
+        x[i] = 1;
+    for (int i = 0; i < 9 * C * O; i++)
+        f[i] = 1;
+    bias[1] = -1000;
+    """
+    run_example("convolution", images, convolution, "return status || y[0] != 4 * C || y[1] != 0 || y[15 * O] != 9 * C;")
     run_c("by_name", KERNEL, called, IS_RIGHT, ["-lukernels"])
     run_c("on_gpu", "char host[64] = {0};", "#include <ukernels/gpu.h>\n" + on_gpu, "uk_gpu_close(gpu);\nreturn 0;", ["-lukernels"])
 

@@ -34,6 +34,8 @@ expect() {
 
 $cc "${flags[@]}" "$examples/use_kernel.c" "${libraries[@]}" -lukernels -o "$work/use_kernel"
 expect 'C[1][2] = 4' "$work/use_kernel"
+$cc "${flags[@]}" "$examples/use_conv.c" "${libraries[@]}" -lukernels -o "$work/use_conv"
+expect 'Y[1][1] = 18 8 0, Y[0][0] = 8 0 0' "$work/use_conv"
 
 $cc "${flags[@]}" "$examples/compile_program.c" "${libraries[@]}" -luktensorize -lukernels -o "$work/compile_program"
 expect '4 5' "$work/compile_program"

@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 ROOMS = (
-    ("ukernels", "machine registry view cost gpu runtime gemm blas"),
+    ("ukernels", "machine registry view cost gpu runtime gemm conv blas"),
     ("simulate", "rvp"),
     ("bench", ""),
     ("tensorize", "base target language stages polyhedra interpret schedule match auto lower codegen link verify"),

@@ -221,6 +221,9 @@ struct gemm_wanted {
     int64_t kc;
 };
 
+/* The number of threads that a plan may use, by the caller's options. */
+int64_t uk_gemm_threads(int threads, struct pthreadpool *pool);
+
 /* Everything that the plan of a call depends on. */
 struct gemm_arguments {
     const struct gemm_type *type;

@@ -220,10 +220,10 @@ enum uk_status uk_gemm_planned(const struct gemm_arguments *x, const struct gemm
 
 /* ---- plans with options ---- */
 
-static int64_t threads_of(const struct uk_gemm_options *o) {
-    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
+int64_t uk_gemm_threads(int threads, struct pthreadpool *pool) {
+    const int64_t most = pool ? uk_pool_threads(pool) : uk_count_threads();
 
-    return o->threads > 0 ? uk_min(o->threads, most) : most;
+    return threads > 0 ? uk_min(threads, most) : most;
 }
 
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
@@ -242,7 +242,8 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
                               status == UK_INVALID_ARGUMENT ? "options.machine: no CPU's core is named \"%s\""
                                                             : "options.machine: no memory for \"%s\"",
                               o->machine);
-    const struct gemm_arguments x = {type, *shape, (int)threads_of(o), o->a_packed, o->b_packed};
+    const struct gemm_arguments x = {type, *shape, (int)uk_gemm_threads(o->threads, o->pool), o->a_packed,
+                                     o->b_packed};
     struct gemm_plan own;
     const struct gemm_plan *found = &own;
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes of convolutions, their operands between inaccessible pages, and the definition of the result, for
+ * the tests of this folder. */
+#ifndef CONV_SHAPE_H
+#define CONV_SHAPE_H
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "arena.h"
+#include "conv/conv.h"
+#include "random.h"
+#include "seed.h"
+
+static uint64_t seed = 1;
+
+/* UK_CONV_SEED=n sets another seed, `new` a new one. */
+static inline void begin_seed(void) {
+    if (getenv("UK_CONV_SEED"))
+        seed = seed_of(getenv("UK_CONV_SEED"));
+    print_message("UK_CONV_SEED=%" PRIu64 "\n", seed);
+}
+
+static inline int below(int n) {
+    return random_below(&seed, n);
+}
+
+/* ---- small caches, so that small shapes have several blocks ---- */
+
+const struct uk_machine *__real_uk_machine(void);
+const struct uk_machine *__wrap_uk_machine(void);
+static struct uk_machine smaller;
+
+static void make_smaller(void) {
+    smaller = *__real_uk_machine();
+    smaller.cache[UK_L1].size = 2048;
+    smaller.cache[UK_L2].size = 16384;
+}
+
+const struct uk_machine *__wrap_uk_machine(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_smaller);
+    return &smaller;
+}
+
+/* ---- operands: n floats that end, or begin, at an inaccessible page ---- */
+
+struct operand {
+    struct arena arena;
+    float *data;
+    int64_t count;
+};
+
+static inline struct operand operand(int64_t count, bool at_end) {
+    struct operand o = {.count = count};
+    const size_t bytes = (size_t)count * sizeof(float);
+
+    assert_true(arena_make(&o.arena, bytes + 1));
+    memset(o.arena.data, 0x5a, o.arena.size);
+    o.data = (float *)(void *)(o.arena.data + (at_end ? o.arena.size - bytes : 0));
+    return o;
+}
+
+static inline float small_integer(void) {
+    return (float)(below(9) - 4);
+}
+
+static inline float fraction(void) {
+    return (float)(random_next(&seed) >> 40) / (1 << 23) - 1;
+}
+
+static inline void fill(struct operand *o, float (*value)(void)) {
+    for (int64_t i = 0; i < o->count; i++)
+        o->data[i] = value();
+}
+
+/* ---- a case ---- */
+
+struct conv_case {
+    struct uk_conv2d shape;
+    struct conv_shape v; /* checked */
+    struct uk_sgemm_epilogue epilogue;
+    bool has_epilogue, at_end;
+    struct operand x, f, bias, residual, y;
+};
+
+static inline void describe(const struct conv_case *c) {
+    const struct uk_conv2d *s = &c->shape;
+
+    print_message(
+        "%s %s, n %d, h %d, w %d, c %d, o %d, r %d, s %d, strides %d %d, dilations %d %d, pads %d %d "
+        "%d %d, groups %d, x %d %d %d, y %d %d %d, epilogue %d %x\n",
+        s->layout == UK_NHWC ? "NHWC" : "NCHW", s->filter == UK_HWIO ? "HWIO" : "OIHW", (int)s->n, (int)s->h,
+        (int)s->w, (int)s->c, (int)s->o, (int)s->r, (int)s->s, (int)s->stride_h, (int)s->stride_w,
+        (int)s->dilation_h, (int)s->dilation_w, (int)s->pad_top, (int)s->pad_bottom, (int)s->pad_left,
+        (int)s->pad_right, (int)s->groups, (int)s->x.image, (int)s->x.row,
+        (int)(s->layout == UK_NHWC ? s->x.column : s->x.channel), (int)s->y.image, (int)s->y.row,
+        (int)(s->layout == UK_NHWC ? s->y.column : s->y.channel), c->has_epilogue, c->epilogue.flags);
+}
+
+static inline void make_operands(struct conv_case *c, float (*value)(void)) {
+    const struct conv_shape *v = &c->v;
+
+    c->x = operand(uk_conv_span(&v->x, v->n, v->h, v->w, v->c), c->at_end);
+    c->f = operand(v->r * v->s * v->gc * v->o, c->at_end);
+    c->bias = operand(v->o, c->at_end);
+    c->y = operand(uk_conv_span(&v->y, v->n, v->p, v->q, v->o), c->at_end);
+    c->residual = operand(c->y.count, c->at_end);
+    fill(&c->x, value);
+    fill(&c->f, value);
+    fill(&c->bias, value);
+    fill(&c->residual, value);
+    if (c->has_epilogue && c->epilogue.flags & UK_EPILOGUE_RESIDUAL)
+        c->epilogue.residual = c->residual.data;
+    if (c->epilogue.column_bias)
+        c->epilogue.column_bias = c->bias.data;
+}
+
+static inline void free_operands(struct conv_case *c) {
+    arena_free(&c->x.arena);
+    arena_free(&c->f.arena);
+    arena_free(&c->bias.arena);
+    arena_free(&c->y.arena);
+    arena_free(&c->residual.arena);
+}
+
+/* ---- the definition ---- */
+
+static inline int64_t weight_at(const struct conv_shape *v, int64_t r, int64_t s, int64_t c, int64_t o) {
+    return v->is_oihw ? ((o * v->gc + c) * v->r + r) * v->s + s : ((r * v->s + s) * v->gc + c) * v->o + o;
+}
+
+static inline int64_t image_at(const struct uk_image_strides *s, int64_t n, int64_t h, int64_t w, int64_t c) {
+    return n * s->image + h * s->row + w * s->column + c * s->channel;
+}
+
+static inline double sum_of(const struct conv_case *t, int64_t n, int64_t p, int64_t q, int64_t o) {
+    const struct conv_shape *v = &t->v;
+    double sum = 0;
+
+    for (int64_t r = 0; r < v->r; r++)
+        for (int64_t s = 0; s < v->s; s++) {
+            const int64_t ih = p * v->stride_h + r * v->dilation_h - v->top,
+                          iw = q * v->stride_w + s * v->dilation_w - v->left;
+
+            for (int64_t c = 0; c < v->gc && ih >= 0 && ih < v->h && iw >= 0 && iw < v->w; c++)
+                sum += (double)t->x.data[image_at(&v->x, n, ih, iw, o / v->go * v->gc + c)] *
+                       (double)t->f.data[weight_at(v, r, s, c, o)];
+        }
+    return sum;
+}
+
+/* The element of Y at `at`. */
+static inline double element_of(const struct conv_case *t, int64_t n, int64_t p, int64_t q, int64_t o,
+                                int64_t at) {
+    const struct uk_sgemm_epilogue *e = &t->epilogue;
+    double y = t->has_epilogue && e->flags & UK_EPILOGUE_SCALE && e->scale == 0 ? 0 : sum_of(t, n, p, q, o);
+
+    if (!t->has_epilogue)
+        return y;
+    y *= e->flags & UK_EPILOGUE_SCALE ? (double)e->scale : 1;
+    y += e->column_bias ? (double)e->column_bias[o] : 0;
+    y += e->flags & UK_EPILOGUE_RESIDUAL ? (double)e->residual[at] : 0;
+    if (e->flags & UK_EPILOGUE_CLAMP) {
+        y = y < (double)e->low ? (double)e->low : y;
+        y = y > (double)e->high ? (double)e->high : y;
+    }
+    return y;
+}
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The path whose tiles have pixels of a row as rows and output channels as columns. Row i of a tile reads the
+ * image in place, stride_w pixels after row i - 1; weights are in panels. Also the path of 1x1 convolutions,
+ * all of whose pixels are rows of one product.
+ *
+ *     for boxes of terms, whose panel of weights stays in L1
+ *         for rows of the block, for tiles of the row
+ *             sums += the box's terms
+ *
+ * The terms of a row of the window and all its channels are contiguous in the image if pixels are dense. Near
+ * the left and right border a tile adds one element of the window at a time, to those of its pixels for which
+ * that is inside.
+ */
+#include "conv.h"
+#include "kernels.h"
+
+/* ---- the estimate ---- */
+
+/* True if columns of the window and their channels are contiguous in a row of X. */
+static bool is_contiguous(const struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+
+    return v->dilation_w == 1 && v->gc == v->c &&
+           (plan->copies == CONV_PIXELS || (plan->copies == CONV_IN_PLACE && v->x.column == v->c));
+}
+
+/* Sets the box of terms: its panel takes at most two thirds of L1, and rows of the image the rest. Boxes are
+ * whole rows of the window, else whole elements of a row, else about equal numbers of channels. */
+static void set_box(struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+    const int64_t room = uk_max(
+                      plan->type->machine->cache[UK_L1].size * 2 / 3 / plan->width / (int)sizeof(float), 4),
+                  line = v->s * v->gc;
+
+    plan->box_r = 1;
+    plan->box_s = 1;
+    plan->box_c = v->gc;
+    if (line <= room) {
+        plan->box_r = uk_ceil_div(v->r, uk_ceil_div(v->r, uk_max(room / line, 1)));
+        plan->box_s = v->s;
+    } else if (v->gc <= room) {
+        plan->box_s = uk_ceil_div(v->s, uk_ceil_div(v->s, room / v->gc));
+    } else {
+        plan->box_c = uk_ceil_div(uk_ceil_div(v->gc, uk_ceil_div(v->gc, room)), 4) * 4;
+    }
+}
+
+static int64_t boxes(const struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+
+    return uk_ceil_div(v->r, plan->box_r) * uk_ceil_div(v->s, plan->box_s) * uk_ceil_div(v->gc, plan->box_c);
+}
+
+/* The nest of tiles, as cost/ reads it. */
+static double nest_cycles(const struct conv_plan *plan, double instructions, double loads) {
+    const struct conv_shape *v = &plan->shape;
+    const bool copies = plan->copies == CONV_PIXELS;
+    const int64_t size = sizeof(float), column = copies ? v->c : v->x.column,
+                  row = copies ? conv_copied_columns(v) * v->c : v->x.row, count = boxes(plan),
+                  terms = uk_ceil_div(conv_terms(v), count), panel = conv_terms(v) * plan->width,
+                  y_column = plan->stores ? plan->width : v->y.column,
+                  y_row = plan->stores ? v->q * plan->width : v->y.row,
+                  rows = uk_min(plan->block, conv_rows(v));
+    const struct {
+        int64_t extent, x, weights, y;
+    } loop[] = {{uk_ceil_div(conv_rows(v), rows), rows * v->stride_h * row, 0, rows * y_row},
+                {conv_panels(plan), 0, panel, plan->stores ? 0 : plan->width},
+                {count, terms, terms * plan->width, 0},
+                {rows, v->stride_h * row, 0, y_row},
+                {uk_ceil_div(v->q, plan->tile), plan->tile * v->stride_w * column, 0, plan->tile * y_column},
+                {terms, 1, plan->width, 0}};
+    struct uk_loop_nest n = {.operands = 3,
+                             .operand = {{.bytes = (int)size,
+                                          .runs = plan->tile,
+                                          .length = size,
+                                          .pitch = v->stride_w * column * size},
+                                         {.bytes = (int)size, .runs = 1, .length = plan->width * size},
+                                         {.bytes = (int)size,
+                                          .runs = plan->tile,
+                                          .length = uk_min(plan->width, v->go) * size,
+                                          .pitch = y_column * size,
+                                          .is_written = true,
+                                          .register_loops = terms > 1}},
+                             .instructions = instructions,
+                             .loads = loads};
+
+    for (size_t i = 0; i < sizeof loop / sizeof *loop; i++)
+        if (loop[i].extent > 1) {
+            n.extent[n.loops] = loop[i].extent;
+            n.operand[0].stride[n.loops] = loop[i].x * size;
+            n.operand[1].stride[n.loops] = loop[i].weights * size;
+            n.operand[2].stride[n.loops++] = loop[i].y * size;
+        }
+    return uk_cost_nest(plan->type->machine, &n);
+}
+
+/* Cycles by a tile's kernel, whose fields of the plan it sets. */
+static double tile_cycles(struct conv_plan *plan, const struct gemm_tile *t) {
+    const struct uk_kernel *k = t->kernel[GEMM_RA];
+    const struct uk_product_kernel kernel = uk_product_kernel(k);
+
+    plan->kernel = k;
+    plan->width = k->nr;
+    if (plan->copies == CONV_IN_PLACE && !plan->stores)
+        uk_conv_join_pixels(&plan->shape, k->mr);
+    plan->tile = uk_product_rows(plan->shape.q, k->mr, k->row_step);
+    set_box(plan);
+    uk_conv_set_block(plan);
+    const struct conv_shape *v = &plan->shape;
+    const double rows = (double)conv_rows(v) * (double)v->groups,
+                 iteration = uk_product_iteration(t->core, t->vectors, &kernel, plan->tile, v->q, v->go),
+                 vectors = (double)uk_ceil_div(v->go, t->lanes),
+                 tiles = rows * (double)uk_ceil_div(v->q, plan->tile) * (double)uk_ceil_div(v->go, k->nr),
+                 runs = is_contiguous(plan)
+                            ? (double)v->r * (double)uk_ceil_div(v->gc, plan->box_c) *
+                                  (double)uk_ceil_div(v->s, plan->box_s)
+                            : (double)v->r * (double)v->s * (double)uk_ceil_div(v->gc, plan->box_c),
+                 moved = rows * (double)v->q * vectors * runs, terms = (double)conv_terms(v);
+    const double loads = (rows * (double)v->q * (double)uk_ceil_div(v->go, k->nr) * terms +
+                          tiles * terms * kernel.vectors + moved) /
+                         uk_ports_rate(&t->vectors->load);
+
+    return nest_cycles(plan,
+                       uk_max_real(rows * iteration * terms + tiles * runs * GEMM_CALL +
+                                       moved / uk_ports_rate(&t->vectors->store),
+                                   loads),
+                       loads);
+}
+
+static double cycles(struct conv_plan *plan) {
+    const struct gemm_type *type = plan->type;
+    const struct conv_plan before = *plan;
+    struct conv_plan best = {.cycles = HUGE_VAL};
+
+    for (int i = 0; i < type->tiles; i++)
+        for (int copies = 0; copies < 2 && type->tile[i].kernel[GEMM_RA]; copies++) {
+            struct conv_plan one = before;
+
+            if (!copies && before.shape.x.channel != 1)
+                continue;
+            one.packing = CONV_PANELS;
+            one.copies = copies ? CONV_PIXELS : CONV_IN_PLACE;
+            one.stores = before.shape.y.channel != 1;
+            one.cycles = tile_cycles(&one, &type->tile[i]);
+            one.cycles += uk_conv_copy_cycles(&one);
+            if (one.cycles < best.cycles)
+                best = one;
+        }
+    if (best.cycles < HUGE_VAL)
+        *plan = best;
+    return best.cycles;
+}
+
+/* ---- the sums ---- */
+
+/* Terms of the window: rows [r0, r1), columns [s0, s1), channels [c0, c1). */
+struct box {
+    int64_t r0, r1, s0, s1, c0, c1;
+};
+
+/* A tile: m pixels of a row, from pixel q on. */
+struct tile {
+    const struct conv_block *b;
+    const struct conv_row *row;
+    int64_t q, m;
+};
+
+/* sums (+)= the products of k contiguous terms, from element (r, s, c) of the window on, for pixels [i, i +
+ * m) of the tile. */
+static void add_run(const struct tile *t, int64_t i, int64_t m, int64_t r, int64_t s, int64_t c, int64_t k,
+                    bool adds) {
+    const struct conv_plan *plan = t->b->plan;
+    const struct conv_shape *v = &plan->shape;
+    const struct conv_row *row = t->row;
+    const float *x = conv_at(&row->source, row->ih + r * v->dilation_h,
+                             (t->q + i) * v->stride_w - v->left + s * v->dilation_w);
+    const float *f = t->b->weights + ((r * v->s + s) * v->gc + c) * plan->width;
+
+    ((uk_sgemm_ra_function *)(void (*)(void))plan->kernel->function)(
+        k, x + t->b->group * v->gc + c, v->stride_w * row->source.column, f,
+        row->sums + (t->q + i) * row->pixel, row->pixel, adds, m, t->b->channels);
+}
+
+/* The pixels of the tile for which column s of the window is inside. */
+static void pixels_inside(const struct tile *t, int64_t s, int64_t *begin, int64_t *end) {
+    const struct conv_shape *v = &t->b->plan->shape;
+    const int64_t first = t->q * v->stride_w - v->left + s * v->dilation_w,
+                  before = t->row->source.begin - first, inside = t->row->source.end - first;
+
+    *begin = before > 0 ? uk_min(uk_ceil_div(before, v->stride_w), t->m) : 0;
+    *end = inside > 0 ? uk_min(uk_ceil_div(inside, v->stride_w), t->m) : 0;
+}
+
+static void clear(const struct tile *t) {
+    for (int64_t i = 0; i < t->m; i++)
+        for (int64_t j = 0; j < t->b->channels; j++)
+            t->row->sums[(t->q + i) * t->row->pixel + j] = 0;
+}
+
+/* Adds a box to a tile near the border. */
+static void add_edge(const struct tile *t, const struct box *x, bool adds) {
+    if (!adds)
+        clear(t);
+    for (int64_t r = x->r0; r < x->r1; r++)
+        for (int64_t s = x->s0; s < x->s1; s++) {
+            int64_t begin, end;
+
+            pixels_inside(t, s, &begin, &end);
+            if (begin < end)
+                add_run(t, begin, end - begin, r, s, x->c0, x->c1 - x->c0, true);
+        }
+}
+
+/* Adds the box's terms in rows of the window that are inside; x has at least one such row. */
+static void add_box(const struct tile *t, const struct box *x, bool is_contiguous, bool adds) {
+    const struct conv_shape *v = &t->b->plan->shape;
+    const int64_t first = t->q * v->stride_w - v->left + x->s0 * v->dilation_w,
+                  last = (t->q + t->m - 1) * v->stride_w - v->left + (x->s1 - 1) * v->dilation_w;
+
+    if (first < t->row->source.begin || last >= t->row->source.end) {
+        add_edge(t, x, adds);
+        return;
+    }
+    const int64_t k = x->c1 - x->c0;
+
+    for (int64_t r = x->r0; r < x->r1; r++)
+        if (is_contiguous && k == v->gc) {
+            add_run(t, 0, t->m, r, x->s0, 0, (x->s1 - x->s0) * k, adds);
+            adds = true;
+        } else
+            for (int64_t s = x->s0; s < x->s1; s++) {
+                add_run(t, 0, t->m, r, s, x->c0, k, adds);
+                adds = true;
+            }
+}
+
+/* Adds a box to all tiles of the block. */
+static void add_to_block(const struct conv_block *b, const struct box *x, bool adds, bool is_last) {
+    const struct conv_plan *plan = b->plan;
+    const bool contiguous = is_contiguous(plan);
+    struct conv_row row = uk_conv_first_row(b);
+
+    for (int64_t i = 0; i < b->rows; i++, uk_conv_next_row(b, &row)) {
+        struct box inside = *x;
+
+        inside.r0 = uk_max(x->r0, row.r0);
+        inside.r1 = uk_min(x->r1, row.r1);
+        for (int64_t q = 0; q < row.q; q += plan->tile) {
+            const struct tile t = {b, &row, q, uk_min(plan->tile, row.q - q)};
+
+            if (inside.r0 < inside.r1)
+                add_box(&t, &inside, contiguous, adds);
+            else if (!adds)
+                clear(&t);
+            if (is_last && !plan->stores)
+                uk_conv_finish(b, &row, q, t.m);
+        }
+    }
+}
+
+static void panel(const struct conv_block *b) {
+    const struct conv_plan *plan = b->plan;
+    const struct conv_shape *v = &plan->shape;
+
+    for (int64_t r = 0; r < v->r; r += plan->box_r)
+        for (int64_t s = 0; s < v->s; s += plan->box_s)
+            for (int64_t c = 0; c < v->gc; c += plan->box_c) {
+                const struct box x = {r, uk_min(r + plan->box_r, v->r), s, uk_min(s + plan->box_s, v->s),
+                                      c, uk_min(c + plan->box_c, v->gc)};
+
+                add_to_block(b, &x, r || s || c, x.r1 == v->r && x.s1 == v->s && x.c1 == v->gc);
+            }
+}
+
+const struct conv_path uk_conv_windows = {"windows", cycles, panel, "tiles of pixels by output channels"};
