@@ -25,13 +25,20 @@ static bool is_contiguous(const struct conv_plan *plan) {
            (plan->copies == CONV_PIXELS || (plan->copies == CONV_IN_PLACE && v->x.column == v->c));
 }
 
-/* Sets the box of terms: its panel takes at most two thirds of L1, and rows of the image the rest. Boxes are
- * whole rows of the window, else whole elements of a row, else about equal numbers of channels. */
+/* Terms whose panel stays in L1, next to rows of the image; or where lines from L2 arrive while L1 is read,
+ * so many that sums are read and written less often, and the panel stays in L2. */
+static int64_t terms_at_a_time(const struct conv_plan *plan) {
+    const struct uk_machine *m = plan->type->machine;
+    const int64_t bytes = m->core.serial_transfers ? m->cache[UK_L1].size * 2 / 3 : m->cache[UK_L2].size / 4;
+
+    return uk_max(bytes / plan->width / (int)sizeof(float), 4);
+}
+
+/* Sets the box of terms: whole rows of the window, else whole elements of a row, else about equal numbers of
+ * channels. */
 static void set_box(struct conv_plan *plan) {
     const struct conv_shape *v = &plan->shape;
-    const int64_t room = uk_max(
-                      plan->type->machine->cache[UK_L1].size * 2 / 3 / plan->width / (int)sizeof(float), 4),
-                  line = v->s * v->gc;
+    const int64_t room = terms_at_a_time(plan), line = v->s * v->gc;
 
     plan->box_r = 1;
     plan->box_s = 1;
@@ -95,10 +102,39 @@ static double nest_cycles(const struct conv_plan *plan, double instructions, dou
     return uk_cost_nest(plan->type->machine, &n);
 }
 
-/* Cycles by a tile's kernel, whose fields of the plan it sets. */
-static double tile_cycles(struct conv_plan *plan, const struct gemm_tile *t) {
+/* Tiles of a row that are near the left or right border: some of their pixels read outside. */
+static int64_t edge_tiles(const struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+    const int64_t before = uk_ceil_div(v->left, v->stride_w),
+                  after = (v->q - 1) * v->stride_w + (v->s - 1) * v->dilation_w - v->left - (v->w - 1);
+
+    if (plan->copies != CONV_IN_PLACE)
+        return 0;
+    return uk_min(uk_ceil_div(before, plan->tile) +
+                      (after > 0 ? uk_ceil_div(uk_ceil_div(after, v->stride_w), plan->tile) : 0),
+                  uk_ceil_div(v->q, plan->tile));
+}
+
+/* The part of the window's columns that are inside, over all pixels of a row: the others are not computed. */
+static double inside(const struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+    int64_t sum = 0;
+
+    if (plan->copies != CONV_IN_PLACE || v->s >= GEMM_WIDTHS)
+        return 1;
+    for (int64_t s = 0; s < v->s; s++) {
+        const int64_t first = s * v->dilation_w - v->left;
+
+        sum += uk_max(uk_min(uk_ceil_div(uk_max(v->w - first, 0), v->stride_w), v->q) -
+                          uk_ceil_div(uk_max(-first, 0), v->stride_w),
+                      0);
+    }
+    return (double)sum / ((double)v->q * (double)v->s);
+}
+
+/* Sets the kernel and its tile. */
+static void set_tile(struct conv_plan *plan, const struct gemm_tile *t) {
     const struct uk_kernel *k = t->kernel[GEMM_RA];
-    const struct uk_product_kernel kernel = uk_product_kernel(k);
 
     plan->kernel = k;
     plan->width = k->nr;
@@ -107,22 +143,28 @@ static double tile_cycles(struct conv_plan *plan, const struct gemm_tile *t) {
     plan->tile = uk_product_rows(plan->shape.q, k->mr, k->row_step);
     set_box(plan);
     uk_conv_set_block(plan);
+}
+
+/* Cycles by a tile. Near a border each element of the window is a call. */
+static double tile_cycles(const struct conv_plan *plan, const struct gemm_tile *t) {
     const struct conv_shape *v = &plan->shape;
-    const double rows = (double)conv_rows(v) * (double)v->groups,
-                 iteration = uk_product_iteration(t->core, t->vectors, &kernel, plan->tile, v->q, v->go),
+    const struct uk_product_kernel kernel = uk_product_kernel(plan->kernel);
+    const double rows = (double)conv_rows(v) * (double)v->groups, terms = (double)conv_terms(v),
+                 panels = (double)uk_ceil_div(v->go, plan->width),
                  vectors = (double)uk_ceil_div(v->go, t->lanes),
-                 tiles = rows * (double)uk_ceil_div(v->q, plan->tile) * (double)uk_ceil_div(v->go, k->nr),
-                 runs = is_contiguous(plan)
-                            ? (double)v->r * (double)uk_ceil_div(v->gc, plan->box_c) *
-                                  (double)uk_ceil_div(v->s, plan->box_s)
-                            : (double)v->r * (double)v->s * (double)uk_ceil_div(v->gc, plan->box_c),
-                 moved = rows * (double)v->q * vectors * runs, terms = (double)conv_terms(v);
-    const double loads = (rows * (double)v->q * (double)uk_ceil_div(v->go, k->nr) * terms +
-                          tiles * terms * kernel.vectors + moved) /
+                 tiles = (double)uk_ceil_div(v->q, plan->tile), edges = (double)edge_tiles(plan),
+                 lines = (double)v->r * (double)uk_ceil_div(v->gc, plan->box_c),
+                 calls = edges * lines * (double)v->s +
+                         (tiles - edges) * lines *
+                             (double)(is_contiguous(plan) ? uk_ceil_div(v->s, plan->box_s) : v->s),
+                 iteration = uk_product_iteration(t->core, t->vectors, &kernel, plan->tile, v->q, v->go),
+                 moved = rows * vectors * calls * (double)v->q / tiles,
+                 loads = (rows * panels * terms * ((double)v->q + tiles * kernel.vectors) + moved) /
                          uk_ports_rate(&t->vectors->load);
 
     return nest_cycles(plan,
-                       uk_max_real(rows * iteration * terms + tiles * runs * GEMM_CALL +
+                       uk_max_real(rows * iteration * terms * inside(plan) +
+                                       rows * panels * calls * GEMM_CALL +
                                        moved / uk_ports_rate(&t->vectors->store),
                                    loads),
                        loads);
@@ -133,20 +175,20 @@ static double cycles(struct conv_plan *plan) {
     const struct conv_plan before = *plan;
     struct conv_plan best = {.cycles = HUGE_VAL};
 
-    for (int i = 0; i < type->tiles; i++)
-        for (int copies = 0; copies < 2 && type->tile[i].kernel[GEMM_RA]; copies++) {
-            struct conv_plan one = before;
+    for (int i = 0; i < type->tiles * 2; i++) {
+        const struct gemm_tile *t = &type->tile[i / 2];
+        struct conv_plan one = before;
 
-            if (!copies && before.shape.x.channel != 1)
-                continue;
-            one.packing = CONV_PANELS;
-            one.copies = copies ? CONV_PIXELS : CONV_IN_PLACE;
-            one.stores = before.shape.y.channel != 1;
-            one.cycles = tile_cycles(&one, &type->tile[i]);
-            one.cycles += uk_conv_copy_cycles(&one);
-            if (one.cycles < best.cycles)
-                best = one;
-        }
+        one.packing = CONV_PANELS;
+        one.copies = i % 2 ? CONV_PIXELS : CONV_IN_PLACE;
+        one.stores = before.shape.y.channel != 1;
+        if (!t->kernel[GEMM_RA] || (one.copies == CONV_IN_PLACE && before.shape.x.channel != 1))
+            continue;
+        set_tile(&one, t);
+        one.cycles = tile_cycles(&one, t) + uk_conv_copy_cycles(&one);
+        if (one.cycles < best.cycles)
+            best = one;
+    }
     if (best.cycles < HUGE_VAL)
         *plan = best;
     return best.cycles;
