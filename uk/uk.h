@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command uk: its exit statuses, the values of its options, and its commands. It uses the rooms bench,
- * gemm, verify (and what verify needs), networks/import and networks/emit, and simulate/amdgpu as a GPU.
+ * gemm, conv, verify (and what verify needs), networks/import and networks/emit, and simulate/amdgpu as a
+ * GPU.
  *
  * Throughout uk/, "Exit status." means: returns one of the statuses below, and has printed the reason unless
  * it is UK_EXIT_OK. "There", in uk/remote/ and its users, means on the board.

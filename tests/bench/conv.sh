@@ -40,7 +40,7 @@ depthwise 9 9 24 5x5 s2
 END_OF_SHAPES
 
 # Missing peers are named; all shapes are measured, compared with plain loops, and summed up.
-expect 0 'oneDNN .*: not installed; ./uk-setup peers.*ONNX Runtime: not installed; ./uk-setup networks.*one, f32, .*9x8 3>16 3x3 s2 .*6x5 16>24 1x1 .*6x5 16>24 3x3 d2 n2 .*1x7 g4 .*7x1 tall .*two, f32.*9x9 24 depthwise 5x5 s2 .*summary.*\| one \| plain loops \| 5 \|.*\| two \| plain loops \| 1 \|.*one: 5 shapes' \
+expect 0 'oneDNN .*: not installed; ./uk-setup peers.*ONNX Runtime: not installed; ./uk-setup networks.*one, f32, .*9x8 3>16 3x3 s2 .*6x5 16>24 1x1 .*6x5 16>24 3x3 d2 n2 .*1x7 g4 .*7x1 tall .*two, f32.*9x9 24 depthwise 5x5 s2 .*summary.*\| one \| called \| 5 \|.*\| one \| plain loops \| 5 \|.*\| two \| plain loops \| 1 \|.*one: 5 shapes' \
     '1 of 6, one 9x8 3>16 3x3 s2' --shapes tiny.txt --json=run.json
 expect 0 'weights packed in each call.*two, f32' '' --shapes tiny.txt --weights=argument --peers=none --set=two
 expect 0 'one, u8i8.*% of f32 peak.*two, u8i8.*9x9 24 depthwise 5x5' '' --shapes tiny.txt --type=u8i8 --peers=none --json=bytes.json
@@ -54,8 +54,9 @@ for key in ("date", "host_name", "cpu", "isa", "peers", "peak_flops"):
     assert key in run["context"], key
 ours = [b for b in run["benchmarks"] if b["library"] == "ukernels"]
 plain = [b for b in run["benchmarks"] if b["library"] == "plain loops"]
-assert len(ours) == len(plain) == 6 and len(run["benchmarks"]) == 12
-assert len({b["name"] for b in run["benchmarks"]}) == 12
+called = [b for b in run["benchmarks"] if b["library"] == "called"]
+assert len(ours) == len(plain) == len(called) == 6 and len(run["benchmarks"]) == 18
+assert len({b["name"] for b in run["benchmarks"]}) == 18
 for b in run["benchmarks"]:
     for key in ("n", "h", "w", "c", "r", "s", "o", "stride", "dilation", "groups", "set", "label", "call_cost", "FLOPS", "real_time"):
         assert key in b, key
@@ -109,7 +110,7 @@ expect 1 '' 'nothing.txt: cannot read' --shapes nothing.txt
 expect 1 '' 'not a file of uk bench --json' --shapes tiny.txt --compare bad.txt
 expect 2 '' "unknown set 'three'; the sets are resnet50, mobilenet" --set resnet50,three
 expect 2 '' "unknown set 'three'; the sets are dense and depthwise" --sweep=1 --set three
-expect 2 '' "no library's name begins with 'mkl'; use oneDNN, ONNX, plain or none" --shapes tiny.txt --peers mkl
+expect 2 '' "no library's name begins with 'mkl'; use oneDNN, ONNX, called, plain or none" --shapes tiny.txt --peers mkl
 expect 2 '' 'type=f64 is for uk bench gemm' --type f64
 expect 2 '' 'weights=none is unknown; use one of constant, argument' --weights none
 expect 2 '' 'sweep 0: expected a number from 1 to' --sweep=0

@@ -98,7 +98,7 @@ static int gather(struct conv_session *s, struct conv_line *l, const struct benc
     for (int i = 0; i < CONV_LIBRARIES; i++) {
         struct bench_library *library = &s->library[i];
         struct bench_call *call = &l->call[l->count];
-        const bool is_own = i < CONV_OURS || i == CONV_PLAIN;
+        const bool is_own = i < CONV_OURS || i >= CONV_CALLED;
         if (library->missing || is_over(s))
             continue;
         *call = (struct bench_call){.library = library, .convolution = v};
@@ -109,6 +109,8 @@ static int gather(struct conv_session *s, struct conv_line *l, const struct benc
             continue;
         }
         if (bench_convolution_check(v, call)) {
+            l->peers += !is_own;
+            l->has_called |= i == CONV_CALLED;
             l->has_plain = i == CONV_PLAIN;
             l->contender[l->count++] =
                 (struct bench_contender){.name = library->name, .repeat = repeat, .user = call};
@@ -215,8 +217,10 @@ static int measure_all(struct conv_session *s) {
 static int open_libraries(struct conv_session *s) {
     struct bench_library *peers = s->library + CONV_OURS;
     uk_bench_own_convolutions(&s->library[0], &s->library[CONV_PLAIN], s->a, s->isa);
+    uk_bench_called_convolutions(&s->library[CONV_CALLED], s->a, s->isa, s->type);
     bench_conv_libraries_open(peers, bench_peers_directory(), s->isa, s->type);
-    return uk_bench_choose_libraries(s->a->peers, peers, CONV_LIBRARIES - CONV_OURS, "oneDNN, ONNX, plain");
+    return uk_bench_choose_libraries(s->a->peers, peers, CONV_LIBRARIES - CONV_OURS,
+                                     "oneDNN, ONNX, called, plain");
 }
 
 int uk_bench_conv(const struct uk_arguments *a) {

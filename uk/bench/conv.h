@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by conv.c, conv_report.c and own_convolutions.c: the state of uk bench conv. */
+/* Shared by conv.c, conv_report.c, own_convolutions.c and called_convolutions.c: the state of uk bench conv.
+ */
 #ifndef UK_BENCH_CONV_H
 #define UK_BENCH_CONV_H
 
 #include <stdio.h>
 #include "benchmarks.h"
 
-/* Our own libraries come first: programs with an automatic schedule. The same programs as plain loops come
- * last: they are no peer, but the baseline. */
-enum { CONV_OURS = 1, CONV_PLAIN = CONV_OURS + BENCH_CONV_LIBRARIES, CONV_LIBRARIES };
+/* Our own libraries come first: programs with an automatic schedule. Last come those of ours that are no
+ * peers: uk_sconv2d_run, and the same programs as plain loops, the baseline. */
+enum { CONV_OURS = 1, CONV_CALLED = CONV_OURS + BENCH_CONV_LIBRARIES, CONV_PLAIN, CONV_LIBRARIES };
 
 /* What was measured of one shape. x: our speed relative to the best peer; 0: there is none. x_without: the
- * same if each call of oneDNN took its own cost less. x_plain: relative to plain loops. */
+ * same if each call of oneDNN took its own cost less. x_called, x_plain: relative to our call, and to plain
+ * loops. */
 struct conv_result {
-    double percent, x, x_without, x_plain;
+    double percent, x, x_without, x_called, x_plain;
 };
 
 struct conv_session {
@@ -37,8 +39,8 @@ struct conv_line {
     const struct bench_conv_shape *shape;
     struct bench_call call[CONV_LIBRARIES];
     struct bench_contender contender[CONV_LIBRARIES]; /* ours is first, plain loops are last */
-    int count;
-    bool has_plain;
+    int count, peers; /* contenders; those that are peers, which follow ours */
+    bool has_called, has_plain;
     double flops;
     struct bench_plan plan;
 };
@@ -50,6 +52,12 @@ void uk_bench_own_convolutions(struct bench_library *ours, struct bench_library 
                                const struct uk_arguments *a, int isa);
 /* The kernels of one of our calls, separated by commas. */
 const char *uk_bench_own_kernels(const struct bench_call *call);
+
+/* ---- called_convolutions.c ---- */
+
+/* Opens the call; missing for bytes, which it does not compute. */
+void uk_bench_called_convolutions(struct bench_library *called, const struct uk_arguments *a, int isa,
+                                  enum bench_conv_type type);
 
 /* ---- conv_report.c ---- */
 

@@ -28,7 +28,7 @@ static double seconds_of(const struct conv_line *l, int i, bool without) {
 /* The fastest peer; 0: there is none. */
 static int best_of(const struct conv_line *l, bool without) {
     int best = 0;
-    for (int i = CONV_OURS; i < l->count - l->has_plain; i++)
+    for (int i = CONV_OURS; i < CONV_OURS + l->peers; i++)
         if (!best || seconds_of(l, i, without) < seconds_of(l, best, without))
             best = i;
     return best;
@@ -42,6 +42,7 @@ static struct conv_result result_of(const struct conv_line *l) {
     return (struct conv_result){.percent = l->contender[0].percent,
                                 .x = ratio_of(l, best_of(l, false), false),
                                 .x_without = ratio_of(l, best_of(l, true), true),
+                                .x_called = l->has_called ? ratio_of(l, CONV_OURS + l->peers, false) : 0,
                                 .x_plain = l->has_plain ? l->contender[l->count - 1].ratio : 0};
 }
 
@@ -164,18 +165,18 @@ static void print_ratios(FILE *table, const char *set, const char *to, double *r
 
 /* Prints the rows of the set that begins at `first`. Returns its end. */
 static int print_set(const struct conv_session *s, int first, double *ratio) {
-    static const char *const names[] = {"best peer", "best peer, without calls", "plain loops"};
+    static const char *const names[] = {"best peer", "best peer, without calls", "called", "plain loops"};
     const char *set = s->shapes.shape[first].set;
     int end = first;
     while (end < s->done && !strcmp(s->shapes.shape[end].set, set))
         end++;
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         int count = 0;
         for (int i = first; i < end; i++) {
             const struct conv_result *r = &s->result[i];
-            const double x = kind == 0 ? r->x : kind == 1 ? r->x_without : r->x_plain;
+            const double of[] = {r->x, r->x_without, r->x_called, r->x_plain}, x = of[kind];
             /* Without the cost of a call nothing may remain of a time, but there is a peer. */
-            if (kind == 2 ? x > 0 : r->x > 0)
+            if (kind > 1 ? x > 0 : r->x > 0)
                 ratio[count++] = x;
         }
         print_ratios(s->table, set, names[kind], ratio, count);
