@@ -132,7 +132,10 @@ static void narrow_tile(const struct uk_schedule *s, const struct uk_stage *st, 
     const struct uk_stage *reader = uk_only_reader(s, st);
     const int v = uk_channel_axis(st, f);
 
-    if (v < 0 || !reader || !uk_is_elementwise(reader))
+    if (!reader || !uk_is_elementwise(reader))
+        return;
+    uk_narrow_depthwise_tile(s, st, f);
+    if (v < 0)
         return;
     const int64_t channels = uk_constant_extent(st, f->axis[v]), most = uk_kernel_nr(f->intrinsic->row);
     if (s->target->vectors.bytes < 16 || (channels > 0 && channels % most == 0))

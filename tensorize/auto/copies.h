@@ -36,6 +36,9 @@ double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int
 bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                             double *cycles);
 
+/* Limits the columns, or the channels, of a depthwise tile, which otherwise are whole rows of pixels, so that
+ * the tile stays in L1 until the next stage has read it. */
+void uk_narrow_depthwise_tile(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f);
 /* Copies constant weights for a kernel of depthwise tiles, so that the weights of a vector of channels, one
  * per term, are in different sets of L1: with a power of two of channels all of them would be in one. */
 enum uk_status uk_spread_weights(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *f);

@@ -50,6 +50,38 @@ bool uk_take_channel_blocks(const struct uk_schedule *s, const struct uk_stage *
     return any;
 }
 
+/* The length of about equal parts of n, multiples of `step`, of which none is longer than `most` if that is
+ * at least `step`. */
+static int64_t even_part(int64_t n, int64_t most, int64_t step) {
+    const int64_t parts = uk_ceil_div(n, uk_max(most / step * step, step));
+
+    return uk_ceil_div(uk_ceil_div(n, parts), step) * step;
+}
+
+void uk_narrow_depthwise_tile(const struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f) {
+    const int channels = uk_channel_axis_of_tile(st, f);
+    int columns = -1;
+
+    for (int v = 0; v < f->axes; v++)
+        if (v != channels && uk_depthwise_block(st, f, v))
+            columns = v;
+    if (channels < 0 || columns < 0 || f->max_extent[channels])
+        return;
+    const int64_t bytes =
+                      (int64_t)uk_type_bytes(st->operand[0].tensor->type) * uk_kernel_mr(f->intrinsic->row),
+                  room = s->target->machine.cache[UK_L1].size / 2 / bytes,
+                  c = (int64_t)uk_values_estimate(s, st, f->axis[channels]),
+                  q = (int64_t)uk_values_estimate(s, st, f->axis[columns]),
+                  block = uk_depthwise_block(st, f, columns), vector = uk_depthwise_block(st, f, channels);
+    const int64_t q_part = even_part(q, room / uk_max(c, 1), block),
+                  c_part = even_part(c, room / uk_min(q_part, q), vector);
+
+    if (q_part < q)
+        f->max_extent[columns] = q_part;
+    if (c_part < c)
+        f->max_extent[channels] = c_part;
+}
+
 /* True if operand o is the weights: it does not change along the tile's rows. */
 static bool is_weights(const struct uk_stage *st, const struct uk_fit *f, int o) {
     for (int v = 0; v < f->axes; v++)

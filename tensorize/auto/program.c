@@ -197,12 +197,13 @@ static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) 
     return bytes <= UK_VARIABLE_BYTES;
 }
 
-/* True if a tile is a whole row of pixels: the next stage then loads the values of a channel once for all of
- * them. */
+/* True if a tile has rows of pixels with many channels: the next stage then loads the values of a channel
+ * once for all of them. */
 static bool is_row_of_pixels(const struct uk_stage *st) {
     const struct uk_kernel *row = st->match->intrinsic->row;
 
-    return row && uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS;
+    return row && (uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_CHANNELS ||
+                   uk_kernel_operation(row)->form == UK_OP_DEPTHWISE_TILE);
 }
 
 /*

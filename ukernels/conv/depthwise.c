@@ -37,7 +37,7 @@ static const struct uk_kernel *find_kernel(const struct gemm_type *type, double 
 
 static double cycles(struct conv_plan *plan) {
     const struct conv_shape *v = &plan->shape;
-    double element;
+    double element = 0;
 
     if (v->gc != 1 || v->go != 1 || !(plan->kernel = find_kernel(plan->type, &element)))
         return HUGE_VAL;
