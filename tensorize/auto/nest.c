@@ -12,7 +12,7 @@
 #include "minmax.h"
 
 /* Maximum number of loops in a nest; the loops outside repeat it. */
-enum { NEST_LOOPS = UK_NEST_LOOPS - 1 };
+enum { NEST_LOOPS = UK_NEST_LOOPS - 1, LINE = 64 };
 
 /* ---- costs that do not depend on blocks ---- */
 
@@ -198,6 +198,38 @@ static double splits_of(const struct uk_costing *c, const struct uk_loop_nest *n
     return splits;
 }
 
+/* True if the kernel prefetches the operand's next panel while it uses the present one: its declaration has a
+ * hint. */
+static bool is_hinted(const struct uk_costing *c, int o) {
+    const struct uk_form *f = &c->fit->intrinsic->form[UK_FORM_UPDATE];
+    bool hinted = false;
+
+    for (int i = 0; i < f->arguments; i++)
+        hinted |= f->argument[i].hint != NULL;
+    return hinted && c->fit->panel[o].width;
+}
+
+/* The part of a panel that its kernel's calls prefetch: a call prefetches a line for each row of the panel,
+ * and the calls are those between two moves of the operand. */
+static double hinted_part(const struct uk_costing *c, const struct uk_levels *l, int o) {
+    const struct uk_operand *x = &c->st->operand[o];
+    const double lines = (double)c->fit->panel[o].width * (double)uk_type_bytes(x->tensor->type) / LINE;
+    double calls = 1;
+
+    if (!is_hinted(c, o))
+        return 0;
+    for (int i = l->levels - 1; i >= 0 && !uk_depends(x, l->level[i].loop); i--)
+        calls *= (double)l->level[i].extent;
+    return uk_min_real(1, calls / lines);
+}
+
+/* Constants are not copied before their use, so they come from where they are. */
+static void set_exposed(const struct uk_costing *c, const struct uk_levels *l, int o,
+                        struct uk_loop_operand *x) {
+    if (o && c->st->operand[o].tensor->is_constant)
+        x->exposed = 1 - c->s->target->machine.core.hint_hides * hinted_part(c, l, o);
+}
+
 /* Estimates the cycles of all tiles, without copies. */
 static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) {
     const struct uk_stage *st = c->st;
@@ -210,6 +242,7 @@ static double tiles_cost(const struct uk_costing *c, const struct uk_levels *l) 
     for (int o = 0; o < c->operands; o++) {
         set_body(c, l, o, &n.operand[o]);
         n.operand[o].is_written = !o;
+        set_exposed(c, l, o, &n.operand[o]);
         if (!f->panel[o].width)
             continue;
         find_panels(c, l, o, &panels[o]);

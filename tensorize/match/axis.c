@@ -205,14 +205,26 @@ static int units(const struct uk_attempt *t, int axes) {
     return n;
 }
 
-/* True if the axis may be without a loop: it is one of the output, and its extent is an argument of the
- * kernel or the constant 1. */
+/* True if a sum of one loop may leave the kernel's outer sums without one. Only for kernels with a hint: of
+ * others there is a form with one sum. */
+static bool may_sum_once(const struct uk_attempt *t, int axis) {
+    const struct uk_form *f = &t->k->form[UK_FORM_UPDATE];
+    bool hinted = false;
+
+    for (int i = 0; i < f->arguments; i++)
+        hinted |= f->argument[i].hint != NULL;
+    return hinted && axis < t->ks->iterators - 1;
+}
+
+/* True if the axis may be without a loop: its extent is an argument of the kernel or the constant 1, and it
+ * is one of the output, or an outer one of several sums. */
 static bool may_be_one(const struct uk_attempt *t, int axis) {
     const struct uk_index *e = t->ks->extent[axis];
     int inner = t->st->loops - t->tile;
     int64_t c;
 
-    if (axis >= t->ks->left_iterators || (!t->is_whole_stage && units(t, axis) >= t->ks->iterators - inner))
+    if ((axis >= t->ks->left_iterators && !may_sum_once(t, axis)) ||
+        (!t->is_whole_stage && units(t, axis) >= t->ks->iterators - inner))
         return false;
     return uk_index_is_int(e, &c) ? c == 1 : e->op == UK_I_VAR;
 }

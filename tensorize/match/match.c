@@ -320,6 +320,8 @@ static bool describe_fit(struct uk_attempt *t) {
 
     for (int v = 0; v < t->ks->iterators; v++) {
         axis[v] = t->m.axis[v] ? f->axes : -1;
+        if (!t->m.axis[v] && v >= t->ks->left_iterators)
+            continue;
         if (!t->m.axis[v]) {
             f->unit[f->units++] = uk_match_max_extent(t, v);
             continue;

@@ -136,8 +136,8 @@ struct uk_fit {
     int axes;                              /* number of the kernel's axes that have a loop */
     struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop of each */
     int64_t max_extent[2 * UK_MAX_DIMS];   /* maximum extent in one call; 0: not limited */
-    int units;                             /* number of the kernel's axes without a loop: their extent is 1 */
-    int64_t unit[2 * UK_MAX_DIMS];         /* maximum extent in one call of each of these; 0: not limited */
+    int units; /* number of the kernel's axes of the output without a loop: their extent is 1 */
+    int64_t unit[2 * UK_MAX_DIMS];          /* maximum extent in one call of each of these; 0: not limited */
     struct uk_panel panel[UK_MAX_OPERANDS]; /* by operand of the stage */
     /* By operand of the stage: the kernel takes any strides of it, also along the innermost dimension. */
     bool any_strides[UK_MAX_OPERANDS];

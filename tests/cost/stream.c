@@ -4,6 +4,7 @@
  * only misses of one cache, or of the TLB, take time: one cycle each. The simulated cache has the same size
  * and ways, and random replacement. Estimates may be a third lower.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -213,6 +214,30 @@ static void late_lines_take_longer(void **state) {
     assert_true(uk_cost_nest(&m, &n) > late);
 }
 
+/* Transfers from beyond L2 overlap instructions, except for the exposed part, which is added. */
+static void exposed_lines_overlap_nothing(void **state) {
+    struct uk_loop_nest n = in_place(4096 + 64, 200, 20);
+    struct uk_machine m = nothing_costs();
+    double cycles[3];
+
+    (void)state;
+    n.operands = 2;
+    for (int i = UK_L1; i < UK_CACHES; i++) {
+        m.cache[i].size = 8192;
+        m.cache[i].ways = 8;
+    }
+    m.uncore.bytes = 1;
+    n.operand[1].is_prefetched = true;
+    n.instructions = 1e12;
+    for (int i = 0; i < 3; i++) {
+        n.operand[1].exposed = i / 2.0;
+        cycles[i] = uk_cost_nest(&m, &n);
+    }
+    assert_true(cycles[0] < 1e12 + 100);
+    assert_true(cycles[2] > 1e12 + 200 * 20 * LINE);
+    assert_true(fabs((cycles[2] - cycles[0]) - 2 * (cycles[1] - cycles[0])) < 100);
+}
+
 /* Compares the fraction of vectors that cross a line with a count over LINE rows, after which positions in a
  * line repeat. */
 static void vectors_lie_across_lines(void **state) {
@@ -230,8 +255,11 @@ static void vectors_lie_across_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_come_from_l2),         cmocka_unit_test(pages_are_translated),
-        cmocka_unit_test(instructions_are_the_least), cmocka_unit_test(late_lines_take_longer),
+        cmocka_unit_test(lines_come_from_l2),
+        cmocka_unit_test(pages_are_translated),
+        cmocka_unit_test(instructions_are_the_least),
+        cmocka_unit_test(late_lines_take_longer),
+        cmocka_unit_test(exposed_lines_overlap_nothing),
         cmocka_unit_test(vectors_lie_across_lines),
     };
 

@@ -17,7 +17,7 @@ failures = []
 VECTORS = "bytes registers fma shuffle load store merge split"
 CACHE = "size ways latency bytes lines"
 FIELDS = {
-    "": "name arch cpus isa uncore issue reorder fma_latency l2_cores split serial_transfers alias store_miss",
+    "": "name arch cpus isa uncore issue reorder fma_latency l2_cores split serial_transfers alias store_miss hint_hides",
     "vectors.0.": VECTORS,
     "vectors.1.": VECTORS,
     "l1.": CACHE,

@@ -52,6 +52,8 @@ const struct uk_field uk_fields[] = {
           core.alias),
     FIELD("store_miss", "store_miss", "%s cycles for a store to a line from the last cache", "cycles", DOUBLE,
           core.store_miss),
+    FIELD("hint_hides", "hint_hides", "%s of transfers from beyond L2 hidden by prefetching the next panel",
+          "", DOUBLE, core.hint_hides),
     FIELD("tlb.first", "tlb", "%s entries", "entries", INT, core.tlb.first),
     FIELD("tlb.second", "tlb", "%s in the second level", "entries", INT, core.tlb.second),
     FIELD("tlb.latency", "tlb", "%s cycles from there", "cycles", DOUBLE, core.tlb.latency),

@@ -67,6 +67,10 @@ void uk_lines_end(struct uk_lab *lab) {
     uk_lab_add_reason(
         lab, "serial_transfers",
         "it needs a loop of loads, lines from L2 and multiply-adds, for which there is no microbenchmark");
+    uk_lab_add_reason(
+        lab, "hint_hides",
+        "it needs kernels with operands beyond L2, with and without their prefetches, for which "
+        "there is no microbenchmark");
     uk_lab_add_answer(lab, "store_miss", uk_point_cycles(lab, &store_miss, NULL, 0, 0));
     uk_lab_add_extra_answer(lab, "store_miss, at random", "cycles",
                             uk_point_cycles(lab, &store_miss, NULL, 1, 0), NAN);

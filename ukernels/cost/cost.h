@@ -105,6 +105,8 @@ struct uk_loop_nest {
         bool is_prefetched;            /* by instructions, early enough */
         int register_loops; /* number of innermost loops during which it is in registers: its memory is
                      accessed once for all of their iterations */
+        double exposed;     /* part of its transfers from beyond L2 that overlaps nothing, because all
+                    of them occur in the first of many uses */
     } operand[UK_NEST_OPERANDS];
     /* Cycles of the whole nest if all operands are in L1: of all its instructions, no less than `loads`; and
      * of its loads on the load ports. */

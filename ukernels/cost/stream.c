@@ -19,6 +19,9 @@
  * - A line takes 64 bytes over the rate of the cache that it comes from; or, if more, that cache's latency
  *   over the number of misses in flight. Lines that arrive before they are needed, because the hardware or
  *   instructions prefetch them, take the former.
+ * - Panels that are used many times: all their lines come from beyond L2 in the first use, whose instructions
+ *   are few. That part overlaps nothing, unless a kernel prefetches the next panel while it uses the present
+ *   one; then the core's `hint_hides` of it does.
  * - Stores commit one after another. A store to a line that is not in L1 and was not prefetched takes the
  *   core's `store_miss`; if the line is in L2, that times L2's latency over the last-level cache's.
  * - TLB misses are served one after another.
@@ -211,6 +214,7 @@ static double beside(double a, double b) {
  * memory. */
 struct transfers {
     double from_l2, from_last, from_memory;
+    double exposed; /* of the last two, what overlaps nothing */
 };
 
 static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n, const struct footprints *f,
@@ -230,12 +234,15 @@ static void add_operand(const struct uk_machine *m, const struct uk_loop_nest *n
 
     t->from_l2 += transfer(into_first, ways, late, core->l2.bytes, core->l2.latency, first) +
                   pages * core->tlb.latency + walks * core->tlb.walk;
-    if (last)
-        t->from_last += transfer(into_second, ways, late, last->bytes, last->latency, first);
+    const double from_last = last ? transfer(into_second, ways, late, last->bytes, last->latency, first) : 0,
+                 from_memory = transfer(into_last, ways, late, m->uncore.bytes, m->uncore.latency, second);
+
+    t->from_last += (1 - x->exposed) * from_last;
+    t->from_memory += (1 - x->exposed) * from_memory;
+    t->exposed += x->exposed * uk_max_real(from_last, from_memory);
     if (x->is_written && !x->is_prefetched)
         t->from_l2 += core->store_miss * (into_second + (last ? core->l2.latency / last->latency : 0) *
                                                             uk_max_real(into_first - into_second, 0));
-    t->from_memory += transfer(into_last, ways, late, m->uncore.bytes, m->uncore.latency, second);
 }
 
 double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n) {
@@ -249,7 +256,7 @@ double uk_cost_nest(const struct uk_machine *m, const struct uk_loop_nest *n) {
     for (int o = 0; o < n->operands; o++)
         add_operand(m, n, &f, o, &t);
     if (m->core.serial_transfers)
-        return n->loads +
+        return t.exposed + n->loads +
                beside(uk_max_real(n->instructions - n->loads, 0), t.from_l2 + t.from_last + t.from_memory);
-    return beside(beside(n->instructions, t.from_l2), beside(t.from_last, t.from_memory));
+    return t.exposed + beside(beside(n->instructions, t.from_l2), beside(t.from_last, t.from_memory));
 }

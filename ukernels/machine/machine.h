@@ -97,6 +97,8 @@ struct uk_core {
     double alias;          /* cycles that a load waits for an earlier store a multiple of 4 KiB away */
     double store_miss;     /* additional cycles per store, one after another, that misses L1 and L2 and hits
                               the last-level cache */
+    double hint_hides;     /* part of the transfers from beyond L2 that is hidden by a kernel that prefetches
+                              the next panel while it uses the present one; 0: not measured */
     struct {
         int first, second; /* entries of each level; second == 0: one level only */
         double latency;    /* additional cycles of a load that misses the first level and hits the second */
