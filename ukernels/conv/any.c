@@ -12,8 +12,11 @@ static double cycles(struct conv_plan *plan) {
     plan->packing = CONV_PANELS;
     plan->width = (int)uk_max(uk_min(v->go, WIDTH), 1);
     plan->tile = 1;
-    return AUTO_PLAIN * (double)conv_rows(v) * (double)v->q * (double)conv_terms(v) * (double)v->groups *
-           (double)(uk_ceil_div(v->go, lanes) * lanes);
+    uk_conv_set_block(plan, false);
+    /* A term is added to sums in memory, which the next term waits for. */
+    return uk_max_real(AUTO_PLAIN * (double)(uk_ceil_div(v->go, lanes) * lanes),
+                       2 * plan->type->fma_latency) *
+           (double)conv_rows(v) * (double)v->q * (double)conv_terms(v) * (double)v->groups;
 }
 
 /* Adds the terms of one pixel. Rows and columns of the window outside of the image are left out. */

@@ -13,16 +13,16 @@ size_t uk_conv_whole_lines(int64_t a, int64_t b, int64_t c) {
                : bytes / GEMM_LINE * GEMM_LINE;
 }
 
-/* The rows of X that a block reads, and its sums, take at most half of L2; the other half is for weights. A
- * block that is copied lies within an image. */
-void uk_conv_set_block(struct conv_plan *plan) {
+/* The rows of X that a block reads, and those of Y that it writes, take at most half of L2; the other half is
+ * for weights. A block that is copied lies within an image. */
+void uk_conv_set_block(struct conv_plan *plan, bool is_whole) {
     const struct conv_shape *v = &plan->shape;
     const bool copies = plan->copies != CONV_IN_PLACE;
     const int64_t room = plan->type->machine->cache[UK_L2].size / 2 / (int)sizeof(float),
-                  columns = copies ? conv_copied_columns(v) : v->w,
+                  columns = copies ? conv_copied_columns(plan) : v->w,
                   all = uk_max(copies ? v->p : conv_rows(v), 1);
-    const double row =
-        (double)uk_min(v->stride_h, v->h) * (double)columns * (double)v->c + (double)v->q * plan->width;
+    const double row = (double)uk_min(v->stride_h, v->h) * (double)columns * (double)v->c +
+                       (double)v->q * (double)(is_whole ? v->o : plan->width);
     const int64_t rows = row < (double)room ? uk_min((int64_t)((double)room / row), all) : 1;
 
     plan->block = uk_ceil_div(all, uk_ceil_div(all, uk_max(rows, 1)));
@@ -43,16 +43,32 @@ double uk_conv_copy_cycles(const struct conv_plan *plan) {
     double cycles = 0;
 
     if (plan->copies != CONV_IN_PLACE) {
-        if (uk_conv_whole_lines(uk_conv_copied_rows(plan, plan->block), conv_copied_columns(v), v->c) ==
+        if (uk_conv_whole_lines(uk_conv_copied_rows(plan, plan->block), conv_copied_columns(plan), v->c) ==
             SIZE_MAX)
             return HUGE_VAL;
         const double blocks = (double)v->n * (double)uk_ceil_div(v->p, plan->block),
                      rows = blocks * (double)uk_conv_copied_rows(plan, plan->block);
 
-        cycles += moved_cycles(plan->type, rows * (double)conv_copied_columns(v) * (double)v->c,
+        cycles += moved_cycles(plan->type, rows * (double)conv_copied_columns(plan) * (double)v->c,
                                (plan->copies == CONV_PIXELS ? v->x.channel : v->x.column) != 1);
     }
     if (plan->stores)
         cycles += moved_cycles(plan->type, (double)conv_rows(v) * (double)v->q * (double)v->o, true);
+    return cycles;
+}
+
+double uk_conv_stream_cycles(const struct conv_plan *plan) {
+    const struct uk_machine *m = plan->type->machine;
+    const int64_t elements[] = {plan->x_elements, plan->y_elements};
+    double cycles = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const double bytes = (double)elements[i] * sizeof(float);
+        const double rate = bytes <= (double)m->cache[UK_L2].size    ? m->cache[UK_L2].bytes
+                            : bytes <= (double)m->cache[UK_LLC].size ? m->cache[UK_LLC].bytes
+                                                                     : m->uncore.bytes;
+
+        cycles += bytes / rate;
+    }
     return cycles;
 }

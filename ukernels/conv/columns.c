@@ -5,7 +5,8 @@
  * empty. An element of the window is a product of weights [o][c] and a row of the image [c][column].
  *
  * In a copy, rows of the image follow one another, with all channels of each: the rows of the window are then
- * one product, [o][r][c] times [r][c][column].
+ * one product, [o][r][c] times [r][c][column]. With a stride, the columns that an element of the window reads
+ * are adjacent in the copy.
  */
 #include "conv.h"
 #include "kernels.h"
@@ -29,7 +30,7 @@ static double tile_cycles(struct conv_plan *plan, const struct gemm_tile *t) {
     if (plan->copies == CONV_IN_PLACE)
         uk_conv_join_pixels(&plan->shape, 0);
     plan->tile = k->nr;
-    uk_conv_set_block(plan);
+    uk_conv_set_block(plan, true);
     const struct conv_shape *v = &plan->shape;
     const double rows = (double)conv_rows(v) * (double)v->groups, terms = (double)conv_terms(v),
                  vectors =
@@ -40,7 +41,7 @@ static double tile_cycles(struct conv_plan *plan, const struct gemm_tile *t) {
 
     return rows * uk_product_iteration(t->core, t->vectors, &kernel, plan->width, v->go, v->q) * terms +
            read * t->core->split + read * (double)(t->lanes * (int)sizeof(float)) / m->cache[UK_L2].bytes +
-           calls * GEMM_CALL;
+           calls * GEMM_CALL + uk_conv_stream_cycles(plan);
 }
 
 static double cycles(struct conv_plan *plan) {
@@ -48,11 +49,11 @@ static double cycles(struct conv_plan *plan) {
     const struct conv_plan before = *plan;
     struct conv_plan best = {.cycles = HUGE_VAL};
 
-    for (int i = 0; i < type->tiles && before.shape.stride_w == 1; i++)
+    for (int i = 0; i < type->tiles; i++)
         for (int copies = 0; copies < 2 && type->tile[i].kernel[GEMM_RAB]; copies++) {
             struct conv_plan one = before;
 
-            if (!copies && before.shape.x.column != 1)
+            if (!copies && (before.shape.x.column != 1 || before.shape.stride_w != 1))
                 continue;
             one.packing = CONV_LINES;
             one.copies = copies ? CONV_CHANNELS : CONV_IN_PLACE;
@@ -74,7 +75,13 @@ static void add_terms(const struct conv_block *b, const struct conv_row *row, in
                       int64_t r0, int64_t r1, bool adds) {
     const struct conv_plan *plan = b->plan;
     const struct conv_shape *v = &plan->shape;
-    const float *x = conv_at(&row->source, row->ih + r0 * v->dilation_h, q - v->left + s * v->dilation_w);
+    const int64_t first = s * v->dilation_w,
+                  column = plan->copies == CONV_IN_PLACE
+                               ? first - v->left
+                               : first % v->stride_w * (conv_copied_columns(plan) / v->stride_w) +
+                                     first / v->stride_w;
+    const float *x =
+        row->source.x + (row->ih + r0 * v->dilation_h - row->source.first_row) * row->source.row + column + q;
     const float *f = b->weights + ((s * v->go + b->channel) * v->r + r0) * v->gc;
 
     ((uk_sgemm_rab_function *)(void (*)(void))plan->kernel->function)(
@@ -93,16 +100,18 @@ static void compute_tile(const struct conv_block *b, const struct conv_row *row,
     const struct conv_shape *v = &b->plan->shape;
     const bool joined = joins_rows(b->plan);
     const int64_t step = joined ? row->r1 - row->r0 : 1;
-    const bool is_inside = q - v->left >= row->source.begin &&
-                           q + n - 1 - v->left + (v->s - 1) * v->dilation_w < row->source.end &&
-                           row->r0 < row->r1;
+    const bool is_inside =
+        q * v->stride_w - v->left >= row->source.begin &&
+        (q + n - 1) * v->stride_w - v->left + (v->s - 1) * v->dilation_w < row->source.end &&
+        row->r0 < row->r1;
     bool adds = !is_inside;
 
     if (!is_inside)
         clear(b, row, q, n);
     for (int64_t s = 0; s < v->s; s++) {
-        const int64_t first = q - v->left + s * v->dilation_w, begin = uk_max(row->source.begin - first, 0),
-                      end = uk_min(row->source.end - first, n);
+        const int64_t first = q * v->stride_w - v->left + s * v->dilation_w,
+                      begin = uk_ceil_div(uk_max(row->source.begin - first, 0), v->stride_w),
+                      end = uk_min(uk_ceil_div(uk_max(row->source.end - first, 0), v->stride_w), n);
 
         for (int64_t r = row->r0; r < row->r1 && begin < end; r += step) {
             add_terms(b, row, q + begin, end - begin, s, r, r + step, adds);

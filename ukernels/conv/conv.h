@@ -66,8 +66,9 @@ static inline int64_t conv_terms(const struct conv_shape *v) {
 /* What a block of rows of X is read from. */
 enum conv_copy {
     CONV_IN_PLACE,
-    CONV_PIXELS,  /* copies: [row][column][channel], with the border's columns */
-    CONV_CHANNELS /* copies: [row][channel][column], likewise */
+    /* Copies, with the border's columns: */
+    CONV_PIXELS,  /* [row][group][column][channel of the group]; depthwise: [row][column][channel] */
+    CONV_CHANNELS /* [row][channel][column % stride_w][column / stride_w] */
 };
 
 /* Orders of packed weights; groups and, but for depthwise weights, panels are outermost. */
@@ -90,6 +91,7 @@ struct conv_plan {
     int64_t x_elements, y_elements; /* from the first to the last one of X and of Y */
     /* Set by the path: */
     const struct uk_kernel *kernel;
+    enum gemm_form form; /* of the kernel, if it computes tiles of pixels by channels */
     enum conv_packing packing;
     enum conv_copy copies;
     bool stores;                 /* sums are made in a buffer, and then stored to Y transposed */
@@ -117,9 +119,17 @@ static inline int64_t conv_panels(const struct conv_plan *plan) {
                                          : plan->shape.groups * conv_group_panels(plan);
 }
 
-/* Columns and channels of a row of a copy. Its first column is the one `left` in front of the image. */
-static inline int64_t conv_copied_columns(const struct conv_shape *v) {
-    return (v->q - 1) * v->stride_w + (v->s - 1) * v->dilation_w + 1;
+/* Columns of a row of a copy, whose first is the one `left` in front of the image. */
+static inline int64_t conv_copied_columns(const struct conv_plan *plan) {
+    const struct conv_shape *v = &plan->shape;
+    const int64_t read = (v->q - 1) * v->stride_w + (v->s - 1) * v->dilation_w + 1;
+
+    return plan->copies == CONV_CHANNELS ? (read - 1) / v->stride_w * v->stride_w + v->stride_w : read;
+}
+
+/* Channels that are adjacent in a copy of pixels. */
+static inline int64_t conv_copied_channels(const struct conv_plan *plan) {
+    return plan->packing == CONV_WINDOWS ? plan->shape.c : plan->shape.gc;
 }
 
 /* The last operation: min(max(scale * y + bias + residual, low), high). */
@@ -140,7 +150,9 @@ struct conv_operands {
 /* Where rows of an image of X are. Columns [begin, end) may be read, of rows that the window reads. */
 struct conv_source {
     const float *x; /* column `first_column` of row `first_row` */
+    float *copy;    /* the same place, if it is a copy; else NULL */
     int64_t first_row, first_column;
+    int64_t last_row;             /* of a copy: its rows are [first_row, last_row) */
     int64_t row, column, channel; /* strides */
     int64_t begin, end;
 };
@@ -203,10 +215,13 @@ enum uk_status uk_conv_plan(const struct uk_conv2d *shape, const struct uk_conv2
                             const char *wanted, struct conv_plan *plan);
 /* ---- blocks.c ---- */
 
-/* Sets the rows of a block, for paths' estimates: after copies, stores and width. */
-void uk_conv_set_block(struct conv_plan *plan);
+/* Sets the rows of a block, for paths' estimates: after copies, stores and width. The block's part of Y stays
+ * in L2 for one panel, or is_whole: for all. */
+void uk_conv_set_block(struct conv_plan *plan, bool is_whole);
 /* Cycles of copying what the plan copies, and of storing its transposed sums. */
 double uk_conv_copy_cycles(const struct conv_plan *plan);
+/* Cycles of moving X and Y once from the cache that holds them, or from memory. */
+double uk_conv_stream_cycles(const struct conv_plan *plan);
 /* Bytes of a x b x c floats, in whole cache lines; SIZE_MAX if they are not addressable. */
 size_t uk_conv_whole_lines(int64_t a, int64_t b, int64_t c);
 
@@ -225,9 +240,10 @@ void uk_conv_next_row(const struct conv_block *b, struct conv_row *row);
 
 /* Rows of X that a block of the plan copies at most. */
 int64_t uk_conv_copied_rows(const struct conv_plan *plan, int64_t rows);
-/* Copies the rows of X that rows [row, row + rows) of one image read to `copy`. */
-struct conv_source uk_conv_copy(const struct conv_plan *plan, const struct conv_operands *o, int64_t row,
-                                int64_t rows, float *copy);
+/* Copies the rows of X that rows [row, row + rows) of one image read to source->copy, and sets *source. Rows
+ * that are there already, of the block before this one in the same image, are moved. */
+void uk_conv_copy(const struct conv_plan *plan, const struct conv_operands *o, int64_t row, int64_t rows,
+                  struct conv_source *source);
 /* Stores the block's sums to Y, with the epilogue. */
 void uk_conv_store(const struct conv_block *b);
 

@@ -46,12 +46,12 @@ static double cycles(struct conv_plan *plan) {
     plan->stores = v->y.channel != 1;
     plan->width = (int)uk_min(plan->kernel->nr, v->o);
     plan->tile = plan->kernel->mr;
-    uk_conv_set_block(plan);
+    uk_conv_set_block(plan, true);
     const double pixels = (double)conv_rows(v) * (double)v->q;
 
     return pixels * (double)v->o * (double)v->r * (double)v->s * element +
            pixels / (double)plan->tile * (double)conv_panels(plan) * (double)v->r * GEMM_CALL +
-           uk_conv_copy_cycles(plan);
+           uk_conv_copy_cycles(plan) + uk_conv_stream_cycles(plan);
 }
 
 /* ---- the sums ---- */

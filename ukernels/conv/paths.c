@@ -8,6 +8,7 @@ static double cycles_of_none(struct conv_plan *plan) {
     plan->packing = CONV_PANELS;
     plan->width = (int)uk_max(uk_min(v->go, GEMM_WIDTHS - 1), 1);
     plan->tile = 1;
+    uk_conv_set_block(plan, true);
     return conv_terms(v) && plan->x_elements && plan->y_elements ? HUGE_VAL : 0;
 }
 

@@ -22,7 +22,6 @@ static bool choose(struct conv_plan *plan, const char *wanted) {
     }
     if (!plan->path || (wanted && strcmp(plan->path->name, wanted)))
         return false;
-    uk_conv_set_block(plan);
     return true;
 }
 
@@ -58,7 +57,7 @@ static void set_workspace(struct conv_plan *plan) {
     plan->packed_bytes = uk_conv_packed_bytes(plan);
     if (plan->copies != CONV_IN_PLACE)
         plan->copy_bytes =
-            uk_conv_whole_lines(uk_conv_copied_rows(plan, plan->block), conv_copied_columns(v), v->c);
+            uk_conv_whole_lines(uk_conv_copied_rows(plan, plan->block), conv_copied_columns(plan), v->c);
     if (plan->stores)
         plan->sums_bytes = uk_conv_whole_lines(plan->block, v->q, plan->width);
     const size_t packed = plan->weights_packed || plan->path == &uk_conv_none ? 0 : plan->packed_bytes;

@@ -33,10 +33,12 @@ static void place(const struct conv_block *b, struct conv_row *row) {
 static void set_image(const struct conv_block *b, struct conv_row *row, int64_t image) {
     const struct conv_shape *v = &b->plan->shape;
 
-    row->source = b->plan->copies != CONV_IN_PLACE
-                      ? b->copy
-                      : (struct conv_source){
-                            b->o->x + image * v->x.image, 0, 0, v->x.row, v->x.column, v->x.channel, 0, v->w};
+    row->source = b->plan->copies != CONV_IN_PLACE ? b->copy
+                                                   : (struct conv_source){.x = b->o->x + image * v->x.image,
+                                                                          .row = v->x.row,
+                                                                          .column = v->x.column,
+                                                                          .channel = v->x.channel,
+                                                                          .end = v->w};
     row->y =
         b->o->y + image * v->y.image + row->p * v->y.row + (b->group * v->go + b->channel) * v->y.channel;
 }
@@ -105,8 +107,10 @@ static void run_task(void *context, int64_t index, int64_t thread) {
     const struct conv_plan *plan = t->plan;
     const struct conv_shape *v = &plan->shape;
     char *work = t->work + (size_t)index * (plan->copy_bytes + plan->sums_bytes);
-    struct conv_block b = {
-        .plan = plan, .o = t->o, .sums = plan->stores ? (float *)(void *)(work + plan->copy_bytes) : NULL};
+    struct conv_block b = {.plan = plan,
+                           .o = t->o,
+                           .copy.copy = (float *)(void *)work,
+                           .sums = plan->stores ? (float *)(void *)(work + plan->copy_bytes) : NULL};
     int64_t row, last_row, panel, last_panel;
 
     (void)thread;
@@ -117,7 +121,7 @@ static void run_task(void *context, int64_t index, int64_t thread) {
         b.rows = uk_min(plan->block, last_row - row);
         if (plan->copies != CONV_IN_PLACE) {
             b.rows = uk_min(b.rows, v->p - row % v->p);
-            b.copy = uk_conv_copy(plan, t->o, row, b.rows, (float *)(void *)work);
+            uk_conv_copy(plan, t->o, row, b.rows, &b.copy);
         }
         run_panels(&b, panel, last_panel);
     }

@@ -21,8 +21,7 @@
 static bool is_contiguous(const struct conv_plan *plan) {
     const struct conv_shape *v = &plan->shape;
 
-    return v->dilation_w == 1 && v->gc == v->c &&
-           (plan->copies == CONV_PIXELS || (plan->copies == CONV_IN_PLACE && v->x.column == v->c));
+    return v->dilation_w == 1 && (plan->copies == CONV_PIXELS || v->x.column == v->gc);
 }
 
 /* Terms whose panel stays in L1, next to rows of the image; or where lines from L2 arrive while L1 is read,
@@ -63,8 +62,8 @@ static int64_t boxes(const struct conv_plan *plan) {
 static double nest_cycles(const struct conv_plan *plan, double instructions, double loads) {
     const struct conv_shape *v = &plan->shape;
     const bool copies = plan->copies == CONV_PIXELS;
-    const int64_t size = sizeof(float), column = copies ? v->c : v->x.column,
-                  row = copies ? conv_copied_columns(v) * v->c : v->x.row, count = boxes(plan),
+    const int64_t size = sizeof(float), column = copies ? v->gc : v->x.column,
+                  row = copies ? conv_copied_columns(plan) * v->c : v->x.row, count = boxes(plan),
                   terms = uk_ceil_div(conv_terms(v), count), panel = conv_terms(v) * plan->width,
                   y_column = plan->stores ? plan->width : v->y.column,
                   y_row = plan->stores ? v->q * plan->width : v->y.row,
@@ -132,17 +131,28 @@ static double inside(const struct conv_plan *plan) {
     return (double)sum / ((double)v->q * (double)v->s);
 }
 
+/* The form of the tile's kernel that reads rows of A in place, by the fewest strides; GEMM_FORMS: none. */
+static enum gemm_form form_of(const struct gemm_tile *t) {
+    static const enum gemm_form forms[] = {GEMM_RA, GEMM_RAB, GEMM_SAB};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (t->kernel[forms[i]])
+            return forms[i];
+    return GEMM_FORMS;
+}
+
 /* Sets the kernel and its tile. */
-static void set_tile(struct conv_plan *plan, const struct gemm_tile *t) {
-    const struct uk_kernel *k = t->kernel[GEMM_RA];
+static void set_tile(struct conv_plan *plan, const struct gemm_tile *t, bool is_whole) {
+    const struct uk_kernel *k = t->kernel[form_of(t)];
 
     plan->kernel = k;
+    plan->form = form_of(t);
     plan->width = k->nr;
     if (plan->copies == CONV_IN_PLACE && !plan->stores)
         uk_conv_join_pixels(&plan->shape, k->mr);
     plan->tile = uk_product_rows(plan->shape.q, k->mr, k->row_step);
     set_box(plan);
-    uk_conv_set_block(plan);
+    uk_conv_set_block(plan, is_whole);
 }
 
 /* Cycles by a tile. Near a border each element of the window is a call. */
@@ -162,12 +172,12 @@ static double tile_cycles(const struct conv_plan *plan, const struct gemm_tile *
                  loads = (rows * panels * terms * ((double)v->q + tiles * kernel.vectors) + moved) /
                          uk_ports_rate(&t->vectors->load);
 
-    return nest_cycles(plan,
-                       uk_max_real(rows * iteration * terms * inside(plan) +
-                                       rows * panels * calls * GEMM_CALL +
-                                       moved / uk_ports_rate(&t->vectors->store),
-                                   loads),
-                       loads);
+    return nest_cycles(
+        plan,
+        uk_max_real(rows * iteration * terms * inside(plan) + rows * panels * calls * GEMM_CALL +
+                        moved / uk_ports_rate(&t->vectors->load) + moved / uk_ports_rate(&t->vectors->store),
+                    loads),
+        loads);
 }
 
 static double cycles(struct conv_plan *plan) {
@@ -175,16 +185,16 @@ static double cycles(struct conv_plan *plan) {
     const struct conv_plan before = *plan;
     struct conv_plan best = {.cycles = HUGE_VAL};
 
-    for (int i = 0; i < type->tiles * 2; i++) {
-        const struct gemm_tile *t = &type->tile[i / 2];
+    for (int i = 0; i < type->tiles * 4; i++) {
+        const struct gemm_tile *t = &type->tile[i / 4];
         struct conv_plan one = before;
 
         one.packing = CONV_PANELS;
         one.copies = i % 2 ? CONV_PIXELS : CONV_IN_PLACE;
         one.stores = before.shape.y.channel != 1;
-        if (!t->kernel[GEMM_RA] || (one.copies == CONV_IN_PLACE && before.shape.x.channel != 1))
+        if (form_of(t) == GEMM_FORMS || (one.copies == CONV_IN_PLACE && before.shape.x.channel != 1))
             continue;
-        set_tile(&one, t);
+        set_tile(&one, t, i / 2 % 2);
         one.cycles = tile_cycles(&one, t) + uk_conv_copy_cycles(&one);
         if (one.cycles < best.cycles)
             best = one;
@@ -208,6 +218,11 @@ struct tile {
     int64_t q, m;
 };
 
+/* Elements from a group's first channel to the next group's. */
+static int64_t group_step(const struct conv_plan *plan) {
+    return plan->copies == CONV_PIXELS ? conv_copied_columns(plan) * plan->shape.gc : plan->shape.gc;
+}
+
 /* sums (+)= the products of k contiguous terms, from element (r, s, c) of the window on, for pixels [i, i +
  * m) of the tile. */
 static void add_run(const struct tile *t, int64_t i, int64_t m, int64_t r, int64_t s, int64_t c, int64_t k,
@@ -219,9 +234,17 @@ static void add_run(const struct tile *t, int64_t i, int64_t m, int64_t r, int64
                              (t->q + i) * v->stride_w - v->left + s * v->dilation_w);
     const float *f = t->b->weights + ((r * v->s + s) * v->gc + c) * plan->width;
 
-    ((uk_sgemm_ra_function *)(void (*)(void))plan->kernel->function)(
-        k, x + t->b->group * v->gc + c, v->stride_w * row->source.column, f,
-        row->sums + (t->q + i) * row->pixel, row->pixel, adds, m, t->b->channels);
+    const float *a = x + t->b->group * group_step(plan) + c;
+    float *sums = row->sums + (t->q + i) * row->pixel;
+    const int64_t lda = v->stride_w * row->source.column, n = t->b->channels;
+    void (*kernel)(void) = plan->kernel->function;
+
+    if (plan->form == GEMM_RA)
+        ((uk_sgemm_ra_function *)kernel)(k, a, lda, f, sums, row->pixel, adds, m, n);
+    else if (plan->form == GEMM_RAB)
+        ((uk_sgemm_rab_function *)kernel)(k, a, lda, f, plan->width, sums, row->pixel, adds, m, n);
+    else
+        ((uk_sgemm_sab_function *)kernel)(k, a, lda, 1, f, plan->width, sums, row->pixel, adds, m, n);
 }
 
 /* The pixels of the tile for which column s of the window is inside. */
